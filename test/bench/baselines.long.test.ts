@@ -1,4 +1,7 @@
-/** Layouts that the indexer is measured beside hold the events of the recording, all of them and whole, or say what is wrong. */
+/**
+ * Checks that each baseline layout of the benchmark holds every event of the recording completely, and reports what is
+ * missing.
+ */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,7 +43,7 @@ function recorded(preloaded = 0): Recording {
   return updatesRecording({ folder, profile, count: transactions, preloaded, say: () => undefined });
 }
 
-/** What an indexer makes of the recording, in two batches. */
+/** The frames that an indexer makes of the recording, in two batches. */
 async function written(recording: Recording, database: RunDatabase): Promise<void> {
   const [positions, bytes] = [recordingIndex(recording.path), readFileSync(recording.path)];
   const { json, hash } = preloadedFilter();
@@ -84,7 +87,7 @@ describe('a recording in the tables of the indexer', () => {
     await written(recording, database);
   });
 
-  it.each([pqsLayout, rawJson])('is loaded into $name with every event and whole payloads', async (baseline) => {
+  it.each([pqsLayout, rawJson])('is loaded into $name with every event and complete payloads', async (baseline) => {
     const rows = await rowsOf(baseline, database, recording);
     const { updates, contracts, exercises, active } = expected;
     expect(rows.counts).toMatchObject({ updates, contracts, exercises, active });
@@ -96,7 +99,7 @@ describe('a recording in the tables of the indexer', () => {
     expect(weight.checkpoints).toBeGreaterThan(0);
   });
 
-  it('is refused as a source when it is not what the recording holds', async () => {
+  it('is rejected as a source when it differs from the recording', async () => {
     await expect(rowsOf(pqsLayout, database, recording, { ...expected, contracts: 71 })).rejects.toThrow(
       `PQS's layout, rows of the reference: contracts: found 70, expected 71`,
     );
@@ -113,16 +116,16 @@ describe('a recording in the tables of the indexer', () => {
       },
       'contents: found',
     ],
-  ])('is not called loaded where %s got lost', async (_, change, complaint) => {
+  ])('is not reported as loaded when %s is missing', async (_, change, complaint) => {
     const rows = await rowsOf({ ...pqsLayout, ...change }, database, recording);
     expect((await runBaseline(server, rows, 'settled')).error).toContain(complaint);
   });
 });
 
-describe('a recording over contracts that were there before', () => {
+describe('a recording with contracts from before its begin', () => {
   const preloaded = 1_000;
 
-  it('ends half of its archives in old contracts, in the layout as in the tables of the indexer', async () => {
+  it('archives old contracts in half of the cases, in the layout and in the tables of the indexer', async () => {
     const recording = recorded(preloaded);
     const template = await preloadedDatabase(server, preloaded);
     const database = await server.createDatabase(template);

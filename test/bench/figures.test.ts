@@ -1,4 +1,4 @@
-/** The JSON of the benchmark says what its columns say, and null where nothing was measured. */
+/** JSON output of the benchmark: the same values as its columns, and null for a value that was not measured. */
 import { describe, expect, it } from 'vitest';
 import { figureOf, type Figure, type Line } from '../../bench/figures/figures.ts';
 import { keyFigures, type Measured } from '../../bench/figures/report.ts';
@@ -8,7 +8,7 @@ import { readOptions } from '../../bench/options.ts';
 const events = 1_000;
 const cost = { seconds: 2, nodeCpu: 12_000, postgresCpu: 20_000, replayCpu: 1_000 };
 
-/** A run of a thousand events that leaves so many bytes of everything, and takes so much of Postgres until the end. */
+/** Measurements of a run of a thousand events. */
 function figure(bytes: number, us: number): Figure {
   const weight = {
     walBytes: 2 * bytes * events,
@@ -30,8 +30,8 @@ function measuredOf(lines: readonly Line[]): Measured {
   return { options, lines: [...lines], latencies: [], memories: [] };
 }
 
-describe('the figures of a call', () => {
-  it('are per event, and ratios are taken round by round', () => {
+describe('measurements of a benchmark call', () => {
+  it('are per event, with ratios computed round by round', () => {
     const lines = [
       line('ingest', figure(1_000, 20), figure(1_000, 30), figure(1_000, 40)),
       line(`PQS's layout`, figure(2_000, 40), figure(2_000, 40), figure(2_000, 160)),
@@ -53,7 +53,7 @@ describe('the figures of a call', () => {
     });
   });
 
-  it('are null where nothing was measured, or only with an error', () => {
+  it('are null when a value was not measured or only measured with an error', () => {
     const lines = [line('ingest', { ...figure(1_000, 20), error: 'wrong' }), line(`PQS's layout`, figure(2_000, 40))];
     expect(keyFigures(measuredOf(lines), 'default')).toMatchObject({
       bytes_per_event: null,

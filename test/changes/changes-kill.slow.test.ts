@@ -1,4 +1,4 @@
-/** Who listens while the indexer is killed again and again has every change once, and in order. */
+/** A client of `/changes` receives every change once and in order while the indexer is killed repeatedly. */
 import { expect, it } from 'vitest';
 import { startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
 import { HistoryWorld } from '../history/history-run.ts';
@@ -7,10 +7,10 @@ import { pause, waitFor } from '../support/wait-for.ts';
 import { freePort } from '../../packages/embedded-postgres/src/embedded-postgres.ts';
 import { listen } from './listener.ts';
 
-/** More of them for a campaign. */
+/** A chaos run sets a higher number. */
 const kills = Number(process.env['CHANGES_KILLS'] ?? 4);
 
-it(`has every change once over ${String(kills)} SIGKILLs`, { timeout: 60_000 + kills * 5_000 }, async () => {
+it(`delivers every change once over ${String(kills)} SIGKILLs`, { timeout: 60_000 + kills * 5_000 }, async () => {
   const world = await HistoryWorld.open(60);
   const port = await freePort();
   const { LEDGER_URL: ledgerUrl = '', DATABASE_URL: databaseUrl = '' } = world.env();
@@ -24,7 +24,7 @@ it(`has every change once over ${String(kills)} SIGKILLs`, { timeout: 60_000 + k
   try {
     for (let killed = 0; killed < kills; killed += 1) {
       world.grow(15);
-      // Anywhere: while it starts, while it writes, while it sends.
+      // At any moment: during the start, a write or a response.
       await pause(100 + ((killed * 397) % 1_100));
       await daemon.kill();
       daemon = start();

@@ -1,4 +1,4 @@
-/** `/changes` of an indexer that runs: what is committed, once and in order, to whom it may be told. */
+/** `/changes` of a running indexer: committed changes, once and in order, limited to what the client may see. */
 import { request as ask, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { listen, type Heard } from './listener.ts';
 
-/** More than are open in the test of many, so that it is reached by the test of the limit alone. */
+/** More than the test with many clients opens, so that only the test of the limit reaches it. */
 const mostStreams = 70;
 let world: HistoryWorld;
 let indexer: IndexerRun;
@@ -33,7 +33,7 @@ async function stored(where = 'true'): Promise<readonly string[]> {
 const heard = (what: Heard, count: number) =>
   waitFor(`${String(count)} changes`, () => (what.ids.length >= count ? true : undefined));
 
-/** What one request is answered, whatever its headers say. */
+/** Response to one request with the given headers. */
 function answered(path: string, headers: Readonly<Record<string, string>> = {}, method = 'GET') {
   interface Answered {
     readonly status: number;
@@ -55,8 +55,8 @@ function answered(path: string, headers: Readonly<Record<string, string>> = {}, 
   });
 }
 
-describe('a stream', () => {
-  it('has everything from the place it begins at, then each commit, once and in order', async () => {
+describe('a stream of changes', () => {
+  it('returns everything after its first position, then each commit, once and in order', async () => {
     const all = listen(`${indexer.httpUrl}/changes?after=0`);
     const before = await stored();
     expect(before.length).toBeGreaterThan(150);
@@ -70,7 +70,7 @@ describe('a stream', () => {
     all.close();
   });
 
-  it('goes on behind the id it is given', async () => {
+  it('resumes after the id in the request', async () => {
     const ids = await stored();
     const middle = Math.floor(ids.length / 2);
     const rest = listen(`${indexer.httpUrl}/changes?after=0`, { lastEventId: ids[middle] ?? '' });
@@ -79,7 +79,7 @@ describe('a stream', () => {
     rest.close();
   });
 
-  it('begins with what comes next, where nothing is said', async () => {
+  it('begins with the next change when the request has no position', async () => {
     const next = listen(`${indexer.httpUrl}/changes`);
     await next.begun;
     const before = await stored();
@@ -91,7 +91,7 @@ describe('a stream', () => {
     next.close();
   });
 
-  it('waits for a place that is not here yet', async () => {
+  it('waits for a position that is not stored yet', async () => {
     const [last, before] = [world.sandbox.ledger.ledgerEnd(), (await stored()).length];
     const ahead = listen(`${indexer.httpUrl}/changes?after=${String(last + 3)}`);
     await ahead.begun;
@@ -104,7 +104,7 @@ describe('a stream', () => {
     ahead.close();
   });
 
-  it('stays open while the database cannot be asked, and goes on', async () => {
+  it('stays open while the database is unavailable, and resumes', async () => {
     const before = (await stored()).length;
     const there = listen(`${indexer.httpUrl}/changes`);
     await there.begun;
@@ -125,7 +125,7 @@ describe('a stream', () => {
     }
   });
 
-  it('has what is asked for only, with the values of the view', async () => {
+  it('returns only the requested changes, with the values of the view', async () => {
     const [one] = await query(
       world.database.url,
       `select template_fqn, parties[1] as party from explore.events where event_type = 'created' limit 1`,
@@ -149,7 +149,7 @@ describe('a stream', () => {
     some.close();
   });
 
-  it('has a note where nothing has the party or the template of the request', async () => {
+  it('begins with a note when nothing has the party or template of the request', async () => {
     const [party, template] = ['Mistyped::1220ab', 'splice-amulet:Splice.Amulet:Amulett'];
     const noted = await answered(`/changes?party=${party}&template=${template}`);
     expect(noted.body).toContain(': nothing has this party and template yet: correct it, unless it will come\n');
@@ -164,7 +164,7 @@ describe('a stream', () => {
     expect(plain.headers).not.toHaveProperty('indexer-unmatched-filter');
   });
 
-  it('has a note where the template is an interface, and where the place is ahead of history', async () => {
+  it('begins with a note when the template is an interface or the position is ahead of history', async () => {
     const [known = {}] = await query(
       world.database.url,
       "select template_fqn from explore.templates where kind = 'interface' limit 1",
@@ -177,7 +177,7 @@ describe('a stream', () => {
     expect(Number(ahead.headers['indexer-checkpoint'])).toBeGreaterThan(0);
   });
 
-  it('is opened without its note where that cannot be read', async () => {
+  it('opens without its note when the note cannot be read', async () => {
     await query(world.database.url, 'alter function explore.is_known_party(text) rename to is_known_party_away');
     try {
       const { status, headers, body } = await answered('/changes?party=Mistyped::1220ab');
@@ -188,7 +188,7 @@ describe('a stream', () => {
     }
   });
 
-  it('is lines of JSON for who accepts those', async () => {
+  it('returns one JSON object per line to clients that accept NDJSON', async () => {
     const response = await fetch(`${indexer.httpUrl}/changes?after=0`, { headers: { accept: 'application/x-ndjson' } });
     let text = '';
     const ids = await stored();
@@ -201,7 +201,7 @@ describe('a stream', () => {
     expect(places.map(({ offset, node_id }) => `${String(offset)}-${String(node_id)}`)).toEqual(ids);
   });
 
-  it('costs the database a page, and not a page for each that listens', async () => {
+  it('costs the database one page read for all clients, not one per client', async () => {
     const many = Array.from({ length: 60 }, () => listen(`${indexer.httpUrl}/changes`));
     await Promise.all(many.map(({ begun }) => begun));
     expect(await indexer.metric('indexer_changes_clients')).toBeGreaterThanOrEqual(many.length);
@@ -219,17 +219,17 @@ describe('a stream', () => {
   });
 });
 
-describe('a request is refused', () => {
+describe('a request to /changes', () => {
   it.each([
-    ['a place that is none', '/changes?after=x', 400],
-    ['a place given twice', '/changes?after=1&after=2', 400],
-    ['a parameter that is not known', '/changes?from=1', 400],
-    ['nothing for a template', '/changes?template=', 400],
-    ['too much for a party', `/changes?party=${'a'.repeat(1_001)}`, 400],
+    ['an invalid position', '/changes?after=x', 400],
+    ['a repeated position', '/changes?after=1&after=2', 400],
+    ['an unknown parameter', '/changes?from=1', 400],
+    ['an empty template', '/changes?template=', 400],
+    ['a party that is too long', `/changes?party=${'a'.repeat(1_001)}`, 400],
     ['a zero byte', '/changes?template=%00', 400],
     ['a template without its package', '/changes?template=Amulet', 400],
     ['the hint of a party', '/changes?party=alice', 400],
-  ])('with %s', async (_, path, status) => {
+  ])('is rejected with %s', async (_, path, status) => {
     const said = await answered(path);
     expect(said.status).toBe(status);
     expect(Object.keys(JSON.parse(said.body) as object)).toContain('error');
@@ -237,18 +237,20 @@ describe('a request is refused', () => {
 
   it.each([
     ['through a proxy', { 'x-forwarded-for': '10.0.0.1' }, 403],
-    ['for the page of a stranger', { origin: 'http://evil.example' }, 403],
-    ['for a page that does not say whose it is', { 'sec-fetch-site': 'cross-site' }, 403],
-    ['by the name of a stranger', { host: 'evil.example' }, 421],
-    ['by a name of ours that is not this machine', { host: '10.1.2.3' }, 403],
-    ['with an id that is none', { 'last-event-id': "1' or true" }, 400],
-    ['with an id behind which history was taken back', { 'last-event-id': '99999999-3' }, 409],
-  ])('%s', async (_, headers, status) => {
+    ['from the page of another origin', { origin: 'http://evil.example' }, 403],
+    ['for a page that does not send its origin', { 'sec-fetch-site': 'cross-site' }, 403],
+    ['with a foreign host name', { host: 'evil.example' }, 421],
+    ['with a configured name that is not loopback', { host: '10.1.2.3' }, 403],
+    ['with an invalid id', { 'last-event-id': "1' or true" }, 400],
+    ['with an id after the end of a reset history', { 'last-event-id': '99999999-3' }, 409],
+  ])('is rejected %s', async (_, headers, status) => {
     expect((await answered('/changes?after=0', headers)).status).toBe(status);
   });
 
-  it('while as many listen as may, and not once one has left', async () => {
-    await waitFor('nobody', async () => ((await indexer.metric('indexer_changes_clients')) === 0 ? true : undefined));
+  it('is rejected while the maximum number of clients is connected, and accepted after one disconnects', async () => {
+    await waitFor('the end of all clients', async () =>
+      (await indexer.metric('indexer_changes_clients')) === 0 ? true : undefined,
+    );
     const all = Array.from({ length: mostStreams }, () => listen(`${indexer.httpUrl}/changes`));
     await Promise.all(all.map(({ begun }) => begun));
     const said = await answered('/changes');
@@ -259,19 +261,21 @@ describe('a request is refused', () => {
     for (const one of all) one.close();
   });
 
-  it('asked for a hundred times at once on one connection, which keep no place when it is closed', async () => {
+  it('occupies no slot after a hundred of them on one connection, once that is closed', async () => {
     const socket = connect(Number(new URL(indexer.httpUrl).port), '127.0.0.1');
-    const request = 'GET /changes?party=nobody::1220 HTTP/1.1\r\nHost: localhost\r\n\r\n';
+    const request = 'GET /changes?party=none::1220 HTTP/1.1\r\nHost: localhost\r\n\r\n';
     socket.on('error', () => undefined).write(request.repeat(100));
     await new Promise((resolve) => socket.once('close', resolve));
-    await waitFor('nobody', async () => ((await indexer.metric('indexer_changes_clients')) === 0 ? true : undefined));
+    await waitFor('the end of all clients', async () =>
+      (await indexer.metric('indexer_changes_clients')) === 0 ? true : undefined,
+    );
   });
 
-  it.each(['POST', 'HEAD'])('by %s', async (method) => {
+  it.each(['POST', 'HEAD'])('is rejected with method %s', async (method) => {
     expect((await answered('/changes', {}, method)).status).toBe(405);
   });
 
-  it('for SQL in its parameters finds nothing, and the table is there', async () => {
+  it('with SQL in its parameters returns nothing, and the table still exists', async () => {
     const before = await stored();
     const odd = listen(
       `${indexer.httpUrl}/changes?after=0&template=${encodeURIComponent("p:M:'; drop table ledger.updates; --")}`,
@@ -283,7 +287,7 @@ describe('a request is refused', () => {
     odd.close();
   });
 
-  it('is told that history was taken back', async () => {
+  it('ends with a notice when history was reset', async () => {
     const there = listen(`${indexer.httpUrl}/changes`);
     await there.begun;
     const back = async (by: number) =>
@@ -295,7 +299,7 @@ describe('a request is refused', () => {
     there.close();
   });
 
-  it('for what is not kept any more, with where it begins; who is there is told so as well', async () => {
+  it('for pruned history gets the first available offset; open streams get the same notice', async () => {
     const [row] = await query(world.database.url, 'select checkpoint::int from ledger.stream');
     const checkpoint = Number(row?.['checkpoint']);
     const there = listen(`${indexer.httpUrl}/changes?after=${String(checkpoint)}`);

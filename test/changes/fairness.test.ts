@@ -1,4 +1,7 @@
-/** `/changes` with one token that asks for much at once: what another token still gets. Real requests; pages come when the test says so. */
+/**
+ * `/changes` with one token that sends many requests at once: delay of the requests of another token. Real requests;
+ * the test decides when a page read ends.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ChangesPage, ChangesWanted } from '../../src/model/push/changes.ts';
 import { ChangePages } from '../../src/observe/changes/change-pages.ts';
@@ -20,7 +23,7 @@ interface Read {
   readonly finish: () => void;
 }
 
-/** Reads that have begun, in their order; none ends before the test ends it. */
+/** Reads that have begun, in order; none ends before the test ends it. */
 let reads: Read[];
 let server: RunningHttpServer;
 let waiters: CheckpointWaiters;
@@ -62,7 +65,7 @@ function readPage({ eventTypes, after }: ChangesWanted): Promise<ChangesPage> {
   });
 }
 
-/** Status of the answer, once it has begun. The stream stays open. */
+/** Status of the response, once it has begun. The stream stays open. */
 async function answered(reader: string, kind: string): Promise<number> {
   const before = asked;
   const headers = reader === thisMachine ? {} : { authorization: reader };
@@ -72,7 +75,7 @@ async function answered(reader: string, kind: string): Promise<number> {
   return (await answer).status;
 }
 
-/** Sends so many requests with filters that differ. All of them have arrived then. */
+/** Sends this many requests with different filters, and waits until all have arrived. */
 async function flood(reader: string, count: number): Promise<void> {
   const before = asked;
   const answers = Array.from({ length: count }, (_, nth) => answered(reader, `${reader}-${String(nth)}`));
@@ -80,7 +83,7 @@ async function flood(reader: string, count: number): Promise<void> {
   await waitFor('the requests', () => (asked === before + count ? true : undefined));
 }
 
-/** Ends one read after the other until there is one of this kind, and that one. How many began before it. */
+/** Ends reads one by one until one of the given kind begins, then that one. Returns how many began before it. */
 async function turnsBefore(kind: string): Promise<number> {
   for (let nth = 0; ; nth += 1) {
     const { kind: next, finish } = await waitFor('a read', () => reads[nth]);
@@ -89,19 +92,19 @@ async function turnsBefore(kind: string): Promise<number> {
   }
 }
 
-describe('a token that asks for much at once', () => {
-  it('delays the first answer of another token by the turns that have begun, and no more', async () => {
+describe('a token with many concurrent requests', () => {
+  it('delays the first response of another token only by the turns that have begun', async () => {
     await flood('busy', 40);
     const other = answered('other', 'wanted');
     other.catch(() => undefined);
     await waitFor('the request', () => (asked === 41 ? true : undefined));
     expect(reads.length).toBe(turnsAtOnce);
-    // Those that have begun, and one of the other reader.
+    // The reads that have begun, and one of the other client.
     expect(await turnsBefore('wanted')).toBeLessThanOrEqual(turnsAtOnce + 1);
     expect(await other).toBe(200);
   });
 
-  it('shares turns with others one by one, however many readers there are', async () => {
+  it('takes turns with other tokens, however many clients each has', async () => {
     await flood('busy', 40);
     for (const reader of ['b', 'c', 'd']) await flood(reader, 3);
     for (let nth = 0; nth < 12; nth += 1) {
@@ -114,7 +117,7 @@ describe('a token that asks for much at once', () => {
     }
   });
 
-  it('does not delay another token that wants a page which it waits for as well', async () => {
+  it('does not delay another token that requests the same page', async () => {
     await flood('busy', 40);
     const other = answered('other', 'busy-39');
     other.catch(() => undefined);
@@ -124,7 +127,7 @@ describe('a token that asks for much at once', () => {
     expect(reads.filter(({ kind }) => kind === 'busy-39').length).toBe(1);
   });
 
-  it('is refused once it has as many streams as there are places left; others and this machine are not', async () => {
+  it('is rejected when it holds as many streams as slots are left; other tokens and this machine are accepted', async () => {
     await flood('busy', most / 2 + 1);
     const refused = await fetch(`${server.url}/changes`, { headers: { authorization: 'busy' }, signal: left.signal });
     expect(refused.status).toBe(429);

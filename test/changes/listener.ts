@@ -1,19 +1,19 @@
-/** Who listens at `/changes`, with a client of somebody else's. */
+/** Client of `/changes`, built on a third-party EventSource client. */
 import { EventSource } from 'eventsource';
 
 export interface Heard {
-  /** Ids in the order in which they came. */
+  /** Ids in order of arrival. */
   readonly ids: readonly string[];
   readonly data: readonly Readonly<Record<string, unknown>>[];
   readonly ends: readonly string[];
-  /** Status of the last answer that was no stream. */
+  /** Status of the last response that was not a stream. */
   readonly refused: number | undefined;
   /** Resolves when the stream has begun. */
   readonly begun: Promise<void>;
   close(): void;
 }
 
-/** Listens, and goes on by itself where it was cut off. */
+/** Listens, and reconnects automatically after a disconnect. */
 export function listen(
   url: string,
   more: { readonly lastEventId?: string; readonly headers?: Readonly<Record<string, string>> } = {},

@@ -1,4 +1,7 @@
-/** The login of a token whose password was changed: Postgres lets every role do that, and then refuses the indexer. */
+/**
+ * Login of a token whose password was changed: Postgres lets every role change its own password, and then rejects the
+ * indexer.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loginPasswordOf } from '../../src/reader-token.ts';
 import { query } from '../support/database.ts';
@@ -28,7 +31,7 @@ describe('a token whose login has another password', needs(noLimits), () => {
     return { status, body: JSON.parse(body) as Readonly<Record<string, unknown>> };
   };
 
-  it('gets from the query page the cause and the commands that help', async () => {
+  it('gets the cause and the commands that fix it from the query page', async () => {
     expect(await asks(reader?.token)).toEqual({
       status: 403,
       body: {
@@ -50,13 +53,13 @@ describe('a token whose login has another password', needs(noLimits), () => {
     expect(lines[0]).not.toContain('lir_');
   });
 
-  it('is answered at /changes all the same, and tokens of the same role are everywhere', async () => {
+  it('still works at /changes, and other tokens of the same role work everywhere', async () => {
     const answer = await world.asked('/changes', { ...elsewhere, authorization: `Bearer ${String(reader?.token)}` });
     expect(answer.status).toBe(200);
     expect((await asks(other?.token)).status).toBe(200);
   });
 
-  it('and one whose login may not log in at all get different causes', async () => {
+  it('and a token whose login may not log in report different causes', async () => {
     const rows = await world.sql(
       `select login_name as login from ledger.reader_tokens where id = '${String(other?.id)}'`,
     );

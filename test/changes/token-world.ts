@@ -24,7 +24,7 @@ export interface Answer {
   readonly body: string;
 }
 
-/** What a proxy adds: whoever asks so is somewhere else. */
+/** Header that a proxy adds: a request with it does not come from this machine. */
 export const elsewhere = { 'x-forwarded-for': '10.0.0.1' };
 export const appOrigin = 'https://app.example';
 
@@ -68,7 +68,7 @@ export class TokenWorld {
     return query(this.history.database.url, text);
   }
 
-  /** The parties that see most, of which none sees all. */
+  /** The parties that see most; none sees everything. */
   async parties(count: number): Promise<readonly string[]> {
     const rows = await this.sql(
       `select p as party from explore.events e cross join unnest(e.parties) p group by p
@@ -77,7 +77,7 @@ export class TokenWorld {
     return rows.map((row) => String(row['party']));
   }
 
-  /** A role for the party. */
+  /** Creates a role for the party. */
   async role(party: string): Promise<string> {
     const role = `reads_${randomBytes(4).toString('hex')}`;
     this.#roles.push(role);
@@ -85,7 +85,7 @@ export class TokenWorld {
     return role;
   }
 
-  /** A role that reads everything. */
+  /** Creates a role that reads everything. */
   async roleOfAll(): Promise<string> {
     const role = `reads_${randomBytes(4).toString('hex')}`;
     await this.grantAll(role);
@@ -101,7 +101,7 @@ export class TokenWorld {
     await this.sql(`drop owned by "${role}"; drop role "${role}"`);
   }
 
-  /** By the command, as people do it. */
+  /** Creates a token with the command, as users do. */
   async token(...argv: readonly string[]): Promise<{ readonly said: readonly string[]; readonly noted: string }> {
     const said: string[] = [];
     let noted = '';
@@ -132,7 +132,7 @@ export class TokenWorld {
     return { role, party, token: said.join('\n'), id };
   }
 
-  /** Ids of what a role may see of history, in order; null: of all of it. */
+  /** Ids that the role may see in history, in order; null for all ids. */
   async visible(role: string | null): Promise<readonly string[]> {
     const { url } = this.history.database;
     const rows = await query(
@@ -142,7 +142,7 @@ export class TokenWorld {
     return rows.map(({ id }) => String(id));
   }
 
-  /** One request; of an endless answer what came first. */
+  /** Sends one request; for an endless response, returns its first part. */
   asked(
     path: string,
     headers: Readonly<Record<string, string>>,
@@ -165,7 +165,7 @@ export class TokenWorld {
     });
   }
 
-  /** A question of the query page, asked from elsewhere. */
+  /** Sends a statement to the query page from another machine. */
   question(token: string, statement: string): Promise<Answer> {
     const headers = { ...elsewhere, 'content-type': 'application/json', authorization: `Bearer ${token}` };
     return this.asked('/query', headers, { method: 'POST', body: { statement } });

@@ -1,4 +1,7 @@
-/** Tokens of readers: whoever shows one sees what its role may see, from anywhere, and nothing once it has ended. */
+/**
+ * Reader tokens: a request with a token sees what the role of the token may see, from any machine, until the token
+ * ends.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loginPasswordOf } from '../../src/reader-token.ts';
 import { grantReader } from '../../src/store/roles/reader-role.ts';
@@ -12,7 +15,7 @@ import { noLimits } from '../support/skips/server-version.ts';
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 const wrongToken = `lir_${'A'.repeat(43)}`;
 
-describe('a token', needs(noLimits), () => {
+describe('a reader token', needs(noLimits), () => {
   let world: TokenWorld;
   let one: Reader;
   let other: Reader;
@@ -43,7 +46,7 @@ describe('a token', needs(noLimits), () => {
     stream.close();
   }
 
-  it('is printed alone, kept as a hash, listed without it, and read by no reader', async () => {
+  it('is printed alone, stored as a hash, listed without its text, and readable by no reader', async () => {
     const { said, noted } = await world.token('create', '--role', one.role);
     expect(said).toEqual([expect.stringMatching(/^lir_[\w-]{43}$/)]);
     expect(noted).not.toContain(said[0]);
@@ -60,7 +63,7 @@ describe('a token', needs(noLimits), () => {
     }
   });
 
-  it('is made for roles of grant-reader only', async () => {
+  it('is created for roles of grant-reader only', async () => {
     const [me] = await world.sql('select current_user as name');
     for (const role of ['nobody_here', String(me?.['name'])]) {
       await expect(world.token('create', '--role', role)).rejects.toMatchObject({ code: 'READER_TOKEN_REFUSED' });
@@ -75,7 +78,7 @@ describe('a token', needs(noLimits), () => {
     ['deletes', 'delete on ledger.live', 'may change live'],
     ['empties tables', 'truncate on ledger.updates', 'may change updates'],
     ['makes objects', 'create on schema explore', 'create objects'],
-  ])('is worth nothing while its role %s', async (_, right, named) => {
+  ])('is rejected while its role %s', async (_, right, named) => {
     await world.sql(`grant ${right} to ${one.role}`);
     try {
       expect((await world.question(one.token, 'select 1')).status).toBe(401);
@@ -89,7 +92,7 @@ describe('a token', needs(noLimits), () => {
     expect((await world.question(one.token, 'select 1')).status).toBe(200);
   });
 
-  it('is made for no role that logs in, and such a role does not log in afterwards', async () => {
+  it('is rejected for a role that can log in, and its role cannot log in afterwards', async () => {
     const login = await world.roleOfAll();
     await world.sql(`alter role ${login} login`);
     const made = world.token('create', '--role', login);
@@ -99,7 +102,7 @@ describe('a token', needs(noLimits), () => {
     await expect(given).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
   });
 
-  it('is made for no role that is a member of another', async () => {
+  it('is rejected for a role that is a member of another role', async () => {
     const [token] = await world.sql(`select login_name as login from ledger.reader_tokens where id = '${one.id}'`);
     const role = await world.roleOfAll();
     for (const group of ['pg_read_all_data', 'pg_monitor', other.role]) {
@@ -115,7 +118,7 @@ describe('a token', needs(noLimits), () => {
     await expect(world.token('create', '--role', login)).rejects.toMatchObject({ code: 'READER_TOKEN_REFUSED' });
   });
 
-  it('is worth nothing while its role reads files of the server', async () => {
+  it('is rejected while its role can read files of the server', async () => {
     const asked = async () => (await world.question(one.token, "select pg_read_file('PG_VERSION')")).status;
     expect(await asked()).toBe(400);
     await world.sql(
@@ -132,7 +135,7 @@ describe('a token', needs(noLimits), () => {
     expect(await asked()).toBe(400);
   });
 
-  it('shows at /changes what its role may see, also beside others at the same place', async () => {
+  it('returns at /changes what its role may see, also with other tokens at the same offset', async () => {
     const [all, ofOne, ofOther] = [
       await world.visible(null),
       await world.visible(one.role),
@@ -145,7 +148,7 @@ describe('a token', needs(noLimits), () => {
     const local = listen(`${world.indexer.httpUrl}/changes?after=0`);
     opened.push(local);
     await heard(local, all.length);
-    // One after the other, so that what was read for one is there when the next one asks.
+    // One after the other, so that rows read for one request are cached when the next one arrives.
     const [first, second] = [hear(one.token, '?after=0'), hear(other.token, '?after=0')];
     await heard(first, ofOne.length);
     await heard(second, ofOther.length);
@@ -159,7 +162,7 @@ describe('a token', needs(noLimits), () => {
     }
   });
 
-  it('shows at /query what its role may see, whatever the statement tries', async () => {
+  it('returns at /query what its role may see, whatever the statement tries', async () => {
     const counted = async ({ token }: Reader, statement: string) => {
       const { status, body } = await world.question(token, statement);
       return { status, value: (JSON.parse(body) as { rows?: readonly string[][] }).rows?.[0]?.[0], body };
@@ -167,7 +170,7 @@ describe('a token', needs(noLimits), () => {
     for (const reader of [one, other]) {
       const seen = String((await world.visible(reader.role)).length);
       expect(await counted(reader, 'select count(*) from explore.events')).toMatchObject({ status: 200, value: seen });
-      // What a statement can lift of its session, and then read by a statement within it.
+      // Settings of its session that a statement can change, and reads by a nested statement.
       for (const [name, value] of [
         ['role', 'none'],
         ['role', (reader === one ? other : one).role],
@@ -194,13 +197,13 @@ describe('a token', needs(noLimits), () => {
     expect([explained.status, explained.body]).toEqual([200, expect.stringContaining('offset')]);
   });
 
-  it('shows at /query no plan to a role that is limited to parties', async () => {
+  it('returns no plan at /query to a role that is limited to parties', async () => {
     const plan = 'explain (analyze, costs off) select 1 from ledger.updates where "offset" = 1 and command_id < $$z$$';
     for (const statement of [plan, `/* a */ -- b\n ${plan.toUpperCase()}`, 'EXPLAIN select 1;']) {
       const { status, body } = await world.question(one.token, statement);
       expect([status, body]).toEqual([400, expect.stringContaining('explain reveals values of rows')]);
     }
-    // No function that reads runs it.
+    // No read-only function runs it.
     const within = await world.question(one.token, `select query_to_xml('${plan}', true, false, '')`);
     expect(within.status).toBe(400);
     const everything = await world.readerOf(await world.roleOfAll(), one.party);
@@ -215,7 +218,7 @@ describe('a token', needs(noLimits), () => {
       () => ({ authorization: `Basic ${Buffer.from(`x:${one.token}`).toString('base64')}` }),
       /known/,
     ],
-  ])('that is %s is refused, from this machine too', async (_, headers, why) => {
+  ])('that is %s is rejected, from this machine too', async (_, headers, why) => {
     for (const from of [elsewhere, {}]) {
       const said = await world.asked('/changes', { ...from, ...headers() });
       expect([said.status, said.headers['www-authenticate']]).toEqual([401, 'Bearer realm="ledger-indexer"']);
@@ -226,7 +229,7 @@ describe('a token', needs(noLimits), () => {
     }
   });
 
-  it('asks three questions at a time at most, and keeps nobody else from asking', async () => {
+  it('runs at most three statements at a time and does not block other tokens', async () => {
     const slow = Array.from({ length: 3 }, () => world.question(one.token, 'select pg_sleep(5)'));
     await waitFor('three questions', async () => {
       const text = `select pid from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()`;
@@ -239,7 +242,7 @@ describe('a token', needs(noLimits), () => {
   });
 
   it('is what its hash is not', async () => {
-    // Who has read the table can show nothing of it.
+    // A hash read from the table cannot be used as a token.
     const [row] = await world.sql(
       `select encode(hash, 'hex') as hash from ledger.reader_tokens where id = '${one.id}'`,
     );
@@ -248,7 +251,7 @@ describe('a token', needs(noLimits), () => {
     expect(row?.['hash']).not.toBe(Buffer.from(one.token).toString('hex'));
   });
 
-  it('of a role that reads everything is needed elsewhere for what shows all parties', async () => {
+  it('of a role that reads everything is required from other machines for endpoints that return all parties', async () => {
     const everything = await world.readerOf(await world.roleOfAll(), one.party);
     const [newest] = await world.sql('select max("offset") as at from ledger.updates');
     for (const path of ['/status', `/update?offset=${String(newest?.['at'])}`]) {
@@ -266,17 +269,17 @@ describe('a token', needs(noLimits), () => {
     for (const path of ['/livez', '/metrics']) expect((await world.asked(path, elsewhere)).status).toBe(200);
   });
 
-  it('is needed by who is somewhere else, under whatever name', async () => {
+  it('is required from other machines, under any host name', async () => {
     expect((await world.asked('/changes', elsewhere)).status).toBe(403);
     expect((await world.asked('/changes', { host: 'evil.example' })).status).toBe(421);
     expect((await world.asked('/changes', { host: 'evil.example', ...bearer(one.token) })).status).toBe(421);
     const json = { ...elsewhere, 'content-type': 'application/json' };
     expect((await world.asked('/query', json, { method: 'POST', body: { statement: 'select 1' } })).status).toBe(403);
-    // The page itself holds nothing.
+    // The page itself contains no data.
     expect((await world.asked('/query', elsewhere)).status).toBe(200);
   });
 
-  it('that is revoked ends its streams, of the standby too', async () => {
+  it('that is revoked ends its streams, also those of the standby', async () => {
     const reader = await world.readerOf(one.role, one.party);
     const [mine, theirs, stays] = [hear(reader.token), hear(reader.token, '', world.standby), hear(one.token)];
     await Promise.all([mine.begun, theirs.begun, stays.begun]);
@@ -291,7 +294,7 @@ describe('a token', needs(noLimits), () => {
     expect((await world.token('list')).said.find((line) => line.startsWith(reader.id))).toContain(' revoked ');
   });
 
-  it('that is revoked takes along what its login made, and says so if something is left', async () => {
+  it('that is revoked loses the objects of its login, and the command reports any that remain', async () => {
     const [plain, far] = [await world.readerOf(one.role, one.party), await world.readerOf(one.role, one.party)];
     const other = await createTestDatabase();
     try {
@@ -304,7 +307,7 @@ describe('a token', needs(noLimits), () => {
         );
         const own = new URL(url);
         [own.username, own.password] = [String(found?.['login']), loginPasswordOf(reader.token)];
-        // As if somebody had given it the function.
+        // As after a manual grant of the function.
         await query(url, `grant execute on function lo_from_bytea(oid, bytea) to ${String(found?.['login'])}`);
         const making = `begin read write; select lo_from_bytea(0, 'x');
                         alter default privileges grant select on tables to public; commit`;
@@ -320,11 +323,11 @@ describe('a token', needs(noLimits), () => {
     } finally {
       await other.drop();
     }
-    // Now nothing is left.
+    // Now no object remains.
     await world.token('revoke', far.id);
   });
 
-  it('that expires, and one whose role is dropped and made anew, ends as well', async () => {
+  it('that expires, or whose role is dropped and created again, ends as well', async () => {
     const party = other.party;
     const [short, dropped] = [await world.readerOf(other.role, party, '--expires', '1m'), await world.reader(party)];
     const [shortStream, droppedStream] = [hear(short.token), hear(dropped.token)];
@@ -347,7 +350,7 @@ describe('a token', needs(noLimits), () => {
   describe('from a page of another origin', () => {
     const preflight = { 'access-control-request-method': 'GET', 'access-control-request-headers': 'authorization' };
 
-    it('is answered where the origin is named, and nobody is told *', async () => {
+    it('is accepted from a configured origin, and no response allows *', async () => {
       const asked = await world.asked('/changes', { origin: appOrigin, ...preflight }, { method: 'OPTIONS' });
       expect(asked.status).toBe(204);
       expect(asked.headers).toMatchObject({
@@ -364,7 +367,7 @@ describe('a token', needs(noLimits), () => {
       expect([wait.status, wait.headers['access-control-allow-origin']]).toEqual([200, appOrigin]);
     });
 
-    it('is not where it is another one, or asks for what pages do not read', async () => {
+    it('is rejected from another origin, and for endpoints that pages do not read', async () => {
       const origin = 'https://evil.example';
       for (const [path, from, method] of [
         ['/changes', origin, 'OPTIONS'],
@@ -377,7 +380,7 @@ describe('a token', needs(noLimits), () => {
         expect(headers['access-control-allow-origin'], `${method} ${path}`).toBeUndefined();
         if (path === '/changes') expect(headers['vary']).toBe('Origin');
       }
-      // Without a token a page that is not named gets nothing of this machine either.
+      // Without a token, a page of another origin gets nothing from this machine either.
       expect((await world.asked('/changes', { origin })).status).toBe(403);
       expect((await world.asked('/changes', { origin: appOrigin })).status).toBe(200);
       expect((await world.asked('/changes', { origin: appOrigin, ...elsewhere })).status).toBe(403);

@@ -1,4 +1,4 @@
-/** What commands do to a history over the workers, beside the same on plain Postgres: the same answers, the same rows left. */
+/** Commands on a history distributed over Citus workers and on plain Postgres: equal output, equal remaining rows. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { prune, planPrune } from '../../src/store/retention/prune.ts';
 import { emptyHistory, planEmpty, planReset, resetTo } from '../../src/store/history/reset.ts';
@@ -14,7 +14,7 @@ import { citusPlace, citusUrl, noCitus, plainPlace, type Place } from './places.
 const history = randomHistory(33, 200);
 const never = new AbortController().signal;
 
-/** All of it on one of them, in an order in which each leaves something to the next. */
+/** All of them on one history, in an order in which each command leaves data for the next. */
 async function toldBy(place: Place): Promise<Readonly<Record<string, unknown>>> {
   const { database } = place;
   const told: Record<string, unknown> = {};
@@ -56,10 +56,10 @@ describe('commands', needs(noCitus), () => {
     for (const place of places) await place[Symbol.asyncDispose]();
   });
 
-  it('find, remove and undo the same', async () => {
+  it('find, remove and reset the same rows', async () => {
     const [plain, distributed] = [await toldBy(places[0] as Place), await toldBy(places[1] as Place)];
     expect(distributed).toEqual(plain);
-    // Nobody hashed the filter of this history.
+    // The filter of this history has no valid hash.
     for (const rules of ['rules', 'rules after reset', 'rules after prune']) {
       const { broken } = plain[rules] as Awaited<ReturnType<typeof brokenRules>>;
       expect(broken.map(({ rule }) => rule)).toEqual(['I26']);

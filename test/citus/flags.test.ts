@@ -1,4 +1,4 @@
-/** What `migrate --citus` takes, before it looks for a database. */
+/** Arguments of `migrate --citus`, checked before the command connects to a database. */
 import { expect, it } from 'vitest';
 import { migrateCommand } from '../../src/cli/follow/migrate.ts';
 import { runCommand } from '../support/run-command.ts';
@@ -9,7 +9,7 @@ it.each([
   [['--citus', '--shards', '0'], '--shards takes 1 to 1024, found "0"'],
   [['--citus', '--shards', '1025'], '--shards takes 1 to 1024, found "1025"'],
   [['--citus', '--shards', 'four'], '--shards takes 1 to 1024, found "four"'],
-])('%j is refused', async (words, said) => {
+])('%j is rejected', async (words, said) => {
   const refused = runCommand(migrateCommand, words, {});
   await expect(refused).rejects.toMatchObject({
     code: 'USAGE',
@@ -18,8 +18,8 @@ it.each([
   });
 });
 
-it('takes as many as that', async () => {
-  // It goes on to the database, of which none is named.
+it('accepts this many', async () => {
+  // It continues to the database, which is not configured.
   const refused = runCommand(migrateCommand, ['--citus', '--shards', '1024', '--data-dir', '/nowhere/at/all'], {});
   await expect(refused).rejects.toMatchObject({ code: 'CONFIGURATION_INVALID' });
 });

@@ -1,10 +1,10 @@
-/** Triggers that bound what the redactor may change: on Citus those on tables that stay on the coordinator. */
+/** Triggers that limit what the redactor may change: on Citus, only those on tables that stay on the coordinator. */
 import { expect, it } from 'vitest';
 import { needs } from '../support/skips/needs.ts';
 import { citusPlace, citusUrl, noCitus } from './places.ts';
 
 it(
-  'the guards of the stream row and of redactions are there, and refuse a role that is not the owner',
+  'the guards of the stream row and of redactions exist, and reject a role that is not the owner',
   needs(noCitus),
   async () => {
     await using place = await citusPlace(citusUrl ?? '', 'citus_guards', 4);

@@ -1,4 +1,4 @@
-/** The same history on plain Postgres and over the workers of Citus: the same rows, also when workers are lost on the way. */
+/** The same history on plain Postgres and over Citus workers: equal rows, also when workers are lost meanwhile. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -13,7 +13,7 @@ import { citusPlace, citusUrl, killCommand, noCitus, noKill, plainPlace, type Pl
 
 const history = randomHistory(21, 240);
 
-describe('over the workers', needs(noCitus), () => {
+describe('a history over the workers', needs(noCitus), () => {
   let plain: Place;
   let distributed: Place;
   beforeAll(async () => {
@@ -26,7 +26,7 @@ describe('over the workers', needs(noCitus), () => {
     await plain[Symbol.asyncDispose]();
   });
 
-  it('is the same with their connections cut six times', async () => {
+  it('stores the same rows when its connections are closed six times', async () => {
     const stop = new AbortController();
     const cutting = cutConnections(distributed, stop.signal);
     const met = await writeInSpiteOfLosses(distributed, 60_000);
@@ -37,7 +37,7 @@ describe('over the workers', needs(noCitus), () => {
     expect(await digestOf(distributed.url, distributed.schema)).toBe(await digestOf(plain.url, plain.schema));
   }, 90_000);
 
-  it('is the same with workers killed six times', { timeout: 300_000, ...needs(noKill) }, async () => {
+  it('stores the same rows when workers are killed six times', { timeout: 300_000, ...needs(noKill) }, async () => {
     await using killed = await citusPlace(citusUrl ?? '', 'citus_killed', 4);
     const met = new Set<string>();
     const kills = 6;
@@ -53,11 +53,11 @@ describe('over the workers', needs(noCitus), () => {
     expect(await digestOf(killed.url, killed.schema)).toBe(await digestOf(plain.url, plain.schema));
   });
 
-  it('leaves nothing of a batch of which one statement fails, on whichever of them', async () => {
+  it('leaves no row of a batch in which one statement fails, on any worker', async () => {
     expect(await leftByFailure(distributed)).toEqual([{ left: 0 }]);
   });
 
-  it('lies on all of them, in as many parts as were asked for', async () => {
+  it('is distributed over all workers, in the requested number of shards', async () => {
     const placed = await distributed.query(
       `select s.table_name::text, count(distinct s.shardid)::integer as shards, count(distinct s.nodeport)::integer as nodes
          from citus_shards s where s.table_name in ('contracts'::regclass, 'completions'::regclass) group by 1 order by 1`,
@@ -72,7 +72,7 @@ describe('over the workers', needs(noCitus), () => {
     ]);
   });
 
-  it('migrates again without being told, and refuses a schema whose tables are on the coordinator', async () => {
+  it('migrates again without a flag, and rejects a schema whose tables are on the coordinator', async () => {
     expect(await migrate(distributed.database)).toEqual([]);
     expect(await migrate(distributed.database, { distribution: { shards: 4 } })).toEqual([]);
     expect(
@@ -82,7 +82,7 @@ describe('over the workers', needs(noCitus), () => {
   });
 });
 
-/** Ends what works for the coordinator on all workers, six times and as soon as something works there. */
+/** Ends the sessions of the coordinator on all workers, six times, each as soon as one is active. */
 async function cutConnections(place: Place, stop: AbortSignal): Promise<void> {
   const cut = `select count(pg_terminate_backend(pid)) from pg_stat_activity
                 where application_name like 'citus_internal%' and state <> 'idle' and pid <> pg_backend_pid()`;
@@ -92,12 +92,12 @@ async function cutConnections(place: Place, stop: AbortSignal): Promise<void> {
   }
 }
 
-/** Ends a worker at once, by its number, and starts it again. */
+/** Kills a worker by its number and starts it again. */
 async function killWorker(number: number): Promise<void> {
   await promisify(execFile)('sh', ['-c', `${killCommand ?? ''} ${String(number)}`]);
 }
 
-/** Writes until all is there, anew after each failure. Codes of the failures. */
+/** Writes until everything is stored, and retries after each failure. Returns the codes of the failures. */
 async function writeInSpiteOfLosses(place: Place, limitMs: number, frames = history): Promise<ReadonlySet<string>> {
   const met = new Set<string>();
   for (const end = performance.now() + limitMs; performance.now() < end;) {

@@ -1,4 +1,4 @@
-/** The statements for Citus on plain Postgres: the same rows in batches of one, and nothing left of a failed batch. */
+/** The statements for Citus on plain Postgres: equal rows in batches of one, and no row left of a failed batch. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { migrate } from '../../src/store/schema/migrations.ts';
 import { randomHistory } from '../read/random-history.ts';
@@ -17,7 +17,7 @@ afterAll(async () => {
   await plain[Symbol.asyncDispose]();
 });
 
-it('is refused where there is no Citus, or are tables already, and nothing changes', async () => {
+it('is rejected without Citus or with existing tables, and changes nothing', async () => {
   await expect(migrate(plain.database, { distribution: {} })).rejects.toMatchObject({
     code: 'CITUS_REFUSED',
     exitCode: 78,
@@ -25,12 +25,12 @@ it('is refused where there is no Citus, or are tables already, and nothing chang
   expect(await migrate(plain.database)).toEqual([]);
 });
 
-it('is the same in batches of one, each committed by its own statement', async () => {
+it('stores the same rows in batches of one, each committed by its own statement', async () => {
   await using other = await plainPlace('citus_history');
   await other.write(history, 1);
   expect(await digestOf(other.url, other.schema)).toBe(await digestOf(plain.url, plain.schema));
 });
 
-it('leaves nothing of a batch of which one statement fails', async () => {
+it('leaves no row of a batch in which one statement fails', async () => {
   expect(await leftByFailure(plain)).toEqual([{ left: 0 }]);
 });

@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { inOneTransaction, type Statement } from '../../src/store/connection/round-trip.ts';
 import type { Place } from './places.ts';
 
-/** Row after row on one worker each, then what cannot be: none of them may stay. */
+/** Rows on one worker each, then a row that fails: none of them may remain. */
 export async function leftByFailure(place: Place): Promise<unknown> {
   const insert = (offset: number): Statement => ({
     name: 'add-completion',

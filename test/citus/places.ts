@@ -1,4 +1,4 @@
-/** Schemas on a plain server and, where one is at hand, on Citus: the same is done on both, and what they say is compared. */
+/** Schemas on a plain server and, if available, on Citus: runs the same on both and compares the results. */
 import { Client, escapeIdentifier } from 'pg';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { readSchemas } from '../../src/store/connection/read-schemas.ts';
@@ -13,7 +13,9 @@ import { decodeUpdate } from '../support/wire/decode.ts';
 /** Names a database of a coordinator with the extension and its workers; its role may make schemas there. */
 export const citusUrl = process.env['TEST_CITUS_URL'];
 
-/** Kills the worker whose number is put behind it, 0 or 1, by SIGKILL, starts it again and returns then. */
+/**
+ * Command that kills the worker with the number appended to it (0 or 1) by SIGKILL, starts it again and then returns.
+ */
 export const killCommand = process.env['TEST_CITUS_KILL'];
 
 export const noCitus =
@@ -25,13 +27,13 @@ export interface Place extends AsyncDisposable {
   readonly url: string;
   readonly schema: string;
   readonly database: Database;
-  /** Of a statement whose unqualified names are those of the storage. */
+  /** Runs a statement whose unqualified names are those of the storage. */
   query(sql: string, values?: unknown[]): Promise<readonly Record<string, unknown>[]>;
-  /** Writes the frames of a history that are not there yet, so many in a batch, on two lanes. */
+  /** Writes the frames of a history that are not stored yet, in batches of the given size, over two connections. */
   write(frames: readonly JsonRecord[], inBatch: number): Promise<void>;
 }
 
-/** A migrated schema, on a server of its own kind. @param begun whether its stream begins at genesis, for `write` */
+/** A migrated schema on a server of this kind. @param begun whether its stream begins at genesis, for `write` */
 export async function plainPlace(schema: string, begun = true): Promise<Place> {
   const created = await createTestDatabase();
   return place(created.url, schema, { drop: () => created.drop(), begun });
@@ -70,7 +72,7 @@ async function place(url: string, schema: string, { drop, begun, distribution }:
   };
 }
 
-/** Offsets of the frames are 1, 2, 3 …: the checkpoint says how many of them are there. */
+/** Offsets of the frames are 1, 2, 3 …: the checkpoint is the number of stored frames. */
 async function writeAll(database: Database, frames: readonly JsonRecord[], inBatch: number): Promise<void> {
   const session = await openSession(database, identity);
   let at = session.state.checkpoint ?? 0;
@@ -79,7 +81,7 @@ async function writeAll(database: Database, frames: readonly JsonRecord[], inBat
     const batch = session.newBatch(at);
     for (const frame of frames.slice(at, at + inBatch)) batch.add(decodeUpdate(text(frame)));
     const written = session.writeBatch(batch, at, before);
-    // Whoever awaits it is told; until then it must not end the process.
+    // The caller that awaits it gets the error; until then it must not end the process.
     written.catch(() => undefined);
     await before;
     before = written;
@@ -88,7 +90,7 @@ async function writeAll(database: Database, frames: readonly JsonRecord[], inBat
   await before;
 }
 
-/** The storage and what is made beside it. */
+/** The storage and the schemas created with it. */
 async function dropSchemas(url: string, storage: string): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();

@@ -1,6 +1,6 @@
 /**
- * The indexer over the workers of Citus beside one on plain Postgres, both of the same ledger: what readers may ask is answered
- * alike.
+ * An indexer over Citus workers and one on plain Postgres, both of the same ledger: equal results for the statements of
+ * readers.
  */
 import { Client, DatabaseError } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -17,13 +17,16 @@ import { needs } from '../support/skips/needs.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
 import { citusPlace, citusUrl, noCitus, plainPlace, type Place } from './places.ts';
 
-/** What Citus refuses and why, by kind of statement. Empty: every one is answered; whoever adds to it says so in docs/how-to/run/citus.md. */
+/**
+ * Statements that Citus rejects and why, by kind. Empty means that all succeed; document every new entry in
+ * docs/how-to/run/citus.md.
+ */
 const refused: Readonly<Record<string, readonly string[]>> = { documented: [], views: [], functions: [] };
 
-/** So many statements of each kind at least: a list that came out short proves nothing. */
+/** Minimum number of statements of each kind: a list that is too short verifies nothing. */
 const fewest: Readonly<Record<string, number>> = { documented: 50, views: 232, functions: 115 };
 
-describe('what readers ask', needs(noCitus), () => {
+describe('statements of readers', needs(noCitus), () => {
   let sandbox: Sandbox;
   let places: readonly [plain: Place, distributed: Place];
   let on: readonly [plain: Client, distributed: Client];
@@ -34,7 +37,7 @@ describe('what readers ask', needs(noCitus), () => {
     places = [await plainPlace('ledger', false), await citusPlace(citusUrl ?? '', 'ledger', 2, false)];
     await index(sandbox, places);
     on = [await connect(places[0].url), await connect(places[1].url)];
-    // Each was stored at a time of its own.
+    // Each server stored the rows at its own time.
     for (const place of places) await place.query(`update batches set indexed_at = '2026-01-01Z'`);
   }, 120_000);
   afterAll(async () => {
@@ -44,7 +47,7 @@ describe('what readers ask', needs(noCitus), () => {
   });
 
   it.each([[['--tail', '100']], [['--acs']], [['--invariants']]])(
-    'is found equal to the ledger by verify %j',
+    'return data equal to the ledger according to verify %j',
     async (words) => {
       const stdout = new Captured({ env: {} });
       const env = { DATABASE_URL: places[1].url, LEDGER_URL: sandbox.url, INDEXER_HTTP_PORT: '1' };
@@ -54,7 +57,7 @@ describe('what readers ask', needs(noCitus), () => {
     },
   );
 
-  it('is answered as by plain Postgres', async () => {
+  it('return the same result as on plain Postgres', async () => {
     const asked = {
       documented: documented.filter((sql) => !/^(?:create|refresh|listen) /m.test(sql)),
       views: (await viewNames(on[0])).map((name) => `select * from ${name}`),
@@ -77,7 +80,7 @@ describe('what readers ask', needs(noCitus), () => {
   }, 300_000);
 });
 
-/** Both at once, until both have read the same packages and made of them what readers want, and nothing more comes of it. */
+/** Runs both until each has read the same packages, created the views for readers, and is idle. */
 async function index(sandbox: Sandbox, places: readonly [Place, Place]): Promise<void> {
   const options = { LEDGER_URL: sandbox.url, LEDGER_INTERFACES: demoInterfaces.join(','), INDEXER_START: 'genesis' };
   await using plain = await runIndexer({ ...options, DATABASE_URL: places[0].url });
@@ -113,7 +116,7 @@ async function connect(url: string): Promise<Client> {
   return client;
 }
 
-/** Of a statement on both: rows in an order of their own without when they were stored, or SQLSTATE and message. */
+/** Result of a statement on both servers: sorted rows without the time of storage, or SQLSTATE and message. */
 function answers(on: readonly [Client, Client], sql: string) {
   return Promise.all([answer(on[0], sql), answer(on[1], sql)]);
 }

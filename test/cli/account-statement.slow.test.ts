@@ -1,4 +1,4 @@
-/** `account-statement` over what a participant was recorded to show, and `verify --account-statement` over what it wrote. */
+/** `account-statement` over a recording of a participant, and `verify --account-statement` over its output. */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -74,7 +74,7 @@ async function statement(...words: readonly string[]): Promise<Printed> {
 }
 
 describe('account-statement', () => {
-  it('has every change with its balance, and a hash that is made of its lines', async () => {
+  it('has every change with its balance, and a hash of its lines', async () => {
     const printed = await statement();
     expect(printed.rows.map((row) => [row[0], row[7], row[10], row[11]])).toEqual([
       ['1', 'received', '10.5', '10.5'],
@@ -86,7 +86,7 @@ describe('account-statement', () => {
     expect(printed.sha256).toBe(createHash('sha256').update(lines).digest('hex'));
   });
 
-  it('begins with the balance at an offset or a time, and ends where it is told to', async () => {
+  it('begins with the balance at an offset or a time, and ends at the requested one', async () => {
     const later = await statement('--from', '1', '--to', '2', '--instrument', 'Amulet');
     expect(later.rows.map((row) => [row[0], row[7], row[11]])).toEqual([
       ['1', 'opening', '10.5'],
@@ -96,7 +96,7 @@ describe('account-statement', () => {
     expect((await statement('--instrument', 'Nothing')).rows).toEqual([]);
   });
 
-  it('is a table for people and CSV for sheets, with the stamp beside it', async () => {
+  it('prints a table for people and CSV for spreadsheets, with the stamp on stderr', async () => {
     const { stdout: csv, stderr } = await run('account-statement', '--party', alice, '--csv');
     expect(csv.split('\r\n')[1]).toMatch(
       /^1,2026-08-14T11:01:00\.100001Z,12200001,,"",dso::1220,Amulet,received,10\.5,0,10\.5,/,
@@ -112,14 +112,14 @@ describe('account-statement', () => {
     [['--party', alice, '--to', '99'], /not known yet/],
     [[], /needs --party/],
     [['--party', alice, '--csv', '--json'], /one format/],
-  ])('refuses %j', async (words, said) => {
+  ])('rejects %j', async (words, said) => {
     const { code, stdout, stderr } = await run('account-statement', ...words);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(said);
   });
 });
 
-it('ends without a word when nobody reads on', async () => {
+it('ends silently when the reader closes the output', async () => {
   const words = [main, 'account-statement', '--party', alice, '--json'];
   const env = { PATH: process.env['PATH'], DATABASE_URL: database.url };
   const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -130,7 +130,7 @@ it('ends without a word when nobody reads on', async () => {
   expect([code, errors]).toEqual([0, '']);
 });
 
-describe('what others write', () => {
+describe('text that others wrote', () => {
   const evil = '=HYPERLINK("http://evil")\n\u001b[2Jsecond line\u202e';
   const carol = 'Carol::1220cc';
   let other: ReadDatabase;
@@ -142,7 +142,7 @@ describe('what others write', () => {
     await other.write(
       frames.transaction(1, [coin('00c1', 'dso::1220', 'Amulet', 0), coin('00c2', 'Mallory::1220', 'Amulet', 1)]),
       frames.transaction(2, [coin('00c3', 'Mallory::1220', evil, 0)]),
-      // Of somebody who has no tokens.
+      // A contract of a party without tokens.
       frames.transaction(3, [
         { CreatedEvent: frames.created({ offset: 3, observers: [frames.bob], interfaceViews: [] }) },
       ]),
@@ -150,7 +150,7 @@ describe('what others write', () => {
   });
   afterAll(() => other[Symbol.asyncDispose]());
 
-  it('is no formula in a sheet and no line of its own in a table, and whole in JSON', async () => {
+  it('is not a formula in a spreadsheet or an extra line in a table, and is complete in JSON', async () => {
     const csv = await told('account-statement', '--party', carol, '--csv');
     expect(csv.stdout).toContain(`,"'=HYPERLINK(""http://evil"")\n`);
     const table = await told('account-statement', '--party', carol, '--table');
@@ -160,7 +160,7 @@ describe('what others write', () => {
     expect(rows.map((row) => row[6])).toContain(evil);
   });
 
-  it('is not the instrument of the admin that is asked for', async () => {
+  it('is not matched as the instrument of the requested admin', async () => {
     const words = ['--party', carol, '--instrument', 'Amulet', '--admin', 'dso::1220'];
     const { rows } = JSON.parse((await told('account-statement', ...words, '--json')).stdout) as Printed;
     expect(rows.map((row) => [row[5], row[11]])).toEqual([['dso::1220', '1']]);
@@ -170,20 +170,20 @@ describe('what others write', () => {
   it.each([
     ['a hint', 'Carol'],
     ['a party with a typing error', 'Carl::1220cc'],
-  ])('is no statement of %s: the nearest party is named', async (_, party) => {
+  ])('fails for %s and names the nearest party', async (_, party) => {
     const refused = await told('account-statement', '--party', party, '--json');
     expect([refused.code, refused.stdout]).toEqual([2, '']);
     expect(refused.stderr).toMatch(/Unknown party: no event, topology change or command names Car.*Nearest parties: Carol::1220cc/s);
   });
 
-  it('is nothing for who holds nothing, and refused where it ends before it begins', async () => {
+  it('is empty for a party without holdings, and rejected when it ends before it begins', async () => {
     const nothing = await told('account-statement', '--party', frames.bob, '--table');
     expect([nothing.code, nothing.stdout]).toEqual([0, expect.stringMatching(/\nnone\n/)]);
     const backwards = await told('account-statement', '--party', carol, '--from', '2', '--to', '1');
     expect([backwards.code, backwards.stderr]).toEqual([2, expect.stringMatching(/ends before it begins/)]);
   });
 
-  it('is noted to be all there is, where it is asked for a time that has not come here', async () => {
+  it('notes that it ends at the checkpoint when the requested time is later', async () => {
     const printed = await told('account-statement', '--party', carol, '--to', '2100-01-01T00:00:00Z', '--json');
     expect(JSON.parse(printed.stdout)).toMatchObject({
       notes: ['2100-01-01T00:00:00Z is later than all that is here: it ends at the checkpoint'],
@@ -194,7 +194,7 @@ describe('what others write', () => {
 });
 
 describe('verify --account-statement', () => {
-  it('finds it equal, changed by somebody, and no longer what the tables say', async () => {
+  it('reports equal, a changed file, and a difference from the tables', async () => {
     const file = join(folder, 'alice.json');
     const { stdout } = await run('account-statement', '--party', alice, '--to', '3', '--json');
     await writeFile(file, stdout);

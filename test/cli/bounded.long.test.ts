@@ -1,4 +1,4 @@
-/** Runs with an end: what they store is exactly a prefix of the history, also when they are killed on the way. */
+/** Runs with an end: they store exactly a prefix of the history, also when they are killed meanwhile. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
@@ -12,7 +12,7 @@ import { program, startProgram, type Ended } from './program.ts';
 
 let sandbox: Sandbox;
 let database: TestDatabase;
-/** Where the first part of the history ends. */
+/** End of the first part of the history. */
 let stop: number;
 beforeEach(async () => {
   sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
@@ -55,10 +55,10 @@ async function checkpoint(schema: string): Promise<number> {
   return Number(row?.['checkpoint']);
 }
 
-/** By where the run started: the sandbox of each test has the same history. */
+/** Digests by the start of the run: the sandbox of each test has the same history. */
 const digests = new Map<string, string>();
 
-/** What a run without an end stores of the first part, while there is no more. */
+/** Digest of the first part, as a run without an end stores it while no more exists. */
 async function digestOfFirstPart(start: string): Promise<string> {
   const known = digests.get(start);
   if (known !== undefined) return known;
@@ -86,7 +86,7 @@ async function reaches(schema: string, offset: number): Promise<void> {
 }
 
 describe('run --stop-at', { timeout: 240_000 }, () => {
-  it('stores everything up to the offset, nothing above it, and ends with 0', async () => {
+  it('stores everything up to the offset and nothing above it, and exits with 0', async () => {
     const wanted = await digestOfFirstPart('genesis');
     goOn();
     await bounded('ledger', 'run', '--start', 'genesis', '--stop-at', String(stop));
@@ -94,7 +94,7 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
     expect(await digestOf(database.url, 'ledger')).toBe(wanted);
   });
 
-  it('does so when it is killed again and again on the way', async () => {
+  it('stores the same when it is killed repeatedly', async () => {
     const wanted = await digestOfFirstPart('genesis');
     goOn();
     sandbox.faults.slowFrames = { delayMs: 5, path: '/v2/updates' };
@@ -109,7 +109,7 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
     expect(await digestOf(database.url, 'ledger')).toBe(wanted);
   });
 
-  it('does not take a stream for complete that was closed early, however politely', async () => {
+  it('does not take a stream for complete that was closed early, even with a normal close', async () => {
     const wanted = await digestOfFirstPart('genesis');
     goOn();
     sandbox.faults.close = { code: 1000, afterFrames: 40, times: 3, path: '/v2/updates' };
@@ -127,7 +127,7 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
     expect(await digestOf(database.url, 'ledger')).toBe(wanted);
   });
 
-  it('seeds at the offset when the ledger is past it already', async () => {
+  it('seeds at the offset when the ledger is already past it', async () => {
     const wanted = await digestOfFirstPart('seed');
     goOn();
     await bounded('ledger', 'run', '--stop-at', String(stop));
@@ -136,7 +136,7 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
     expect(await digestOf(database.url, 'ledger')).toBe(wanted);
   });
 
-  it('waits for an offset that the ledger has not reached yet, and goes no further', async () => {
+  it('waits for an offset that the ledger has not reached yet, and stores nothing above it', async () => {
     const running = startProgram(['run', '--start', 'genesis', '--stop-at', String(stop + 20)], env('ledger'));
     await reaches('ledger', stop);
     goOn();
@@ -144,7 +144,7 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
     expect(await checkpoint('ledger')).toBe(stop + 20);
   });
 
-  it('blames nobody and counts no new token while it waits for the ledger', async () => {
+  it('reports no fault and counts no token renewal while it waits for the ledger', async () => {
     await using run = await runIndexer({
       ...env('ledger'),
       INDEXER_START: 'genesis',
@@ -160,13 +160,13 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
     expect(await run.metric('indexer_access_token_renewals_total')).toBe(0);
   });
 
-  it('"end" is the ledger end at the start; started again on a finished stretch it has nothing to do', async () => {
+  it('"end" is the ledger end at the start; a second run of a finished range stores nothing', async () => {
     await bounded('ledger', 'run', '--start', 'genesis', '--stop-at', 'end');
     expect(await checkpoint('ledger')).toBe(stop);
     await bounded('ledger', 'run', '--stop-at', String(stop));
   });
 
-  it('refuses an end before the checkpoint, saying how to go back', async () => {
+  it('rejects an end before the checkpoint and names the command that resets', async () => {
     await bounded('ledger', 'run', '--start', 'genesis', '--stop-at', 'end');
     const ended = await program(['run', '--stop-at', '100'], env('ledger'));
     expect(ended.code).toBe(78);
@@ -174,7 +174,7 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
     expect(ended.stderr).toContain('reset --to 100');
   });
 
-  it('goes on without an end afterwards as if it had never ended', async () => {
+  it('continues without an end afterwards as if it had never ended', async () => {
     await bounded('ledger', 'run', '--start', 'genesis', '--stop-at', '123');
     await bounded('ledger', 'run', '--stop-at', String(stop));
     await bounded('whole', 'run', '--start', 'genesis', '--stop-at', String(stop));
@@ -183,21 +183,21 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
 });
 
 describe('backfill', { timeout: 240_000 }, () => {
-  it('stores a stretch and exits; the same words again go on or have nothing to do', async () => {
+  it('stores a range and exits; the same command again resumes or has nothing to do', async () => {
     await bounded('ledger', 'backfill', '--from', '0', '--to', '100');
     await bounded('ledger', 'backfill', '--from', '0', '--to', '200');
     expect(await checkpoint('ledger')).toBe(200);
     await bounded('ledger', 'backfill', '--from', '0', '--to', '200');
   });
 
-  it('without words stores from the oldest offset to the ledger end', async () => {
+  it('without arguments stores from the oldest offset to the ledger end', async () => {
     sandbox.ledger.pruneTo(50);
     await bounded('ledger', 'backfill');
     const [row] = await query(database.url, 'select seed_offset, checkpoint from ledger.stream');
     expect(row).toMatchObject({ seed_offset: '50', checkpoint: String(stop) });
   });
 
-  it('refuses what would leave a gap or come before what is stored', async () => {
+  it('rejects a range that would leave a gap or begin before what is stored', async () => {
     await bounded('ledger', 'backfill', '--from', '100', '--to', '200');
     for (const [from, why] of [
       ['300', 'leave a gap'],
@@ -228,7 +228,7 @@ describe('backfill', { timeout: 240_000 }, () => {
 it.each([
   [{ LEDGER_TOKEN_FILE: '/nonexistent/token' }, 78, 'LEDGER_TOKEN_UNREADABLE'],
   [{ LEDGER_URL: 'http://127.0.0.1:9' }, 69, 'LEDGER_UNREACHABLE'],
-])('backfill with %j gives up after its time', { timeout: 60_000 }, async (wrong, code, name) => {
+])('backfill with %j times out', { timeout: 60_000 }, async (wrong, code, name) => {
   const limits = { INDEXER_PROGRESS_TIMEOUT: '1s', INDEXER_RETRY_MAX_DELAY: '500ms' };
   const ended = await program(['backfill'], { ...env('ledger'), ...limits, ...wrong });
   expect([ended.code, ended.stdout + ended.stderr]).toEqual([code, expect.stringContaining(name)]);

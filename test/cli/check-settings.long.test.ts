@@ -1,4 +1,7 @@
-/** `check` on settings of Postgres: what is dear with a long history is told with what to do, which then helps; nothing fails by it. */
+/**
+ * `check` on settings of Postgres: reports settings that are expensive with a long history, each with a fix that works;
+ * none of them fails the check.
+ */
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -20,7 +23,7 @@ interface Line {
   readonly fix?: string;
 }
 
-/** The line of a setting; nothing fails but that no ledger is named. */
+/** Line of a setting; the only failure is the missing ledger. */
 async function advice(url: string): Promise<(name: string) => Line | undefined> {
   const { code, stdout, stderr } = await program(['check', '--json', '--timeout', '30'], { DATABASE_URL: url });
   expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
@@ -40,11 +43,11 @@ async function runFix(url: string, line: Line | undefined): Promise<void> {
   for (const statement of named) await query(url, statement);
 }
 
-describe('settings of every session', () => {
+describe('settings of each session', () => {
   it.each([
     ['wal_compression', 'on', /^pglz, lz4 or off expected|^on, which is pglz, lz4 or off expected/, /^(lz4|off)$/],
     ['random_page_cost', '4', /^4, .* 1\.1 expected/, /^1\.1$/],
-  ])('%s = %s is advised against, and the statement of the fix ends it', async (name, value, found, better) => {
+  ])('%s = %s gets a warning, and the statement of the fix removes it', async (name, value, found, better) => {
     await using database = await createTestDatabase();
     const named = new URL(database.url).pathname.slice(1);
     await query(database.url, `alter database ${named} set ${name} = ${value}`);
@@ -58,7 +61,7 @@ describe('settings of every session', () => {
     });
   });
 
-  it('jit is advised against where plans can be compiled, although our own sessions have it off', async () => {
+  it('jit gets a warning when plans can be compiled, although the indexer disables it in its own sessions', async () => {
     await using database = await createTestDatabase();
     const named = new URL(database.url).pathname.slice(1);
     await query(database.url, `alter database ${named} set jit = on`);
@@ -74,18 +77,18 @@ describe('settings of every session', () => {
   });
 });
 
-/** As Postgres has them by itself, and as the fixes have them. */
+/** With the defaults of Postgres, and after the fixes. */
 const small = { shared_buffers: '128MB', max_wal_size: '1GB', checkpoint_timeout: '5min' };
 const large = { shared_buffers: '1GB', max_wal_size: '8GB', checkpoint_timeout: '15min' };
 
-describe('settings of the whole server', { timeout: 180_000 }, () => {
+describe('settings of the server', { timeout: 180_000 }, () => {
   let folder: string;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'check-settings-'));
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  it('are advised against when small, and the statements of the fixes end it', async () => {
+  it('get a warning when small, and the statements of the fixes remove it', async () => {
     const made = await startEmbeddedPostgres({ dataDir: folder });
     await made.stop();
     {
@@ -105,7 +108,7 @@ describe('settings of the whole server', { timeout: 180_000 }, () => {
     for (const [name, found] of Object.entries(large)) expect(line(name)).toEqual({ name, state: 'pass', found });
   });
 
-  it('are changed where the server is started when they are given there, which no statement overrides', async () => {
+  it('are changed at the start command of the server when they are set there, because no statement overrides that', async () => {
     await using server = await startEmbeddedPostgres({ dataDir: folder, settings: small });
     const line = await advice(server.url);
     for (const name of Object.keys(small)) {
@@ -126,7 +129,7 @@ async function startPlainly(dataDir: string, url: string): Promise<AsyncDisposab
   const args = ['-D', cluster.name, ...given.flatMap((setting) => ['-c', setting])];
   const child = startProgram(place, place.binaries.postgres, args, cluster.folder);
   for (const output of [child.stdout, child.stderr]) output?.resume();
-  await waitFor('the server answers', async () => {
+  await waitFor('the server responds', async () => {
     const rows = await query(at.href, 'select 1').catch(() => []);
     return rows.length === 1 ? true : undefined;
   });

@@ -1,4 +1,4 @@
-/** `check` against real servers: what is good passes, and each line fails for the reason it is there for. */
+/** `check` against real servers: correct setups pass, and each line fails for its own reason. */
 import { createServer, request, type Server } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import { Client } from 'pg';
@@ -56,7 +56,7 @@ function env(more: Env = {}): Env {
   return { LEDGER_URL: sandbox.url, LEDGER_TOKEN: readers, DATABASE_URL: database.url, ...more };
 }
 
-/** The lines by name; the exit code says whether one failed, and no secret is printed. */
+/** The lines by name; the exit code is non-zero if one failed, and no secret is printed. */
 async function check(given: Env, ...words: readonly string[]): Promise<ReadonlyMap<string, Line>> {
   const { code, stdout, stderr } = await programInProcess(['check', '--json', ...words], given);
   expect(stderr).toBe('');
@@ -87,7 +87,10 @@ async function listening(server: Server | ReturnType<typeof createTcpServer>): P
   return `127.0.0.1:${String((server.address() as AddressInfo).port)}`;
 }
 
-/** A proxy that passes requests but no upgrade, and may say another time than it is; `beforeAnswer` runs before one is passed on. */
+/**
+ * A proxy that passes requests but no upgrade, and may return another time; `beforeAnswer` runs before each response is
+ * passed on.
+ */
 async function startProxy(
   to: string,
   date?: string,
@@ -116,7 +119,7 @@ async function startProxy(
 }
 
 describe('check', { timeout: 180_000 }, () => {
-  it('passes every line where all is good, with nothing stored yet and with everything stored', async () => {
+  it('passes every line when all is correct, with nothing stored yet and with everything stored', async () => {
     const before = await check(env());
     expect(failures(before)).toEqual([]);
     expect(before.get('stored stream')).toMatchObject({ state: 'skip' });
@@ -132,7 +135,7 @@ describe('check', { timeout: 180_000 }, () => {
     expect(lines.get('stored history')?.found).toContain(`checkpoint ${String(sandbox.ledger.ledgerEnd())}, 0 behind`);
   });
 
-  it('prints a line with a mark for each, and the fix below what failed', async () => {
+  it('prints one line with a mark per check, and the fix below each failure', async () => {
     const { code, stdout } = await program(['check'], {
       DATABASE_URL: 'postgres://a:hidden@127.0.0.1:1/b',
       LEDGER_URL: sandbox.url,
@@ -145,7 +148,7 @@ describe('check', { timeout: 180_000 }, () => {
     expect(stdout).not.toContain('hidden');
   });
 
-  it('says of what runs embedded that there is nothing to check', async () => {
+  it('reports that an embedded part needs no check', async () => {
     const lines = await check({});
     expect(failures(lines)).toEqual([]);
     for (const name of ['ledger', 'postgres']) expect(lines.get(name)?.found).toContain('embedded');
@@ -156,8 +159,8 @@ describe('check', { timeout: 180_000 }, () => {
     expect(lines.get('configuration')?.found).toMatch(/INDEXER_BATCH_UPDATE:.*\n.*LEDGER_URL:/);
   });
 
-  it('token: wrong, expired, not permitted to ask for the participant', async () => {
-    const foreignSigner = sharedSecret('another secret, which nobody knows');
+  it('token: wrong, expired, or without the right to read the participant id', async () => {
+    const foreignSigner = sharedSecret('another secret, which is not valid');
     const foreign = await check(env({ LEDGER_TOKEN: await token(foreignSigner) }));
     expect(foreign.get('ledger')?.state).toBe('pass');
     expect(foreign.get('ledger end')).toMatchObject({ state: 'fail', code: 'LEDGER_UNAUTHENTICATED' });
@@ -183,7 +186,7 @@ describe('check', { timeout: 180_000 }, () => {
     });
   });
 
-  it('user rights: names the parties that cannot be read and the call that grants it', async () => {
+  it('user rights: names the parties that cannot be read and the call that grants the right', async () => {
     const nobody = await token(signer, { sub: 'nobody' });
     const any = await check(env({ LEDGER_TOKEN: nobody }));
     expect(any.get('user rights')?.found).toContain('CanReadAsAnyParty');
@@ -196,7 +199,7 @@ describe('check', { timeout: 180_000 }, () => {
     expect(named.get('user rights')?.fix).toContain('POST /v2/users/nobody/rights');
   });
 
-  it('parties: those that the participant does not know, with the nearest it does', async () => {
+  it('parties: names those that the participant does not know, with the nearest known one', async () => {
     const [party = ''] = sandbox.ledger.localParties();
     const mistyped = `${party.slice(0, -1)}${party.endsWith('0') ? '1' : '0'}`;
     const lines = await check(env({ LEDGER_PARTIES: `${party},${mistyped},Zoe::1220ab` }));
@@ -212,7 +215,7 @@ describe('check', { timeout: 180_000 }, () => {
     expect(hint.get('configuration')?.found).toMatch(/LEDGER_PARTIES: expected whole party ids.*got "alice"/);
   });
 
-  it('parties: the nearest in other capitals, and of the same namespace', async () => {
+  it('parties: names the nearest in other capitals, and of the same namespace', async () => {
     const [party = ''] = sandbox.ledger.localParties();
     const [hint = '', fingerprint = ''] = party.split('::');
     const capitals = await check(env({ LEDGER_PARTIES: `${hint.toUpperCase()}::1220ab` }));
@@ -244,7 +247,7 @@ describe('check', { timeout: 180_000 }, () => {
     expect(lines.get('ledger clock')?.found).toMatch(/35\d\d\.\d s ahead/);
   });
 
-  it('filter: a package that nobody vetted', async () => {
+  it('filter: a package that is not vetted', async () => {
     const lines = await check(env({ LEDGER_TEMPLATES: '#no-such-package:Main:Thing' }));
     expect(lines.get('filter')?.found).toContain('no-such-package');
     expect(lines.get('websocket')).toMatchObject({ state: 'fail', code: 'LEDGER_FILTER_UNKNOWN' });
@@ -259,7 +262,7 @@ describe('check', { timeout: 180_000 }, () => {
     expect(filter.get('stored stream')?.fix).toContain('filter accept');
   });
 
-  it('release: what is deprecated or gone, and what that means for this configuration', async () => {
+  it('release: what is deprecated or removed, and the effect on this configuration', async () => {
     const found = async (options: SandboxOptions, more: Env = {}): Promise<Line | undefined> => {
       await using other = await startSandbox(options);
       return (await check(env({ LEDGER_URL: other.url, ...more }))).get('release');
@@ -279,7 +282,7 @@ describe('check', { timeout: 180_000 }, () => {
     expect(undescribed).toMatchObject({ state: 'warn', fix: expect.stringContaining('verify --acs') });
   });
 
-  it('stored seed: of a release that leaves out what is in flight, without having been asked for it', async () => {
+  it('stored seed: a release that leaves out reassignments in flight without an option', async () => {
     await store();
     expect((await check(env())).get('stored seed')).toMatchObject({
       state: 'pass',
@@ -301,11 +304,11 @@ describe('check', { timeout: 180_000 }, () => {
     expect((await check(env())).get('stored history')?.found).toContain('before the checkpoint 100000');
   });
 
-  it('stored history: an indexer that moves the checkpoint while the ledger is asked for its end', async () => {
+  it('stored history: an indexer that moves the checkpoint during the ledger-end request', async () => {
     await store();
     const writer = new Client({ connectionString: database.url });
     await writer.connect();
-    // The checkpoint can be read only when it lies after the end that the ledger told first.
+    // The checkpoint can be read only when it lies after the first ledger end in the response.
     await writer.query('begin; lock table ledger.stream in access exclusive mode');
     const told = { times: 0 };
     await using proxy = await startProxy(sandbox.url, undefined, async (path) => {
@@ -322,7 +325,7 @@ describe('check', { timeout: 180_000 }, () => {
     });
   });
 
-  it('schema: outdated where the start may not migrate, newer than the program', async () => {
+  it('schema: outdated when the start may not migrate, or newer than the program', async () => {
     const outdated = await check(env({ POSTGRES_MIGRATE: 'never' }));
     expect(outdated.get('schema')).toMatchObject({ state: 'fail', code: 'SCHEMA_OUTDATED' });
     await store();
@@ -332,7 +335,7 @@ describe('check', { timeout: 180_000 }, () => {
     expect((await check(env())).get('schema')).toMatchObject({ state: 'fail', code: 'SCHEMA_NEWER' });
   });
 
-  it('schema: made for another INDEXER_EXERCISE_JSON', async () => {
+  it('schema: created for another INDEXER_EXERCISE_JSON', async () => {
     await store();
     const found = (await check(env({ INDEXER_EXERCISE_JSON: 'json' }))).get('schema');
     expect(found).toMatchObject({ state: 'fail', code: 'SCHEMA_EXERCISE_JSON' });
@@ -354,7 +357,7 @@ describe('check', { timeout: 180_000 }, () => {
     }
   });
 
-  it('writer: says which session holds the right to write', async () => {
+  it('writer: names the session that holds the writer lock', async () => {
     await store();
     const options = {
       ledgerUrl: sandbox.url,
@@ -374,7 +377,7 @@ describe('check', { timeout: 180_000 }, () => {
     expect(lines.get('writer')?.found).toContain(`:${String(daemon.pid)}`);
   });
 
-  it('dead addresses: closed ports at once, silent ones within the limit, each side for itself', async () => {
+  it('dead addresses: closed ports fail at once, silent ones within the limit, each side separately', async () => {
     const closed = await check({ LEDGER_URL: 'http://127.0.0.1:1', DATABASE_URL: 'postgres://a:b@127.0.0.1:1/c' });
     expect(failures(closed)).toEqual(['ledger', 'postgres']);
     const sockets = new Set<Socket>();
@@ -382,7 +385,7 @@ describe('check', { timeout: 180_000 }, () => {
     const address = await listening(silent);
     try {
       const given = { LEDGER_URL: `http://${address}`, DATABASE_URL: `postgres://a:b@${address}/c` };
-      // Nobody answers: without the limit it would not end.
+      // No server responds: without the limit it would not end.
       const lines = await check(given, '--timeout', '2');
       expect(failures(lines)).toContain('ledger');
       expect(failures(lines)).toContain('postgres');

@@ -1,6 +1,6 @@
 /**
- * The demo as a new user meets it: two of them begin at the same moment in two folders, each greets when its first query
- * has rows, other commands find it by its folder, and it comes back on the same ports.
+ * The demo as a new user meets it: two demos start at the same moment in two folders. Each prints its banner when its
+ * first query has rows, other commands find it by its folder, and a restart uses the same ports.
  */
 import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo, type Server } from 'node:net';
@@ -15,9 +15,9 @@ import { programInProcess } from './in-process.ts';
 import { main, program, startProgram, type Ended, type RunningProgram } from './program.ts';
 import { needs } from '../support/skips/needs.ts';
 
-/** History that is enough for every command here, and no traffic after it: a demo that makes none costs little CPU. */
+/** Enough history for every command here, and no traffic after it: an idle demo costs little CPU. */
 const small = { INDEXER_DEMO_MAX_UPDATES: '1200' };
-/** Two demos on a machine that does other things too. */
+/** Two demos on a machine that does other work too. */
 const limitMs = 240_000;
 
 interface Facts {
@@ -32,13 +32,13 @@ interface Facts {
 interface Demo extends AsyncDisposable {
   readonly folder: string;
   readonly running: RunningProgram;
-  /** The line of log that stands for the greeting, waited for. */
+  /** The log line that replaces the banner without a terminal. */
   readonly greeted: Promise<Facts>;
   /** Another command in the same folder, without any option or variable. */
   run(...argv: readonly string[]): Promise<Ended>;
   /** The same in the process of the test. */
   runInProcess(...argv: readonly string[]): Promise<Ended>;
-  /** Ends it as Ctrl-C does. */
+  /** Ends it like Ctrl-C. */
   stop(): Promise<Ended>;
 }
 
@@ -88,13 +88,14 @@ async function withPassword({ database, passwordFile }: Facts): Promise<string> 
 
 let folders: readonly [string, string];
 let demos: readonly [Demo, Demo];
-/** What each said, and what the query of its greeting answered the moment it was there. */
+/** Output of each demo, and the result of the query in its banner at the moment the banner appeared. */
 let said: readonly { readonly facts: Facts; readonly rows: number }[];
 
 beforeAll(async () => {
   const folder = (): Promise<string> => mkdtemp(join(tmpdir(), 'ledger-indexer-demo-'));
   folders = [await folder(), await folder()];
-  // Away from where other demos of this machine begin to look, and the same: one of the two has to give way.
+  // Away from the ports that other demos of this machine try first, and the same for both: one of the two has to choose
+  // others.
   const wanted = 20_000 + (process.pid % 10_000);
   const ports = JSON.stringify({ postgres: wanted, ledger: wanted + 10, http: wanted + 20 });
   for (const each of folders) {
@@ -118,18 +119,18 @@ afterAll(async () => {
 const first = (): { demo: Demo; facts: Facts } => ({ demo: demos[0], facts: said[0]?.facts ?? ({} as Facts) });
 
 describe('a demo', () => {
-  it('greets when the query of the greeting has rows', () => {
+  it('prints its banner when the query in the banner has rows', () => {
     for (const { rows } of said) expect(rows).toBeGreaterThan(1);
   });
 
-  it('answers the query by the command as well', async () => {
+  it('also returns those rows to the query command', async () => {
     const { demo, facts } = first();
     const { code, stdout } = await demo.run('query', facts.query);
     expect(code).toBe(0);
     expect(lines(stdout).length).toBeGreaterThan(1);
   });
 
-  it('is level with its ledger then', async () => {
+  it('is caught up with its ledger then', async () => {
     const log = lines(first().demo.running.stdout()).map(({ msg }) => msg);
     expect(log.indexOf('live')).toBeGreaterThan(0);
     expect(log.indexOf('level with the ledger')).toBeGreaterThan(log.indexOf('live'));
@@ -141,7 +142,7 @@ describe('a demo', () => {
     expect(demo.running.stdout()).not.toContain(password);
   });
 
-  it('is left alone by a second one in its folder, which says where it is', async () => {
+  it('is left unchanged by a second demo in its folder, which prints where the first one is', async () => {
     const { demo, facts } = first();
     const { code, stderr } = await demo.run('demo');
     expect(stderr).toContain('DEMO_RUNNING');
@@ -175,12 +176,12 @@ describe('a demo on a terminal', { timeout: limitMs }, () => {
 });
 
 describe('demo-info', () => {
-  it('says the same again, with the password, as text and as JSON', async () => {
+  it('prints the same data again, with the password, as text and as JSON', async () => {
     const { demo, facts } = first();
     const { code, stdout } = await demo.run('demo-info');
     expect(code).toBe(0);
     for (const part of [facts.page, facts.ledger, await withPassword(facts)]) expect(stdout).toContain(part);
-    // A log has the query on one line.
+    // A log line has the query on one line.
     const onOneLine = (text: string): string => text.replaceAll(/\s+/g, ' ');
     expect(onOneLine(stdout)).toContain(facts.query);
     const json = JSON.parse((await demo.runInProcess('demo-info', '--json')).stdout) as Facts & {
@@ -190,7 +191,7 @@ describe('demo-info', () => {
     expect(onOneLine(json.queries[0] ?? '')).toBe(facts.query);
   });
 
-  it('ends with 69 where none runs, and says where it looked', async () => {
+  it('exits with 69 when no demo runs, and prints where it searched', async () => {
     const elsewhere = await mkdtemp(join(tmpdir(), 'ledger-indexer-nothing-'));
     try {
       const { code, stderr } = await programInProcess(['demo-info'], {}, elsewhere);
@@ -202,7 +203,10 @@ describe('demo-info', () => {
   });
 });
 
-/** Calls that change nothing, of each command that works on a database or a ledger, and what shows that it was asked. */
+/**
+ * Calls that change nothing, one per command that works on a database or a ledger, each with output that confirms the
+ * connection.
+ */
 const calls: Readonly<Record<string, readonly [shows: RegExp, ...argv: string[]]>> = {
   check: [/✓ ledger +http.*✓ stored stream .*participant/s, '--timeout', '30'],
   status: [/^asked +http:/m],
@@ -240,7 +244,7 @@ const calls: Readonly<Record<string, readonly [shows: RegExp, ...argv: string[]]
 };
 
 describe('in the folder of a demo, without options', () => {
-  it('every command that needs a database or a ledger is tried', () => {
+  it('every command that needs a database or a ledger is covered', () => {
     const needing = commands.filter(({ alone }) => alone === undefined).map(({ name }) => name);
     expect(Object.keys(calls).sort()).toEqual(needing.sort());
   });
@@ -250,7 +254,7 @@ describe('in the folder of a demo, without options', () => {
     expect(stdout + stderr).toMatch(shows);
   });
 
-  it('status asks the demo of the folder and says whom it asked', async () => {
+  it('status queries the demo of the folder and prints which one', async () => {
     for (const [at, demo] of demos.entries()) {
       const status = JSON.parse((await demo.runInProcess('status', '--json')).stdout) as {
         asked: string;
@@ -264,7 +268,7 @@ describe('in the folder of a demo, without options', () => {
 });
 
 describe('status', () => {
-  it('does not take the indexer of another database for ours', async () => {
+  it('does not take the indexer of another database for its own', async () => {
     const [one, other] = said.map(({ facts }) => facts);
     const env = { INDEXER_HTTP_PORT: new URL(other?.page ?? '').port, DATABASE_URL: await withPassword(one as Facts) };
     const status = JSON.parse((await programInProcess(['status', '--json'], env)).stdout) as Record<string, unknown>;
@@ -272,7 +276,7 @@ describe('status', () => {
     expect(status['reason']).toContain(`the indexer at ${other?.page.slice(0, -1) ?? ''} is of 127.0.0.1`);
   });
 
-  it('knows ours by who holds the right to write, whatever the server is called', async () => {
+  it('identifies its own indexer by the holder of the writer lock, whatever the server is called', async () => {
     const { facts } = first();
     const url = (await withPassword(facts)).replace('@127.0.0.1:', '@0.0.0.0:');
     const env = { INDEXER_HTTP_PORT: new URL(facts.page).port, DATABASE_URL: url };
@@ -280,7 +284,7 @@ describe('status', () => {
     expect(status['source']).toBe(facts.page.slice(0, -1));
   });
 
-  it('asks whom --http-port names, and without any word no stranger', async () => {
+  it('queries the indexer at --http-port, and without the flag no other indexer', async () => {
     const { facts } = first();
     const elsewhere = await mkdtemp(join(tmpdir(), 'ledger-indexer-nothing-'));
     try {
@@ -297,7 +301,7 @@ describe('status', () => {
 });
 
 describe('two demos at the same time', () => {
-  it('have ports of their own', () => {
+  it('use separate ports', () => {
     const ports = said.flatMap(({ facts }) => portsOf(facts));
     expect(new Set(ports).size).toBe(6);
   });
@@ -320,7 +324,7 @@ describe('the ports of a demo', { timeout: 2 * limitMs }, () => {
     expect(portsOf(await next.greeted)).toEqual(ports);
   });
 
-  it('move on when somebody has them, and it says who', async () => {
+  it('are replaced when another process has them, and the log names that process', async () => {
     const [{ folder }] = demos;
     const ports = portsOf(first().facts);
     const holders = await Promise.all(ports.map(hold));
@@ -338,7 +342,7 @@ describe('the ports of a demo', { timeout: 2 * limitMs }, () => {
     }
   });
 
-  it('are refused before anything starts when one was asked for and is taken', async () => {
+  it('fail before anything starts when a requested port is in use', async () => {
     const holder = await hold(0);
     const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-taken-'));
     try {

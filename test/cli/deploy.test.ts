@@ -1,4 +1,4 @@
-/** The examples of docs/deploy against the program: options that exist, paths that are served, files that parse. */
+/** The examples of docs/deploy against the program: existing options, served paths, valid files. */
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -54,13 +54,13 @@ describe('docs/deploy/kubernetes.yaml', () => {
     for (const { name } of container.env) expect(known, name).toContain(name);
   });
 
-  it('answers by the name of its service', () => {
+  it('responds under the name of its service', () => {
     const service = parsed.find(({ kind }) => kind === 'Service') as unknown as { metadata: { name: string } };
     const names = container.env.find(({ name }) => name === 'INDEXER_HTTP_ALLOWED_HOSTS')?.value;
     expect(names?.split(',')).toContain(service.metadata.name);
   });
 
-  it('has a writer and a standby, no root and nothing to write to', () => {
+  it('runs a writer and a standby, without root and without writable folders', () => {
     expect(deployment.spec.replicas).toBe(2);
     expect(spec.securityContext.runAsNonRoot).toBe(true);
     expect(container.securityContext.readOnlyRootFilesystem).toBe(true);
@@ -94,12 +94,12 @@ describe('docs/deploy/ledger-indexer.service', () => {
     expect(names).not.toContain('LEDGER_TOKEN');
   });
 
-  it('stops later than the indexer does, and does not restart what a restart cannot heal', () => {
+  it('waits longer than the indexer takes to stop, and does not restart after permanent failures', () => {
     expect(values('TimeoutStopSec')).toEqual(['20s']);
     expect(values('RestartPreventExitStatus')).toEqual(['2 77 78']);
   });
 
-  it('is a unit that systemd accepts, where it is here', async () => {
+  it('is accepted by systemd, if available', async () => {
     if (spawnSync('systemd-analyze', ['--version']).status !== 0) {
       process.stdout.write('the unit was only parsed: no systemd-analyze here\n');
       return;

@@ -1,4 +1,4 @@
-/** The embedded database when a demo begins anew: only what a demo stored goes. */
+/** The embedded database when a demo restarts from scratch: only data of a demo is deleted. */
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ function journal(): string {
   return join(folder, 'sandbox-1.journal');
 }
 
-/** Rows of updates once the demo has begun anew. */
+/** Rows of updates after the restart from scratch. */
 async function updatesLeft(): Promise<number> {
   const config = loadConfig({ INDEXER_DATA_DIR: folder, INDEXER_DEMO_SEED: '1', INDEXER_DEMO_MAX_UPDATES: '5' });
   const { logger } = createLogger({ level: 'error', format: 'json', stream: { write: () => true } });
@@ -55,13 +55,13 @@ async function updatesLeft(): Promise<number> {
   }
 }
 
-describe('a demo that begins anew', { timeout: 120_000 }, () => {
+describe('a demo that restarts from scratch', { timeout: 120_000 }, () => {
   it('empties what an earlier demo stored', async () => {
     await indexed();
     expect(await updatesLeft()).toBe(0);
   });
 
-  it('leaves alone what was indexed from another ledger', async () => {
+  it('keeps data that was indexed from another ledger', async () => {
     await indexed('participant::1220real');
     expect(await updatesLeft()).toBe(30);
     expect((await stat(journal())).size).toBeGreaterThan(0);
@@ -69,7 +69,7 @@ describe('a demo that begins anew', { timeout: 120_000 }, () => {
 });
 
 it(
-  "says whose history a folder holds, and keeps that while another participant's address parks",
+  'names the participant whose history a folder holds, and keeps it while the address of another one parks',
   { timeout: 240_000 },
   async () => {
     await using first = await startSandbox({ participantId: 'participant::1220first' });
@@ -94,11 +94,11 @@ it(
 );
 
 it(
-  'refuses the data of a demo that still runs, because both would write one journal',
+  'rejects the data folder of a running demo, because both would write one journal',
   { timeout: 120_000 },
   async () => {
     await using _server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
-    // The process that started this one lives for sure and is another one.
+    // The parent process certainly runs, and is another process.
     await writeFile(join(folder, 'postgres', 'owner.pid'), String(process.ppid));
     await expect(updatesLeft()).rejects.toMatchObject({ code: 'DEMO_RUNNING', exitCode: 78 });
     await expect(stat(journal())).rejects.toMatchObject({ code: 'ENOENT' });
@@ -109,7 +109,7 @@ it.each([
   ['a file', () => join(folder, 'file'), 'ENOTDIR'],
   ['below a file', () => join(folder, 'file', 'below'), 'ENOTDIR'],
   ['where no folder can be made', () => '/proc/nowhere/at/all', 'ENOENT'],
-])('refuses a folder of data that is %s', async (_, place, reason) => {
+])('rejects a data folder that is %s', async (_, place, reason) => {
   await writeFile(join(folder, 'file'), '');
   const config = loadConfig({ INDEXER_DATA_DIR: place() });
   const { logger } = createLogger({ level: 'silent', format: 'json', stream: process.stdout });
@@ -120,7 +120,7 @@ it.each([
   });
 });
 
-it('names the option when the port of the sandbox is none', async () => {
+it('names the option when the port of the sandbox is invalid', async () => {
   const never = new AbortController().signal;
   await expect(
     runCommand(sandboxCommand, ['--speed', '3'], { SANDBOX_PORT: 'abc' }, { stop: never }),

@@ -1,4 +1,4 @@
-/** Rows on a terminal: whatever they hold, no line is wider than it. */
+/** Rows on a terminal: no line is wider than the terminal, whatever the rows hold. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fitRows } from '../../src/cli/command-line/output.ts';
@@ -9,7 +9,7 @@ const name = { title: 'name' };
 const count = { title: 'n', right: true } as const;
 
 describe('a table', () => {
-  it('stays as it is where it fits', () => {
+  it('is unchanged if it fits', () => {
     expect(
       fitRows(
         [name, count],
@@ -25,20 +25,20 @@ describe('a table', () => {
     ).toBe('name      n\none       7\nthree  1234\n');
   });
 
-  it('has its widest values cut, and no number', () => {
+  it('has its widest values truncated, but no number', () => {
     const rows = [[`00${'a'.repeat(130)}`, 'short', '12345678901234567890']];
     expect(fitRows([id, name, count], rows, 50)(rows)).toBe(
       'contract_id            name                      n\n00aaaaaaaaaaaaaaaaaa…  short  12345678901234567890\n',
     );
   });
 
-  it('shows its titles once, and cuts what later rows have more of', () => {
+  it('prints its titles once, and truncates wider values of later rows', () => {
     const show = fitRows([name, { title: 'note' }], [['a', 'b']], 30);
     expect(show([['a', 'b']])).toBe('name  note\na     b\n');
     expect(show([['longer', 'the rest of the line is for the last']])).toBe('lon…  the rest of the line is…\n');
   });
 
-  it('counts a wide character twice, and one that is put on another not at all', () => {
+  it('counts a wide character twice, and a combining one not at all', () => {
     const rows = [
       ['漢字漢字', 'e\u0301e\u0301e\u0301'],
       ['x', 'y'],
@@ -49,8 +49,8 @@ describe('a table', () => {
   });
 });
 
-describe('rows that would be cut to bits', () => {
-  it('are shown with one line for each column', () => {
+describe('rows with too little width per column', () => {
+  it('are printed with one line per column', () => {
     const columns = ['one', 'two', 'three', 'four'].map((title) => ({ title }));
     const rows = [
       ['a'.repeat(40), 'b'.repeat(40), 'c'.repeat(12), 'd'],
@@ -75,13 +75,13 @@ describe('rows that would be cut to bits', () => {
     expect(show([['next', '', '', '']]).split('\n')[0]).toBe('-[ 3 ]--------------');
   });
 
-  it('are those with more digits than the terminal has room for', () => {
+  it('include rows with numbers that are wider than the terminal', () => {
     const rows = [['1'.repeat(30), '2'.repeat(30)]];
     expect(fitRows([count, { title: 'm', right: true }], rows, 50)(rows)).toContain(`n  ${'1'.repeat(30)}\n`);
   });
 });
 
-it('no line is wider than the terminal, and nothing that fits is cut', () => {
+it('no line is wider than the terminal, and values that fit are not truncated', () => {
   const cell = fc.oneof(fc.string({ maxLength: 8 }), fc.string({ unit: 'grapheme', maxLength: 120 }), fc.constant(''));
   const table = fc.integer({ min: 1, max: 9 }).chain((columns) =>
     fc.record({
@@ -107,7 +107,7 @@ it('no line is wider than the terminal, and nothing that fits is cut', () => {
   );
 });
 
-/** Said once more, for the characters of the generator: what is not plain takes two cells at most. */
+/** Independent definition for the characters of the generator: a character outside of ASCII takes at most two cells. */
 function widthOf(line: string): number {
   return Array.from(line).filter((character) => !/[\p{Mn}\p{Me}\p{Cf}]/u.test(character)).length;
 }

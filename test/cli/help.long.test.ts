@@ -1,4 +1,4 @@
-/** Help, version, suggestions and completion: made from one list, which has every command there is. */
+/** Help, version, suggestions and completion, generated from one list of all commands. */
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -68,14 +68,14 @@ describe('ledger-indexer', () => {
     [['prune', '--befor', '3'], 2, 'did you mean --before?'],
     [['status', '--wach'], 2, 'did you mean --watch?'],
     [['run', '--stop-att', 'end'], 2, 'did you mean --stop-at?'],
-  ])('refuses %j with %d and says what was probably meant', async (words, code, hint) => {
+  ])('rejects %j with exit code %d and suggests the likely command', async (words, code, hint) => {
     const ended = await program(words);
     expect(ended.code).toBe(code);
     expect(ended.stderr).toContain(hint);
   });
 
   it.each(['INDEXER_STOP', 'LEDGER_PARTYS', 'POSTGRES_SCHEMAS'])(
-    'refuses the variable %s with a suggestion',
+    'rejects the variable %s with a suggestion',
     async (name) => {
       const ended = await program(['config'], { [name]: 'x' });
       expect(ended.code).toBe(78);
@@ -83,7 +83,7 @@ describe('ledger-indexer', () => {
     },
   );
 
-  it('leaves alone what others read: POSTGRES_USER, POSTGRES_PASSWORD, POSTGRES_DB', async () => {
+  it('ignores variables of others: POSTGRES_USER, POSTGRES_PASSWORD, POSTGRES_DB', async () => {
     const env = {
       POSTGRES_USER: 'a',
       POSTGRES_PASSWORD: 'b',
@@ -105,7 +105,7 @@ describe('ledger-indexer', () => {
 describe('completion', () => {
   const noBash = spawnSync('bash', ['--version']).status === 0 ? undefined : 'needs bash';
 
-  /** What a real bash offers for the words typed, the last of which is being completed. */
+  /** Completions that a real bash offers for the words typed; the last word is being completed. */
   async function offered(words: readonly string[]): Promise<readonly string[]> {
     const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-completion-'));
     try {
@@ -140,7 +140,7 @@ describe('completion', () => {
       expect(completionScript(shell, commands)).not.toMatch(/ledger-token(?!-)/);
   });
 
-  it.each(['bash', 'zsh', 'fish'])('is a script that %s itself accepts, where it is here', (shell) => {
+  it.each(['bash', 'zsh', 'fish'])('is a script that %s accepts, if available', (shell) => {
     const script = completionScript(shell, commands);
     for (const { name } of commands) expect(script).toContain(name);
     const checked = spawnSync(shell, ['-n'], { input: script, encoding: 'utf8' });
@@ -148,7 +148,7 @@ describe('completion', () => {
     else expect({ status: checked.status, stderr: checked.stderr }).toEqual({ status: 0, stderr: '' });
   });
 
-  it('refuses other shells', async () => {
+  it('rejects other shells', async () => {
     expect(await program(['completion', 'tcsh'])).toMatchObject({ code: 2 });
   });
 });

@@ -1,6 +1,6 @@
 /**
- * The program without its process: what `program()` of program.ts returns, at a tenth of the CPU time. For tests of what a
- * command does; signals, exit by an uncaught error and the start itself need the real one.
+ * The program without its process: the result of `program()` of program.ts, at a tenth of the CPU time. For tests of
+ * what a command does; signals, exit after an uncaught error and the start itself need the real process.
  */
 import { Readable, Writable } from 'node:stream';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import { scrub } from '../../src/observe/figures/scrub.ts';
 import type { Ended } from './program.ts';
 
 /**
- * Runs the command to its end, in the folder `cwd`, with these variables alone. One at a time: the folder belongs to the
+ * Runs the command to its end, in the folder `cwd`, with only these variables. One at a time: the folder belongs to the
  * process.
  */
 export async function programInProcess(

@@ -1,10 +1,10 @@
-/** The command line of `ledger-indexer ledger`: what is refused, what comes from the configuration, what it explains. */
+/** The command line of `ledger-indexer ledger`: rejected arguments, configuration options, help. */
 import { describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { run } from './verb-run.ts';
 
-/** Nobody listens there: what is wrong is said before anybody is asked. */
+/** Nothing listens there: mistakes are reported before any request. */
 const env = { LEDGER_URL: 'http://127.0.0.1:1' };
 
 describe('the command line', () => {
@@ -14,7 +14,7 @@ describe('the command line', () => {
     message: expect.stringContaining(message) as string,
   });
 
-  it('is refused with a hint when the verb, a flag or a value is wrong, all at once', async () => {
+  it('is rejected with a hint for each wrong verb, flag and value, all at once', async () => {
     await expect(run(['acd'], { env })).rejects.toMatchObject(usage('did you mean acs?'));
     await expect(run([], { env })).rejects.toMatchObject(usage('expected a verb'));
     const wrong = run(['acs', '--tempalte', 'x', '--at', 'soon', 'more'], { env });
@@ -28,7 +28,7 @@ describe('the command line', () => {
     );
   });
 
-  it('takes the options of the configuration, before and behind its own, and needs LEDGER_URL', async () => {
+  it('accepts the options of the configuration before and after its own, and needs LEDGER_URL', async () => {
     await using sandbox = await startSandbox();
     const byFlag = ['update', '--ledger-url', sandbox.url, '1', '--ledger-topology=false'];
     generateHistory(sandbox.ledger, { seed: 2, updates: 2 });
@@ -40,7 +40,7 @@ describe('the command line', () => {
     await expect(run(['end'], { env: { LEDGER_URL: 'x' } })).rejects.toMatchObject({ code: 'CONFIGURATION_INVALID' });
   });
 
-  it('is explained with an example for each verb', async () => {
+  it('prints help with an example for each verb', async () => {
     const { text } = await run(['--help'], { env: {} });
     const names = [...text.matchAll(/^ {2}([a-z-]+)(?: \S+)? {2,}/gm)].map((match) => match[1] ?? '');
     expect(names.length).toBe(13);

@@ -57,7 +57,7 @@ async function iou(commandId: string): Promise<string> {
 const offsetOf = (row: unknown): number =>
   Object.values((row as { update: Record<string, { value: { offset: number } }> }).update)[0]?.value.offset ?? -1;
 
-describe('what the node says of itself', () => {
+describe('information about the node', () => {
   it('is one JSON object in a pipe and aligned lines on a terminal', async () => {
     generateHistory(sandbox.ledger, { seed: 2, updates: 20 });
     expect((await rows('version'))[0]).toMatchObject({ version: '3.5.10' });
@@ -74,7 +74,7 @@ describe('what the node says of itself', () => {
 });
 
 describe('packages', () => {
-  it('are uploaded, listed with status and name, and fetched into a file', async () => {
+  it('are uploaded, listed with status and name, and downloaded into a file', async () => {
     const source = { name: 'harbor-notes', version: '2.0.0', templates: ['Note'] };
     const { id, payload, archive } = compiled(source);
     const file = join(folder, 'notes.dar');
@@ -92,7 +92,7 @@ describe('packages', () => {
     expect((await readFile(saved)).equals(payload)).toBe(true);
   });
 
-  it('that are broken are refused with advice for an upload, not for an indexer', async () => {
+  it('that are broken are rejected with advice for an upload, not for an indexer', async () => {
     const file = join(folder, 'broken.dar');
     await writeFile(file, 'no zip');
     await expect(run(['upload-dar', file])).rejects.toMatchObject({
@@ -109,7 +109,7 @@ describe('active contracts and updates', () => {
     generateHistory(sandbox.ledger, { seed: 2, updates: 900 });
   });
 
-  it('are shown without the limit of 200 that lists over HTTP have, each as the ledger sent it', async () => {
+  it('are printed without the limit of 200 that lists over HTTP have, each as the ledger sent it', async () => {
     const contracts = await rows('acs');
     expect(contracts.length).toBeGreaterThan(200);
     expect(contracts[0]).toHaveProperty('contractEntry.JsActiveContract.createdEvent.contractId');
@@ -119,7 +119,7 @@ describe('active contracts and updates', () => {
     expect(updates.map(offsetOf)).toEqual(updates.map(offsetOf).toSorted((a, b) => a - b));
   });
 
-  it('are narrowed by offsets, template, party and limit', async () => {
+  it('are limited by offsets, template, party and count', async () => {
     expect(await rows('acs', '--limit', '7')).toHaveLength(7);
     expect((await rows('acs', '--at', '30')).length).toBeLessThan(60);
     const template = '#harbor-stablecoin:Harbor.StableCoin:Token';
@@ -147,7 +147,7 @@ describe('active contracts and updates', () => {
     const stop = new AbortController();
     const end = sandbox.ledger.ledgerEnd();
     const { stdout, done } = start(['updates', '--follow'], { stop: stop.signal });
-    await waitFor('the stream shows new updates', () => {
+    await waitFor('new updates in the output', () => {
       generateHistory(sandbox.ledger, { seed: 3, updates: 1 });
       return stdout.rows.length > 30 ? true : undefined;
     });
@@ -157,7 +157,7 @@ describe('active contracts and updates', () => {
     expect(stdout.text).not.toContain('OffsetCheckpoint');
   });
 
-  it('follow on with the next token when one runs out, without a gap or a repetition', async () => {
+  it('continue with the next token when one expires, without a gap or a repetition', async () => {
     await using secured = await startSecured();
     const file = join(folder, 'token');
     const clock = stopClock();
@@ -182,18 +182,18 @@ describe('active contracts and updates', () => {
     expect(offsets).toEqual(all.rows.map(offsetOf));
   });
 
-  it('that are cut by a signal before their end are a failure', async () => {
+  it('that are interrupted by a signal before their end exit with a failure', async () => {
     const stop = new AbortController();
     stop.abort();
     await expect(run(['acs'], { stop: stop.signal })).rejects.toMatchObject({ code: 'INTERRUPTED', exitCode: 75 });
   });
 
-  it('end when the reader of the pipe has gone, which is no failure', async () => {
+  it('end successfully when the reader closes the pipe', async () => {
     const ended = run(['updates', '--follow', '--from', '0'], { writes: 1 });
     await expect(ended).rejects.toMatchObject({ code: 'OUTPUT_CLOSED', exitCode: 0 });
   });
 
-  it('are found one by one, by offset and by id', async () => {
+  it('are found individually, by offset and by id', async () => {
     const [first] = await rows('updates', '--limit', '1');
     const offset = offsetOf(first);
     expect(await rows('update', String(offset))).toEqual([first]);
@@ -202,7 +202,7 @@ describe('active contracts and updates', () => {
     await expect(run(['update', '999999999'])).rejects.toMatchObject({ code: 'UPDATE_NOT_FOUND', exitCode: 65 });
   });
 
-  it('refused by the ledger say what to do here', async () => {
+  it('that the ledger rejects print a remedy for this command', async () => {
     await expect(run(['updates', '--from', '999999999'])).rejects.toMatchObject({
       code: 'LEDGER_OFFSET_AFTER_END',
       remedy: expect.stringContaining('ledger end') as string,
@@ -214,7 +214,7 @@ describe('active contracts and updates', () => {
 });
 
 describe('commands', () => {
-  it('are submitted from a file or from standard input, and their completions shown', async () => {
+  it('are submitted from a file or from standard input, and their completions printed', async () => {
     generateHistory(sandbox.ledger, { seed: 2, updates: 20 });
     const before = sandbox.ledger.ledgerEnd();
     const file = join(folder, 'commands.json');
@@ -239,7 +239,7 @@ describe('commands', () => {
     expect((await run([...own, '--table'])).text).toMatch(/^ +\d+ {2}accepted +one +ops +alice::/m);
   });
 
-  it('that are not whole, or would lose digits, are not sent', async () => {
+  it('that are incomplete, or would lose digits, are not sent', async () => {
     const before = sandbox.ledger.ledgerEnd();
     const whole = await iou('one');
     for (const stdin of ['{', '[]', whole.replace('"one"', '""'), whole.replace('"1.0"', '0.12345678901234567')]) {
@@ -253,7 +253,7 @@ describe('commands', () => {
 });
 
 describe('rights', () => {
-  it('are those of the user of the token, unless another one is named', async () => {
+  it('are those of the user of the token, unless another user is named', async () => {
     await using secured = await startSecured({
       secret,
       users: [{ id: 'alice', rights: [{ kind: 'CanReadAsAnyParty' }] }],
@@ -284,7 +284,7 @@ describe('the built program', () => {
     expect([code, output.slice(0, 20)]).toEqual([0, '{"version":"3.5.10",']);
   });
 
-  it('ends without a word when nobody reads on, as under `| head`', async () => {
+  it('ends silently when the reader closes the pipe, as under `| head`', async () => {
     const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
     const child = spawn(process.execPath, [program, 'config'], { env: {}, stdio: ['ignore', 'pipe', 'pipe'] });
     child.stdout.destroy();

@@ -1,4 +1,4 @@
-/** What a person is told to type: it must run this very program, and nothing that a registry has under its name. */
+/** Commands in messages to users: they must run this very program, not a package of the same name in a registry. */
 import { describe, expect, it } from 'vitest';
 import { greeting, ownCommand } from '../../src/cli/demo/greeting.ts';
 
@@ -14,8 +14,8 @@ describe('the command of this program', () => {
   });
 });
 
-describe('the greeting', () => {
-  it.each([true, false])('leads to the query page, and no line is wider than a window; demo: %s', (isDemo) => {
+describe('the banner', () => {
+  it.each([true, false])('links to the query page, and no line is wider than a window; demo: %s', (isDemo) => {
     const sides = { ledgerUrl: 'http://127.0.0.1:1', databaseUrl: 'postgres://127.0.0.1:2/ledger' };
     const text = greeting(
       { ...sides, embeddedLedger: isDemo, embeddedDatabase: isDemo },

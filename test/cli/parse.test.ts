@@ -1,4 +1,4 @@
-/** One set of rules for the command lines of all commands: what is a flag, what is its value, what is an operand. */
+/** Common rules for the command lines of all commands: flags, their values, operands. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { commandNamed, commands as allCommands, runCommandNamed, type Typed } from '../../src/cli/commands.ts';
@@ -14,7 +14,7 @@ import { verbArguments } from '../../src/cli/ledger/verb.ts';
 import { optionList } from '../../src/config/option-table.ts';
 import { expectProperty } from '../support/chance/property.ts';
 
-/** Nothing is reached, should a command begin its work. */
+/** No server is there, in case a command begins its work. */
 const env = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', LEDGER_URL: 'http://127.0.0.1:1' };
 
 function run(verb: string, argv: readonly string[]): Promise<unknown> {
@@ -23,7 +23,7 @@ function run(verb: string, argv: readonly string[]): Promise<unknown> {
   return runCommandNamed(verb, call);
 }
 
-/** All that is given, whatever the order of the words. */
+/** All arguments, in any order. */
 function sense(syntax: Syntax, argv: readonly string[]): object {
   const given = parse(syntax, argv);
   const flags = syntax.flags.map(({ name }) => [name, given.has(name), given.texts(name)]);
@@ -35,7 +35,7 @@ const commands = allCommands.filter(({ name }) => name !== 'ledger');
 /** Words as people write them: none begins with two dashes. */
 const word = fc.string({ minLength: 1, maxLength: 12 }).filter((text) => !text.startsWith('-') && !text.includes('\0'));
 
-/** A flag with values that it can have: one group of words that stay together. */
+/** A flag with its possible values, as one group of words that stay together. */
 function groupOf({ name, value, type }: CommandFlag): fc.Arbitrary<readonly string[]> {
   if (value === undefined) return fc.constant([`--${name}`]);
   const isOfType = (text: string): boolean => type === undefined || 'value' in type.parse(text);
@@ -46,7 +46,7 @@ function groupOf({ name, value, type }: CommandFlag): fc.Arbitrary<readonly stri
   return value.startsWith('[') ? inline : fc.oneof(behind, inline);
 }
 
-/** The groups of a call: each operand one, each flag with its values one. */
+/** The groups of a call: one per operand, one per flag with its values. */
 function callOf(
   syntax: Syntax,
 ): fc.Arbitrary<{ readonly operands: readonly string[][]; readonly flags: readonly (readonly string[])[] }> {
@@ -64,7 +64,7 @@ function callOf(
   });
 }
 
-/** The groups mixed, the operands in their own order. */
+/** The groups in random order, the operands in their own order. */
 function mixed(
   operands: readonly (readonly string[])[],
   flags: readonly (readonly string[])[],
@@ -93,7 +93,7 @@ describe.each(commands.map((command) => [command.name, command] as const))('%s',
   });
 
   const valued = command.flags.filter(({ value }) => value !== undefined && !value.startsWith('['));
-  it.each(valued)('--$name takes no flag for $value, and not nothing', async ({ name, value = '' }) => {
+  it.each(valued)('--$name accepts neither another flag nor nothing as $value', async ({ name, value = '' }) => {
     const operands = command.operands.map(({ words }) => words?.[0] ?? 'some');
     for (const found of [
       ...command.flags.map((flag) => `--${flag.name}`),
@@ -120,7 +120,7 @@ describe.each(commands.map((command) => [command.name, command] as const))('%s',
   });
 
   const single = command.flags.filter(({ list }) => list !== true);
-  it.each(single)('--$name is given once', ({ name, value }) => {
+  it.each(single)('--$name is accepted once', ({ name, value }) => {
     const operands = command.operands.map(({ words }) => words?.[0] ?? 'some');
     const group = [`--${name}`, ...(value === undefined || value.startsWith('[') ? [] : value.split(' '))];
     const twice = (): unknown => parse(command, [...operands, ...group, ...group]);
@@ -129,7 +129,7 @@ describe.each(commands.map((command) => [command.name, command] as const))('%s',
     );
   });
 
-  it('refuses what it does not know', async () => {
+  it('rejects unknown arguments', async () => {
     const operands = command.operands.map(({ words }) => words?.[0] ?? 'some');
     await expect(run(command.name, [...operands, '--nonsense'])).rejects.toMatchObject({
       exitCode: 2,
@@ -142,7 +142,7 @@ describe.each(commands.map((command) => [command.name, command] as const))('%s',
   });
 });
 
-describe('what once did harm', () => {
+describe('earlier defects', () => {
   it.each([
     ['redact', ['contract', '00ab', '--reason', '--json'], '--reason: expected TEXT after it, found "--json"'],
     ['grant-reader', ['r', '--party', '--dry-run'], '--party: expected PARTY after it, found "--dry-run"'],
@@ -175,13 +175,13 @@ describe('what once did harm', () => {
     expect(parse(commandNamed('sandbox'), ['--port', '7001', '--seed', '5']).text('port')).toBe('7001');
   });
 
-  it('the value of a mistyped flag is not shown: it may be a secret', async () => {
+  it('the value of a mistyped flag is not printed, because it may be a secret', async () => {
     const refused = run('migrate', ['--database-ulr', 'postgres://me:hunter2@db/ledger']);
     const message = 'migrate: --database-ulr: no such flag; did you mean --database-url?';
     await expect(refused).rejects.toMatchObject({ exitCode: 2, message });
   });
 
-  it('every problem of a line is told at once', async () => {
+  it('every problem of a command line is reported at once', async () => {
     const message =
       'redact:\n  --reason: expected TEXT after it, found "--yes"\n  --paint: no such flag\n  expected ID, found nothing';
     await expect(run('redact', ['contract', '--reason', '--yes', '--paint'])).rejects.toMatchObject({ message });
@@ -196,7 +196,7 @@ describe('a flag of a verb of `ledger`', () => {
     ),
   );
 
-  it.each(all)('$name --$flag refuses a flag for $value', ({ verb, flag }) => {
+  it.each(all)('$name --$flag rejects another flag as $value', ({ verb, flag }) => {
     const taken = (): unknown => verbArguments(verb, [`--${flag}`, '--json']);
     expect(taken).toThrow(
       expect.objectContaining({ exitCode: 2, message: expect.stringContaining(`--${flag}`) as string }),
@@ -207,7 +207,7 @@ describe('a flag of a verb of `ledger`', () => {
 describe('an option of the configuration', () => {
   const all = optionList.filter(({ type, secret }) => type !== 'boolean' && secret !== 'value');
 
-  it.each(all.map(({ name }) => name))('--%s refuses a flag for its value', (name) => {
+  it.each(all.map(({ name }) => name))('--%s rejects another flag as its value', (name) => {
     const message = expect.stringContaining(`--${name}: expected a value`) as string;
     const call = (): unknown => parse(commandNamed('run'), [`--${name}`, '--log-level', 'info']);
     expect(call).toThrow(expect.objectContaining({ code: 'USAGE', message }));

@@ -1,4 +1,4 @@
-/** The built program, run to its end as a person in a shell runs it. */
+/** The built program, run to its end as from a shell. */
 import { spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -16,14 +16,14 @@ export interface Ended {
 
 export interface RunningProgram {
   readonly ended: Promise<Ended>;
-  /** What it has printed so far. */
+  /** Its output so far. */
   stdout(): string;
   signal(signal: NodeJS.Signals): void;
 }
 
 /**
- * Starts it with these variables and none of the caller's configuration.
- * @param cwd the folder it is started in; by default none of the project, where somebody's demo may be at work
+ * Starts it with only these variables, without the configuration of the caller.
+ * @param cwd the folder it is started in; by default outside of the project, where a demo of the developer may run
  */
 export function startProgram(
   argv: readonly string[],

@@ -1,4 +1,4 @@
-/** `query`: what it prints, what it takes, and that it changes nothing. */
+/** `query`: its output, its arguments, and that it changes nothing. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, openSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -37,7 +37,7 @@ describe('query prints', () => {
   const values = `select 12345678901234567890.123456789012345678 as n, null as nothing, '' as empty, 'a,"b' as text,
     true as yes, timestamptz '2026-01-05 08:00:00Z' as at, array['x', null] as list, jsonb '{"deep": [1.10]}' as body`;
 
-  it('an object per row, with every digit', async () => {
+  it('one object per row, with every digit', async () => {
     expect(await printed(values)).toBe(
       '{"n":12345678901234567890.123456789012345678,"nothing":null,"empty":"","text":"a,\\"b","yes":true,' +
         '"at":"2026-01-05T08:00:00+00:00","list":["x",null],"body":{"deep": [1.10]}}\n',
@@ -60,7 +60,7 @@ describe('query prints', () => {
     expect(await printed('--csv', 'select 1 as n where false')).toBe('n\r\n');
   });
 
-  it('an aligned table, which cannot steer the terminal', async () => {
+  it('an aligned table without control sequences', async () => {
     const rows = `values (7, 'a'), (1234, e'b\\u001b[31m')`;
     expect(await printed(`select * from (${rows}) as v(n, text)`, '--table')).toBe(
       '   n  text\n   7  a\n1234  b [31m\n',
@@ -68,7 +68,7 @@ describe('query prints', () => {
     expect(await printed('select 1 where false', '--table')).toBe('none\n');
   });
 
-  it('the same with a semicolon and a comment behind it', async () => {
+  it('the same with a semicolon and a trailing comment', async () => {
     for (const format of ['--json', '--csv', '--table']) {
       expect(await printed('select 1 as n; -- done\n', format)).toBe(await printed('select 1 as n', format));
     }
@@ -84,13 +84,13 @@ describe('query prints', () => {
     expect([lines.length, lines[0], lines[2499]]).toEqual([2_500, '{"g":1}', '{"g":2500}']);
   });
 
-  it('what explain and show answer', async () => {
+  it('the results of explain and show', async () => {
     expect(await printed('show server_encoding')).toBe('{"server_encoding":"UTF8"}\n');
     expect(await printed('-- a comment\nexplain (costs off) select 1', '--table')).toBe('QUERY PLAN\nResult\n');
   });
 });
 
-describe('query refuses', () => {
+describe('query rejects', () => {
   it.each([
     ['delete from kept.rows', 'query takes one select'],
     ['select 1; delete from kept.rows', 'query takes one select'],
@@ -108,14 +108,14 @@ describe('query refuses', () => {
     expect(await query(database.url, 'select n from kept.rows')).toEqual([{ n: 1 }]);
   });
 
-  it('to keep a large object: from Postgres 16 on it is not made at all', async () => {
+  it('a large object: from Postgres 16 on it is not created at all', async () => {
     const { code } = await ask("select lo_from_bytea(0, 'x')");
     const [server] = await query(database.url, `select current_setting('server_version_num')::integer as version`);
     expect(code).toBe(Number(server?.['version']) < 160_000 ? 0 : 2);
     expect(await query(database.url, 'select oid from pg_largeobject_metadata')).toEqual([]);
   });
 
-  it('a mistake, in the words of Postgres and at its place', async () => {
+  it('a mistake, with the message of Postgres and its position', async () => {
     for (const format of ['--json', '--table']) {
       const { code, stderr } = await ask("select n\n  from kept.rows\n where 'ä' = nn", format);
       expect(stderr).toMatch(/QUERY_REFUSED: column "nn" does not exist at line 3, column 14 \(SQLSTATE 42703\)/);
@@ -123,7 +123,7 @@ describe('query refuses', () => {
     }
   });
 
-  it('to keep what explain analyze makes', async () => {
+  it('the changes of explain analyze', async () => {
     await printed('explain analyze create table kept.made as select 1 as n');
     await printed('explain analyze select 1 as n into kept.made');
     expect(await query(database.url, `select to_regclass('kept.made') as made`)).toEqual([{ made: null }]);
@@ -135,7 +135,7 @@ describe('query refuses', () => {
     expect(await ask('--json', '--postgres-schema', 'x', 'select 1 as one')).toMatchObject({ stdout: '{"one":1}\n' });
   });
 
-  it('what the role may not read, with 77', async () => {
+  it('tables that the role may not read, with 77', async () => {
     const role = `nobody_${String(process.pid)}`;
     await query(database.url, `create role ${role} login password 'x'`);
     const url = new URL(database.url);
@@ -149,7 +149,7 @@ describe('query refuses', () => {
 });
 
 describe('query finds unqualified names', () => {
-  it('as readers do: in explore, typed, pqs and the storage, in this order', async () => {
+  it('in the order of readers: explore, typed, pqs, storage', async () => {
     const schemas = ['explore', 'typed', 'pqs', 'ledger', 'desk_explore', 'desk'];
     await query(
       database.url,
@@ -165,7 +165,7 @@ describe('query finds unqualified names', () => {
 });
 
 describe('query on a terminal', () => {
-  /** What a terminal of so many columns gets. */
+  /** Output on a terminal of this width. */
   function shown(columns: number, ...words: readonly string[]): readonly string[] {
     const command = [process.execPath, main, 'query', ...words].map((word) => `'${word.replaceAll("'", `'\\''`)}'`);
     const { stdout, status } = spawnSync(
@@ -183,22 +183,22 @@ describe('query on a terminal', () => {
 
   const statement = `select 7 as n, repeat('long', 100) as text, jsonb '{"a": 1}' as body`;
 
-  it('cuts long values to its width', needs(noTerminal), () => {
+  it('truncates long values to its width', needs(noTerminal), () => {
     expect(shown(40, statement)).toEqual([`n  ${'text'.padEnd(27)}  body`, `7  ${'long'.repeat(6)}lo…  {"a": 1}`]);
   });
 
-  it('shows a line for each column where little would be left of them', needs(noTerminal), () => {
+  it('prints one line per column when the columns are too narrow', needs(noTerminal), () => {
     const columns = Array.from({ length: 12 }, (_, at) => `repeat('x', 30) as c${String(at)}`).join(', ');
     const lines = shown(60, `select ${columns}`);
     expect(lines).toHaveLength(13);
     expect(lines.slice(0, 2)).toEqual([`-[ 1 ]${'-'.repeat(54)}`, `c0   ${'x'.repeat(30)}`]);
   });
 
-  it('takes one that does not know its width for 80 columns', needs(noTerminal), () => {
+  it('uses 80 columns if the width is unknown', needs(noTerminal), () => {
     expect(shown(0, `select repeat('x', 100) as x`)[1]).toBe(`${'x'.repeat(79)}…`);
   });
 
-  it('cuts nothing of JSON, CSV and plans', needs(noTerminal), () => {
+  it('truncates nothing in JSON, CSV and plans', needs(noTerminal), () => {
     const long = `select repeat('x', 100) as x`;
     expect(shown(40, long, '--json')).toEqual([`{"x":"${'x'.repeat(100)}"}`]);
     expect(shown(40, long, '--csv')).toEqual(['x', 'x'.repeat(100)]);
@@ -206,7 +206,7 @@ describe('query on a terminal', () => {
     expect(plan.join('\n')).toContain('x'.repeat(90));
   });
 
-  it('leaves a table that goes elsewhere whole', async () => {
+  it('prints a complete table when the output is not a terminal', async () => {
     expect(await printed(`select repeat('x', 300) as x`, '--table')).toBe(`x\n${'x'.repeat(300)}\n`);
   });
 });
@@ -215,7 +215,7 @@ describe('query -', () => {
   const read = (input: Buffer) =>
     spawnSync(process.execPath, [main, 'query', '-'], { input, encoding: 'utf8', env: { DATABASE_URL: database.url } });
 
-  it('takes UTF-8 from standard input, and nothing else', () => {
+  it('reads UTF-8 from standard input, and rejects other encodings', () => {
     expect(read(Buffer.from("\uFEFFselect 'ä' as text"))).toMatchObject({ status: 0, stdout: '{"text":"ä"}\n' });
     expect(read(Buffer.from("select 'ä'", 'latin1')).stderr).toContain('not UTF-8');
     expect(read(Buffer.from('select 1\0')).stderr).toContain('NUL');
@@ -224,7 +224,7 @@ describe('query -', () => {
 
 const noFullDevice = existsSync('/dev/full') ? undefined : 'needs /dev/full';
 
-it('query says so when its output cannot be written', needs(noFullDevice), () => {
+it('query reports that its output cannot be written', needs(noFullDevice), () => {
   const stdio = ['ignore', openSync('/dev/full', 'w'), 'pipe'] as const;
   const env = { DATABASE_URL: database.url };
   const { status, stderr } = spawnSync(process.execPath, [main, 'query', 'select 1'], { stdio: [...stdio], env });
@@ -232,7 +232,7 @@ it('query says so when its output cannot be written', needs(noFullDevice), () =>
   expect(status).toBe(75);
 });
 
-it('query lets a reader pause for an hour', async () => {
+it('query lets the reader of its output pause for an hour', async () => {
   expect(await printed('show idle_in_transaction_session_timeout', '--csv')).toContain('1h');
 });
 
@@ -261,7 +261,7 @@ it('query is cancelled on the server by Ctrl-C', async () => {
 });
 
 describe('without DATABASE_URL', () => {
-  it('query asks the embedded server that runs in the data folder, and says so when none does', async () => {
+  it('query uses the running embedded server of the data folder, or reports that none runs', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-query-'));
     const asked = () => program(['query', 'select current_database() as name'], { INDEXER_DATA_DIR: folder });
     try {

@@ -1,4 +1,4 @@
-/** `status --sizes` beside what Postgres itself counts, and what it says where something cannot be known. */
+/** `status --sizes` compared with the values of Postgres, and its output when a value is not available. */
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -47,7 +47,7 @@ function incompressible(name: string): string {
   return createHash('shake256', { outputLength: 4_000 }).update(name).digest('base64');
 }
 
-/** Its events are creates, or an exercise that archives `ended`. Payloads that no compression makes small enough for a row. */
+/** Its events are creates, or an exercise that archives `ended`. Payloads do not compress enough to fit into a row. */
 function at(offset: number, recordTime: string, creates: number, ended?: string): frames.JsonRecord {
   const contract = (node: number): frames.JsonRecord => ({
     CreatedEvent: frames.created({
@@ -77,7 +77,7 @@ beforeAll(async () => {
 });
 afterAll(() => database[Symbol.asyncDispose]());
 
-/** Of each table what Postgres says of its files, and its rows, counted. */
+/** Size of the files and number of rows of each table, according to Postgres. */
 async function counted(): Promise<readonly Record<string, unknown>[]> {
   const sizes = await query(
     database.url,
@@ -102,7 +102,7 @@ function as(role: string): string {
 }
 
 describe('status --sizes', () => {
-  it('has of every table the bytes that Postgres has, and after analyze the rows', async () => {
+  it('has the bytes of every table as in Postgres, and after analyze the rows', async () => {
     const { tables, groups, bytes, indexes } = await sizesAt(database.url);
     const named = (a: { readonly table?: unknown }, b: { readonly table?: unknown }): number =>
       String(a.table) < String(b.table) ? -1 : 1;
@@ -115,11 +115,11 @@ describe('status --sizes', () => {
     expect(tables.find(({ table }) => table === 'contracts')?.toast).toBeGreaterThan(11 * 4_000);
   });
 
-  it('has the events of a week by whole hours of record time, and how long what is free lasts', async () => {
+  it('has the events of a week by full hours of record time, and how long the free space lasts', async () => {
     const { events, bytesPerEvent, bytes, growth, disk, takenAt } = await sizesAt(database.url, '--free', '10MiB');
     expect(events).toBe(12);
     expect(bytesPerEvent).toBeCloseTo(bytes.total / 12, 0);
-    // Neither the first hour nor the one under way, nor what is older than a week.
+    // Neither the first hour nor the current one, nor hours older than a week.
     expect(growth).toMatchObject({ from: '2026-08-16T10:00:00.000Z', to: '2026-08-23T10:00:00.000Z', hours: 168 });
     expect(growth?.days.map((day) => day.events)).toEqual([3, 0, 4, 0, 0, 0, 0]);
     expect(growth).toMatchObject({ events: 7, eventsPerDay: 1, bytesPerDay: Math.round(bytesPerEvent ?? 0) });
@@ -128,7 +128,7 @@ describe('status --sizes', () => {
     expect(Date.parse(disk.fullAt) - Date.parse(String(takenAt))).toBe(disk.daysLeft * 86_400_000);
   });
 
-  it('takes the databases of the server and a cycle of write-ahead log off a disk', async () => {
+  it('subtracts the databases of the server and a cycle of write-ahead log from a disk', async () => {
     const { disk, bytes } = await sizesAt(database.url, '--disk', '1TB');
     const [wal] = await query(database.url, `select pg_size_bytes(current_setting('max_wal_size'))::float8 as bytes`);
     expect(disk.source).toBe('disk');
@@ -136,7 +136,7 @@ describe('status --sizes', () => {
     expect(disk.free).toBeGreaterThan(9e11);
   });
 
-  it('is for every role: what it may not read is not known, and said', async () => {
+  it('works for every role and marks tables that the role may not read as unknown', async () => {
     const [whole, none] = ['whole', 'none'].map((name) => `sizes_${name}_${String(process.pid)}`) as [string, string];
     const owner = openDatabase({
       url: database.url,
@@ -149,7 +149,7 @@ describe('status --sizes', () => {
       await query(database.url, `create role ${none} login password 'secret'`);
       const [asOwner, reader] = [await sizesAt(database.url), await sizesAt(as(whole))];
       expect(reader).toEqual({ ...asOwner, takenAt: reader.takenAt });
-      // To whom the tables do not exist, and who may not read them.
+      // Roles for which the tables do not exist, and roles that may not read them.
       for (const grant of ['select', `grant usage on schema ledger to ${none}`]) {
         await query(database.url, grant);
         const stranger = await sizesAt(as(none));
@@ -162,7 +162,7 @@ describe('status --sizes', () => {
     }
   });
 
-  it('asks the disk of an embedded server, which need not have a schema of ours', async () => {
+  it('reads the disk of an embedded server, even without a schema of the indexer', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'sizes-'));
     const server = await startEmbeddedPostgres({ dataDir: join(dir, 'postgres') });
     try {
@@ -183,7 +183,7 @@ describe('status --sizes', () => {
     [['--sizes', '--watch']],
     [['--sizes', '--free', '1GiB', '--disk', '2GiB']],
     [['--sizes', '--disk', 'half']],
-  ])('refuses %j', async (words) => {
+  ])('rejects %j', async (words) => {
     await expect(runCommand(statusCommand, words, { DATABASE_URL: database.url })).rejects.toMatchObject({
       code: 'USAGE',
     });
@@ -220,7 +220,7 @@ const report = (change: object, room: Room = { source: 'free', freeBytes: 2.4e9 
   sizeReport({ ...growing, ...change }, room, hour('22T00:00'));
 
 describe('the report', () => {
-  it('is a table, the days, and the day on which the disk is full', () => {
+  it('has a table, the days, and the day on which the disk is full', () => {
     const text = sizeLines('database a/b, schema "ledger"', report({})).join('\n');
     for (const part of [
       /^contracts +150,000 +57\.2 MiB +0 B +38\.1 MiB +95\.4 MiB +50\.0 % +500 B$/m,
@@ -258,11 +258,11 @@ describe('the report', () => {
       /^2 databases/,
     ],
     ['a ledger at rest', { growth: { ...growing.growth, events: 0 } }, undefined, /nothing grew/],
-  ])('says it of %s', (_, change, room, note) => {
+  ])('reports %s', (_, change, room, note) => {
     expect(report(change, room).notes).toContainEqual(expect.stringMatching(note));
   });
 
-  it('names no day without rows, growth or room', () => {
+  it('names no day without rows, growth or disk space', () => {
     const unknown = { daysLeft: null, fullAt: null };
     expect(report({ tables: [{ table: 'exercises', rows: null, ...table }] })).toMatchObject({
       bytesPerEvent: null,

@@ -1,4 +1,4 @@
-/** `status --watch`: a line of JSON each second where there is no terminal, and the screen where there is one. */
+/** `status --watch`: one line of JSON per second without a terminal, and the screen with one. */
 import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { statusScreen } from '../../src/cli/inspect/status-screen.ts';
@@ -17,7 +17,7 @@ function states(output: string): readonly string[] {
 }
 
 describe('status --watch', () => {
-  it('follows the indexer, tells of its end from the database, and ends with 0 on SIGINT', async () => {
+  it('follows the indexer, reports its end from the database, and exits with 0 on SIGINT', async () => {
     await using sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
     generateHistory(sandbox.ledger, { seed: 5, updates: 30 });
     await using database = await createTestDatabase();
@@ -38,7 +38,7 @@ describe('status --watch', () => {
     }
   });
 
-  it('is read on a terminal of 0 columns', needs(noTerminal), async () => {
+  it('works on a terminal of 0 columns', needs(noTerminal), async () => {
     await using sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
     await using database = await createTestDatabase();
     await using daemon = startDaemon({ ledgerUrl: sandbox.url, databaseUrl: database.url, schema: 'ledger' });
@@ -50,7 +50,7 @@ describe('status --watch', () => {
     expect(await watching.ended).toBe(0);
   });
 
-  it('ends with 69 when there is nobody to ask', async () => {
+  it('exits with 69 when there is no indexer to query', async () => {
     expect(await program(['status', '--watch', '--http-port', '1'])).toMatchObject({ code: 69 });
   });
 });
@@ -69,7 +69,7 @@ describe('the screen', () => {
     lastError: { code: 'LEDGER_PING_TIMEOUT', message: 'two\nlines', at: '2026-01-01T00:00:00.000Z' },
   };
 
-  it('shows state, offsets, lag, rates, time left and last error in lines that fit', () => {
+  it('has state, offsets, lag, rates, remaining time and last error in lines that fit', () => {
     const lines = statusScreen(catchingUp, 70);
     const text = lines.join('\n');
     for (const part of [
@@ -94,14 +94,14 @@ describe('the screen', () => {
     expect(lines.join('\n')).toContain('990 offsets,');
   });
 
-  it('says how old the distance is while the ledger does not answer, and what to do', () => {
+  it('has the age of the distance while the ledger does not respond, and a remedy', () => {
     const away = { ...catchingUp, state: 'backing_off', ledgerEndAgeSeconds: 158.2, remedy: 'start the participant' };
     const text = statusScreen(away, 120).join('\n');
     expect(text).toContain('990 offsets 158 s ago, not known since');
     expect(text).toContain('start the participant');
   });
 
-  it('leaves out what is not known', () => {
+  it('leaves out unknown values', () => {
     const text = statusScreen({ state: 'not_running', checkpoint: null }).join('\n');
     expect(text).not.toMatch(/null|undefined|NaN/);
   });

@@ -8,7 +8,7 @@ export interface RunOptions {
   readonly stdin?: string;
   readonly isTTY?: boolean;
   readonly stop?: AbortSignal;
-  /** Takes so many writes, then fails as a pipe whose reader has gone. */
+  /** Accepts this many writes, then fails like a pipe whose reader has gone. */
   readonly writes?: number;
 }
 
@@ -53,7 +53,7 @@ export function start(argv: readonly string[], options: RunOptions): Running {
   return { stdout, done };
 }
 
-/** The same, waited for. */
+/** The same, awaited. */
 export async function run(argv: readonly string[], options: RunOptions): Promise<Captured> {
   const { stdout, done } = start(argv, options);
   await done;

@@ -1,4 +1,4 @@
-/** Generated files given to the compiler, with the strictest settings that programs have. */
+/** Compiles generated files with the strictest settings that programs use. */
 import { spawn } from 'node:child_process';
 import { symlinkSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -24,7 +24,7 @@ const compilerOptions = {
   noEmit: true,
 };
 
-/** What the compiler says of these files together, by their names; empty when it has nothing to say. */
+/** Diagnostics of the compiler for these files together, by file name; empty if there are none. */
 export async function complaints(
   files: Readonly<Record<string, string>>,
   more: Readonly<Record<string, unknown>> = {},

@@ -1,4 +1,4 @@
-/** Types of packages that a compiler made: all that are there, compiled together and each DAR for itself. */
+/** Types of packages that a compiler made: all together, and each DAR separately. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ExitCode } from '../../src/errors/exit-code.ts';
@@ -9,13 +9,17 @@ import { codegen } from './codegen-run.ts';
 import { complaints } from './compiled.ts';
 
 describe('codegen of DARs', () => {
-  it('makes types that compile of each and of all of them, the same whatever their order', needs(noDars), async () => {
-    const files = darNames().map((name) => join(darsFolder, name));
-    const sources: Record<string, string> = {};
-    for (const [at, file] of files.entries()) sources[`dar${String(at)}.ts`] = (await codegen('--dar', file)).text;
-    const all = await codegen(...files.flatMap((file) => ['--dar', file]));
-    expect(all.code).toBe(ExitCode.stopped);
-    expect(await complaints({ ...sources, 'all.ts': all.text })).toBe('');
-    expect((await codegen(...files.toReversed().flatMap((file) => ['--dar', file]))).text).toBe(all.text);
-  });
+  it(
+    'generates types that compile, for each DAR and for all of them, independent of their order',
+    needs(noDars),
+    async () => {
+      const files = darNames().map((name) => join(darsFolder, name));
+      const sources: Record<string, string> = {};
+      for (const [at, file] of files.entries()) sources[`dar${String(at)}.ts`] = (await codegen('--dar', file)).text;
+      const all = await codegen(...files.flatMap((file) => ['--dar', file]));
+      expect(all.code).toBe(ExitCode.stopped);
+      expect(await complaints({ ...sources, 'all.ts': all.text })).toBe('');
+      expect((await codegen(...files.toReversed().flatMap((file) => ['--dar', file]))).text).toBe(all.text);
+    },
+  );
 });

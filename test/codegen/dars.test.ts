@@ -9,7 +9,7 @@ import { compiled, darOf } from '../../packages/ledger-sandbox/test/packages/dar
 import { codegen } from './codegen-run.ts';
 
 describe('codegen of DARs', () => {
-  it('writes a file, says what differs from it, and refuses what is no DAR', async () => {
+  it('writes a file, reports a difference from it, and rejects a file that is not a DAR', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-codegen-'));
     try {
       const [dar, out, noDar] = ['model.dar', 'ledger.ts', 'no.dar'].map((name) => join(folder, name)) as [

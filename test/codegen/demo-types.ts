@@ -1,6 +1,6 @@
 /**
- * The generated types beside the demo: they compile, its rows fit them, and what is never null there never is. Part of
- * test/read/demo/demo-queries.long.test.ts, which has indexed it.
+ * Generated types and the demo: the types compile, the rows of the demo fit them, and columns that are never null have
+ * no null there. Part of test/read/demo/demo-queries.long.test.ts, which has indexed the demo.
  */
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -19,7 +19,7 @@ async function codegen(url: string): Promise<string> {
   return text;
 }
 
-/** Rows of each view, as values of the type that it has. */
+/** Rows of each view, as values of its type. */
 function program(views: readonly ViewRows[]): string {
   const lines = views.map(
     ({ view, sample }, at) => `export const rows${String(at)}: DB['${view}'][] = [${sample.map(literal).join(',\n')}];`,
@@ -27,10 +27,10 @@ function program(views: readonly ViewRows[]): string {
   return ["import type { DB } from './ledger.js';", ...lines].join('\n');
 }
 
-/** @param demo once it is indexed */
+/** @param demo after it is indexed */
 export function describeGeneratedTypes(demo: () => DemoDatabase): void {
   describe('codegen of the demo', () => {
-    /** As programs connect: nothing is set. */
+    /** As programs connect: without settings. */
     let client: Client;
     let types: string;
     let views: readonly ViewRows[];
@@ -42,9 +42,9 @@ export function describeGeneratedTypes(demo: () => DemoDatabase): void {
       views = await rowsOfViews(client);
     });
     afterAll(() => client.end());
-    it('makes the same types each time, which rows of all views fit', async () => {
+    it('generates the same types each time, and rows of all views fit them', async () => {
       const rows = program(views);
-      // The samples hold names of templates: which of them, the demo decides.
+      // The samples hold names of templates, which the demo decides.
       expect(rows).toContain('"splice-amulet:Splice.');
       expect(await complaints({ 'ledger.ts': types, 'rows.ts': rows })).toBe('');
       expect(await codegen(demo().url)).toBe(types);
@@ -74,7 +74,7 @@ export function describeGeneratedTypes(demo: () => DemoDatabase): void {
       expect(await complaints({ 'ledger.ts': types, 'use.ts': use })).toBe('');
     });
 
-    it('says never null of what never is, and of most of what never is', async () => {
+    it('marks as never null only columns that are never null, and most of them', async () => {
       const { never, nullable } = declaredColumns(types);
       const counted = views.flatMap(({ columns }) => columns);
       expect(counted.filter(({ column, nulls }) => nulls > 0 && never.has(column))).toEqual([]);
@@ -89,7 +89,7 @@ export function describeGeneratedTypes(demo: () => DemoDatabase): void {
       expect(known.length / filled.length).toBeGreaterThan(0.75);
     });
 
-    it('says never null of each column of which the planner can prove it', async () => {
+    it('marks as never null each column for which the planner can derive it', async () => {
       const { rows } = await client.query<{ version: number }>(
         "select current_setting('server_version_num')::int as version",
       );
@@ -113,7 +113,7 @@ export function describeGeneratedTypes(demo: () => DemoDatabase): void {
       expect([...said].filter((column) => !there.has(column))).toEqual([]);
     });
 
-    it('says null of contents once some were removed', async () => {
+    it('allows null for contents once some were removed', async () => {
       const before = declaredColumns(types).never;
       await client.query(
         "insert into ledger.redactions (redaction_id, subject, reason, requested_by) values ('r', 'party', 'a test', 'test')",

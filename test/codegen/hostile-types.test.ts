@@ -1,4 +1,4 @@
-/** Types of packages that are made up to break the generated file: names, versions that do not fit each other, arguments of arguments. */
+/** Types of packages that try to break the generated file: names, incompatible versions, nested arguments. */
 import { describe, expect, it } from 'vitest';
 import type { DamlType, PackageModel, TemplateModel } from '../../src/daml/package-model.ts';
 import { complaints } from './compiled.ts';
@@ -11,13 +11,13 @@ const from = (packageId: string, name: string, ...args: DamlType[]): DamlType =>
   arguments: args,
 });
 
-/** What means something to the compiler, to objects or to the file itself, and what differs from another by little. */
+/** Names with a meaning to the compiler, to objects or to the generated file, and near duplicates. */
 const words = (
   'eval arguments constructor __proto__ prototype toString hasOwnProperty let static yield await async undefined NaN type require ' +
   'exports module default globalThis Promise Array Partial Record Date Object string unique out using DB db Templates ContractOf ' +
   "Interval daml Daml DAML Last Json a-b a_b A-B a_b_2 a.b $ $$ _ __ 1st Ünï x*/y it's"
 ).split(' ');
-/** A module's name has points between its parts. */
+/** The name of a module has dots between its parts. */
 const modules = words.filter((word) => !word.includes('.'));
 
 function hostile(packageId: string, name: string): PackageModel {
@@ -61,7 +61,7 @@ function hostile(packageId: string, name: string): PackageModel {
 }
 
 describe('the generated file compiles', () => {
-  it('whatever packages, modules, types, parameters, fields and choices are called', async () => {
+  it('with any names of packages, modules, types, parameters, fields and choices', async () => {
     const others = words.map((word, at) =>
       model(`q${String(at)}`, { 'Main:T': record({ [word]: text }) }, { name: word }),
     );
@@ -76,7 +76,7 @@ describe('the generated file compiles', () => {
     expect(await complaints({ 'ledger.cts': types, 'use.ts': use })).toBe('');
   });
 
-  it('when versions differ in their parameters, each with its own arguments', async () => {
+  it('with versions that differ in their parameters, each with its own arguments', async () => {
     const { key: _none, ...keyless } = model('p1', {}).templates[0] as TemplateModel;
     const keyed = (key: DamlType): readonly TemplateModel[] => [{ ...keyless, key }];
     const one = model(
@@ -121,7 +121,7 @@ describe('the generated file compiles', () => {
     expect(types).toContain('readonly key: null | made_up.Main.Box_2<string, string> | daml.Party;');
   });
 
-  it('when a version has other names for the parameters, as one type', async () => {
+  it('with other parameter names in a version, as one type', async () => {
     const boxed = (packageId: string, parameter: string, added: Readonly<Record<string, DamlType>>): PackageModel =>
       model(
         packageId,
@@ -137,7 +137,7 @@ describe('the generated file compiles', () => {
   });
 });
 
-describe('what the ledger leaves out at the end of a record', () => {
+describe('fields that the ledger omits at the end of a record', () => {
   const pair = (one: DamlType, two: DamlType): DamlType => named('Main:Pair', one, two);
   const dataTypes = {
     'Main:Pair': record({ _1: variable('z'), _2: variable('a') }, ['z', 'a']),
@@ -212,7 +212,7 @@ describe('what the ledger leaves out at the end of a record', () => {
     ],
   ];
 
-  it('is left out where an argument of any depth is an Optional, and nowhere else', async () => {
+  it('are optional if an argument of any depth is an Optional, and nowhere otherwise', async () => {
     const fields = Object.fromEntries(cases.map(([name, type]) => [name, type]));
     const types = generated(model('p1', { ...dataTypes, 'Main:T': record({ ...fields, end: int }) }));
     const values = (list: readonly string[], name: string): readonly string[] =>
@@ -224,7 +224,7 @@ describe('what the ledger leaves out at the end of a record', () => {
     );
   });
 
-  it('in versions that had fewer fields', async () => {
+  it('are optional in versions that had fewer fields', async () => {
     const one = model('p1', { 'Main:T': record({ note: optional(text) }) });
     const two = model(
       'p2',
@@ -236,7 +236,7 @@ describe('what the ledger leaves out at the end of a record', () => {
 });
 
 describe('values of', () => {
-  it('Numeric of any scale, and of one that is a parameter', async () => {
+  it('Numeric of any scale, including a parameter as scale', async () => {
     const scales = Array.from({ length: 38 }, (_, scale) => [`s${String(scale)}`, { kind: 'numeric', scale }] as const);
     const types = generated(
       model('p1', {
@@ -249,7 +249,7 @@ describe('values of', () => {
     await fits(types, [value("'0.1'")], [value('0.1')]);
   });
 
-  it('maps, whatever their keys are', async () => {
+  it('maps with any type of key', async () => {
     const types = generated(
       model('p1', {
         'Main:T': record({

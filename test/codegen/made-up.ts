@@ -1,4 +1,4 @@
-/** Packages that are made up for a test, and programs with values of the types that they become. */
+/** Packages for a test, and programs with values of the generated types. */
 import { expect } from 'vitest';
 import { typescriptOf } from '../../src/codegen/typescript.ts';
 import type { DamlField, DamlType, DataType, PackageModel, TemplateModel } from '../../src/daml/package-model.ts';
@@ -48,7 +48,7 @@ export function generated(...packages: readonly PackageModel[]): string {
   return typescriptOf({ packages, names: new Set(packages.map(({ name }) => name)), views: undefined });
 }
 
-/** A program with values that fit the payload of `made-up:Main:T`, and each of the others as an error that is expected. */
+/** A program with values that fit the payload of `made-up:Main:T`, and others that are expected errors. */
 function program(good: readonly string[], bad: readonly string[] = []): string {
   return [
     "import type { Templates } from './ledger.js';",
@@ -58,7 +58,7 @@ function program(good: readonly string[], bad: readonly string[] = []): string {
   ].join('\n');
 }
 
-/** These values are of the type, and each of those is not. */
+/** Values of the type, and values that must not be accepted. */
 export async function fits(types: string, good: readonly string[], bad: readonly string[]): Promise<void> {
   expect(await complaints({ 'ledger.ts': types, 'use.ts': program(good, bad) })).toBe('');
 }

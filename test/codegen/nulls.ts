@@ -1,4 +1,4 @@
-/** Which columns of the views for readers are null where: what a database holds, beside what the generated types say. */
+/** Columns of the reader views that are null: rows of a database compared with the generated types. */
 import type { Client } from 'pg';
 
 export interface ColumnNulls {
@@ -16,15 +16,15 @@ const views = `
    where n.nspname in ('explore', 'typed', 'pqs') and c.relkind = 'v' and c.relname !~ '^__'
    group by 1 order by 1`;
 
-/** What a view holds. */
+/** Contents of a view. */
 export interface ViewRows {
   readonly view: string;
   readonly columns: readonly ColumnNulls[];
-  /** Some of its rows, as the driver gives them. */
+  /** Some of its rows, as the driver returns them. */
   readonly sample: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** Of every view; each is asked once, since some take long. */
+/** Of every view; each is queried once, since some are slow. */
 export async function rowsOfViews(client: Pick<Client, 'query'>): Promise<readonly ViewRows[]> {
   const found: ViewRows[] = [];
   for (const { view, columns } of await readViews(client)) {
@@ -53,7 +53,7 @@ export async function readViews(
   return (await client.query<{ view: string; columns: string[] }>(views)).rows;
 }
 
-/** Of a generated file: the columns of `DB` that are never null, and those that can be. */
+/** Columns of `DB` in a generated file: those that are never null, and those that can be. */
 export function declaredColumns(file: string): {
   readonly never: ReadonlySet<string>;
   readonly nullable: ReadonlySet<string>;

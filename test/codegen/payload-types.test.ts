@@ -1,4 +1,4 @@
-/** Types of packages that are made up for the test: each kind of type, with values that fit and values that do not. */
+/** Types of packages made for the test: each kind of type, with values that fit and values that do not. */
 import { describe, expect, it } from 'vitest';
 import {
   fits,
@@ -16,7 +16,7 @@ import {
 } from './made-up.ts';
 
 describe('types of payloads', () => {
-  it('take values as the ledger writes them, and no others', async () => {
+  it('accept values as the ledger writes them, and no others', async () => {
     const types = generated(
       model('p1', {
         'Main:T': record({
@@ -46,7 +46,7 @@ describe('types of payloads', () => {
     await fits(types, [value, ...good.map(changed)], [...bad.map(changed), '{}']);
   });
 
-  it('name what clashes, or is a word of TypeScript or one of ours', async () => {
+  it('rename what clashes, or is a keyword of TypeScript or a reserved name', async () => {
     const own = model('p1', {
       'Main:T': record({
         class: named('Main:String'),
@@ -75,7 +75,7 @@ describe('types of payloads', () => {
     expect(generated(...others, own)).toBe(types);
   });
 
-  it('take contracts of earlier versions, and of others under the same name', async () => {
+  it('accept contracts of earlier versions, and of other packages with the same name', async () => {
     const one = model('p1', { 'Main:T': record({ owner: party }) });
     const two = model(
       'p2',
@@ -94,7 +94,7 @@ describe('types of payloads', () => {
     expect(both).toContain('/** Versions 1.0.0, 1.9.0, 1.10.0. */');
   });
 
-  it('say nothing of what is not known', async () => {
+  it('leave unknown parts untyped', async () => {
     const types = generated(
       model('p1', { 'Main:T': record({ far: { kind: 'named', name: 'p9:Far:Away', arguments: [] } }) }),
     );

@@ -1,6 +1,6 @@
-/** Values as node-postgres gives them, written as TypeScript, for the compiler to compare with a type. */
+/** Values as node-postgres returns them, written as TypeScript, so that the compiler compares them with a type. */
 
-/** An expression that makes the value again. */
+/** An expression that evaluates to the value. */
 export function literal(value: unknown): string {
   if (value instanceof Date) return `new Date(${JSON.stringify(value)})`;
   if (value instanceof Uint8Array) return 'new Uint8Array()';

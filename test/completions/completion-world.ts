@@ -1,4 +1,4 @@
-/** A sandbox to which commands are submitted as a user does it, and an indexer that follows what becomes of them. */
+/** A sandbox with submitted commands, and an indexer that follows their completions. */
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
@@ -50,7 +50,7 @@ export class CompletionWorld {
     return runIndexer(this.env(schema, more));
   }
 
-  /** Creates a contract; the same command id again is refused as a duplicate, which leaves a completion. */
+  /** Creates a contract; the same command id again is rejected as a duplicate, which leaves a completion. */
   async submit(commandId: string, more: Readonly<Record<string, unknown>> = {}): Promise<Submitted> {
     const createArguments = { issuer: alice, owner: alice, currency: 'USD', amount: '1', observers: [] };
     const command = { CreateCommand: { templateId: '#model-tests:Iou:Iou', createArguments } };

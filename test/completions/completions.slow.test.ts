@@ -1,4 +1,7 @@
-/** Completions are followed beside the stream: what became of every command is in the tables, also where no update tells. */
+/**
+ * Completions, followed concurrently with the stream: the outcome of every command is in the tables, also when no
+ * update contains it.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { waitFor } from '../support/wait-for.ts';
 import { alice, bank, CompletionWorld } from './completion-world.ts';
@@ -52,8 +55,8 @@ describe('the completion of a command', () => {
   });
 });
 
-describe('completions that are not shown', () => {
-  it('by a participant before 3.5.7 are told once, in the log, in /status and in the metrics', async () => {
+describe('completions that the indexer cannot read', () => {
+  it('from a participant before 3.5.7 are reported once, in the log, in /status and in the metrics', async () => {
     const older = await CompletionWorld.open({ release: '3.4' });
     await using indexer = await older.run();
     await older.submit('c-1');
@@ -69,7 +72,7 @@ describe('completions that are not shown', () => {
     await older.close();
   });
 
-  it('because they are not wanted are not asked for', async () => {
+  it('that are turned off are not requested', async () => {
     await using indexer = await world.run('ledger', { INDEXER_COMPLETIONS: 'off' });
     await world.submit('c-1');
     await indexer.reaches(1);
@@ -77,14 +80,14 @@ describe('completions that are not shown', () => {
     expect(await world.rows('select from ledger.completion_ranges')).toEqual([]);
   });
 
-  it('to this user do not hold the stream up, and are read from where they ended once they are', async () => {
+  it('that this user may not read do not hold the stream up, and are read from the last position once allowed', async () => {
     const path = '/v2/commands/command-completions';
     world.sandbox.faults.refuseUpgrade = { path, as: 'SERVICE_NOT_RUNNING' };
     await using indexer = await world.run();
     for (const id of ['c-1', 'c-1', 'c-2']) await world.submit(id);
     const end = world.sandbox.ledger.ledgerEnd();
     await indexer.reaches(end);
-    await waitFor('a failure is told', async () =>
+    await waitFor('a failure is reported', async () =>
       (await indexer.status()).completions.state === 'failing' ? true : undefined,
     );
     expect((await indexer.status()).state).toBe('live');
@@ -97,7 +100,7 @@ describe('completions that are not shown', () => {
 });
 
 describe('completions that the participant has pruned', () => {
-  it('are a gap that is told, and what follows is complete', async () => {
+  it('are recorded as a gap, and later completions are complete', async () => {
     {
       await using blind = await world.run('ledger', { INDEXER_COMPLETIONS: 'off' });
       for (const id of ['c-1', 'c-1', 'c-2', 'c-2', 'c-3']) await world.submit(id);
@@ -129,7 +132,7 @@ describe('completions that the participant has pruned', () => {
 });
 
 describe('a rejected command', () => {
-  it('is shown with what it cost, whether it may be tried again, and what became of it in the end', async () => {
+  it('has its cost, whether it may be retried, and its final outcome', async () => {
     await using indexer = await world.run();
     world.sandbox.ledger.completions.add(rejected(world, 'late', { code: 'NOT_SEQUENCED_TIMEOUT', errorCategory: 2 }));
     await world.submit('late');
@@ -150,15 +153,15 @@ describe('a rejected command', () => {
       ),
     ).toEqual([{ error_code: 'NOT_SEQUENCED_TIMEOUT', user_id: 'app', n: 1, cost: 700 }]);
     const latencies = await world.rows(
-      `select command_id, began_at_source, latency >= interval '0' as lawful from explore.command_latency order by "offset"`,
+      `select command_id, began_at_source, latency >= interval '0' as valid from explore.command_latency order by "offset"`,
     );
     expect(latencies).toEqual([
-      { command_id: 'late', began_at_source: null, lawful: null },
-      { command_id: 'late', began_at_source: 'effective_at', lawful: true },
+      { command_id: 'late', began_at_source: null, valid: null },
+      { command_id: 'late', began_at_source: 'effective_at', valid: true },
     ]);
   });
 
-  it('keeps nothing of a contract that is redacted, before or after it comes', async () => {
+  it('keeps no content of a contract that is redacted, before or after it arrives', async () => {
     const contractId = `00${'ab'.repeat(32)}`;
     const refusal = { code: 'CONTRACT_NOT_FOUND', errorCategory: 11, resources: [['CONTRACT_ID', contractId]] };
     await using indexer = await world.run();
@@ -190,7 +193,7 @@ describe('a rejected command', () => {
   });
 });
 
-/** The completion of a command that was refused after it was ordered, at an offset of its own. */
+/** Completion of a command that was rejected after sequencing, at an offset of its own. */
 function rejected({ sandbox: { ledger } }: CompletionWorld, commandId: string, refusal: object) {
   ledger.skipOffsets(1);
   const at = ledger.clock();

@@ -1,4 +1,4 @@
-/** `explain` of commands: why one was rejected, what one did, and ids that are more than one thing. */
+/** `explain` of commands: the reason for a rejection, the effects of a command, and ambiguous ids. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { program, type Ended } from '../cli/program.ts';
 import { alice, bank, CompletionWorld } from './completion-world.ts';
@@ -34,7 +34,7 @@ const explain = (...words: readonly string[]): Promise<Ended> =>
   });
 
 describe('explain of a command', () => {
-  it('tells that it was accepted, then rejected as a duplicate, and shows its update', async () => {
+  it('reports that it was accepted, then rejected as a duplicate, and prints its update', async () => {
     const { code, stdout, stderr } = await explain('pay-17');
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toContain(`accepted as update`);
@@ -45,7 +45,7 @@ describe('explain of a command', () => {
     expect(stdout.split('\n').filter((line) => Array.from(line).length > 80)).toEqual([]);
   });
 
-  it('has the same in JSON and in SQL', async () => {
+  it('returns the same in JSON and in SQL', async () => {
     const { stdout } = await explain('pay-17', '--json');
     const { kind, outcomes, update } = JSON.parse(stdout) as {
       kind: string;
@@ -71,13 +71,13 @@ describe('explain of a command', () => {
     expect(update.events).toHaveLength(1);
   });
 
-  it('says of a command that was refused at once that nothing has its id, and why that may be', async () => {
+  it('reports that nothing has the id of a command that was rejected at once, and the possible reasons', async () => {
     const { code, stdout, stderr } = await explain('gone-18');
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(/no update, contract or command of id "gone-18"[\s\S]*refused at once leaves no completion/);
   });
 
-  it('asks which one is meant where an id is an offset as well', async () => {
+  it('requests a choice when an id is an offset as well', async () => {
     const { code, stdout, stderr } = await explain(String(accepted));
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(/is the offset of an update and a command here[\s\S]*--as update/);
@@ -85,7 +85,7 @@ describe('explain of a command', () => {
     expect((await explain(String(accepted), '--as', 'update')).stdout).toMatch(/^transaction /);
   });
 
-  it('says that nothing has an id, and what it takes', async () => {
+  it('reports that nothing has an id, and which ids it accepts', async () => {
     expect((await explain('nothing')).stderr).toMatch(
       /no update, contract or command of id "nothing" is here; history is known from/,
     );

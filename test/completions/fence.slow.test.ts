@@ -1,4 +1,6 @@
-/** Completions under the fence of the stream: who was replaced stores none, who replaces waits for what is being stored. */
+/**
+ * Completions under the fence of the stream: a replaced writer stores none, and a new writer waits for running writes.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Client } from 'pg';
 import { decodeUpdate } from '../support/wire/decode.ts';
@@ -30,7 +32,7 @@ afterEach(async () => {
   await created.drop();
 });
 
-/** A session of a stream that has come to the offset. */
+/** A session of a stream that has reached the offset. */
 async function streamAt(offset: number): Promise<StoreSession> {
   const session = await openSession(database, identity);
   await session.publishSeed(0, 'genesis');
@@ -71,9 +73,9 @@ describe('completions', () => {
     const from = await session.completions.open(start);
     await session.completions.write([completion(3), completion(7)], from, 8);
     expect(await session.completions.open(start)).toBe(8);
-    // The same again, as after a commit whose answer was lost.
+    // The same again, as after a commit whose response was lost.
     await expect(session.completions.write([completion(3), completion(7)], from, 8)).rejects.toMatchObject(fenced);
-    // What Postgres does not take takes the checkpoint with it.
+    // A failed write also rolls the checkpoint back.
     await expect(session.completions.write([completion(7)], 8, 9)).rejects.toMatchObject({ code: 'STORE_DUPLICATE' });
     expect(await session.completions.open(start)).toBe(8);
     expect(await stored()).toEqual([3, 7]);
@@ -100,7 +102,7 @@ describe('completions', () => {
     expect(await stored()).toEqual([]);
   });
 
-  it('that are being stored hold a takeover off, and never a batch of updates', async () => {
+  it('that are being stored delay a takeover, and never a batch of updates', async () => {
     const session = await streamAt(10);
     const from = await session.completions.open(start);
     await client.query('begin');
@@ -127,7 +129,7 @@ describe('completions', () => {
     expect(await next.completions.open(start)).toBe(4);
   });
 
-  it('of other parties begin a range of their own where the others end', async () => {
+  it('of other parties begin their own range after the end of the previous one', async () => {
     const session = await streamAt(10);
     await session.completions.write([completion(3)], await session.completions.open(start), 5);
     expect(await session.completions.open({ ...start, parties: ['b', 'a'] })).toBe(5);

@@ -12,7 +12,7 @@ import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { optionList } from '../../src/config/option-table.ts';
 import { runCommand } from '../support/run-command.ts';
 
-/** As every command reads them. */
+/** Parses flags like every command. */
 function flags(...argv: readonly string[]): OptionFlags {
   return parse({ name: 'run', operands: [], flags: [] }, argv).options;
 }
@@ -112,7 +112,7 @@ describe('loadConfig', () => {
     });
   });
 
-  it('refuses a flag that holds a password, in any place of an address, without showing it', () => {
+  it('rejects a flag that holds a password, at any position of an address, without printing it', () => {
     for (const url of [
       'postgres://me:hunter2@db/x',
       'postgres://db/x?user=me&password=hunter2',
@@ -127,7 +127,7 @@ describe('loadConfig', () => {
     expect(loadConfig({}, allowed).database.url).toContain('me@db');
   });
 
-  it('keeps the path of the token file instead of its content, and drops a fixed token beside it', () => {
+  it('keeps the path of the token file instead of its content, and drops a fixed token next to it', () => {
     const { ledger } = loadConfig({ LEDGER_TOKEN: 'abc', LEDGER_TOKEN_FILE: '/nowhere/token' });
     expect(ledger).toMatchObject({ token: undefined, tokenFile: '/nowhere/token' });
   });
@@ -162,7 +162,7 @@ describe('loadConfig', () => {
     });
   });
 
-  it('takes an empty variable as one that is not set', () => {
+  it('treats an empty variable as one that is not set', () => {
     expect(loadConfig({ INDEXER_BATCH_UPDATES: '', DATABASE_URL: ' ' }).database.url).toBeUndefined();
   });
 
@@ -186,7 +186,7 @@ describe('loadConfig', () => {
     'LEDGER_INTERFACES',
     'INDEXER_HTTP_ALLOWED_HOSTS',
     'INDEXER_CORS_ORIGINS',
-  ])('refuses %s of commas alone, which is not the same as no list', (name) => {
+  ])('rejects %s of commas alone, which differs from no list', (name) => {
     const problem = `${name}: expected an entry beside the commas, or nothing at all, got " , ": the variables`;
     expect(() => loadConfig({ [name]: ' , ' })).toThrow(problem.replace('" , "', '","'));
     expect(() => loadConfig({ [name]: '' })).not.toThrow();
@@ -196,18 +196,18 @@ describe('loadConfig', () => {
     ['INDEXER_LEDGER_URL', 'LEDGER_URL'],
     ['INDEXER_DATABASE_URL', 'DATABASE_URL'],
     ['LEDGER_INDEXER_START', 'INDEXER_START'],
-  ])('takes %s for %s with one prefix too many', (name, meant) => {
+  ])('reads %s as %s with one prefix too many', (name, meant) => {
     expect(() => loadConfig({ [name]: 'x' })).toThrow(`${name}: no such variable; did you mean ${meant}?`);
   });
 
-  it('refuses an unknown variable or flag with the nearest known name', () => {
+  it('rejects an unknown variable or flag with the nearest known name', () => {
     expect(refusal({ INDEXER_BATCH_UPDATE: '5' }).message).toContain(
       'INDEXER_BATCH_UPDATE: no such variable; did you mean INDEXER_BATCH_UPDATES?',
     );
     expect(() => flags('--htp-port', '5')).toThrow('--htp-port: no such flag; did you mean --http-port?');
   });
 
-  it('leaves variables of others alone: POSTGRES_*, those of the tests and the service links of Kubernetes', () => {
+  it('ignores variables of others: POSTGRES_*, those of the tests and the service links of Kubernetes', () => {
     const env = {
       POSTGRES_PASSWORD: 'x',
       LEDGER_DARS: '/dars',
@@ -219,7 +219,7 @@ describe('loadConfig', () => {
     expect(() => loadConfig(env)).not.toThrow();
   });
 
-  it('leaves alone the variables that docker-compose.yml reads', () => {
+  it('ignores the variables that docker-compose.yml reads', () => {
     const compose = readFileSync(new URL('../../docker-compose.yml', import.meta.url), 'utf8');
     const names = [...compose.matchAll(/\$\{((?:LEDGER|INDEXER)_[A-Z_]+)/g)].map(([, name = '']) => name);
     expect(names).toContain('INDEXER_PORT');
@@ -227,12 +227,12 @@ describe('loadConfig', () => {
     expect(() => loadConfig(Object.fromEntries(optional.map((name) => [name, '1'])))).not.toThrow();
   });
 
-  it('explains why a package id is no template filter', () => {
+  it('explains why a package id is not a template filter', () => {
     const error = refusal({ LEDGER_TEMPLATES: `#fine:A:B,${'ab'.repeat(32)}:Main:T` });
     expect(error.message).toContain('a package id names one version only');
   });
 
-  it('refuses a token on the command line and credentials in the ledger address, without repeating them', () => {
+  it('rejects a token on the command line and credentials in the ledger address, without repeating them', () => {
     const error = refusal(
       { LEDGER_URL: 'https://me:hunter2@node', DATABASE_URL: 'mysql://me:hunter2@db' },
       '--ledger-token',
@@ -242,7 +242,7 @@ describe('loadConfig', () => {
     expect(error.message).not.toContain('hunter2');
   });
 
-  it('shows of an address no query: one that is refused, and one that is kept', () => {
+  it('prints addresses without their query, both rejected and accepted ones', () => {
     const addresses = ['https://node/x?api_key=hunter2', 'https://me:hun#ter2@node', 'https://node/#hunter2'];
     const spoiled = ['node/?key=hunter2', '"https://node/?key=hunter2"', 'me:hunter2@node', 'me:hun#ter2@node:7575'];
     for (const address of [...addresses, ...spoiled]) {
@@ -258,7 +258,7 @@ describe('loadConfig', () => {
     expect(rows.find((row) => row.env === 'LEDGER_OAUTH_TOKEN_URL')?.value).toBe('https://id.example/token?***');
   });
 
-  it('takes an OAuth client with its secret from the environment or a file, and keeps the address as it was written', () => {
+  it('accepts an OAuth client with its secret from the environment or a file, and keeps the address unchanged', () => {
     withFile('hunter2\n', (path) => {
       const env = { LEDGER_OAUTH_ISSUER: 'https://id.example/realms/x/', LEDGER_OAUTH_CLIENT_ID: 'indexer' };
       const { oauth } = loadConfig({ ...env, LEDGER_OAUTH_CLIENT_SECRET_FILE: path }).ledger;
@@ -275,7 +275,7 @@ describe('loadConfig', () => {
     });
   });
 
-  it('refuses half an OAuth client, two kinds of token, and a certificate without its key, all at once', () => {
+  it('rejects half an OAuth client, two kinds of token, and a certificate without its key, all at once', () => {
     const error = refusal({
       LEDGER_TOKEN: 'abc',
       LEDGER_OAUTH_ISSUER: 'http://id.example',
@@ -309,7 +309,7 @@ describe('loadConfig', () => {
 });
 
 describe('describeConfig', () => {
-  it('shows the origin of each value and masks every secret', () => {
+  it('prints the origin of each value and masks every secret', () => {
     const env = {
       DATABASE_URL: 'postgres://me:p@ss/word@db:5432/x?sslpassword=hunter2&application_name=a',
       LEDGER_TOKEN: 'hunter2',

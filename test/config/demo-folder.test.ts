@@ -1,4 +1,7 @@
-/** What a demo must not mix: a database of somebody's, and the folder of another demo or of a participant. Nothing is written before the refusal. */
+/**
+ * Combinations that a demo must reject: the database of another application, and the folder of another demo or of a
+ * participant. Nothing is written before the error.
+ */
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +10,7 @@ import { query, createTestDatabase } from '../support/database.ts';
 import { noteParticipant, takeDataDir } from '../../src/cli/demo/data-dir.ts';
 import { program, type Ended } from '../cli/program.ts';
 
-/** Nobody listens there. */
+/** Nothing listens there. */
 const ledger = 'http://127.0.0.1:9';
 
 let folder: string;
@@ -22,7 +25,7 @@ const run = (words: readonly string[], env: Readonly<Record<string, string>>): P
   program(words, { INDEXER_DATA_DIR: folder, INDEXER_HTTP_PORT: '0', ...env });
 
 describe('a named database without a ledger', () => {
-  it.each([[['run']], [['backfill']]])('%s is refused, and stays as it is', async (words) => {
+  it.each([[['run']], [['backfill']]])('%s is rejected, and stays unchanged', async (words) => {
     await using database = await createTestDatabase();
     const { code, stdout, stderr } = await run(words, { DATABASE_URL: database.url });
     expect(code).toBe(78);
@@ -41,9 +44,9 @@ it('a named database without a ledger fails the check as well', async () => {
   expect(stdout).toMatch(/^✗ ledger +LEDGER_URL_MISSING: DATABASE_URL is set and LEDGER_URL is not/mu);
 });
 
-describe('a ledger with a database that is named otherwise', () => {
+describe('a ledger with a database that is named in another way', () => {
   it.each([['DATABASE_URI'], ['POSTGRES_URL'], ['POSTGRES_URI'], ['POSTGRESQL_URL'], ['PG_URL'], ['PGURL']])(
-    '%s is refused by run and check, and no embedded Postgres starts',
+    '%s is rejected by run and check, and no embedded Postgres starts',
     async (name) => {
       const env = { LEDGER_URL: ledger, [name]: 'postgres://me:hidden@127.0.0.1:1/mine' };
       const ran = await run(['run'], env);
@@ -66,7 +69,7 @@ describe('the folder of a demo with seed 7', () => {
     ['a demo with another seed', ['demo'], {}, '--demo-seed 7'],
     ['a run without URLs', ['run'], {}, '--demo-seed 7'],
     ['a run of a participant', ['run'], { LEDGER_URL: ledger }, 'set DATABASE_URL'],
-  ])('%s is refused', async (_what, words, env, remedy) => {
+  ])('%s is rejected', async (_what, words, env, remedy) => {
     const { code, stdout, stderr } = await run(words, env);
     expect(code).toBe(78);
     expect(stdout + stderr).toMatch(/DATA_DIR_TAKEN.*holds a demo with seed 7/su);
@@ -81,7 +84,7 @@ describe('the folder of a participant', () => {
     takeDataDir(folder, { ledgerUrl: taken });
   });
 
-  it.each([[['demo']], [['run']]])('%s is refused: its Postgres holds another history', async (words) => {
+  it.each([[['demo']], [['run']]])('%s is rejected, because its Postgres holds another history', async (words) => {
     const { code, stdout, stderr } = await run(words, {});
     expect(code).toBe(78);
     expect(stdout + stderr).toMatch(/DATA_DIR_TAKEN.*participant at ledger\.example:7575.*set LEDGER_URL/su);
@@ -89,7 +92,7 @@ describe('the folder of a participant', () => {
     expect(await readFile(join(folder, 'participant'), 'utf8')).not.toContain('hidden');
   });
 
-  it('is taken by a participant again, and keeps its address until another one is proven', async () => {
+  it('is used by a participant again, and keeps its address until another participant is confirmed', async () => {
     expect(takeDataDir(folder, { ledgerUrl: taken })).toBeUndefined();
     expect(takeDataDir(folder, { ledgerUrl: ledger })).toBe('ledger.example:7575');
     expect(await readFile(join(folder, 'participant'), 'utf8')).toBe('ledger.example:7575\n');

@@ -1,4 +1,7 @@
-/** A stream takes no schema of another one in the same database: `check` and the start refuse it before anything is made. */
+/**
+ * A stream never uses the schema of another one in the same database: `check` and the start reject it before anything
+ * is created.
+ */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
@@ -54,7 +57,7 @@ it.each([
   ['pqs', 'ledger'],
   ['desk_typed', 'desk'],
   ['ledger', 'typed'],
-])('schema %s is refused beside the stream in %s', async (name, stream) => {
+])('schema %s is rejected for a database with the stream in %s', async (name, stream) => {
   expect(await run(env(stream))).toMatchObject({ code: 0 });
   const before = await made();
   const line = (await check(env(name))).find((one) => one.name === 'schema');

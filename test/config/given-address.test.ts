@@ -16,13 +16,13 @@ describe('an address that holds a password', () => {
     ['compare-pqs --pqs', comparePqsCommand, ['--pqs', secret]],
     ['rebuild --into', rebuildCommand, ['--into', secret]],
     ['webhook add --url', webhookCommand, ['add', 'x', '--url', secret, '--role', 'r']],
-  ])('%s refuses it as an argument, and does not show it', async (_, command, argv) => {
+  ])('%s rejects it as an argument, and does not print it', async (_, command, argv) => {
     const refused = await runCommand(command, argv, env).then(String, (thrown: unknown) => thrown);
     expect(refused).toMatchObject({ code: 'USAGE', message: expect.stringContaining('holds a password') as string });
     expect(JSON.stringify(refused)).not.toContain('hunter2');
   });
 
-  it('is taken from a file, of which both the contents and the path are kept', () => {
+  it('is read from a file, whose contents and path are both kept', () => {
     const file = secretFile(secret);
     expect(givenAddress(given({ 'url-file': file }), 'url', '')).toEqual({ url: secret, urlFile: file });
     expect(() => givenAddress(given({ 'url-file': file, url: 'postgres://db/x' }), 'url', '')).toThrow('given twice');

@@ -1,4 +1,4 @@
-/** The mistakes of a first evening that the text of a value shows: each is named before anything is done. */
+/** Likely mistakes of a first configuration that are visible in a value: each is reported before anything is done. */
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
@@ -61,16 +61,20 @@ describe('a likely mistake', () => {
     ],
     ['a schema that Postgres keeps', { ...ledger, POSTGRES_SCHEMA: 'pg_ledger' }, /begin with pg_/],
     ['a schema in capitals', { ...ledger, POSTGRES_SCHEMA: 'Ledger' }, /lower case/],
-    ['a variable that is not there', { ...ledger, LEDGER_PARTY: 'alice::1220ab' }, /did you mean LEDGER_PARTIES/],
-    ['the ledger left out', { DATABASE_URL: postgres, LEDGER_URI: 'http://localhost:7575' }, /did you mean LEDGER_URL/],
-  ])('is named: %s', (_, env, sentence) => {
+    ['an unset variable', { ...ledger, LEDGER_PARTY: 'alice::1220ab' }, /did you mean LEDGER_PARTIES/],
+    [
+      'a missing ledger URL',
+      { DATABASE_URL: postgres, LEDGER_URI: 'http://localhost:7575' },
+      /did you mean LEDGER_URL/,
+    ],
+  ])('is reported: %s', (_, env, sentence) => {
     const { code, exitCode, message } = refusal(env);
     expect([code, exitCode]).toEqual(['CONFIGURATION_INVALID', 78]);
     expect(message).toMatch(sentence);
     expect(message).not.toContain('hunter2');
   });
 
-  it('is none where the value is right', () => {
+  it('is not reported if the value is right', () => {
     const config = loadConfig({
       LEDGER_URL: 'https://gateway.example/v2x/participant',
       DATABASE_URL: postgres,

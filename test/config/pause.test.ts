@@ -1,4 +1,4 @@
-/** Waiting that ends early without an error. */
+/** A wait that ends early without an error. */
 import { describe, expect, it } from 'vitest';
 import { pause } from '../../src/config/pause.ts';
 

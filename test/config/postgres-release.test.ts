@@ -1,8 +1,8 @@
-/** How long the major version of a server is maintained, as `check` says it. */
+/** End of support of the major version of a server, as `check` reports it. */
 import { expect, it } from 'vitest';
 import { judgedPostgres } from '../../src/cli/check/release-checks.ts';
 
-it('a version of Postgres is warned of from the day after its end', () => {
+it('a version of Postgres causes a warning from the day after its end of support', () => {
   const at = (version: string, day: string) => judgedPostgres(version, Date.parse(day));
   expect(at('14.20', '2026-11-12')).toMatchObject({ state: 'pass' });
   expect(at('14.20', '2026-11-13')).toMatchObject({ state: 'warn', fix: expect.stringContaining('upgrade') });

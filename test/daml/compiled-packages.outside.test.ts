@@ -1,4 +1,4 @@
-/** Packages that compilers made: mutated archives, the columns of payloads, and their omitted fields. */
+/** Packages from compilers: mutated archives, the columns of payloads, and their omitted fields. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { omittedFieldsOf } from '../../src/daml/optional-fields.ts';
@@ -14,7 +14,7 @@ function brief(columns: readonly PayloadColumn[]): readonly string[] {
   return columns.map((column) => `${column.name} ${column.type} ${column.path.join('.')}`);
 }
 
-describe('packages of other compilers', needs(noDars), () => {
+describe('the reader of compiled packages', needs(noDars), () => {
   it('reads or refuses compiled packages when bytes are changed', () => {
     const archives = [...archivesOf('richtypes.dar').values()].filter(({ length }) => length < 100_000);
     expectProperty(
@@ -48,7 +48,7 @@ describe('packages of other compilers', needs(noDars), () => {
     ]);
   });
 
-  it('takes the view of Holding apart, across packages', () => {
+  it('splits the view of Holding into columns, across packages', () => {
     const { main, packages } = readDar('splice-api-token-holding-v1-1.0.0.dar', 'splice-api-token-holding-v1');
     const found = columnsOf(`${main.packageId}:Splice.Api.Token.HoldingV1:HoldingView`, packages);
     expect(brief(found)).toEqual([
@@ -70,7 +70,7 @@ describe('packages of other compilers', needs(noDars), () => {
     ]);
   });
 
-  it('leaves records of unknown packages whole', () => {
+  it('keeps records of unknown packages in one column', () => {
     const { main } = readDar('splice-api-token-holding-v1-1.0.0.dar', 'splice-api-token-holding-v1');
     const found = columnsOf(`${main.packageId}:Splice.Api.Token.HoldingV1:HoldingView`, lookup(main));
     expect(brief(found).slice(6)).toEqual([
@@ -80,7 +80,7 @@ describe('packages of other compilers', needs(noDars), () => {
     ]);
   });
 
-  it('pads the lock in a Holding, which itself is never missing because meta follows', () => {
+  it('completes the lock in a Holding, which itself is never missing because meta follows', () => {
     const { main, packages } = readDar('splice-api-token-holding-v1-1.0.0.dar', 'splice-api-token-holding-v1');
     expect(omittedFieldsOf(`${main.packageId}:Splice.Api.Token.HoldingV1:HoldingView`, packages)).toEqual({
       nulls: {},
@@ -88,7 +88,7 @@ describe('packages of other compilers', needs(noDars), () => {
     });
   });
 
-  it('has nothing to do for richtypes', () => {
+  it('has no omitted fields for richtypes', () => {
     const { main, packages } = readDar('richtypes.dar', 'richtypes');
     expect(omittedFieldsOf(`${main.packageId}:RichTypes:RichRecord`, packages)).toBeUndefined();
   });

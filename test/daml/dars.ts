@@ -1,4 +1,4 @@
-/** Packages out of the DARs that lie beside the project. */
+/** Packages from the DARs next to the project. */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { unzipSync } from 'fflate';
@@ -11,7 +11,7 @@ export const noDars = existsSync(darsFolder)
   ? undefined
   : 'needs DARs of other compilers (LEDGER_DARS names their folder)';
 
-/** Names of the files. Without any, one name stands for them, so that the cases are counted as skipped. */
+/** Names of the files. Without any, a placeholder name, so that the cases are counted as skipped. */
 export function darNames(): readonly string[] {
   return noDars === undefined ? readdirSync(darsFolder).filter((name) => name.endsWith('.dar')) : ['every DAR'];
 }
@@ -37,7 +37,7 @@ export function readDar(dar: string, mainName: string): Dar {
   return { main, packages: (packageId) => models.find((model) => model.packageId === packageId) };
 }
 
-/** The payload in an archive, where its first field is; what participants answer with. */
+/** The payload in an archive, from the position of its first field; the response format of participants. */
 export function payloadIn(bytes: Uint8Array): Uint8Array {
   let length = 0;
   let at = 1;

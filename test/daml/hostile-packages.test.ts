@@ -1,4 +1,4 @@
-/** Packages that nobody's compiler wrote: read or refused, never anything else, and never for long. */
+/** Packages that no compiler wrote: read or rejected within a short time, with no other result. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { omittedFieldsOf } from '../../src/daml/optional-fields.ts';
@@ -30,8 +30,8 @@ function richPackage(): Uint8Array {
   return build.payload();
 }
 
-describe('mutated archives', () => {
-  it('reads or refuses a small package', () => {
+describe('the package reader, on mutated archives', () => {
+  it('reads or rejects a small package', () => {
     const original = richPackage();
     expect(attempt(original)).toMatchObject({ name: 'built' });
     expectProperty(
@@ -47,7 +47,7 @@ describe('mutated archives', () => {
     );
   });
 
-  it('reads or refuses any bytes', () => {
+  it('reads or rejects any bytes', () => {
     expectProperty(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => void attempt(bytes)),
       2000,
@@ -55,8 +55,8 @@ describe('mutated archives', () => {
   });
 });
 
-describe('crafted packages', () => {
-  it('refuses types that double with each line of the table', () => {
+describe('the package reader, on crafted packages', () => {
+  it('rejects types that double with each line of the table', () => {
     const build = new PackageBuilder();
     let type = build.intern(build.builtin(code.text));
     for (let line = 0; line < 60; line++) type = build.intern(build.builtin(11, type, type));
@@ -64,7 +64,7 @@ describe('crafted packages', () => {
     expect(attempt(build.payload())).toContain('a type is too large');
   });
 
-  it('refuses many types that are large together', () => {
+  it('rejects many types that are large together', () => {
     const build = new PackageBuilder();
     let type = build.intern(build.builtin(code.text));
     for (let line = 0; line < 11; line++) type = build.intern(build.builtin(11, type, type));
@@ -73,7 +73,7 @@ describe('crafted packages', () => {
     expect(attempt(build.payload())).toContain('its types have more than');
   });
 
-  it('refuses a long chain of types in types', () => {
+  it('rejects a long chain of types in types', () => {
     const build = new PackageBuilder();
     let type = build.intern(build.builtin(code.text));
     for (let line = 0; line < 20_000; line++) type = build.intern(build.builtin(code.list, type));
@@ -81,7 +81,7 @@ describe('crafted packages', () => {
     expect(attempt(build.payload())).toContain('levels');
   });
 
-  it('refuses a chain that grows from field to field', () => {
+  it('rejects a chain that grows from field to field', () => {
     const build = new PackageBuilder();
     let type = build.intern(build.builtin(code.text));
     const fields = Array.from({ length: 110 }, (_, index) => {
@@ -92,7 +92,7 @@ describe('crafted packages', () => {
     expect(attempt(build.payload())).toContain('levels');
   });
 
-  it('refuses a type with very many arguments', () => {
+  it('rejects a type with very many arguments', () => {
     const build = new PackageBuilder();
     const args = Array.from({ length: 20_000 }, () => build.builtin(code.text));
     const type = build.data(build.typeName('Main', 'R'), ...args);
@@ -100,7 +100,7 @@ describe('crafted packages', () => {
     expect(attempt(build.payload())).toContain('arguments');
   });
 
-  it('bears a large table of types that nothing refers to', () => {
+  it('accepts a large table of types without references', () => {
     const build = new PackageBuilder();
     let type = build.intern(build.builtin(code.text));
     for (let line = 0; line < 20_000; line++) type = build.intern(build.apply(type, build.builtin(code.text)));
@@ -108,14 +108,14 @@ describe('crafted packages', () => {
     expect(attempt(build.payload())).toMatchObject({ name: 'built' });
   });
 
-  it('refuses an entry of the table that refers to itself', () => {
+  it('rejects an entry of the table that refers to itself', () => {
     const build = new PackageBuilder();
     const self = build.intern(build.builtin(code.list, message([8, 0])));
     build.module('Main', [4, build.dataType('R', [build.field('x', self)])]);
     expect(attempt(build.payload())).toContain('no earlier interned type 0');
   });
 
-  it('refuses a type nested in itself without the table', () => {
+  it('rejects a type nested in itself without the table', () => {
     const build = new PackageBuilder();
     let type = build.builtin(code.text);
     for (let level = 0; level < 2000; level++) type = build.builtin(code.list, type);
@@ -123,7 +123,7 @@ describe('crafted packages', () => {
     expect(attempt(build.payload())).toContain('levels');
   });
 
-  it('refuses type synonyms that stand for themselves', () => {
+  it('rejects type synonyms that refer to themselves', () => {
     const build = new PackageBuilder();
     const [a, b] = ['A', 'B'].map((name) => build.synonym(build.typeName('Main', name)));
     build.module(
@@ -135,7 +135,7 @@ describe('crafted packages', () => {
     expect(attempt(build.payload())).toContain('refers to itself');
   });
 
-  it('refuses type synonyms that double each other', () => {
+  it('rejects type synonyms that double each other', () => {
     const build = new PackageBuilder();
     const use = (level: number, of: Uint8Array): Uint8Array => build.synonym(build.typeName('Main', `S${level}`), of);
     const a = build.variable('a');
@@ -147,7 +147,7 @@ describe('crafted packages', () => {
     expect(typeof attempt(build.payload())).toBe('string');
   });
 
-  it('refuses a few strings spelled into very many names', () => {
+  it('rejects a few strings combined into very many names', () => {
     const build = new PackageBuilder();
     const long = build.text('A'.repeat(60_000));
     const definitions = Array.from({ length: 400 }, () => {
@@ -158,13 +158,13 @@ describe('crafted packages', () => {
     expect(attempt(build.payload())).toContain('characters');
   });
 
-  it('refuses names that are none', () => {
+  it('rejects invalid names', () => {
     const build = new PackageBuilder();
     build.module('Main', [4, build.dataType('R', [build.field('x"; drop', build.builtin(code.text))])]);
     expect(attempt(build.payload())).toContain('not an identifier');
   });
 
-  it('bears data types that are made of each other in very many ways', () => {
+  it('accepts data types that refer to each other in very many ways', () => {
     const build = new PackageBuilder();
     const levels = Array.from({ length: 30 }, (_, level) => {
       const inner = level === 0 ? build.builtin(code.text) : build.data(build.typeName('Main', `L${level - 1}`));

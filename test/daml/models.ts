@@ -28,7 +28,7 @@ export function modelOf(dataTypes: PackageModel['dataTypes']): PackageModel {
   };
 }
 
-/** Knows these packages and no other. */
+/** Resolves these packages and no other. */
 export function lookup(...models: readonly PackageModel[]): PackageLookup {
   return (packageId) => models.find((model) => model.packageId === packageId);
 }

@@ -5,10 +5,10 @@ import { readPackageArchive } from '../../src/daml/package-archive.ts';
 import type { PackageModel } from '../../src/daml/package-model.ts';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
 
-/** Of a processor. */
+/** CPU time of the processor. */
 export const longestMs = 1000;
 
-/** The reason why it was refused, or the model. */
+/** The reason for the error, or the model. */
 export function attempt(bytes: Uint8Array): string | PackageModel {
   const before = process.cpuUsage();
   try {
@@ -23,7 +23,7 @@ export function attempt(bytes: Uint8Array): string | PackageModel {
   }
 }
 
-/** The payload with some bytes changed, cut out or doubled. Bare, so that no hash gives the change away. */
+/** The payload with some bytes changed, removed or doubled. Without envelope, so that no hash reveals the change. */
 export const mutation = fc.record({
   edits: fc.array(fc.tuple(fc.double({ min: 0, max: 0.999_999, noNaN: true }), fc.integer({ min: 0, max: 255 })), {
     maxLength: 12,

@@ -1,4 +1,4 @@
-/** Reading packages that other compilers made. */
+/** Reads packages from other compilers. */
 import { describe, expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { readPackageArchive } from '../../src/daml/package-archive.ts';
@@ -34,7 +34,7 @@ function failure(read: () => unknown): IndexerError {
   throw new Error('it was read');
 }
 
-describe('packages of other compilers', needs(noDars), () => {
+describe('the reader of compiled packages', needs(noDars), () => {
   it.each(darNames())('reads everything in %s, the same with and without its envelope', (dar) => {
     for (const [file, bytes] of archivesOf(dar)) {
       const model = readPackageArchive(bytes);
@@ -45,7 +45,7 @@ describe('packages of other compilers', needs(noDars), () => {
     }
   });
 
-  it('refuses an archive whose payload was changed', () => {
+  it('rejects an archive whose payload was changed', () => {
     const changed = Uint8Array.from([...archivesOf('richtypes.dar').values()][0] ?? []);
     changed[1000] = (changed[1000] ?? 0) ^ 1;
     const error = failure(() => readPackageArchive(changed));
@@ -53,7 +53,7 @@ describe('packages of other compilers', needs(noDars), () => {
     expect(error.message).toContain('its hash differs');
   });
 
-  it('refuses a package that is not the one asked for', () => {
+  it('rejects a package other than the requested one', () => {
     const [bytes] = archivesOf('richtypes.dar').values();
     const asked = 'ab'.repeat(32);
     const error = failure(() => readPackageArchive(bytes ?? new Uint8Array(), asked));

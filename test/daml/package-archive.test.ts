@@ -1,4 +1,4 @@
-/** Reading packages made here, of what other compilers do not use. */
+/** Reads packages made here, with features that other compilers do not use. */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
@@ -23,8 +23,8 @@ function failure(read: () => unknown): IndexerError {
   throw new Error('it was read');
 }
 
-describe('what the language allows', () => {
-  it('puts what they stand for in the place of type synonyms of the same package', () => {
+describe('the package reader, on rare language features', () => {
+  it('resolves type synonyms of the same package', () => {
     const build = new PackageBuilder();
     const pair = build.synonym(build.typeName('Other', 'Maybe'), build.builtin(code.text));
     build.module('Other', [
@@ -36,7 +36,7 @@ describe('what the language allows', () => {
     expect(fieldsOf(model, 'Main:R')).toEqual([['x', { kind: 'list', of: optional(text) }]]);
   });
 
-  it('reads types that are applied one argument after the other, and packages in the table of imports', () => {
+  it('reads types that are applied one argument at a time, and packages in the table of imports', () => {
     const build = new PackageBuilder();
     const tuple = build.intern(build.data(build.typeName('DA.Types', 'Tuple2', 'tuples')));
     const amount = build.apply(build.builtin(code.numeric), build.natural(7));
@@ -50,7 +50,7 @@ describe('what the language allows', () => {
     expect(fieldsOf(model, 'Main:R')).toEqual([['x', named('tuples:DA.Types:Tuple2', numeric(7), party)]]);
   });
 
-  it('reads a numeric whose scale is a parameter, and leaves out what functions are', () => {
+  it('reads a numeric whose scale is a parameter, and omits functions', () => {
     const build = new PackageBuilder();
     const fields = [
       build.field('amount', build.builtin(code.numeric, build.variable('n'))),
@@ -67,7 +67,7 @@ describe('what the language allows', () => {
     });
   });
 
-  it('reads keys, and what a template implements', () => {
+  it('reads keys, and the interfaces of a template', () => {
     const build = new PackageBuilder();
     const template = message(
       [1, build.name('T')],
@@ -95,7 +95,7 @@ describe('what the language allows', () => {
     ['an odd package name', new PackageBuilder().payload({ name: 'a b' }), 'name'],
     ['an odd package version', new PackageBuilder().payload({ version: 'x' }), 'version'],
     ['no bytes at all', new Uint8Array(), 'not contain a package'],
-  ])('refuses %s', (_, bytes, reason) => {
+  ])('rejects %s', (_, bytes, reason) => {
     const error = failure(() => readPackageArchive(bytes));
     expect([error.code, error.exitCode]).toEqual(['PACKAGE_UNREADABLE', 65]);
     expect(error.message).toContain(reason);

@@ -1,9 +1,9 @@
-/** Writes packages of Daml-LF 2 byte by byte, those that compilers write and those that they never would. */
+/** Writes packages of Daml-LF 2 byte by byte, both valid and invalid ones. */
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 
 type Value = number | string | Uint8Array;
 
-/** A message of fields in the given order; numbers become varints, all else is length-delimited. */
+/** A message of fields in the given order; numbers become varints, everything except numbers is length-delimited. */
 export function message(...fields: readonly (readonly [number, Value])[]): Uint8Array<ArrayBuffer> {
   const writer = new BinaryWriter();
   for (const [field, value] of fields) {
@@ -14,7 +14,7 @@ export function message(...fields: readonly (readonly [number, Value])[]): Uint8
   return writer.finish();
 }
 
-/** Numbers of built-in types in the language's definition. */
+/** Numbers of built-in types in the definition of the language. */
 export const code = {
   unit: 0,
   int64: 2,
@@ -29,7 +29,7 @@ export const code = {
 
 const itself = message([1, message()]);
 
-/** One package in the making. Names and types are kept in tables as they come up. */
+/** One package under construction. Names and types are added to tables on first use. */
 export class PackageBuilder {
   readonly #strings = new Map<string, number>();
   readonly #dotted: Uint8Array[] = [];

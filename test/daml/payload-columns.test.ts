@@ -1,4 +1,4 @@
-/** Which columns a payload becomes. */
+/** Columns of a payload. */
 import { describe, expect, it } from 'vitest';
 import type { DamlField, DamlType, DataType, PackageModel } from '../../src/daml/package-model.ts';
 import { columnsOf, type PayloadColumn } from '../../src/daml/payload-columns.ts';
@@ -18,8 +18,8 @@ function columns(dataTypes: PackageModel['dataTypes'], reserved?: ReadonlySet<st
   return brief(columnsOf('p:M:R', lookup(modelOf(dataTypes)), reserved));
 }
 
-describe('columns', () => {
-  it('names three levels and leaves the fourth whole', () => {
+describe('the mapping of a payload to columns', () => {
+  it('names three levels and keeps the fourth in one column', () => {
     const dataTypes = {
       'M:R': record({ a: type.named('p:M:S') }),
       'M:S': record({ b: type.named('p:M:T') }),
@@ -29,12 +29,12 @@ describe('columns', () => {
     expect(columns(dataTypes)).toEqual(['a_b_c jsonb a.b.c', 'a_b_d text a.b.d']);
   });
 
-  it('stops where a type is inside of itself', () => {
+  it('stops at a recursive type', () => {
     const dataTypes = { 'M:R': record({ text: type.text, next: type.optional(type.named('p:M:R')) }) };
     expect(columns(dataTypes)).toEqual(['text text text', 'next jsonb next']);
   });
 
-  it('puts arguments in the place of parameters, through several types', () => {
+  it('replaces parameters by arguments, through several types', () => {
     const dataTypes = {
       'M:R': record({ x: type.named('p:M:Pair', type.int64, type.named('p:M:Pair', type.party, type.bool)) }),
       'M:Pair': record({ _1: type.variable('a'), _2: type.optional(type.variable('b')) }, ['a', 'b']),
@@ -42,7 +42,7 @@ describe('columns', () => {
     expect(columns(dataTypes)).toEqual(['x__1 bigint x._1', 'x__2__1 text x._2._1', 'x__2__2 boolean x._2._2']);
   });
 
-  it('has no column for unit, and jsonb where null and a value could be confused', () => {
+  it('has no column for unit, and jsonb if null and a value could be confused', () => {
     const fields = {
       nothing: type.unit,
       maybe: type.optional(type.unit),
@@ -65,7 +65,7 @@ describe('columns', () => {
     expect(columns(dataTypes)).toEqual(['x_inside text x.inside']);
   });
 
-  it('shows enums as text, variants by case, and optional ones alike', () => {
+  it('has enums as text, variants by case, and optional ones alike', () => {
     const dataTypes: PackageModel['dataTypes'] = {
       'M:R': record({ colour: type.optional(type.named('p:M:Colour')), shape: type.optional(type.named('p:M:Shape')) }),
       'M:Colour': { kind: 'enum', cases: ['Red'] },
@@ -74,7 +74,7 @@ describe('columns', () => {
     expect(columns(dataTypes)).toEqual(['colour text colour', 'shape_tag text shape.tag', 'shape jsonb shape']);
   });
 
-  it('takes a record for a duration only by its full name', () => {
+  it('reads a record as a duration only by its full name', () => {
     const dataTypes = {
       'M:R': record({ x: type.named('p:M:RelTime') }),
       'M:RelTime': record({ microseconds: type.int64 }),
@@ -82,7 +82,7 @@ describe('columns', () => {
     expect(columns(dataTypes)).toEqual(['x_microseconds bigint x.microseconds']);
   });
 
-  it('writes names in lower case with _ at the humps', () => {
+  it('writes names in lower case with _ between words', () => {
     const fields = {
       createdAt: type.text,
       settlementURL: type.text,
@@ -99,7 +99,7 @@ describe('columns', () => {
     ]);
   });
 
-  it('numbers names that are taken', () => {
+  it('numbers duplicate names', () => {
     const fields = { fooBar: type.text, foo: type.named('p:M:S'), foo_bar: type.text, payload: type.text };
     const dataTypes = { 'M:R': record(fields), 'M:S': record({ bar: type.text }) };
     expect(columns(dataTypes, new Set(['payload']))).toEqual([
@@ -110,7 +110,7 @@ describe('columns', () => {
     ]);
   });
 
-  it('cuts long names, differently for each path', () => {
+  it('truncates long names, differently for each path', () => {
     const long = 'a'.repeat(80);
     const fields = { [`${long}X`]: type.text, [`${long}Y`]: type.text };
     const names = columnsOf('p:M:R', lookup(modelOf({ 'M:R': record(fields) }))).map(({ name }) => name);
@@ -118,7 +118,7 @@ describe('columns', () => {
     expect(new Set(names).size).toBe(2);
   });
 
-  it('leaves records whole where there would be more columns than a view takes', () => {
+  it('keeps records in one column when a view would have too many columns', () => {
     const many = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`f${index}`, type.named('p:M:S')]));
     const some = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`g${index}`, type.text]));
     const found = columns({ 'M:R': record(many), 'M:S': record(some) });
@@ -128,7 +128,7 @@ describe('columns', () => {
     expect(columns({ 'M:R': record(wide) })).toHaveLength(1000);
   });
 
-  it('has none for what is no record or not known', () => {
+  it('has none for a payload that is not a record or not known', () => {
     expect(columns({ 'M:R': { kind: 'enum', cases: [] } })).toEqual([]);
     expect(columns({})).toEqual([]);
     expect(columnsOf('q:M:R', () => undefined)).toEqual([]);

@@ -6,7 +6,7 @@ import { expectProperty } from '../support/chance/property.ts';
 
 const none: ReadonlySet<string> = new Set();
 
-/** Of a template or interface, or of a choice of it. */
+/** Name of the view of a template or interface, or of one of its choices. */
 function nameOf(packageName: string, template: string, choice = '', taken: Iterable<string> = none): string {
   const [moduleName = '', entityName = ''] = template.split(':');
   return viewName({ packageName, moduleName, entityName, choice }, new Set(taken));
@@ -39,7 +39,7 @@ describe('view names', () => {
     expect(nameOf(packageName, template, choice)).toBe(name);
   });
 
-  it('say more where another thing has the name: the choice in full, the package, the module', () => {
+  it('are extended on a conflict: the choice in full, the package, the module', () => {
     expect(nameOf('app', 'Main:Trade', 'Trade_Settle', ['app__trade__settle'])).toBe('app__trade__trade_settle');
     const short = nameOf('acme-wallet-payments', 'Main:Request');
     expect(short).toBe('wallet_payments__request');
@@ -48,7 +48,7 @@ describe('view names', () => {
     expect(nameOf('iou', 'Main.Two:Iou', 'Transfer', ['iou__iou__transfer'])).toBe('iou__main_two__iou__transfer');
   });
 
-  it('end in a hash where package, module and template are the same but for capitals and signs', () => {
+  it('end in a hash if package, module and template differ only in capitals and signs', () => {
     const taken = ['iou__iou', 'iou__main__iou'];
     const first = nameOf('iou', 'Main:IOU', '', taken);
     expect(first).toMatch(/^iou__main__iou_[0-9a-f]{6}$/);
@@ -73,12 +73,12 @@ describe('view names', () => {
     expect(cut).toBe(`package__main__t__${'l'.repeat(45)}`);
   });
 
-  it('never meet the history of another view', () => {
+  it('never equal the history of another view', () => {
     expect(nameOf('iou', 'Main:Iou', 'History', ['iou__iou'])).toBe('iou__main__iou__history');
     expect(nameOf('iou', 'Main:Iou', '', ['iou__iou__history'])).toBe('iou__main__iou');
   });
 
-  it('need no quotes, fit into Postgres and differ, whatever strangers call their things', () => {
+  it('need no quotes, fit into Postgres and differ, whatever names packages choose', () => {
     const name = fc.string({ unit: 'binary', minLength: 1, maxLength: 90 });
     const alike = fc.constantFrom('A', 'a', 'A_', 'A_B', 'a__b', 'History', 'A_History', 'L'.repeat(70));
     const part = fc.oneof(name, alike);

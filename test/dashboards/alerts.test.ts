@@ -1,10 +1,10 @@
-/** Which alerts count as tested. That promtool agrees with rules and cases is seen beside the cases. */
+/** Rules for tested alerts. That promtool accepts rules and cases is tested with the cases. */
 import { expect, it } from 'vitest';
 import { checkAlerts, pairUp } from '../../scripts/dashboards/alerts.ts';
 
 const rules = { groups: [{ rules: [{ alert: 'Down' }, { alert: 'Slow' }, { alert: 'Odd' }, {}] }] };
 
-it('wants a case that fires and one that does not, for each alert', () => {
+it('requires a case that fires and one that does not, for each alert', () => {
   const cases = [
     {
       tests: [
@@ -22,7 +22,7 @@ it('wants a case that fires and one that does not, for each alert', () => {
   expect(pairUp(rules, []).map(({ verdict }) => verdict)).toContain('no case in which it fires, no silent case');
 });
 
-it('says so when there are no rules', async () => {
+it('reports missing rules', async () => {
   expect(await checkAlerts('grafana/nothing.yaml', 'test/alerts')).toEqual({
     alerts: [],
     problems: ['grafana/nothing.yaml is missing'],

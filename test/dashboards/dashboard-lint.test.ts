@@ -1,4 +1,4 @@
-/** Each rule seen to fail on a small dashboard that breaks it, and nothing but it. */
+/** Each rule of the dashboard lint, with a small dashboard that violates only that rule. */
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readDashboards, type Dashboard, type DashboardFile, type Panel } from '../../scripts/dashboards/dashboard.ts';
@@ -139,7 +139,7 @@ describe('provisioning', () => {
     [{ secureJsonData: {} }, 'data source Ledger: no password in secureJsonData, taken from the environment'],
     [{ type: 'mysql' }, 'no data source of type grafana-postgresql-datasource, which dashboard ledger wants'],
   ])('%j', (change, problem) => {
-    // One over each source: others would say the same again.
+    // One dashboard per data source: more would repeat the same.
     const two = dashboards.filter(({ name }) => name === 'ledger' || name === 'operations');
     expect(lintProvisioning(without(change), two)).toEqual([problem]);
   });
@@ -157,7 +157,7 @@ describe('provisioning', () => {
     expect(lintProvisioning({ ...files, providers: [] }, [])).toEqual(['no provider of dashboards']);
   });
 
-  it('holds no password', async () => {
+  it('contains no password', async () => {
     const text = await readFile('grafana/provisioning/datasources/ledger-indexer.yaml', 'utf8');
     expect(text.match(/password: .*/g)).toEqual(['password: ${GRAFANA_POSTGRES_PASSWORD}']);
   });

@@ -1,4 +1,7 @@
-/** The dashboards beside what Grafana itself declares, in the oldest release that is supported, ours and the newest; each kind of mistake is planted once, and found. */
+/**
+ * The dashboards checked against the types of Grafana, in the oldest supported release, in ours and in the newest; each
+ * kind of mistake is injected once, and found.
+ */
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { readDashboards } from '../../scripts/dashboards/dashboard.ts';
@@ -8,7 +11,7 @@ interface Changing {
   [key: string]: Changing;
 }
 
-/** What is done to the dashboard of operations, and a text of the line to which the compiler has to point. */
+/** Injected changes of the dashboard of operations, each with text of the line in the expected error. */
 const mistakes: Readonly<Record<string, readonly [(panel: Changing, dashboard: Changing) => void, string]>> = {
   'a field of the dashboard': [(_panel, dashboard) => rename(dashboard, 'refresh', 'reload'), '"reload"'],
   'a field of a panel': [(panel) => rename(panel, 'description', 'descripton'), '"descripton"'],
@@ -23,18 +26,18 @@ const mistakes: Readonly<Record<string, readonly [(panel: Changing, dashboard: C
   'an enum of numbers': [(_panel, { templating }) => put(templating?.['list']?.[0], 'refresh', 7), '"refresh": 7'],
   'a way to draw': [({ fieldConfig }) => put(fieldConfig?.['defaults']?.['custom'], 'drawStyle', 'curve'), '"curve"'],
   'a unit': [({ fieldConfig }) => put(fieldConfig?.['defaults'], 'unit', 'furlongs'), '"furlongs"'],
-  'a panel that there is not': [(panel) => put(panel, 'type', 'timeserie'), '"timeserie"'],
+  'a panel type that does not exist': [(panel) => put(panel, 'type', 'timeserie'), '"timeserie"'],
   'a number as text': [({ fieldConfig }) => put(fieldConfig?.['defaults'], 'decimals', '2'), '"decimals": "2"'],
   'a text as number': [(panel) => put(panel, 'interval', 60), '"interval": 60'],
-  'a list that is none': [({ options }) => put(options?.['legend'], 'calcs', 'mean'), '"calcs": "mean"'],
+  'a value that is not a list': [({ options }) => put(options?.['legend'], 'calcs', 'mean'), '"calcs": "mean"'],
   'fieldConfig in the options': [(panel) => move(panel, 'fieldConfig', panel['options']), '"fieldConfig"'],
   'defaults in the panel': [(panel) => move(panel['fieldConfig'], 'defaults', panel), '"fieldConfig"'],
-  'custom beside the defaults': [
+  'custom next to the defaults': [
     ({ fieldConfig }) => move(fieldConfig?.['defaults'], 'custom', fieldConfig),
     '"custom"',
   ],
   'options of another panel': [({ options }) => put(options, 'colorMode', 'value'), '"colorMode"'],
-  'an override of what there is not': [
+  'an override of an unknown option': [
     ({ fieldConfig }) => put(fieldConfig, 'overrides', [override('units', 's')]),
     '"units"',
   ],
@@ -67,7 +70,7 @@ function rename(object: Changing | undefined, from: string, to: string): void {
   delete object[from];
 }
 
-/** With one panel. */
+/** Applies a change to a copy of a dashboard with one panel. */
 function spoilt(text: string, spoil: (panel: Changing, dashboard: Changing) => void): string {
   const dashboard = JSON.parse(text) as Changing;
   const panel = Object.values(dashboard['panels'] ?? {}).find(({ type }) => (type as unknown) === 'timeseries');
@@ -84,7 +87,7 @@ async function dashboards(): Promise<Readonly<Record<string, string>>> {
 }
 
 describe('types of Grafana', () => {
-  it.each(schemaPackages)('of %s fit all dashboards, and none with a mistake', async (schema) => {
+  it.each(schemaPackages)('of %s accept all dashboards, and none with a mistake', async (schema) => {
     const files = await dashboards();
     const planted = Object.fromEntries(
       Object.entries(mistakes).map(([name, [spoil]]) => [name, spoilt(files['operations'] ?? '', spoil)]),

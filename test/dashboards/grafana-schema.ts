@@ -1,4 +1,4 @@
-/** Dashboards held against the types of a release of Grafana, by the compiler: what it says of each file. */
+/** Dashboards checked by the compiler against the types of a release of Grafana: errors by file. */
 import { join } from 'node:path';
 import { complaints } from '../codegen/compiled.ts';
 
@@ -26,10 +26,7 @@ const panels = {
   timeseries: 'TimeSeries',
 } as const;
 
-/**
- * What does not fit, as `file.json:line: why`.
- * @param files the text of each, by its name without its end
- */
+/** Errors, as `file.json:line: why`. @param files the text of each, by its name without its extension */
 export async function misfits(
   files: Readonly<Record<string, string>>,
   schema: SchemaPackage,
@@ -46,7 +43,7 @@ export async function misfits(
     const [, name, at, why] = /([^/]+)\.ts\((\d+),\d+\): error TS\d+: (.*)/.exec(line) ?? [];
     return name === undefined ? [] : [`${name}.json:${String(at)}: ${String(why)}`];
   });
-  // What is not about a dashboard is about this check.
+  // An error outside of the dashboards is a bug of this check.
   if (found.length === 0 || found.some((line) => !(line.slice(0, line.indexOf('.json:')) in files)))
     throw new Error(said);
   return found;

@@ -1,6 +1,7 @@
 /**
- * Dashboards as Grafana's own packages declare them, for JSON: enums by their values, and no field that Grafana does not know. Options
- * of panels and of their fields may be left out, because Grafana fills them in; the rest is as strict as it is there.
+ * Dashboards as the packages of Grafana declare them, for JSON: enums by their values, and no field that Grafana does
+ * not know. Options of panels and of their fields may be left out, because Grafana fills them in; everything other than
+ * that is as strict as there.
  */
 import type * as prometheus from '@grafana/grafana-foundation-sdk/prometheus';
 import type * as units from '@grafana/grafana-foundation-sdk/units';
@@ -12,7 +13,7 @@ import type * as stat from '@grafana/schema/dist/esm/raw/composable/stat/panelcf
 import type * as table from '@grafana/schema/dist/esm/raw/composable/table/panelcfg/x/TablePanelCfg_types.gen.js';
 import type * as timeseries from '@grafana/schema/dist/esm/raw/composable/timeseries/panelcfg/x/TimeSeriesPanelCfg_types.gen.js';
 
-/** A type of theirs as its values stand in JSON. */
+/** A type of Grafana, in its JSON form. */
 type Plain<T> = unknown extends T
   ? T
   : T extends string
@@ -22,7 +23,7 @@ type Plain<T> = unknown extends T
       : T extends object
         ? { [K in keyof T]: Plain<T[K]> }
         : T;
-/** By way of its text, since any number may stand for an enum of numbers. */
+/** Through its text, since TypeScript accepts any number for an enum of numbers. */
 type PlainNumber<T extends number> = `${T}` extends `${infer Value extends number}` ? Value : never;
 
 /** The same with everything in it optional. */
@@ -43,7 +44,7 @@ interface PrometheusQuery extends Plain<Omit<prometheus.Dataquery, '_implementsD
   rawQuery?: never;
 }
 
-/** No package that we may use declares it. */
+/** Declared in no package that we may use. */
 interface SqlQuery {
   refId: string;
   datasource: Plain<schema.DataSourceRef>;
@@ -55,7 +56,7 @@ interface SqlQuery {
 
 type Defaults = Omit<Plain<schema.FieldConfig>, 'custom' | 'unit'> & { unit?: Unit };
 
-/** One field of the configuration in the place of its default. */
+/** One field of the configuration, replacing its default. */
 type Property<Custom> =
   | { [K in keyof Required<Defaults>]: { id: K; value: Required<Defaults>[K] } }[keyof Required<Defaults>]
   | {
@@ -89,7 +90,7 @@ type Panel =
   | PanelOf<'table', table.Options, Part<table.FieldConfig>>
   | PanelOf<'timeseries', timeseries.Options, Part<timeseries.FieldConfig>>;
 
-/** With what Prometheus' data source reads of an annotation, and the schema does not declare. */
+/** With the fields of an annotation that the Prometheus data source reads, and the schema does not declare. */
 interface Annotation extends Plain<Omit<schema.AnnotationQuery, 'target'>> {
   expr?: string;
   step?: string;
@@ -99,7 +100,7 @@ interface Annotation extends Plain<Omit<schema.AnnotationQuery, 'target'>> {
 }
 
 interface Variable extends Plain<schema.VariableModel> {
-  /** The query as the list of variables shows it: Grafana writes it, and the schema does not declare it. */
+  /** The query in the list of variables: Grafana writes it, and the schema does not declare it. */
   definition?: string;
 }
 

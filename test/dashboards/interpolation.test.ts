@@ -1,4 +1,4 @@
-/** What Grafana would send: variables and macros expanded as its data sources do it. */
+/** Queries as Grafana sends them: variables and macros expanded like in its data sources. */
 import { describe, expect, it } from 'vitest';
 import {
   duration,
@@ -42,23 +42,23 @@ describe('SQL', () => {
     expect(expandSql("$__timeFilter(date_trunc('hour', t))", view, choices)).toBe(`date_trunc('hour' BETWEEN ${span})`);
   });
 
-  it('quotes a list of texts, and puts "All" in as the variable says it', () => {
+  it('quotes a list of texts, and expands "All" as the variable defines it', () => {
     expect(expandSql('${schema:raw}.x in (${template:sqlstring})', view, choices)).toBe("explore.x in ('it''s','b')");
     expect(expandSql("'${party:raw}'", view, choices)).toBe("'all'");
   });
 
-  it.each(['$nobody', '${nobody:raw}', '$__noMacro(x)', '$__timeFilter()', '${schema:csv}'])('refuses %s', (given) => {
+  it.each(['$nobody', '${nobody:raw}', '$__noMacro(x)', '$__timeFilter()', '${schema:csv}'])('rejects %s', (given) => {
     expect(() => expandSql(given, view, choices)).toThrow();
   });
 });
 
 describe('PromQL', () => {
-  it('gives rates at least four scrapes, and the interval and one scrape', () => {
+  it('uses at least four scrapes for rates, and the interval and one scrape', () => {
     expect(expandPromQl('rate(x[$__rate_interval])', view, choices)).toBe('rate(x[75s])');
     expect(expandPromQl('rate(x[$__rate_interval])', { ...view, intervalMs: 5_000 }, choices)).toBe('rate(x[1m])');
   });
 
-  it('knows the range, and escapes what was chosen for a regular expression', () => {
+  it('expands the range, and escapes chosen values for a regular expression', () => {
     expect(expandPromQl('x{job=~"$job"}[$__range]', view, choices)).toBe(String.raw`x{job=~"(a\\.b|c)"}[1d]`);
   });
 });

@@ -1,4 +1,4 @@
-/** What the drawings rely on: units and ticks. */
+/** Units and ticks of the drawings. */
 import { expect, it } from 'vitest';
 import { ticks, timeTicks } from '../../scripts/dashboards/picture/svg.ts';
 import { formatted } from '../../scripts/dashboards/picture/units.ts';

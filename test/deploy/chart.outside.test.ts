@@ -1,4 +1,4 @@
-/** The Helm chart: rendered by helm itself; what Kubernetes takes. */
+/** The Helm chart, rendered by helm itself and checked against the schemas of Kubernetes. */
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import { KubernetesRelease, noKubernetesSchemas, type KubernetesObject } from '.
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 const noHelm = isHelmInstalled() ? undefined : `needs helm 3 (${howToInstall}; HELM names it)`;
 
-/** Values of a release, beside those of the chart. */
+/** Values of a release, in addition to those of the chart. */
 type Values = Readonly<Record<string, unknown>>;
 
 const existing: Values = {
@@ -126,7 +126,7 @@ describe('the chart, by helm', needs(noHelm), () => {
   const environmentOf = (object: KubernetesObject): Readonly<Record<string, string>> =>
     Object.fromEntries((object as Pod).spec.template.spec.containers[0].env.map(({ name, value }) => [name, value]));
 
-  it('passes lint, with nothing to say against it', async () => {
+  it('passes lint without a finding', async () => {
     for (const values of [existing, everything]) {
       const { status, stdout } = helm(root, 'lint', ['--values', await file(values)]);
       expect(status, stdout).toBe(0);
@@ -159,18 +159,18 @@ describe('the chart, by helm', needs(noHelm), () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it.each(['1.27', '1.37'])('is what Kubernetes %s takes', needs(noKubernetesSchemas), async (release) => {
+  it.each(['1.27', '1.37'])('is accepted by Kubernetes %s', needs(noKubernetesSchemas), async (release) => {
     const kubernetes = new KubernetesRelease(release);
     const objects = (await Promise.all([existing, alone, everything].map(rendered))).flat();
     const own = objects.filter(({ apiVersion }) => !apiVersion.startsWith('monitoring.coreos.com/'));
     const plain = parseAllDocuments(read(plainFile)).map((document) => document.toJS() as KubernetesObject);
     expect([...own, ...plain].flatMap((object) => kubernetes.problemsOf(object))).toEqual([]);
-    // And it would notice.
+    // The check can fail.
     const [first] = plain.filter(({ kind }) => kind === 'Deployment');
     expect(kubernetes.problemsOf({ ...first, replica: 2 } as unknown as KubernetesObject)).toHaveLength(1);
   });
 
-  it('gives the program an environment that it accepts, numbers as they were written', async () => {
+  it('gives the program an environment that it accepts, numbers unchanged', async () => {
     const objects = await rendered(everything);
     const env = environmentOf(one(objects, 'Deployment', 'indexer'));
     expect(env).toMatchObject({
@@ -187,7 +187,7 @@ describe('the chart, by helm', needs(noHelm), () => {
     expect(ledger.parties).toEqual(['alice::1220ab', 'bob::1220cd']);
   });
 
-  it('makes the tables by a Job of another role before the pods, or leaves it to them', async () => {
+  it('creates the tables by a Job with another role before the pods, or leaves it to them', async () => {
     const objects = await rendered(everything);
     const job = one(objects, 'Job', 'indexer-migrate');
     expect(job.metadata).toMatchObject({ annotations: { 'helm.sh/hook': 'pre-install,pre-upgrade' } });
@@ -197,7 +197,7 @@ describe('the chart, by helm', needs(noHelm), () => {
     expect(environmentOf(one(usual, 'Deployment', 'ledger-indexer'))['POSTGRES_MIGRATE']).toBe('auto');
   });
 
-  it('leads to the pods: services, budget, policy and monitor select what there is', async () => {
+  it('connects to the pods: services, budget, policy and monitor select existing pods', async () => {
     const objects = await rendered(everything);
     const { labels } = one(objects, 'Deployment', 'indexer').spec.template.metadata;
     const selectors = objects.flatMap(({ kind, spec }: KubernetesObject & { readonly spec?: unknown }) => {
@@ -212,12 +212,12 @@ describe('the chart, by helm', needs(noHelm), () => {
     };
     expect(one(objects, 'Service', 'indexer-metrics').metadata.labels).toMatchObject(monitor.spec.selector.matchLabels);
     expect(one(objects, 'Service', 'indexer').metadata.labels).not.toMatchObject(monitor.spec.selector.matchLabels);
-    // The name by which the alerts ask for the job.
+    // The job name in the queries of the alerts.
     expect(read('grafana/alerts/ledger-indexer.rules.yaml')).toContain('up{job="ledger-indexer"}');
     expect(monitor.spec.endpoints[0].relabelings).toEqual([{ targetLabel: 'job', replacement: 'ledger-indexer' }]);
   });
 
-  it('carries alerts and dashboards as they are', async () => {
+  it('contains alerts and dashboards unchanged', async () => {
     const objects = await rendered(everything);
     const rule = one(objects, 'PrometheusRule', 'indexer') as unknown as { spec: unknown };
     expect(rule.spec).toEqual(parse(read('grafana/alerts/ledger-indexer.rules.yaml')));
@@ -231,29 +231,29 @@ describe('the chart, by helm', needs(noHelm), () => {
     ['no ledger', { secret: { existing: 'mine' } }, /config\.LEDGER_URL is empty/],
     ['no Secret', { config: existing['config'] }, /there is no Secret/],
     ['two Secrets', { ...existing, secret: { existing: 'mine', data: { 'database-url': 'x' } } }, /exclude each other/],
-    ['a key that is not there', { ...existing, secret: { data: { other: 'x' } } }, /has no key database-url/],
-    ['an option that is none', { ...existing, config: { LEDGER_URI: 'x' } }, /LEDGER_URI/],
+    ['an unknown key', { ...existing, secret: { data: { other: 'x' } } }, /has no key database-url/],
+    ['an unknown option', { ...existing, config: { LEDGER_URI: 'x' } }, /LEDGER_URI/],
     ['a secret among the options', { ...existing, config: { LEDGER_TOKEN: 'x' } }, /LEDGER_TOKEN/],
     ['off, which YAML reads as false', { ...existing, config: { INDEXER_COMPLETIONS: false } }, /INDEXER_COMPLETIONS/],
-    ['what the chart settles', { ...existing, config: { INDEXER_HTTP_PORT: 1 } }, /INDEXER_HTTP_PORT/],
+    ['an option that the chart sets', { ...existing, config: { INDEXER_HTTP_PORT: 1 } }, /INDEXER_HTTP_PORT/],
     [
       'one option twice',
       { ...everything, config: { LEDGER_URL: 'https://x', LEDGER_TOKEN_FILE: '/x' } },
       /LEDGER_TOKEN_FILE stands in config and in secret\.files/,
     ],
     [
-      'a Job without a Secret that is there',
+      'a Job without an existing Secret',
       { ...existing, secret: { data: { 'database-url': 'x' } }, migrations: { mode: 'job' } },
       /needs a Secret that is there/,
     ],
-    ['a value that is none', { ...existing, replica: 2 }, /replica/],
-  ])('refuses %s, and says so', async (_, values, said) => {
+    ['an invalid value', { ...existing, replica: 2 }, /replica/],
+  ])('rejects %s with a message', async (_, values, said) => {
     const { status, stderr } = helm(root, 'template', ['--values', await file(values)]);
     expect(status).not.toBe(0);
     expect(stderr).toMatch(said);
   });
 
-  it('is what the plain YAML was rendered from: npm run docs:chart', () => {
+  it('is the source of the plain YAML: npm run docs:chart', () => {
     expect(read(plainFile)).toBe(plainYaml(root));
   });
 });

@@ -9,7 +9,7 @@ import { root } from '../docs/pages.ts';
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
 describe('the chart', () => {
-  it('has the alerts, the dashboards, the options and the table of values that it should have: npm run docs:chart', async () => {
+  it('has the current alerts, dashboards, options and table of values: npm run docs:chart', async () => {
     const files = await chartFiles(root);
     for (const [path, text] of files) expect(read(path), path).toBe(text);
     const copies = readdirSync(join(root, chartFolder, 'files'), { recursive: true, withFileTypes: true });
@@ -17,12 +17,12 @@ describe('the chart', () => {
     expect(held.filter((path) => !files.has(path.slice(root.length + 1)))).toEqual([]);
   });
 
-  it('is of the version of the program', () => {
+  it('has the version of the program', () => {
     const { version } = JSON.parse(read('package.json')) as { version: string };
     expect(parse(read(`${chartFolder}/Chart.yaml`))).toMatchObject({ version, appVersion: version });
   });
 
-  it('has a default for each value that its schema knows, and knows each default', () => {
+  it('has a default for each value in its schema, and a schema for each default', () => {
     const schema = JSON.parse(read(`${chartFolder}/values.schema.json`)) as ValueSchema;
     const values = parse(read(`${chartFolder}/values.yaml`)) as Readonly<Record<string, unknown>>;
     // `global` belongs to a chart that has this one inside.

@@ -1,6 +1,6 @@
 /**
- * docker-compose.yml and Dockerfile as far as reading them shows it; `.ci/compose-test` starts them. What is checked is what
- * a run would not notice: an image without a version, a port open to the network, an option that no longer exists.
+ * docker-compose.yml and Dockerfile, checked as text; `.ci/compose-test` starts them. Covers mistakes that a run would
+ * not detect: an image without a version, a port open to the network, an option that no longer exists.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -31,40 +31,45 @@ const settled: Readonly<Record<string, string>> = {
   POSTGRES_SCHEMA: 'roles, passwords and dashboards of the file are made for the schema `ledger`',
   INDEXER_HTTP_HOST: 'the image listens on every address of the container; what is published is for this machine only',
   INDEXER_HTTP_PORT: 'inside the container it stays as it is; INDEXER_PORT is the one that is published',
-  INDEXER_QUERY_PAGE: 'the query page answers the machine it runs on, and in the container nobody sits',
+  INDEXER_QUERY_PAGE: 'the query page serves the machine it runs on, and no user works in the container',
   INDEXER_QUERY_PAGE_DATABASE_URL: 'the same',
-  INDEXER_STOP_AT: 'the service is started again whenever it ends; `docker compose run` is for what ends by itself',
+  INDEXER_STOP_AT: 'the service is started again whenever it ends; `docker compose run` is for commands with an end',
   INDEXER_PROGRESS_TIMEOUT: 'the same',
   INDEXER_DATA_DIR: 'nothing is embedded in the container; the sandbox has a volume of its own',
 };
 
 describe('docker-compose.yml', () => {
-  it.each(services)('%s has an image of a version, and no port but on this machine', (_name, service) => {
+  it.each(services)('%s has an image with a version, and publishes ports only on this machine', (_name, service) => {
     expect(service.image).toMatch(/:-[a-z/-]+:(?:v?\d+\.\d+(?:\.\d+)?|local)\}$/);
     for (const port of service.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:\$\{[A-Z_]+:-\d+\}:\d+$/);
     expect(service.security_opt).toEqual(['no-new-privileges:true']);
   });
 
-  it.each(services)('%s holds no password and mounts what there is', (_name, { environment = [], volumes = [] }) => {
-    const values = Array.isArray(environment) ? environment : Object.entries(environment).map((pair) => pair.join('='));
-    for (const value of values) expect(value).not.toMatch(/(?:PASSWORD|SECRET|TOKEN)=./);
-    for (const [source = ''] of volumes.map((volume) => volume.split(':'))) {
-      if (source.startsWith('./')) expect(existsSync(join(root, source)), source).toBe(true);
-    }
-  });
+  it.each(services)(
+    '%s contains no password and mounts existing files',
+    (_name, { environment = [], volumes = [] }) => {
+      const values = Array.isArray(environment)
+        ? environment
+        : Object.entries(environment).map((pair) => pair.join('='));
+      for (const value of values) expect(value).not.toMatch(/(?:PASSWORD|SECRET|TOKEN)=./);
+      for (const [source = ''] of volumes.map((volume) => volume.split(':'))) {
+        if (source.startsWith('./')) expect(existsSync(join(root, source)), source).toBe(true);
+      }
+    },
+  );
 
-  it('passes only options on that there are', () => {
+  it('passes only existing options', () => {
     const known = new Set(optionList.flatMap(({ env }) => [env, `${env}_FILE`]));
     const given = ((indexer?.environment ?? []) as readonly string[]).map((entry) => entry.replace(/=.*/, ''));
     expect(given.filter((name) => !known.has(name))).toEqual(['NODE_OPTIONS']);
   });
 
-  it('tells what makes the tables how exercises are stored, by way of its script', () => {
+  it('passes the storage of exercises to the migration, through its script', () => {
     expect(file.services['setup']?.environment).toContain('INDEXER_EXERCISE_JSON');
     expect(read('scripts/compose/set-up.mjs')).toMatch(/const env = \{[^}]*INDEXER_EXERCISE_JSON/);
   });
 
-  it('passes every option on, but those that it settles itself', () => {
+  it('passes every option, except those that it sets itself', () => {
     const given = ['ledger-indexer', 'sandbox'].flatMap((name) => {
       const entries = (file.services[name]?.environment ?? []) as readonly string[];
       return entries.map((entry) => entry.replace(/=.*/, ''));
@@ -74,7 +79,7 @@ describe('docker-compose.yml', () => {
     expect(missing.sort()).toEqual(Object.keys(settled).sort());
   });
 
-  it('has the indexer answer by the name that Prometheus asks for', () => {
+  it('makes the indexer respond under the name that Prometheus requests', () => {
     const scraped = /targets: \['(.+):7580'\]/.exec(read('grafana/prometheus.yml'))?.[1] ?? '';
     expect(Object.keys(file.services)).toContain(scraped);
     const names = ((indexer?.environment ?? []) as readonly string[]).find((entry) =>
@@ -83,12 +88,12 @@ describe('docker-compose.yml', () => {
     expect(names?.replace(/^.*=/, '').split(',')).toContain(scraped);
   });
 
-  it('shows of the demo what the demo shows by itself', () => {
+  it('publishes the same parts of the demo as the demo itself', () => {
     const script = indexer?.entrypoint?.at(-1) ?? '';
     expect(/LEDGER_INTERFACES=(\S*)/.exec(script)?.[1]).toBe('tokens');
   });
 
-  it('gives Grafana what its provisioning asks for', () => {
+  it('gives Grafana the files and variables that its provisioning needs', () => {
     const asked = [...read('grafana/provisioning/datasources/ledger-indexer.yaml').matchAll(/\$\{(\w+)\}/g)];
     const { environment = {}, entrypoint = [] } = file.services['grafana'] ?? {};
     const given = [...Object.keys(environment), ...entrypoint].join(' ');
@@ -97,7 +102,7 @@ describe('docker-compose.yml', () => {
 });
 
 describe('the secrets of docker-compose.yml', () => {
-  it('are random, made once, and readable where they are mounted', () => {
+  it('are random, created once, and readable where they are mounted', () => {
     const folder = mkdtempSync(join(tmpdir(), 'secrets-'));
     for (const name of ['postgres', 'roles', 'indexer', 'grafana']) mkdirSync(join(folder, name));
     const make = (password: string): string =>
@@ -120,7 +125,7 @@ describe('the secrets of docker-compose.yml', () => {
 });
 
 describe('Dockerfile', () => {
-  it('begins the program as `npm start` does', () => {
+  it('starts the program like `npm start`', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: { start: string } };
     const [, ...words] = scripts.start.replace('dist/main.js', '/app/dist/main.js').split(' ');
     expect(words).toHaveLength(3);

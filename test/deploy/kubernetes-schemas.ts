@@ -1,6 +1,6 @@
 /**
- * What Kubernetes publishes of its objects: the schemas of its API, fields that are not in them refused. They come as the package
- * kubernetes-validate of PyPI has them, which KUBERNETES_SCHEMAS names: `pip download --no-deps kubernetes-validate==1.37.0`.
+ * Schemas of Kubernetes objects, in which unknown fields are rejected. They are in the package kubernetes-validate of
+ * PyPI, in the folder that KUBERNETES_SCHEMAS names: `pip download --no-deps kubernetes-validate==1.37.0`.
  */
 import { readFileSync } from 'node:fs';
 import type { ValidateFunction } from 'ajv';
@@ -45,7 +45,7 @@ export class KubernetesRelease {
     this.#ajv.addSchema(this.#definitions, 'all');
   }
 
-  /** Why Kubernetes would refuse it; nothing: it would not. */
+  /** Reasons why Kubernetes would reject it; undefined if it would not. */
   problemsOf(object: KubernetesObject): readonly string[] {
     const check = this.#checkOf(object);
     if (check === undefined) return [`there is no ${object.kind} in ${object.apiVersion}`];

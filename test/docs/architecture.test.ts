@@ -22,7 +22,7 @@ function drawn(): readonly string[] {
 
 const houses = ['src', 'packages/lake/src', 'packages/ledger-sandbox/src', 'packages/embedded-postgres/src'];
 
-/** Below a house, and the house itself where it is a package. */
+/** Below a module, and the module itself if it is a package. */
 function folders(): readonly string[] {
   return houses.flatMap((house) => {
     const below = readdirSync(join(root, house), { recursive: true, withFileTypes: true }).filter((entry) =>
@@ -50,7 +50,7 @@ function arrows(): readonly (readonly [string, string])[] {
   });
 }
 
-/** Drawn in the line of what they are part of. */
+/** Drawn in the line of the folder they belong to. */
 const parts = [
   'src/observe/metrics/catalogue',
   'src/observe/page/browser',
@@ -58,7 +58,7 @@ const parts = [
   ...['market', 'registry', 'templates', 'packages'].map((name) => `packages/ledger-sandbox/src/demo/${name}`),
 ];
 
-/** The folder whose line a folder stands in. */
+/** The folder whose line contains a folder. */
 function drawnOf(path: string): string {
   return parts.includes(path) ? dirname(path) : path;
 }
@@ -73,28 +73,28 @@ describe('the tree in docs/explanation/architecture.md', () => {
     expect([...drawn(), ...parts].toSorted()).toEqual([...folders()].toSorted());
   });
 
-  it('stands in the order of the arrows, shelf by shelf', () => {
+  it('lists modules and submodules in the order of imports', () => {
     const place = new Map(drawn().map((path, at) => [path, at]));
     const upwards = arrows().filter(([from, to]) => {
       const [a, b] = [drawnOf(from), drawnOf(to)];
-      // Files beside the shelves use them, and are used by none.
+      // Files next to the submodules import them, and are not imported by them.
       return a !== b && roomOf(a) === roomOf(b) && (place.get(a) ?? -1) > (place.get(b) ?? -1);
     });
     expect(upwards.map((pair) => pair.join(' -> '))).toEqual([]);
   });
 
-  it('has rooms that import none above them', () => {
+  it('has modules that import none above them', () => {
     const place = new Map(drawn().map((path, at) => [path, at]));
     const upwards = arrows().filter(([from, to]) => {
       const [a, b] = [roomOf(from), roomOf(to)];
       const [above, below] = [place.get(a), place.get(b)];
-      // Files beside the rooms are in no room.
+      // Files next to the modules belong to none.
       return above !== undefined && below !== undefined && above > below;
     });
     expect(upwards.map((pair) => pair.join(' -> '))).toEqual([]);
   });
 
-  it('keeps every folder small enough to look over', () => {
+  it('keeps every folder small enough for an overview', () => {
     const roots = [
       ...houses,
       'test',

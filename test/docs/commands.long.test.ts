@@ -1,6 +1,6 @@
 /**
  * The commands and queries of README.md, CONTRIBUTING.md and docs: each is run against a ledger with traffic and a
- * database that the indexer has filled, or stands in a list with the reason why not. Needs the built program.
+ * database that the indexer has filled, or is listed with the reason why not. Needs the built program.
  */
 import { execFile } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -81,7 +81,7 @@ async function writeFiles(folder: string, party: string, template: string): Prom
   await chmod(bin, 0o755);
 }
 
-/** Runs it as a user's shell would, in the folder with the files. */
+/** Runs it like the shell of a user, in the folder with the files. */
 async function runInShell(script: string): Promise<void> {
   const { folder, ledgerUrl, databaseUrl, httpUrl } = place;
   const env = {
@@ -104,11 +104,11 @@ describe('shell commands', () => {
   });
 
   it.each(runnable)('$name', { timeout: 120_000 }, async ({ commands }) => {
-    // Those that fail are meant to be corrected on the page, or listed with a reason in shell.ts.
+    // A failing command must be corrected on the page, or listed with a reason in shell.ts.
     await runInShell(commands.map((command) => inPlace(command, place)).join('\n'));
   });
 
-  it('that are listed as not run are all there', () => {
+  it('that are listed as not run exist', () => {
     const listed = shell.flatMap((block) => commandsOf(block).map((command) => reasonNotToRun(block.path, command)));
     expect(notRun.filter((entry) => !listed.includes(entry))).toEqual([]);
     for (const test of elsewhere.values()) expect(isThere(test), test).toBe(true);
@@ -133,7 +133,7 @@ describe('examples in TypeScript', () => {
     }),
   );
 
-  it('there are some', () => {
+  it('exist', () => {
     expect(examples).not.toHaveLength(0);
   });
 
@@ -144,7 +144,7 @@ describe('examples in TypeScript', () => {
     await writeFile(file, `${module}\nexport const shown = rows;\n`);
     try {
       const { shown } = (await import(file)) as { shown: unknown };
-      // The comment is written as a programmer prints it: keys without quotes.
+      // The comment has the form that a programmer prints: keys without quotes.
       const json = expected.replaceAll(/(\w+):/g, '"$1":').replaceAll("'", '"');
       expect(shown).toEqual(JSON.parse(json));
     } finally {

@@ -1,5 +1,5 @@
 /**
- * docs/reference/coverage.md against the migrations and against the samples of what participants send: every column it names
+ * docs/reference/coverage.md against the migrations and against the samples of participants: every column it names
  * exists, and every field of a sample has a row in it.
  */
 import { readdirSync, readFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { fixture, sampleNames } from '../support/wire/fixtures.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Keys under which a message stands, and its name in the table. */
+/** Keys that contain a message, and its name in the table. */
 const messages: Readonly<Record<string, string>> = {
   Transaction: 'Transaction',
   transaction: 'Transaction',
@@ -42,7 +42,7 @@ const messages: Readonly<Record<string, string>> = {
   status: 'Status',
   deduplicationPeriod: 'DeduplicationPeriod',
 };
-/** What Daml defined or the ledger leaves open: kept as a whole, whatever is in it. */
+/** Values defined by Daml or left open by the ledger: kept as one value, with any contents. */
 const opaque = new Set(['createArgument', 'contractKey', 'choiceArgument', 'exerciseResult', 'viewValue', 'details']);
 
 interface Row {

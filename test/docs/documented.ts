@@ -1,4 +1,4 @@
-/** The statements that the pages for readers contain. */
+/** The statements on the pages for readers. */
 import { blocksOf, pages, type Page } from './pages.ts';
 
 export interface DocumentedQuery {

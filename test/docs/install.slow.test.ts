@@ -1,6 +1,6 @@
 /**
- * Nobody is told to install or to run by a name that anybody can register, and what the program tells people to look at
- * is in the package they have.
+ * No page instructs users to install or run a package by a name that anyone can register, and every file that the
+ * program names is in the installed package.
  */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { commands } from '../../src/cli/commands.ts';
 import { catalogue } from '../../src/errors/catalogue.ts';
 import { pages, root } from './pages.ts';
 
-/** A place in a file, as a failure shows it. */
+/** A position in a file, as text for a failure. */
 interface Line {
   readonly where: string;
   readonly text: string;
@@ -36,14 +36,14 @@ const deployed = [
 ];
 const told = [...pages().map(({ path }) => path), ...sources, ...deployed, ...filesBelow('scripts', /./)];
 
-/** What fetches from a registry, with the words after it up to the end of the command. */
+/** Commands that download from a registry, with the words after them up to the end of the command. */
 const fetches =
   /\b(?:npm (?:i|install|add|exec|x|ci)|npx|yarn (?:add|dlx)|pnpm (?:add|dlx|i|install)|bunx?(?: add| x)?)\b([^`'"|&;]*)/g;
 
 /** The words of a line that name our package as a registry would know it. */
 function namesIn(line: string): readonly string[] {
   return [...line.matchAll(fetches)].flatMap(([command, words = '']) => {
-    // What is installed already, or not run at all.
+    // Commands that use an installed package, or are not run at all.
     if (/^npx (?:--no|--no-install) /.test(command)) return [];
     return words
       .split(/\s+/)
@@ -71,7 +71,7 @@ it.each([
   expect(namesIn(line).length > 0).toBe(found);
 });
 
-it('the package cannot be published by accident, and says where it comes from', () => {
+it('the package cannot be published by accident, and names its source', () => {
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Readonly<Record<string, unknown>>;
   const home = 'https://github.com/ledger-indexer/ledger-indexer';
   expect(manifest).toMatchObject({ private: true, homepage: home, bugs: `${home}/issues` });
@@ -79,7 +79,7 @@ it('the package cannot be published by accident, and says where it comes from', 
   expect(manifest['keywords']).toContain('postgres');
 });
 
-/** Lines of the program without its comments: what may reach a reader. */
+/** Lines of the program without its comments: texts that may reach a user. */
 const spoken = sources.flatMap(linesOf).filter(({ text }) => !/^\s*(?:\/\/|\/?\*|<!--)/.test(text));
 
 it('files that the program names are in the package', () => {
@@ -99,11 +99,11 @@ it('files that the program names are in the package', () => {
   expect(named.filter(({ path }) => !held.has(path))).toEqual([]);
 }, 90_000);
 
-it('commands that the remedies name are its own', () => {
+it('commands in remedies are commands of the program', () => {
   const known = new Set(commands.map(({ name }) => name));
   const ofCatalogue = Object.entries(catalogue).map(([code, { remedy }]) => ({ path: code, text: remedy }));
   const ofPlaces = sources.flatMap((path) => {
-    // A remedy may go over several lines.
+    // A remedy may have several lines.
     const remedies = readFileSync(join(root, path), 'utf8').matchAll(
       /\bremedy(?::|\(|[A-Z]\w* =)[^;]*?(?=;|\n\s*\w+:)/g,
     );

@@ -26,7 +26,7 @@ interface Quoted {
   readonly name: string;
 }
 
-/** What a cell says of tests: `file`: "name", "name" */
+/** Quotes of tests in a cell: `file`: "name", "name" */
 function quotedIn(cell: string): readonly Quoted[] {
   return [...cell.matchAll(/`((?:packages\/[\w-]+\/)?test\/[^`]+)`: ("[^"]+"(?:, "[^"]+")*)/gu)].flatMap(
     ([, file = '', names = '']) => [...names.matchAll(/"([^"]+)"/gu)].map(([, name = '']) => ({ file, name })),
@@ -39,7 +39,7 @@ const rowNames = rows.map(({ operation, outcome, how, as }) => {
   return `${operation}: ${outcome}${how === '' ? '' : ` (${how})`}${user}`;
 });
 
-/** The texts of a test file and of the tables beside it, of which it may make its names. */
+/** The texts of a test file and of the tables next to it, which may contain its names. */
 function sourcesOf(file: string): string {
   const folder = join(root, file, '..');
   const tables = readdirSync(folder).filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'));
@@ -65,7 +65,7 @@ describe('test/conformance/interface.md', () => {
     expect(untested).toEqual([]);
   });
 
-  it('names only files that are there', () => {
+  it('names only existing files', () => {
     const files = [...text.matchAll(/`((?:src|test|docs|packages)\/[^`]*)`/gu)].map(([, file = '']) => file);
     const links = [...text.matchAll(/\]\(([\w./-]+\.md)/gu)].map(([, file = '']) => join(dirname(page), file));
     expect(files.length).toBeGreaterThan(150);
@@ -76,11 +76,11 @@ describe('test/conformance/interface.md', () => {
     const quoted = cells.flatMap((row) => quotedIn(row[3] ?? ''));
     expect(quoted.length).toBeGreaterThan(100);
     expect(quoted.filter((one) => !exists(one))).toEqual([]);
-    // Nothing in quotation marks escapes the reader above.
+    // Every text in quotation marks was read by the parser above.
     expect(quoted.length).toBe(cells.flatMap((row) => [...(row[3] ?? '').matchAll(/"[^"]+"/gu)]).length);
   });
 
-  it('names calls that the client has', () => {
+  it('names existing methods of the client', () => {
     const calls = cells.flatMap((row) => [
       ...(row[1] ?? '').matchAll(
         /`(?:node|packages|commands|completions|state|updates|events|parties|users|interactive)\.(\w+)`(?=[^|]*?in `(src\/ledger\/api\/[\w-]+\.ts)`)/gu,

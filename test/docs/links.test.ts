@@ -1,4 +1,4 @@
-/** Every link between pages leads somewhere, every picture is there, and every page is found from the first one. */
+/** Every link between pages has a target, every picture exists, and every page is reachable from the first one. */
 import { dirname, join } from 'node:path/posix';
 import { describe, expect, it } from 'vitest';
 import { anchorsOf, blocksOf, isThere, pages, proseOf, type Page } from './pages.ts';
@@ -10,7 +10,7 @@ interface Link {
   readonly target: string;
 }
 
-/** Links and pictures to places inside the project. */
+/** Links and pictures with targets inside the project. */
 function linksOf(page: Page): readonly Link[] {
   const prose = proseOf(page);
   const markdown = [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);
@@ -36,7 +36,7 @@ describe('the pages', () => {
     expect(problems).toEqual([]);
   });
 
-  it('are all reached from the README', () => {
+  it('are all reachable from the README', () => {
     const reached = new Set(['README.md']);
     for (const path of reached) {
       const page = all.find((candidate) => candidate.path === path);
@@ -49,18 +49,18 @@ describe('the pages', () => {
     expect(all.map(({ path }) => path).filter((path) => !reached.has(path) && !entrances.has(path))).toEqual([]);
   });
 
-  it('name the language of every block, so that none escapes being checked', () => {
+  it('name the language of every block, so that all are checked', () => {
     const unnamed = all.flatMap(blocksOf).filter(({ language }) => language === '');
     expect(unnamed.map(({ path, line }) => `${path}:${String(line)}`)).toEqual([]);
   });
 
-  it('name no place of the machine they were written on', () => {
+  it('name no path of the machine they were written on', () => {
     expect(all.filter(({ text }) => /\/work\/|\.\.\/shared/.test(text)).map(({ path }) => path)).toEqual([]);
   });
 });
 
 describe('README.md', () => {
-  it('fits on a few screens: everything longer has a page of its own', () => {
+  it('fits on a few screens: longer texts have separate pages', () => {
     const readme = all.find(({ path }) => path === 'README.md');
     expect(readme?.text.split('\n').length).toBeLessThan(200);
   });

@@ -1,10 +1,10 @@
-/** A page that is followed from its beginning names nothing before it is made. */
+/** Pages that are followed from their beginning name nothing before it is created. */
 import { expect, it } from 'vitest';
 import { blocksOf, pages } from './pages.ts';
 
 const made = /\bcreate schema (?:if not exists )?(\w+)/g;
 
-it('a schema of the reader is made before a block uses it', () => {
+it('a schema of the reader is created before a block uses it', () => {
   const early = pages().flatMap((page) => {
     const blocks = blocksOf(page).filter(({ language }) => ['sql', 'postgresql', 'js', 'ts', 'sh'].includes(language));
     return blocks.flatMap(({ text }, nth) =>

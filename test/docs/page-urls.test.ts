@@ -1,4 +1,4 @@
-/** What the program, its alerts and its messages name of the pages: by an address that leads there from anywhere. */
+/** Pages named by the program, its alerts and its messages: by an address that works from anywhere. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -27,7 +27,7 @@ const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf
   .map((name) => `src/${name}`);
 
 describe('pages named outside of the pages', () => {
-  it('are there, with their headings', () => {
+  it('exist, with their headings', () => {
     const links = [...sources, 'grafana/alerts/ledger-indexer.rules.yaml'].flatMap(named);
     expect(links.length).toBeGreaterThan(20);
     const dead = links.filter(({ page: path, anchor }) => {
@@ -42,11 +42,11 @@ describe('pages named outside of the pages', () => {
       const code = readFileSync(join(root, file), 'utf8').replaceAll(/\/\*.*?\*\/|^\s*\/\/.*$/gms, '');
       return [...code.matchAll(/^.*docs\/[\w-]+\.md.*$/gm)].map(([line]) => `${file}: ${line.trim()}`);
     });
-    // The page of a command stands in docs/reference/commands.
+    // The page of a command is in docs/reference/commands.
     expect(bare.filter((line) => !line.includes("pageUrl('docs/") && !line.includes(": page: 'docs/"))).toEqual([]);
   });
 
-  it('lie below the home page of the package, where it has one', () => {
+  it('are below the home page of the package, if it has one', () => {
     const { homepage } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { homepage?: string };
     expect(base).toBe(`${(homepage ?? base).replace(/(?:#.*|\/blob\/main\/)$/, '')}/blob/main/`);
   });

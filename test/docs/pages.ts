@@ -1,4 +1,4 @@
-/** The pages of the documentation and what can be checked in them. */
+/** The pages of the documentation and their parts that tests check. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
@@ -13,9 +13,9 @@ export interface Page {
 /** A fenced block. */
 export interface Block {
   readonly path: string;
-  /** Of the opening fence, from 1. */
+  /** Line of the opening fence, from 1. */
   readonly line: number;
-  /** Empty where none is named. */
+  /** Empty without a language. */
   readonly language: string;
   /** Without the indentation of the fence. */
   readonly text: string;
@@ -48,12 +48,12 @@ export function blocksOf({ path, text }: Page): readonly Block[] {
   return blocks;
 }
 
-/** The page without its fenced blocks and code spans: what a renderer looks for links and headings in. */
+/** The page without its fenced blocks and code spans: the text in which a renderer finds links and headings. */
 export function proseOf({ text }: Page): string {
   return text.replaceAll(/^( *)(`{3,}).*?^\1\2$/gms, '').replaceAll(/`[^`\n]*`/g, '');
 }
 
-/** The anchors that a renderer makes of the headings, as GitHub does. */
+/** The anchors of the headings, as on GitHub. */
 export function anchorsOf({ text }: Page): ReadonlySet<string> {
   const headings = text.replaceAll(/^( *)(`{3,}).*?^\1\2$/gms, '').matchAll(/^#{1,6} +(.+?) *$/gm);
   const seen = new Map<string, number>();
@@ -69,7 +69,7 @@ export function anchorsOf({ text }: Page): ReadonlySet<string> {
   return anchors;
 }
 
-/** Whether a file or folder is there. */
+/** Whether a file or folder exists. */
 export function isThere(path: string): boolean {
   return existsSync(join(root, path));
 }

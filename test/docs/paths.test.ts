@@ -1,4 +1,4 @@
-/** What pages and comments call by its path is there: they outlive the files they speak of. */
+/** Paths in pages and comments exist: comments can outlive the files they name. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -7,12 +7,12 @@ import { pages, root } from './pages.ts';
 const rooms = readdirSync(join(root, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
 const roots = ['src', 'test', 'scripts', 'packages', 'bench', 'docs', 'grafana', '.ci'];
 
-/** Of the project, or of `src` where it begins with a room; undefined for what is no path of ours. */
+/** Relative to the project, or to `src` if it begins with a module; undefined for other texts. */
 function pathOf(mention: string): string | undefined {
   if (!/^[\w.-]+(?:\/[\w.-]+)*\/(?:[\w.-]+\.(?:ts|mjs|md|sql|json|ya?ml))?$/.test(mention)) return undefined;
   const [first = ''] = mention.split('/');
   if (roots.includes(first)) return mention;
-  // A folder alone may be that of another house.
+  // A folder alone may be that of another module.
   return rooms.some(({ name }) => name === first) && mention.endsWith('.ts') ? join('src', mention) : undefined;
 }
 
@@ -33,7 +33,7 @@ function comments(): readonly Text[] {
 it.each([
   ['a page', pages().map(({ path }) => ({ where: path, text: readFileSync(join(root, path), 'utf8') }))],
   ['a comment of the sources', comments()],
-])('no path that %s names is of a file that is not there', (_, texts: readonly Text[]) => {
+])('paths that %s names exist', (_, texts: readonly Text[]) => {
   const named = texts.flatMap(({ where, text }) =>
     [...text.matchAll(/`([^`\s]+)`/g)].flatMap(([, mention = '']) => {
       const path = pathOf(mention);

@@ -35,13 +35,13 @@ const quoted: readonly Quoted[] = faults.flatMap(({ tests = {} }) =>
 function exists({ file, name }: Quoted): boolean {
   if (!existsSync(join(root, file))) return false;
   const source = readFileSync(join(root, file), 'utf8');
-  // Of `it(…)` itself or of an `it.each([…])(…)`: the name is a text that begins a call or a line.
+  // Names of `it(…)` itself or of an `it.each([…])(…)`: a string that begins a call or a line.
   const names = [...source.matchAll(/(?:^\s*|\()(['`])((?:(?!\1).)*)\1,/gmu)].map(([, , found = '']) => found);
   return names.some((found) => found.includes(name));
 }
 
 describe('the fault matrix', () => {
-  it('has an id of its own for each fault', () => {
+  it('has a unique id for each fault', () => {
     const ids = faults.map(({ id }) => id);
     expect(ids.length).toBeGreaterThan(90);
     expect(new Set(ids).size).toBe(ids.length);
@@ -69,7 +69,7 @@ describe('docs/explanation/reliability.md', () => {
     expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([]);
   });
 
-  it('names only files that are there', () => {
+  it('names only existing files', () => {
     const files = [...text.matchAll(/`((?:src|test|docs)\/[^`]*)`/gu)].map(([, file = '']) => file);
     expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([]);
   });

@@ -1,13 +1,13 @@
 /**
- * The shell commands of the pages: which are run by the test beside this file, what stands for the names in them, and
- * which are not run, each with the reason.
+ * The shell commands of the pages: which are run by the test next to this file, values for the names in them, and which
+ * are not run, each with the reason.
  */
 import type { Block } from './pages.ts';
 
-/** Where commands run that the pages tell to run. */
+/** Environment of the commands on the pages. */
 export interface Place {
   readonly ledgerUrl: string;
-  /** A ledger that may be spoiled. */
+  /** A ledger that tests may change. */
   readonly spareUrl: string;
   readonly databaseUrl: string;
   readonly httpUrl: string;
@@ -26,7 +26,7 @@ interface Replacement {
   readonly to: (place: Place) => string;
 }
 
-/** What stands in the pages, and what is put in its place. */
+/** Texts of the pages, and their replacements. */
 const replacements: readonly Replacement[] = [
   { from: /https:\/\/participant\.example(?:\.com)?:7575/g, to: ({ ledgerUrl }) => ledgerUrl },
   { from: /http:\/\/(?:localhost|127\.0\.0\.1):7575/g, to: ({ spareUrl }) => spareUrl },
@@ -42,9 +42,9 @@ const replacements: readonly Replacement[] = [
   { from: /\bexplain 120000\b/g, to: ({ offset }) => `explain ${String(offset)}` },
   { from: /--before 120000\b/g, to: ({ offset }) => `--before ${String(offset)}` },
   { from: /\b00ab…/g, to: ({ archived }) => archived },
-  // A database of ours answers as a PQS does, in a schema of its own.
+  // A database of ours serves as a PQS, in a separate schema.
   { from: /\bcompare-pqs --pqs-file\b/g, to: () => 'compare-pqs --pqs-schema pqs --pqs-file' },
-  // What goes on for ever is shown to begin.
+  // For commands without an end, only the start is tested.
   { from: /^.* --follow .*$/g, to: () => 'timeout 3 $& || test $? = 124' },
 ];
 
@@ -64,7 +64,7 @@ interface NotRun {
   readonly reason: string;
 }
 
-/** Commands that are not run by this test. Each entry is needed by some command, or the test says so. */
+/** Commands that are not run by this test. The test reports unused entries. */
 export const notRun: readonly NotRun[] = [
   { page: '', command: /^npm start/, reason: 'the daemon itself: test/e2e starts it in every way' },
   { page: '', command: /^npm install /, reason: 'needs the registry; the packed package is installed by its own test' },
@@ -136,7 +136,7 @@ export const notRun: readonly NotRun[] = [
   },
 ];
 
-/** Pages whose commands are run or held against the program by a test of their own. */
+/** Pages whose commands are run or compared with the program by another test. */
 export const elsewhere: ReadonlyMap<string, string> = new Map([
   ['docs/runbook/', 'test/alerts/runbook.long.test.ts'],
   ['docs/deploy/', 'test/cli/deploy.test.ts'],

@@ -26,12 +26,12 @@ describe('the site', () => {
     expect(compose?.text).toContain('](./chart.md)');
   });
 
-  it('leaves code as it is', () => {
+  it('leaves code unchanged', () => {
     const text = 'a [link](x.md) `[code](x.md)`\n\n```sh\n[block](x.md)\n```\n';
     expect(inProse(text, (prose) => prose.replaceAll('x.md', 'y.md'))).toBe(text.replace('x.md', 'y.md'));
   });
 
-  it('is searched for links that lead nowhere: pages, headings, pictures', async () => {
+  it('is searched for broken links: pages, headings, pictures', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-site-'));
     try {
       await mkdir(join(folder, 'deploy'));

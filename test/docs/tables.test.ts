@@ -1,4 +1,4 @@
-/** The tables of the pages that the program prints itself, and what it can end with, against the program. */
+/** Generated tables of the pages, exit codes and error codes, compared with the program. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -30,7 +30,7 @@ it('docs/reference/configuration.md documents exactly the options of the program
 });
 
 describe('docs/reference/error-codes.md', () => {
-  it('is the catalogue, every code with what to do: npm run docs:generate', () => {
+  it('is the catalogue, every code with a remedy: npm run docs:generate', () => {
     expect(between('docs/reference/error-codes.md', 'troubleshooting')).toBe(troubleshootingMarkdown());
   });
 
@@ -57,7 +57,7 @@ it('docs/reference/exit-codes.md documents every exit code', () => {
 describe('the reference of the commands', () => {
   const pages = Object.keys(commandPages) as CommandPage[];
 
-  it('names every command on one page, and none that is not there', () => {
+  it('names every command on one page, and no others', () => {
     expect(Object.values(commandPages).flat().toSorted()).toEqual(commands.map(({ name }) => name).toSorted());
   });
 

@@ -1,4 +1,4 @@
-/** What is made of the table of keys and relations for views that a database may have: names, columns, both documents. */
+/** The graph of keys and relations for the views of a database: names, columns, both documents. */
 import { describe, expect, it } from 'vitest';
 import { graphOf, type Graph } from '../../src/store/graphql/graph.ts';
 import { hasuraMetadata } from '../../src/store/graphql/hasura.ts';
@@ -29,7 +29,7 @@ function graph(...views: readonly ReadView[]): Graph {
 
 const core = graph(explore('contracts'), explore('exercises'), explore('token_holdings'), explore('updates'));
 
-describe('the table', () => {
+describe('the table of keys and relations', () => {
   it('has relations to keys only, and each under one name', () => {
     const towards: string[] = [];
     for (const [name, { relations }] of [...Object.entries(exploreEntities), ...Object.entries(typedEntities)]) {
@@ -47,11 +47,11 @@ describe('the table', () => {
 });
 
 describe('a graph', () => {
-  it('leaves out relations to views that are not here', () => {
+  it('omits relations to missing views', () => {
     expect(graph(explore('exercises')).nodes[0]?.edges).toEqual([]);
   });
 
-  it('takes the columns that every view of a kind has, whatever fields are called', () => {
+  it('uses the columns that every view of a kind has, with any field names', () => {
     const [, , node] = graph(
       explore('contracts'),
       explore('updates'),
@@ -61,14 +61,14 @@ describe('a graph', () => {
     expect(node?.edges[0]?.columns).toEqual(['contract_id_2', 'created_at_offset']);
   });
 
-  it('numbers typed views that would be one name in camel case', () => {
+  it('numbers typed views that would share a name in camel case', () => {
     const { nodes } = graph(typed('a__b_c', 'choice'), typed('a_b__c', 'choice'), typed('a_b__cs', 'choice'));
     expect(nodes.map(({ name }) => name)).toEqual(['typed_a__b_c', 'typed_a_b__c_2', 'typed_a_b__cs_2']);
   });
 });
 
 describe('smart tags', () => {
-  it('name both sides of a relation, and one row where there is one', () => {
+  it('name both sides of a relation, and mark the side with one row', () => {
     const { class: classes } = smartTags(core).config;
     expect(classes['"my-desk_explore".exercises']?.tags['foreignKey']).toEqual([
       '(offset) references "my-desk_explore".updates (offset)|@fieldName update|@foreignSimpleFieldName exercises',
@@ -108,7 +108,7 @@ describe('metadata of Hasura', () => {
     });
   });
 
-  it('tracks functions that Hasura can: rows of a view, one of their name', () => {
+  it('tracks functions that Hasura supports: rows of a view, with a unique name', () => {
     const [with_] = hasuraMetadata(graph(explore('active_contracts')), 'URL').sources;
     expect(with_?.functions.map((each) => each.function.name)).toEqual(['active']);
   });

@@ -14,7 +14,7 @@ export interface GraphqlWorld extends AsyncDisposable {
   readonly graph: Graph;
   readonly folder: string;
   readonly tags: string;
-  /** What the command prints. */
+  /** Output of the command. */
   readonly graphql: (...argv: string[]) => Promise<string>;
   /** The first column of the first row. */
   readonly number: (sql: string, ...values: unknown[]) => Promise<number>;

@@ -1,4 +1,4 @@
-/** Whether relations hold, asked in SQL of the rows that there are. */
+/** Whether relations hold, verified in SQL on the existing rows. */
 import type { Edge, Node } from '../../src/store/graphql/graph.ts';
 import type { DemoDatabase } from '../read/demo/demo-history.ts';
 
@@ -10,7 +10,7 @@ export function quoted(alias: string, names: readonly string[]): readonly string
   return names.map((name) => `${alias}."${name}"`);
 }
 
-/** Where history begins with the first update, only what was rejected has none. */
+/** If history begins with the first update, only rejected commands have none. */
 export function isLawful({ view }: Node, { mayMiss }: Edge): boolean {
   return view === 'completions' && mayMiss !== undefined;
 }
@@ -23,7 +23,7 @@ export class HeldRelations {
     this.#demo = demo;
   }
 
-  /** Keys of the other view as a table, so that a view is read once for all that leads to it. */
+  /** Keys of the other view as a table, so that a view is read once for all its relations. */
   async #keysOf({ to, toColumns }: Edge): Promise<string> {
     const key = [named(to), ...toColumns].join();
     const known = this.#keys.get(key);
@@ -38,7 +38,7 @@ export class HeldRelations {
     return table;
   }
 
-  /** Of each edge: how many rows have their other row, and how many name one that is not there. */
+  /** For each edge: how many rows have their other row, and how many name a missing one. */
   async meets(node: Node): Promise<readonly { readonly met: number; readonly missing: number }[]> {
     const joins: string[] = [];
     const counts: string[] = [];

@@ -1,4 +1,4 @@
-/** The demo's month as a GraphQL API: what the table says of keys and relations holds of its rows. */
+/** The demo's month as a GraphQL API: the table of keys and relations holds for its rows. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startGraphqlWorld, type GraphqlWorld } from './graphql-world.ts';
@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose]());
 
 describe('the table of keys and relations, on the month of the demo', () => {
-  it('has keys that no two rows share, and no row lacks', async () => {
+  it('has keys that are unique and never null', async () => {
     const wrong: string[] = [];
     let keys = 0;
     for (const node of world.graph.nodes) {
@@ -28,7 +28,7 @@ describe('the table of keys and relations, on the month of the demo', () => {
     expect(keys).toBeGreaterThan(100);
   });
 
-  it('has relations whose other row is there, each seen on some row', async () => {
+  it('has relations whose other row exists, each with at least one row', async () => {
     const held = new HeldRelations(world.demo);
     const orphans: string[] = [];
     const idle: string[] = [];
@@ -45,7 +45,7 @@ describe('the table of keys and relations, on the month of the demo', () => {
   });
 });
 
-it('graphql writes a file once, and says which it makes when asked for both', async () => {
+it('graphql writes a file once, and names the formats when both are requested', async () => {
   const path = join(world.folder, 'tags.json5');
   expect(await world.graphql('--postgraphile', '--output', path)).toMatch(
     /has them already: \d+ views and \d+ relations/,

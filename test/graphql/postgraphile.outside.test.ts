@@ -1,6 +1,6 @@
 /**
- * The demo's month as a GraphQL API: PostGraphile serves the documented queries, and readers limited to parties see what
- * these may see and nothing else.
+ * The demo's month as a GraphQL API: PostGraphile serves the documented queries, and readers limited to parties see
+ * exactly the rows of these.
  */
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -55,7 +55,7 @@ interface Page {
   readonly pageInfo: { readonly endCursor: string; readonly hasNextPage: boolean };
 }
 
-/** A role for each of two parties, one that reads everything, and a login that may become them: as the page has it. */
+/** A role for each of two parties, one that reads everything, and a login that may become them, as on the page. */
 async function grantRoles(): Promise<void> {
   const owners = await demo.query(`select owner from token_balances where owner !~ '^(dso|bank|issuer)' group by owner
     order by sum(holdings) desc, owner limit 2`);
@@ -85,7 +85,7 @@ async function start(): Promise<Postgraphile> {
   });
 }
 
-/** Views with the rights of their reader came with Postgres 15. */
+/** Views with the rights of their reader need Postgres 15. */
 const missing = noPostgraphile ?? noLimits;
 
 describe('the GraphQL API', needs(missing), () => {
@@ -124,7 +124,7 @@ describe('the GraphQL API', needs(missing), () => {
       }
     });
 
-    it('made its schema without a warning: all that is tagged is there, and no two are called the same', () => {
+    it('builds its schema without a warning: every tag has a target, and all names are unique', () => {
       expect(
         api.log
           .join('')
@@ -133,7 +133,7 @@ describe('the GraphQL API', needs(missing), () => {
       ).toBe('');
     });
 
-    it('has relations both ways, with the rows that SQL has', async () => {
+    it('has relations both ways, with the rows of SQL', async () => {
       const [busy] = await demo.query(`select "offset" from exercises where contract_created_at_offset < "offset"
       group by 1 order by count(*) desc, 1 desc limit 1`);
       const { data } = await ask(
@@ -157,7 +157,7 @@ describe('the GraphQL API', needs(missing), () => {
       ).toEqual(expected);
     });
 
-    it('asks functions of the past by offset and by time, and refuses what is not known', async () => {
+    it('calls functions of the past by offset and by time, and rejects unknown offsets', async () => {
       const { offset } = variables;
       const at = (call: string) => ask(`{ ${call} { contractId } }`);
       const known = await demo.query('select contract_id from active_at($1::bigint, $2) order by 1', offset, 'Amulet');
@@ -175,7 +175,7 @@ describe('the GraphQL API', needs(missing), () => {
       expect(refusedOffset.errors[0]?.message).toContain('are not known yet');
     });
 
-    it('filters, pages, and refuses more rows than a list may have', async () => {
+    it('filters, pages, and rejects more rows than a list may have', async () => {
       const all = await number(`select count(*) from contracts where status = 'archived'`);
       const { data } = await ask(`query { allContracts(filter: { status: { equalTo: "archived" } }, first: 2,
       orderBy: [CREATED_AT_OFFSET_ASC, NODE_ID_ASC]) { totalCount nodes { contractId } pageInfo { endCursor hasNextPage } } }`);
@@ -197,7 +197,7 @@ describe('the GraphQL API', needs(missing), () => {
       expect(tooMany.errors[0]?.message).toBe('first: 1001 is not between 0 and 1000');
     });
 
-    it('refuses at once what selects too much, however short it is, and answers others meanwhile', async () => {
+    it('rejects at once a short query that selects too much, and serves others meanwhile', async () => {
       const spread = (at: number): string => `fragment f${at} on Query { ...f${at + 1} ...f${at + 1} }`;
       const spreads = Array.from({ length: 28 }, (_, at) => spread(at)).join('\n');
       const bomb = `{ ...f0 } ${spreads} fragment f28 on Query { allEventsList(first: 1) { offset } }`;
@@ -220,13 +220,13 @@ describe('the GraphQL API', needs(missing), () => {
       expect(Object.keys((await ask(`{ ${few} }`)).data ?? {})).toHaveLength(100);
     });
 
-    it('says where a mistake is, also of fragments that spread themselves', async () => {
+    it('reports the position of a mistake, also for fragments that spread themselves', async () => {
       const itself = await ask('{ ...f } fragment f on Query { ...f }');
       expect(itself.errors[0]?.message).toContain('Cannot spread fragment "f" within itself');
       expect((await ask('{ a ')).errors[0]?.message).toContain('Syntax Error');
     });
 
-    it('shows no helper, and writes nothing', async () => {
+    it('exposes no helper, and writes nothing', async () => {
       const { data } = await ask('{ __schema { queryType { fields { name } } mutationType { fields { name } } } }');
       const { queryType, mutationType } = (data as { __schema: Record<'queryType' | 'mutationType', Fields> }).__schema;
       const names = queryType.fields.map(({ name }) => name);
@@ -237,7 +237,7 @@ describe('the GraphQL API', needs(missing), () => {
       expect(mutationType.fields.map(({ name }) => name)).toEqual(['waitForOffset']);
     });
 
-    it('answers the seven public questions: p95 of each is printed', async () => {
+    it('serves the seven public questions: p95 of each is printed', async () => {
       const lines: string[] = [];
       for (const { name, text } of queries.filter((each) => seven.includes(each.name))) {
         const used = Object.fromEntries(Object.entries(variables).filter(([key]) => text.includes(`$${key}`)));
@@ -267,13 +267,13 @@ describe('the GraphQL API', needs(missing), () => {
     allTypedSpliceAmuletAmulets { totalCount } allTypedTokenHoldingV1Holdings { totalCount }
   }`;
 
-    it('sees of two parties what each may see: 0 rows leak, whichever asks beside the other', async () => {
+    it('get exactly the rows of their parties: 0 rows leak between concurrent requests', async () => {
       const asking = { one: await bearer(secret, 'ann'), two: await bearer(secret, 'ben') };
       const turns = ['one', 'two', 'two', 'one'] as const;
       const answers = await Promise.all(turns.map(async (who) => ({ who, ...(await api.ask(what, {}, asking[who])) })));
       let seen = 0;
       for (const { who, data, errors } of answers) {
-        // As text, so that the line of a failure says what went wrong.
+        // As text, so that the line of a failure names the cause.
         expect(errors.map((each) => JSON.stringify(each)).join('\n')).toBe('');
         const lists = Object.entries(data ?? {}).flatMap(([field, rows]) =>
           Array.isArray(rows) ? (rows as Json[]).map((row) => ({ field, row })) : [],
@@ -299,7 +299,7 @@ describe('the GraphQL API', needs(missing), () => {
       ['allTypedTokenHoldingV1Holdings', 'typed.token_holding_v1__holding'],
     ] as const;
 
-    /** As the role sees it without a server between. */
+    /** As the role sees it without a server in between. */
     async function countAs(role: string, view: string): Promise<number> {
       const client = new Client({ connectionString: demo.url });
       await client.connect();
@@ -315,17 +315,17 @@ describe('the GraphQL API', needs(missing), () => {
     it.each([
       ['no token', async () => ({}), 401],
       ['a token of another key', () => bearer(randomBytes(32).toString('hex'), 'ann'), 401],
-      ['a token for somebody else', () => bearer(secret, 'ann', { audience: 'other' }), 401],
-      ['a token that has ended', () => bearer(secret, 'ann', { expires: '-1m' }), 401],
+      ['a token for another audience', () => bearer(secret, 'ann', { audience: 'other' }), 401],
+      ['an expired token', () => bearer(secret, 'ann', { expires: '-1m' }), 401],
       ['a claim without a role', () => bearer(secret, 'mallory'), 403],
-      ['a name of what every object has', () => bearer(secret, 'constructor'), 403],
-    ] as const)('refuses %s', async (_, headers, status) => {
+      ['the name of a property of every object', () => bearer(secret, 'constructor'), 403],
+    ] as const)('are rejected with %s', async (_, headers, status) => {
       const answer = await api.ask('{ latestOffset allContractsList { contractId } }', {}, await headers());
       expect([answer.status, answer.data ?? null]).toEqual([status, null]);
       expect(answer.errors).toHaveLength(1);
     });
 
-    it('reads nothing as a role that the login may not become', async () => {
+    it('read nothing as a role that the login may not become', async () => {
       const answer = await api.ask('{ allContractsList { contractId } }', {}, await bearer(secret, 'eve'));
       expect(answer.errors.length).toBeGreaterThan(0);
       expect(answer.data?.['allContractsList'] ?? null).toBeNull();

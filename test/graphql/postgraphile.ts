@@ -8,7 +8,7 @@ import { SignJWT } from 'jose';
 const project = join(import.meta.dirname, '../../docs/deploy/graphql');
 const installed = process.env['POSTGRAPHILE'] ?? '';
 
-/** This Node where it is new enough, else the one that was installed beside. */
+/** This Node if it is new enough, otherwise the one that was installed in addition. */
 function nodeOf(folder: string): string | undefined {
   if (Number(process.versions.node.split('.')[0]) >= 22) return process.execPath;
   const beside = join(folder, `node/node_modules/node-${process.platform}-${process.arch}/bin/node`);
@@ -26,17 +26,17 @@ export interface Answer {
   readonly status: number;
   readonly data: Readonly<Record<string, unknown>> | null | undefined;
   readonly errors: readonly { readonly message: string }[];
-  /** As it came. */
+  /** The response, unchanged. */
   readonly text: string;
 }
 
 export interface Postgraphile extends AsyncDisposable {
-  /** What it printed, both streams. */
+  /** Its output, both streams. */
   readonly log: readonly string[];
   ask(query: string, variables?: Readonly<Record<string, unknown>>, headers?: Record<string, string>): Promise<Answer>;
 }
 
-/** @param tags the document @param env of it, DATABASE_URL among it; nothing of this process but the path of programs */
+/** @param tags the document @param env of the server, including DATABASE_URL; nothing of this process except PATH */
 export async function startPostgraphile(tags: string, env: Readonly<Record<string, string>>): Promise<Postgraphile> {
   const folder = mkdtempSync(join(tmpdir(), 'ledger-indexer-graphql-'));
   for (const name of readdirSync(project).filter((name) => name.endsWith('.mjs'))) {
@@ -48,7 +48,7 @@ export async function startPostgraphile(tags: string, env: Readonly<Record<strin
   const log: string[] = [];
   const child = spawn(node ?? '', [cli], {
     cwd: folder,
-    // A machine that is busy with other tests answers late.
+    // A machine that is busy with other tests responds late.
     env: {
       PATH: process.env['PATH'],
       GRAPHQL_PORT: '0',

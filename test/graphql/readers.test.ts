@@ -1,4 +1,4 @@
-/** As which role a request is read, and which requests are not: docs/deploy/graphql/readers.mjs without a server. */
+/** The role that reads a request, and rejected requests: docs/deploy/graphql/readers.mjs without a server. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
 interface Readers {
@@ -17,8 +17,8 @@ async function readers(env: Readonly<Record<string, string>>): Promise<Readers> 
 const asked = (host: string) => ({ node: { req: { headers: { host } } } });
 afterEach(() => vi.unstubAllEnvs());
 
-describe('without tokens', () => {
-  it('reads as the role of the URL, read only and for a time', async () => {
+describe('the server without tokens', () => {
+  it('reads as the role of the URL, read-only and with a time limit', async () => {
     const { readerOf } = await readers({ GRAPHQL_STATEMENT_TIMEOUT: '3s' });
     expect(await readerOf(asked('127.0.0.1:5678'), ['explore', 'typed'])).toEqual({
       pgSettings: {
@@ -29,19 +29,19 @@ describe('without tokens', () => {
     });
   });
 
-  it.each(['localhost:5678', '[::1]:5678', '10.0.0.7', 'graphql:5678'])('answers to %s', async (host) => {
+  it.each(['localhost:5678', '[::1]:5678', '10.0.0.7', 'graphql:5678'])('accepts %s', async (host) => {
     const { readerOf } = await readers({ GRAPHQL_ALLOWED_HOSTS: 'graphql,other' });
     await expect(readerOf(asked(host), [])).resolves.toBeTruthy();
   });
 
-  it.each(['rebound.example:5678', '', 'localhost.evil.example'])('does not answer to "%s"', async (host) => {
+  it.each(['rebound.example:5678', '', 'localhost.evil.example'])('does not accept "%s"', async (host) => {
     const { readerOf } = await readers({ GRAPHQL_ALLOWED_HOSTS: 'graphql,other' });
     await expect(readerOf(asked(host), [])).rejects.toMatchObject({ statusCode: 421 });
   });
 });
 
-describe('with tokens', () => {
-  it('does not start without an audience, or with a secret that can be guessed', async () => {
+describe('the server with tokens', () => {
+  it('does not start without an audience, or with a weak secret', async () => {
     await expect(readers({ GRAPHQL_JWKS_URL: 'https://login.example/jwks' })).rejects.toThrow('GRAPHQL_JWT_AUDIENCE');
     vi.unstubAllEnvs();
     await expect(readers({ GRAPHQL_JWT_SECRET_FILE: '/dev/null' })).rejects.toThrow('32 characters');

@@ -1,4 +1,7 @@
-/** How many connections to Postgres an indexer opens, as the server counts them, and what `check` says of limits that are too low. */
+/**
+ * Number of connections to Postgres that an indexer opens, as the server counts them, and reports of `check` about
+ * limits that are too low.
+ */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Client } from 'pg';
@@ -21,7 +24,7 @@ const most = mostConnections(loadConfig({}));
 describe('the table of docs/reference/connections.md', () => {
   const page = readFileSync(new URL('../../docs/reference/connections.md', import.meta.url), 'utf8');
 
-  it('gives the numbers of the program', () => {
+  it('has the numbers of the program', () => {
     expect(page).toMatch(new RegExp(`\\| \\*\\*Total\\*\\* +\\| ${String(most.always)} `));
     expect(page).toMatch(new RegExp(`\\| \\*\\*Total with all jobs\\*\\* +\\| ${String(most.withJobs)} `));
   });
@@ -40,7 +43,7 @@ describe('an indexer with many clients', () => {
     await database.drop();
   });
 
-  it('opens no more than it says, in three pools and one connection', async () => {
+  it('opens no more than documented, in three pools and one connection', async () => {
     await using indexer = await runIndexer({
       LEDGER_URL: sandbox.url,
       DATABASE_URL: database.url,
@@ -73,7 +76,7 @@ describe('an indexer with many clients', () => {
     expect(count.size).toBeLessThanOrEqual(4);
   });
 
-  it('is warned by check when its role may open fewer', async () => {
+  it('causes a warning of check when its role may open fewer', async () => {
     const role = `few_${randomBytes(4).toString('hex')}`;
     const url = new URL(database.url);
     url.username = role;
@@ -86,7 +89,7 @@ describe('an indexer with many clients', () => {
       applicationName: 'ledger-indexer test',
     });
     try {
-      // Sessions of other roles are counted, although the role may not see what they do.
+      // Sessions of other roles are counted, although the role may not see their statements.
       const others = (await connectionLimits(limits)).others;
       const another = new Client({ connectionString: database.url });
       await another.connect();
@@ -114,7 +117,7 @@ describe('check', () => {
   const free = { role: null, database: null, server: 97, others: 3 };
 
   it.each([
-    ['passes with room for all', free, 'pass', 'all sessions of the server may have 97'],
+    ['passes with enough connections', free, 'pass', 'all sessions of the server may have 97'],
     ['fails below what an indexer always needs', { ...free, role: 5 }, 'fail', 'this role may have 5'],
     ['warns below what background jobs need', { ...free, database: 15 }, 'warn', 'all sessions of this database'],
     ['warns when other programs have taken them', { ...free, others: 90 }, 'warn', '90 of 97 open now'],

@@ -1,4 +1,4 @@
-/** A disk of Postgres that is full, for real: a small tmpfs under a tablespace. Needs root. */
+/** A full disk of Postgres, for real: a small tmpfs under a tablespace. Needs root. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { needs } from '../support/skips/needs.ts';
 
 describe('a full disk', needs(noSmallDisk), () => {
   it(
-    'is waited for; once there is room everything is stored as if nothing had been',
+    'is waited for; after disk space is freed, everything is stored as without the fault',
     { timeout: 180_000 },
     async () => {
       const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-full-'));

@@ -1,4 +1,4 @@
-/** Any role that may log in can take the writer's lock: whoever has it is named. */
+/** Any login role can take the writer lock: the holder is named. */
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -33,7 +33,7 @@ afterAll(async () => {
 
 const start = (): Promise<IndexerRun> => runIndexer({ LEDGER_URL: sandbox.url, DATABASE_URL: urlOf(writer) });
 
-/** What `/status` names once it names somebody of this role. */
+/** The holder in `/status`, once it is a session of this role. */
 async function holderOf(indexer: IndexerRun, role: string): Promise<Record<string, unknown>> {
   return await waitFor(`a holder of role ${role}`, async () => {
     const { lockHolder } = (await indexer.status()) as unknown as { lockHolder: Record<string, unknown> | null };
@@ -41,9 +41,9 @@ async function holderOf(indexer: IndexerRun, role: string): Promise<Record<strin
   });
 }
 
-it('a session of another role that has the lock is named in /status, /readyz, the log and by commands, and the own one after it', async () => {
+it('a session of another role with the lock is named in /status, /readyz, the log and by commands, and the own one after it', async () => {
   const held = new Client({ connectionString: urlOf(stranger), application_name: 'a console' });
-  // Where the test fails, the session falls with its database.
+  // If the test fails, the session ends with its database.
   held.on('error', () => undefined);
   await held.connect();
   const { rows } = await held.query<{ pid: number }>(
@@ -51,7 +51,7 @@ it('a session of another role that has the lock is named in /status, /readyz, th
   );
   const pid = rows[0]?.pid;
   await using indexer = await start();
-  // What Postgres does not show to other roles is said to be unknown.
+  // Values that Postgres hides from other roles are reported as unknown.
   const shown = { pid, role: stranger, application: 'a console', address: null, since: null };
   expect(await holderOf(indexer, stranger)).toEqual(shown);
   const words = `session ${pid} of role "${stranger}", application "a console"`;

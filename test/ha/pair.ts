@@ -1,4 +1,4 @@
-/** Two daemons on one stream, as in production: one writes, one stands by; and the clock that measures takeovers. */
+/** Two daemons on one stream, as in production: a writer and a standby; and the clock that measures takeovers. */
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { Steps } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
@@ -18,7 +18,7 @@ export interface Pair extends AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly database: TestDatabase;
   readonly stored: Stored;
-  /** The way of the leader to the database. */
+  /** Connection of the leader to the database. */
   readonly road: Road;
   readonly leader: Daemon;
   readonly standby: Daemon;
@@ -27,11 +27,11 @@ export interface Pair extends AsyncDisposable {
   epoch(): Promise<number>;
   /** Milliseconds until the epoch is above `before`, and until an update appended then is stored. */
   takeover(before: number): Promise<{ readonly epochMs: number; readonly commitMs: number }>;
-  /** Digest of what is stored, and of what a daemon that nobody disturbs stores. */
+  /** Digest of the stored data, and of the data that an undisturbed daemon stores. */
   digests(): Promise<{ readonly found: string; readonly wanted: string }>;
 }
 
-/** Starts both and waits until one is live and the other stands by. */
+/** Starts both and waits until one is live and the other is a standby. */
 export async function startPair(env: Readonly<Record<string, string>> = {}): Promise<Pair> {
   const database = await createMigratedDatabase(['ha', 'calm']);
   const sandbox = await startSandbox({ seed: 11, now: () => startAt / 1000 });
@@ -79,7 +79,7 @@ export async function startPair(env: Readonly<Record<string, string>> = {}): Pro
     },
     digests: async () => {
       await stored.reaches(standby, 'ha', sandbox.ledger.ledgerEnd());
-      // No process is meant here: one costs seconds of CPU.
+      // In this process: a separate process costs seconds of CPU.
       await using calm = await runIndexer({
         LEDGER_URL: sandbox.url,
         DATABASE_URL: database.url,

@@ -1,4 +1,4 @@
-/** pgbouncer between us and Postgres: refused where it lends one session to many, accepted where it does not. */
+/** pgbouncer between the indexer and Postgres: rejected if it lends one session to many clients, accepted otherwise. */
 import { describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
@@ -11,7 +11,7 @@ import { needs } from '../support/skips/needs.ts';
 async function lockThrough(mode: string, idle = 0): Promise<unknown> {
   await using created = await createTestDatabase();
   await using bouncer = await startBouncer(created.url, mode);
-  // Server sessions that lie idle in the pooler already.
+  // Server sessions that are already idle in the pooler.
   const busy = Array.from({ length: idle }, () => query(bouncer.url, 'select pg_sleep(0.2)'));
   await Promise.all(busy);
   const options = { url: bouncer.url, schema: 'ledger', statementTimeoutMs: 5_000, applicationName: 'test' };
@@ -28,7 +28,7 @@ async function lockThrough(mode: string, idle = 0): Promise<unknown> {
 }
 
 describe('behind pgbouncer', needs(noBouncer), () => {
-  it.each(['transaction', 'statement'])('the lock is refused in %s mode, and it is said what to do', async (mode) => {
+  it.each(['transaction', 'statement'])('the lock is rejected in %s mode, with a remedy', async (mode) => {
     for (const idle of [0, 4]) {
       expect(await lockThrough(mode, idle)).toMatchObject({
         code: 'STORE_POOLER_UNSUPPORTED',

@@ -1,4 +1,4 @@
-/** What Postgres itself can do to a daemon that runs: read-only, no connection left, changed tables, changed passwords. */
+/** Faults of Postgres for a running daemon: read-only, no connection left, changed tables, changed passwords. */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -78,21 +78,21 @@ async function ownRole(): Promise<Role> {
   };
 }
 
-describe('a daemon that runs', () => {
-  it('waits while the database is read-only, and goes on by itself', async () => {
+describe('a running daemon', () => {
+  it('waits while the database is read-only, and resumes automatically', async () => {
     await using indexer = await run();
     await goesOn(indexer);
     const name = new URL(database.url).pathname.slice(1);
     await query(database.url, `alter database ${name} set default_transaction_read_only = on`);
     await cut();
     await fails(indexer, 'backing_off', 'STORE_READ_ONLY');
-    // From another database: this one takes no such command now.
+    // From another database: this one accepts no such command now.
     await query(process.env['TEST_POSTGRES_URL'] ?? '', `alter database ${name} reset default_transaction_read_only`);
     await cut();
     await goesOn(indexer);
   });
 
-  it('waits while its role has no connection left, and goes on by itself', async () => {
+  it('waits while its role has no connection left, and resumes automatically', async () => {
     await using role = await ownRole();
     await using indexer = await run(role.url);
     await goesOn(indexer);
@@ -103,7 +103,7 @@ describe('a daemon that runs', () => {
     await goesOn(indexer);
   });
 
-  it('tries a changed password slowly, and goes on when it is the old one again', async () => {
+  it('retries a changed password slowly, and resumes after it is changed back', async () => {
     await using role = await ownRole();
     await using indexer = await run(role.url);
     await goesOn(indexer);
@@ -129,7 +129,7 @@ describe('a daemon that runs', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('parks when a column is missing, writes nothing, and leaves the lock to who finds it back', async () => {
+  it('parks when a column is missing, writes nothing, and leaves the lock to a recovered writer', async () => {
     await using indexer = await run();
     await goesOn(indexer);
     await query(database.url, 'alter table ledger.updates rename column workflow_id to workflow');
@@ -139,13 +139,13 @@ describe('a daemon that runs', () => {
     expect(await query(database.url, 'select checkpoint from ledger.stream')).toEqual(before);
     await query(database.url, 'alter table ledger.updates rename column workflow to workflow_id');
     await using other = await run();
-    // The parked one has given up the lock: whoever can write may.
+    // The parked one has released the lock: any working writer may take it.
     await goesOn(other);
   });
 });
 
 describe('a transaction of a writer', () => {
-  it('that falls silent is ended by the server within the lease, and its locks are free', async () => {
+  it('that becomes idle is ended by the server within the lease, and its locks are free', async () => {
     const frozen = openDatabase({
       url: database.url,
       schema: 'public',
@@ -173,7 +173,7 @@ describe('a transaction of a writer', () => {
 });
 
 describe('a migration', () => {
-  it('that meets a reader of the table gives up after five seconds, so that others are not kept waiting', async () => {
+  it('that waits for a reader of the table fails after five seconds, so that others are not blocked', async () => {
     const store = openDatabase({
       url: database.url,
       schema: 'ledger',

@@ -1,4 +1,4 @@
-/** What an operator, a supervisor or the machine does to one process: asked to stop at any moment, its log taken away. */
+/** Actions of an operator, a supervisor or the machine on one process: a stop request at any moment, closed output. */
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -15,7 +15,7 @@ import { openRoad } from './road.ts';
 
 const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const stopTimeoutMs = 6_000;
-/** Longer than the time within which a second signal is taken for an echo of the first. */
+/** Longer than the time within which a second signal is ignored as an echo of the first. */
 const echoMs = 400;
 
 let sandbox: Sandbox;
@@ -38,7 +38,7 @@ function start(env: Readonly<Record<string, string>> = {}, databaseUrl = databas
   return startDaemon({ ledgerUrl: sandbox.url, databaseUrl, schema: 'ledger', env: { ...limits, ...env } });
 }
 
-/** How it ends once it is asked to stop. One that never does takes longer than a test may. */
+/** Exit of the process after a stop request. If it never exits, the test times out. */
 function stopped(daemon: Daemon): Daemon['exited'] {
   daemon.signal('SIGTERM');
   return daemon.exited;
@@ -60,7 +60,7 @@ describe('SIGTERM', () => {
     await expectNoSession();
   });
 
-  it('during the seed ends with 0 and leaves it to be gone on with', async () => {
+  it('during the seed ends with 0, and the next start resumes the seed', async () => {
     await using daemon = start({ INDEXER_BATCH_UPDATES: '1' });
     await waitFor('some of the seed', async () => ((await stored.seeded('ledger')) > 20 ? true : undefined));
     expect(await stopped(daemon)).toEqual({ code: 0, signal: null });
@@ -69,13 +69,13 @@ describe('SIGTERM', () => {
     await stored.reaches(again, 'ledger', sandbox.ledger.ledgerEnd());
   });
 
-  it('while it waits to try again ends at once with 0', async () => {
+  it('during a retry delay ends at once with 0', async () => {
     await using daemon = start({ INDEXER_RETRY_MAX_DELAY: '1h' }, 'postgres://nobody:x@127.0.0.1:9/none');
     await daemon.logged('store failed, trying again');
     expect(await stopped(daemon)).toEqual({ code: 0, signal: null });
   });
 
-  it('while a query hangs cuts it and ends within the limit', async () => {
+  it('during a hanging query cancels it and ends within the limit', async () => {
     await using road = await openRoad(database.url);
     await using daemon = start({ INDEXER_START: 'genesis' }, road.url);
     await stored.reaches(daemon, 'ledger', 50);
@@ -85,7 +85,7 @@ describe('SIGTERM', () => {
 
   it('twice ends at once with 75', async () => {
     await using road = await openRoad(database.url);
-    // So long that a test does not wait for it.
+    // A limit longer than the test waits.
     await using daemon = start({ INDEXER_START: 'genesis', INDEXER_STOP_TIMEOUT: '10m' }, road.url);
     await stored.reaches(daemon, 'ledger', 50);
     await road.freezeAt('move-checkpoint', 0);
@@ -98,7 +98,7 @@ describe('SIGTERM', () => {
 });
 
 describe('the outputs of a process', () => {
-  it('may be closed by whoever reads them: it goes on and stops as asked', async () => {
+  it('may be closed by their reader: it continues and stops on request', async () => {
     const port = await freePort();
     const env = {
       PATH: process.env['PATH'],
@@ -121,7 +121,7 @@ describe('the outputs of a process', () => {
     expect(await ended).toBe(0);
   });
 
-  it('leave the database alone when the port for them is taken', async () => {
+  it('do not touch the database when the HTTP port is in use', async () => {
     const holder = createServer();
     const port = await new Promise<number>((resolve) => {
       holder.listen(0, '127.0.0.1', () => resolve((holder.address() as AddressInfo).port));
@@ -135,7 +135,7 @@ describe('the outputs of a process', () => {
 });
 
 describe('a rolling update', () => {
-  it('leaves a schema alone that a newer release has migrated', async () => {
+  it('leaves a schema unchanged that a newer release has migrated', async () => {
     await using daemon = start();
     await stored.reaches(daemon, 'ledger', sandbox.ledger.ledgerEnd());
     await query(database.url, `insert into ledger.schema_migrations (id) values ('9999_of_a_newer_release')`);

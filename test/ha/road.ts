@@ -1,14 +1,14 @@
-/** A road to Postgres (a TCP proxy of real sockets) on which traffic can be made to stand still without being closed. */
+/** A connection to Postgres through a TCP proxy of real sockets, which can freeze traffic without closing it. */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 export interface Road extends AsyncDisposable {
-  /** The same database over this road. */
+  /** The same database through this proxy. */
   readonly url: string;
-  /** From now on nothing passes, in either direction, on connections that exist; new ones pass unless `closed`. */
+  /** From now on nothing passes, in either direction, on existing connections; new ones pass unless `closed`. */
   freeze(closed?: boolean): void;
   /**
-   * Freezes everything at the next message to the server that holds `text`: the first `share` of what was sent with it
-   * still passes. Resolves when that has happened.
+   * Freezes everything at the next message to the server that contains `text`: the first `share` of the bytes sent with
+   * it still passes. Resolves after that.
    */
   freezeAt(text: string, share: number): Promise<void>;
 }
@@ -48,7 +48,7 @@ export async function openRoad(url: string): Promise<Road> {
     far.on('error', () => undefined);
     near.on('data', (data) => pass(data, far));
     far.on('data', (data) => near.write(data));
-    // While it is frozen no end passes either: that is what half-open means.
+    // While it is frozen no end passes either, as with a half-open connection.
     for (const [one, other] of [[near, far] as const, [far, near] as const]) {
       one.on('close', () => {
         if (!shut) other.destroy();

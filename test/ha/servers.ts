@@ -14,17 +14,16 @@ import { waitFor } from '../support/wait-for.ts';
 export interface Servers extends AsyncDisposable {
   readonly primary: string;
   readonly standby: string;
-  /** Ends the primary without a goodbye, as a crash does. */
+  /** Ends the primary without a shutdown, like a crash. */
   crash(): void;
 }
 
-/** Both under way; the standby may not have caught up yet. */
+/** Both are running; the standby may not have caught up yet. */
 export async function startServers(): Promise<Servers> {
   const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-failover-'));
   const [first, second] = [join(folder, 'first'), join(folder, 'second')];
   await (await startEmbeddedPostgres({ dataDir: first })).stop();
-  // The server is stopped: a copy of its files is a base backup.
-  // Node's own copy takes six times the CPU time.
+  // The server is stopped: a copy of its files is a base backup. A copy by Node takes six times the CPU time.
   await promisify(execFile)('cp', ['-Rp', first, second]);
   await writeFile(join(second, 'cluster', 'standby.signal'), '');
   const primary = await startEmbeddedPostgres({ dataDir: first });

@@ -1,11 +1,11 @@
-/** A disk of a few megabytes: a tmpfs, which only root of Linux may mount. */
+/** A disk of a few megabytes: a tmpfs, which only root on Linux may mount. */
 import { spawnSync } from 'node:child_process';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export interface SmallDisk extends AsyncDisposable {
-  /** Open to every user, and below folders that are. */
+  /** Accessible to every user, below folders that are. */
   readonly folder: string;
   grow(megabytes: number): void;
 }

@@ -1,6 +1,6 @@
 /**
- * A real streaming standby answers as its primary does, at the same offset: every documented statement, every function
- * that readers may call, every view, and the commands that read.
+ * A real streaming standby returns the same as its primary, at the same offset: every documented statement, every
+ * function that readers may call, every view, and the commands that read.
  */
 import { Client, DatabaseError } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -39,7 +39,7 @@ const index = (): Promise<IndexerRun> =>
     INDEXER_START: 'genesis',
   });
 
-/** What was committed on the primary can be read on the standby. */
+/** Commits of the primary can be read on the standby. */
 async function level(): Promise<void> {
   const [primary] = await query(servers.primary, 'select pg_current_wal_lsn()::text as lsn');
   await waitFor('the standby has replayed the log', async () => {
@@ -77,7 +77,7 @@ afterAll(async () => {
   await Promise.all([servers[Symbol.asyncDispose](), sandbox.close()]);
 });
 
-/** Rows in an order of their own, or the SQLSTATE of the refusal. */
+/** Sorted rows, or the SQLSTATE of the error. */
 async function answer(client: Client, sql: string): Promise<string | readonly string[]> {
   try {
     const found = (await client.query(sql)) as Result | readonly Result[];
@@ -96,8 +96,8 @@ interface Result {
 }
 
 /**
- * What both answer. In transactions that only read and are undone: what a standby refuses is refused by the primary too, and
- * what a function sets for its session (set_latest of pqs) is gone.
+ * Results of both, in read-only transactions that are rolled back: statements that fail on a standby fail on the
+ * primary too, and session settings of a function (set_latest of pqs) are undone.
  */
 async function sameAnswer(sql: string): Promise<string | readonly string[]> {
   const atOneTime = sql.replaceAll(/\bnow\(\)/g, `timestamptz '${now}'`);
@@ -117,18 +117,18 @@ async function sameAnswer(sql: string): Promise<string | readonly string[]> {
 const now = new Date().toISOString();
 const readOnly = '25006';
 
-it('every documented statement', async () => {
+it('every documented statement returns the same on both', async () => {
   let answered = 0;
   for (const sql of documented) {
     const told = await sameAnswer(sql);
-    if (told === readOnly) expect(sql, 'what is refused writes').toMatch(/^(create|refresh) /m);
+    if (told === readOnly) expect(sql, 'a rejected statement writes').toMatch(/^(create|refresh) /m);
     else expect(Array.isArray(told), `${String(told)} ${sql}`).toBe(true);
     answered += Array.isArray(told) && told.length > 0 ? 1 : 0;
   }
   expect(answered).toBeGreaterThan(35);
 });
 
-it('every view, with all of its rows', async () => {
+it('every view returns the same rows on both', async () => {
   const names = await viewNames(on.primary);
   expect(names.length).toBeGreaterThan(80);
   for (const name of names) {
@@ -137,10 +137,10 @@ it('every view, with all of its rows', async () => {
   }
 });
 
-/** Of a template's name: the call wants that of a choice or interface, and says so. */
+/** With a name of a template: the call needs that of a choice or interface, and fails with a message. */
 const otherNames = new Set(['pqs.__choice_pks', 'pqs.exercises', 'pqs.lookup_exercises']);
 
-it('every function that readers may call', async () => {
+it('every function that readers may call returns the same on both', async () => {
   const all = await functionCalls(on.primary);
   expect(all.length).toBeGreaterThan(100);
   let answered = 0;
@@ -155,7 +155,7 @@ it('every function that readers may call', async () => {
   }
 });
 
-/** What a command prints there, and what it ends with. */
+/** Output of a command there, and its exit code. */
 async function printed(
   url: string,
   command: Command,
@@ -168,7 +168,7 @@ async function printed(
   return [stdout.text, code];
 }
 
-it('the commands that read', async () => {
+it('commands that read print the same on both', async () => {
   const [row] = await query(
     servers.primary,
     `select owner, (select max("offset") from explore.updates)::text as "offset" from explore.token_holdings limit 1`,
@@ -191,7 +191,7 @@ it('the commands that read', async () => {
   }
 });
 
-it('verify finds both equal to the ledger, and keeps its result where it can', async () => {
+it('verify finds both equal to the ledger, and stores its result where it can', async () => {
   for (const url of [servers.primary, servers.standby]) {
     const [report, code] = await printed(
       url,
@@ -207,7 +207,7 @@ it('verify finds both equal to the ledger, and keeps its result where it can', a
   }
 });
 
-it('status, and status --sizes', async () => {
+it('status and status --sizes print the same on both', async () => {
   const [primary, standby] = await Promise.all(
     [servers.primary, servers.standby].map(async (url) => {
       const [place] = await printed(url, statusCommand, '--json');
@@ -218,20 +218,20 @@ it('status, and status --sizes', async () => {
   );
   expect(standby?.status).toEqual({ ...primary?.status, asked: servers.standby });
   expect([primary?.sizes.server.standby, standby?.sizes.server.standby]).toEqual([false, true]);
-  // Pages that the primary has in stock are not in the log: its files may be a little larger.
+  // Pages that the primary has reserved are not in the log: its files may be a little larger.
   const tablesOf = (sizes: SizeReport | undefined): unknown => sizes?.tables.map(({ table }) => table).toSorted();
   expect(tablesOf(standby?.sizes)).toEqual(tablesOf(primary?.sizes));
   expect(standby?.sizes.events).toBeGreaterThan(500);
   expect(standby?.sizes.notes).toContainEqual(expect.stringMatching(/a standby/));
 });
 
-it('what needs the primary says so: grants, and LISTEN', async () => {
+it('commands that need the primary fail with a message: grants, and LISTEN', async () => {
   const granted = printed(servers.standby, grantReaderCommand, 'analyst');
   await expect(granted).rejects.toMatchObject({ code: 'STORE_READ_ONLY' });
   await expect(query(servers.standby, 'listen ledger_offset')).rejects.toMatchObject({ code: readOnly });
 });
 
-it('wait_for_offset waits there for what is replayed there', async () => {
+it('wait_for_offset on the standby waits for replay there', async () => {
   const [{ checkpoint } = {}] = await query(servers.standby, 'select checkpoint::int from ledger.stream');
   const next = Number(checkpoint) + 1;
   const waiting = query(servers.standby, `select explore.wait_for_offset(${String(next)}) as reached`);
@@ -243,7 +243,7 @@ it('wait_for_offset waits there for what is replayed there', async () => {
   expect(await waiting).toEqual([{ reached: String(next) }]);
 });
 
-it('the primary shows how far a standby is to members of pg_monitor only', async () => {
+it('the primary reports the progress of a standby to members of pg_monitor only', async () => {
   const seen = `select application_name, pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn)::float8 as bytes from pg_stat_replication`;
   await query(servers.primary, 'create role sees_nothing; create role monitors in role pg_monitor');
   expect(await queryAs('monitors', seen)).toEqual([

@@ -1,6 +1,6 @@
 /**
- * A party leaves the participant, as a participant shows it: no event ends its contracts, whatever becomes of them. They
- * are not active here, in any view, and say since when nobody knows.
+ * An offboarded party in the data of a participant: no event ends its contracts. They are not active here, in any view,
+ * and are reported as unhosted since an offset.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accountTemplate } from '../../packages/ledger-sandbox/src/contracts/keyed-model.ts';
@@ -26,7 +26,7 @@ function open(name: string, bank: string, owner: string): void {
 const close = (name: string, by: string): unknown =>
   world.sandbox.ledger.exercise(ids[name] ?? '', 'Archive', {}, [by]);
 
-/** The accounts of these names that a query finds. */
+/** The accounts with these names that a query finds. */
 async function names(sql: string): Promise<string> {
   const rows = await query(world.database.url, sql);
   const found = new Set(rows.map(({ contract_id: id }) => id));
@@ -45,7 +45,7 @@ const verified = async () => {
 const leftOut = (count: number): string =>
   `${count} contracts whose parties left the participant are left out: nobody here knows what became of them`;
 
-/** Everything that answers what is active now. */
+/** All queries for active contracts. */
 const active: Readonly<Record<string, string>> = {
   view: 'select contract_id from explore.active_contracts',
   function: `select contract_id from explore.active('Account')`,
@@ -67,7 +67,8 @@ beforeAll(async () => {
   open('seeded', guest, stranger);
   open('seeded and closed', guest, stranger);
   await world.index();
-  // The participant said before the seed who is hosted: here that is not known, and the keeper is told again.
+  // The participant reported the hosting before the seed: the index has no record of it, and the update of the keeper
+  // is repeated.
   authorize(ledger, keeper, true);
   open('alone', guest, stranger);
   open('with the keeper', guest, keeper);
@@ -85,12 +86,12 @@ afterAll(async () => {
   await world.close();
 });
 
-describe('when a party has left', () => {
+describe('after a party has left', () => {
   it.each(Object.entries(active))('its contracts are not active: %s', async (_name, sql) => {
     expect(await names(sql)).toBe('with the keeper, later with the keeper');
   });
 
-  it('they are unhosted since then, and were active before', async () => {
+  it('they are unhosted from that offset, and were active before', async () => {
     for (const name of ['seeded', 'seeded and closed', 'alone']) {
       expect(await status(name)).toEqual({ status: 'unhosted', is_active: false, since: left });
     }
@@ -105,7 +106,7 @@ describe('when a party has left', () => {
     }
   });
 
-  it('they are counted apart, and nowhere as active', async () => {
+  it('they are counted separately, and nowhere as active', async () => {
     expect(
       await world.row(`select active::int, unhosted::int from explore.templates where entity_name = 'Account'`),
     ).toEqual({ active: 2, unhosted: 3 });
@@ -122,7 +123,7 @@ describe('when a party has left', () => {
     expect(await indexer.status()).toMatchObject({ contractsUnhosted: 3 });
   });
 
-  it('verify finds the tables equal to what the participant says, and says what it left out', async () => {
+  it('verify finds the tables equal to the data of the participant, and reports what it left out', async () => {
     expect(await verified()).toEqual([
       { kind: 'invariants', outcome: 'equal', findings: [], note: undefined },
       { kind: 'acs', outcome: 'equal', findings: [], note: leftOut(3) },
@@ -130,8 +131,8 @@ describe('when a party has left', () => {
   });
 });
 
-describe('when the party is back', () => {
-  it('they stay unhosted until a reseed shows them or an event ends them', async () => {
+describe('after the party has returned', () => {
+  it('they stay unhosted until a reseed returns them or an event ends them', async () => {
     const { ledger } = world.sandbox;
     authorize(ledger, guest, true);
     await world.index();

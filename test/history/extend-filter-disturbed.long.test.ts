@@ -1,4 +1,7 @@
-/** A filter that is extended while the process is killed, another one takes over, it is stopped, and history is undone or redacted. */
+/**
+ * A filter extension while the process is killed, another one takes over, it is paused, and history is reset or
+ * redacted.
+ */
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { readSchemas } from '../../src/store/connection/read-schemas.ts';
@@ -25,7 +28,7 @@ afterEach(async () => {
 
 const url = (): string => world.database.url;
 const end = (): number => world.sandbox.ledger.ledgerEnd();
-/** Steps so small that each can be met. */
+/** Steps so small that each can be interrupted. */
 const wider = { INDEXER_START: 'genesis', INDEXER_RETRY_MAX_DELAY: '300ms', INDEXER_BATCH_UPDATES: '2' };
 const former = (): Record<string, string> => ({ ...wider, LEDGER_PARTIES: some.join() });
 
@@ -43,7 +46,7 @@ async function reached(stage: Stage): Promise<void> {
   );
 }
 
-/** As an indexer has it that began with the wider filter. */
+/** The data of an indexer that began with the wider filter. */
 async function expectWhole(): Promise<void> {
   const at = Number((await world.row(`select max(from_offset) as at from ledger.coverage`))['at']);
   await world.index('fresh', wider);
@@ -62,7 +65,7 @@ it('is extended completely, killed at every step', async () => {
   const hits = new Map<Stage, number>();
   for (let kill = 0; kill < 10; kill += 1) {
     const wanted = stages[kill % (stages.length - 1)] ?? 'asked';
-    // With the options of before and after, by turns.
+    // With the options of before and after, alternately.
     await using daemon = start(kill % 2 === 0 ? former() : wider);
     world.grow(3);
     await reached(wanted);
@@ -70,7 +73,7 @@ it('is extended completely, killed at every step', async () => {
     const met = await stageOf(url());
     hits.set(met, (hits.get(met) ?? 0) + 1);
   }
-  // The last step waits for a lock until its process is gone.
+  // The last step waits for a lock until its process has ended.
   await client.query('begin; lock table ledger.retention_holds in share mode');
   {
     await using daemon = start(wider);
@@ -94,7 +97,7 @@ it('is extended completely, killed at every step', async () => {
   await expectWhole();
 }, 180_000);
 
-it('rests when it is stopped, and goes on when it is resumed', async () => {
+it('waits while it is paused, and continues when it is resumed', async () => {
   await using indexer = await world.run('ledger', former());
   await indexer.reaches(end());
   const release = await holdSteps();
@@ -118,7 +121,7 @@ it('rests when it is stopped, and goes on when it is resumed', async () => {
   await expectWhole();
 });
 
-it('leaves what it has added when it is given up, says so, and can be asked for again', async () => {
+it('keeps its additions when it is cancelled, reports them, and can be requested again', async () => {
   await using indexer = await world.run('ledger', former());
   await indexer.reaches(end());
   const release = await holdSteps();
@@ -126,7 +129,7 @@ it('leaves what it has added when it is given up, says so, and can be asked for 
   await reached('adding');
   await world.command('jobs cancel filter-extend');
   await release();
-  await waitFor('what was gathered is gone', async () => {
+  await waitFor('the staged rows are gone', async () => {
     const { staging } = await world.row(`select to_regnamespace('ledger_filter_extend')::text as staging`);
     return staging === null ? true : undefined;
   });
@@ -134,14 +137,14 @@ it('leaves what it has added when it is given up, says so, and can be asked for 
   await indexer.reaches(end());
   const last = `select status, (select count(*)::int from ledger.retention_holds) as holds from explore.coverage order by from_offset desc limit 1`;
   expect(await world.row(last)).toEqual({ status: 'partial', holds: 0 });
-  expect(await world.command('filter extend', 'ledger', wider)).toContain('would be gathered');
+  expect(await world.command('filter extend', 'ledger', wider)).toContain('rows would be staged');
   await world.command('filter extend --yes', 'ledger', wider);
   await untilExtended(world);
   await indexer.reaches(end());
   await expectWhole();
 });
 
-it('goes on under whoever takes over', async () => {
+it('continues under the next writer', async () => {
   await world.index('ledger', former());
   const release = await holdSteps();
   {
@@ -158,7 +161,7 @@ it('goes on under whoever takes over', async () => {
   await expectWhole();
 });
 
-it('does not bring back what was redacted meanwhile, and begins anew after a going back', async () => {
+it('does not restore contents redacted meanwhile, and starts over after a reset', async () => {
   await world.index('ledger', former());
   await holdSteps();
   const [found] = await (async () => {
@@ -174,7 +177,7 @@ it('does not bring back what was redacted meanwhile, and begins anew after a goi
     );
   })();
   const id = String(found?.['id']);
-  // It is not here yet, so it is redacted as a contract that may come.
+  // It is not stored yet, so it is redacted as a contract that may come.
   await client.query(
     `insert into ledger.redactions (redaction_id, subject, contract_id, reason, requested_by) values ('r', 'contract', '${id}', 'asked for', 'test');
      insert into ledger.redacted_contracts values ('${id}', 'r');

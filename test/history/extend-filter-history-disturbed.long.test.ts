@@ -1,4 +1,6 @@
-/** History of a wider filter that is fetched while the process is killed at every step, is stopped, and history is undone. */
+/**
+ * History of a wider filter that is fetched while the process is killed at every step, is paused, and history is reset.
+ */
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { readSchemas } from '../../src/store/connection/read-schemas.ts';
@@ -41,7 +43,10 @@ const locks = {
   end: 'lock table ledger.filter_additions in share mode',
 };
 
-/** Until `release`, every range waits at this lock: at its beginning, with a part of its rows written, or with all of them. */
+/**
+ * Until `release`, every range waits for this lock: at its beginning, with a part of its rows written, or with all of
+ * them.
+ */
 async function held(where: keyof typeof locks): Promise<() => Promise<void>> {
   await client.query(`begin; ${locks[where]}`);
   return async () => {
@@ -67,7 +72,7 @@ async function fallsBelow(offset: number): Promise<number> {
   });
 }
 
-it('is whole after kills at every step of a range and between two', async () => {
+it('is complete after kills at every step of a range and between two', async () => {
   assertBuilt();
   await world.index('ledger', former);
   await world.command(slowly, 'ledger', wider);
@@ -100,7 +105,7 @@ it('is whole after kills at every step of a range and between two', async () => 
   expect(await world.broken()).toEqual([]);
 }, 120_000);
 
-it('rests when it is stopped, goes on when it is resumed, and is whole after a going back', async () => {
+it('waits while it is paused, continues when it is resumed, and is complete after a reset', async () => {
   let at = -1;
   {
     await using indexer = await world.run('ledger', former);
@@ -119,7 +124,7 @@ it('rests when it is stopped, goes on when it is resumed, and is whole after a g
     at = await from();
     expect(at).toBeGreaterThan(0);
   }
-  // What was active then has to be found again.
+  // The contracts active at that offset have to be found again.
   await world.command(`reset --to ${String(at + 5)} --yes`, 'ledger', wider);
   await using again = await world.run('ledger', former);
   await world.command('jobs resume history');

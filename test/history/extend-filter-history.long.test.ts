@@ -1,4 +1,4 @@
-/** A filter that is extended with its history: everything is there that an indexer has which began with the wider filter. */
+/** A filter extension with history: equal to an index that began with the wider filter. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { authorize } from '../../packages/ledger-sandbox/src/ledger/reassignments.ts';
 import { Traveller } from '../switch-participant/network.ts';
@@ -22,7 +22,7 @@ const end = (): number => world.sandbox.ledger.ledgerEnd();
 const started = { INDEXER_START: 'genesis', INDEXER_RETRY_MAX_DELAY: '300ms' };
 const extend = 'filter extend --yes --with-history --rate 4000';
 
-/** Rows of the storage, by place and content, without what a wider filter may show more of. */
+/** Rows of the storage, by position and content, without columns in which a wider filter may have more. */
 async function stored(): Promise<readonly string[]> {
   const rows = ['updates', 'contracts', 'exercises', 'reassignments', 'topology_events', 'interface_views'].map(
     (name) =>
@@ -31,7 +31,7 @@ async function stored(): Promise<readonly string[]> {
   return (await query(url(), rows.join(' union all '))).map(({ row }) => String(row));
 }
 
-/** Contents of a contract that ended, and of one exercise, which only the wider filter shows. */
+/** Contents of an ended contract, and of one exercise, which only the wider filter includes. */
 async function redact(schemas: readonly string[]): Promise<readonly string[]> {
   const [contract] = await query(
     url(),
@@ -50,7 +50,7 @@ async function redact(schemas: readonly string[]): Promise<readonly string[]> {
   for (const schema of schemas) {
     await query(
       url(),
-      `insert into ${schema}.redactions (redaction_id, subject, contract_id, reason, requested_by) values ('r', 'contract', '${id}', 'asked for', 'test');
+      `insert into ${schema}.redactions (redaction_id, subject, contract_id, reason, requested_by) values ('r', 'contract', '${id}', 'requested', 'test');
        insert into ${schema}.redacted_contracts values ('${id}', 'r', true);
        insert into ${schema}.redacted_exercises values (${String(offset)}, ${String(node)}, '${String(update)}', 'r')`,
     );
@@ -58,9 +58,10 @@ async function redact(schemas: readonly string[]): Promise<readonly string[]> {
   return [id, String(offset)];
 }
 
-it('has all rows of an indexer that began with the wider filter, those of before included', async () => {
+it('has all rows of an indexer that began with the wider filter, including earlier ones', async () => {
   const former = { ...started, LEDGER_PARTIES: some.join() };
-  // A contract that only the wider filter shows is active on the same synchronizer twice, the first time over two ranges.
+  // A contract that only the wider filter includes is active on the same synchronizer twice, the first time over two
+  // ranges.
   const contract = new Traveller(world.sandbox.ledger);
   for (const between of [130, 1, 1, 1, 1, 1]) {
     contract.step(world.sandbox.ledger.clock());
@@ -85,7 +86,7 @@ it('has all rows of an indexer that began with the wider filter, those of before
   expect((await indexer.status()).state).toBe('live');
   await world.index('fresh', started);
   expect(await world.broken()).toEqual([]);
-  // The party that left took contracts with it, of before as well.
+  // The offboarded party has contracts, also from before.
   const left =
     'select from ledger.live where unhosted_since is not null union all select from ledger.ended where unhosted_since is not null';
   expect((await query(url(), left)).length).toBeGreaterThan(0);
@@ -108,7 +109,7 @@ it('has all rows of an indexer that began with the wider filter, those of before
   expect(rest).toEqual([]);
 });
 
-it('ends where the participant is pruned, or where history here begins, with what was active there', async () => {
+it('ends at the pruned offset of the participant, or at the start of history here, with the contracts active there', async () => {
   const former = { INDEXER_RETRY_MAX_DELAY: '300ms', LEDGER_PARTIES: some.join() };
   const wider = { INDEXER_RETRY_MAX_DELAY: '300ms' };
   await world.index('wholeseed', wider);

@@ -1,4 +1,7 @@
-/** A filter that is extended while the indexer runs: what is active, and all that follows, is as if it had begun with it. */
+/**
+ * A filter extension while the indexer runs: active contracts and all later updates equal those of an indexer that
+ * began with the wider filter.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -12,7 +15,7 @@ let world: HistoryWorld;
 let some: readonly string[];
 beforeEach(async () => {
   world = await HistoryWorld.open(120);
-  // Those that have the most: what the former filter shows must be much.
+  // The parties with the most contracts: the previous filter must include many.
   some = world.sandbox.ledger.localParties().slice(0, 3);
 });
 afterEach(() => world.close());
@@ -23,8 +26,8 @@ const genesis = { INDEXER_START: 'genesis', INDEXER_RETRY_MAX_DELAY: '300ms' };
 const list = '/v2/state/active-contracts';
 
 /**
- * Extends the filter beside a running indexer, lets more happen before and after the list comes, and holds it against one that had the
- * filter from the beginning.
+ * Extends the filter of a running indexer, generates updates before and after the list of active contracts arrives, and
+ * compares it with an indexer that had the filter from the beginning.
  */
 async function extendsTo(from: Filter, to: Filter): Promise<number> {
   await using indexer = await world.run('ledger', { ...genesis, ...from });
@@ -33,7 +36,7 @@ async function extendsTo(from: Filter, to: Filter): Promise<number> {
   await indexer.reaches(end());
   await tellWitness();
   const old = await stored(end());
-  // Much of what the list names ends before it comes.
+  // Many contracts of the list end before it arrives.
   world.sandbox.faults.streamFailure = { path: list, failure: 'PARTICIPANT_BACKPRESSURE', afterFrames: 5 };
   await world.command('filter extend --yes', 'ledger', { ...genesis, ...to });
   await waitFor('the filter is in force', async () => ((await range()) === undefined ? undefined : true));
@@ -62,7 +65,7 @@ async function extendsTo(from: Filter, to: Filter): Promise<number> {
 
 const witness = 'Eve::1220ee';
 
-/** As an update tells it that somebody else saw a contract: no list of active contracts will say so. */
+/** Simulates an update with another witness of a contract: no list of active contracts contains that. */
 async function tellWitness(): Promise<void> {
   await query(
     url(),
@@ -87,11 +90,11 @@ async function range(): Promise<number | undefined> {
   return at === null ? undefined : Number(at);
 }
 
-/** Everything that was stored up to an offset, by place and content. */
+/** Everything that was stored up to an offset, by position and content. */
 async function stored(upTo: number): Promise<readonly string[]> {
   const tables = ['updates', 'contracts', 'exercises', 'reassignments', 'topology_events', 'interface_views'];
   const rows = tables.map((name) => {
-    // More parties may see it, and a blob may come; nothing else of it changes.
+    // More parties may see it, and a blob may be added; all other data stays.
     const row = `to_jsonb(t) - 'parties_pk' - 'created_event_blob' - 'acs_delta'`;
     return `select '${name} ' || (${row})::text as row from ledger.${name} t where "offset" <= ${upTo}`;
   });
@@ -115,7 +118,7 @@ function parts(): Promise<readonly Record<string, unknown>[]> {
 }
 
 describe('filter extend while the indexer runs', () => {
-  it('adds parties: what is active is there, and what follows, as if they had been there from the beginning', async () => {
+  it('adds parties: active contracts and later updates equal those of an indexer that had them from the beginning', async () => {
     const [first = '', ...others] = some;
     const at = await extendsTo({ LEDGER_PARTIES: first }, { LEDGER_PARTIES: [first, ...others].join() });
     expect(await statuses()).toEqual(['complete', 'complete']);
@@ -125,7 +128,7 @@ describe('filter extend while the indexer runs', () => {
     );
   });
 
-  it('goes from some parties to all that the token may read', async () => {
+  it('extends some parties to all that the token may read', async () => {
     const at = await extendsTo({ LEDGER_PARTIES: some.join() }, {});
     expect((await parts()).find(({ kind }) => kind === 'party')).toEqual({
       kind: 'party',
@@ -146,7 +149,7 @@ describe('filter extend while the indexer runs', () => {
     ).not.toEqual([]);
   });
 
-  it('adds interfaces where templates are named: contracts of others come with their views', async () => {
+  it('adds interfaces to a filter with templates: contracts of others come with their views', async () => {
     const named = { LEDGER_TEMPLATES: '#splice-amulet:Splice.Round:OpenMiningRound' };
     const at = await extendsTo(named, { ...named, LEDGER_INTERFACES: 'tokens' });
     expect(await statuses()).toEqual(['complete', 'complete']);
@@ -157,7 +160,7 @@ describe('filter extend while the indexer runs', () => {
     expect(holding).toEqual({ state: 'followed', complete_from: at });
   });
 
-  it('adds interfaces where all templates are followed: their views are gathered from the beginning', async () => {
+  it('adds interfaces to a filter with all templates: their views are backfilled from the beginning', async () => {
     await using indexer = await world.run('ledger', genesis);
     await indexer.reaches(end());
     await extendFilter(world, { ...genesis, LEDGER_INTERFACES: 'tokens' });
@@ -169,7 +172,7 @@ describe('filter extend while the indexer runs', () => {
     expect(await world.broken()).toEqual([]);
   });
 
-  it('waits for the views of interfaces as well, and not for those that the participant does not know', async () => {
+  it('waits for the views of interfaces as well, except of those that the participant does not know', async () => {
     await using indexer = await world.run('ledger', genesis);
     await indexer.reaches(end());
     const wider = { ...genesis, LEDGER_INTERFACES: 'tokens,#unknown:Main:Thing' };
@@ -184,7 +187,7 @@ describe('filter extend while the indexer runs', () => {
     ).toEqual([]);
   });
 
-  it('adds blobs, to contracts that are active as well', async () => {
+  it('adds blobs, also to active contracts', async () => {
     await extendsTo({}, { LEDGER_CREATED_EVENT_BLOBS: 'true' });
     expect(
       await query(
@@ -204,7 +207,7 @@ describe('filter extend while the indexer runs', () => {
 });
 
 describe('the options of an indexer whose filter was extended', () => {
-  it('may be the former ones and the new ones, and it is said that they should be the new ones', async () => {
+  it('may be the previous ones and the new ones, with a notice to use the new ones', async () => {
     const [first = ''] = some;
     const former = { ...genesis, LEDGER_PARTIES: first };
     const wider = { ...genesis, LEDGER_PARTIES: some.join() };
@@ -226,12 +229,12 @@ describe('the options of an indexer whose filter was extended', () => {
     expect((await world.parks('ledger', { ...genesis, LEDGER_PARTIES: some[1] ?? '' })).code).toBe('FILTER_CHANGED');
     await world.index('fresh', wider);
     expect(await differences(url(), 'ledger', 'fresh', (await range()) ?? 0)).toEqual([]);
-    // Another filter that an operator accepts is none that was extended.
+    // Another filter that an operator accepts is not an extension.
     await world.command('filter accept --yes', 'ledger', genesis);
     expect((await world.parks('ledger', former)).code).toBe('FILTER_CHANGED');
   });
 
-  it('may be the new ones while it is waited for: the stored filter is followed until it is extended', async () => {
+  it('may be the new ones during the extension: the stored filter is followed until it is complete', async () => {
     const [first = ''] = some;
     const wider = { ...genesis, LEDGER_PARTIES: some.join() };
     await world.index('ledger', { ...genesis, LEDGER_PARTIES: first });
@@ -252,7 +255,7 @@ describe('the options of an indexer whose filter was extended', () => {
 });
 
 describe('filter extend refuses', () => {
-  it('what is not an extension, and changes nothing without --yes', async () => {
+  it('a filter that is not an extension, and changes nothing without --yes', async () => {
     const [first = '', second = ''] = some;
     const two = { ...genesis, LEDGER_PARTIES: `${first},${second}` };
     await world.index('ledger', two);
@@ -275,7 +278,7 @@ describe('filter extend refuses', () => {
     expect(await query(url(), 'select from ledger.jobs')).toEqual([]);
   });
 
-  it('a participant that the offsets do not belong to', async () => {
+  it('a participant with other offsets', async () => {
     await world.index('ledger', { ...genesis, LEDGER_PARTIES: some.join() });
     world.sandbox.ledger.participantId = 'participant2::1220bb';
     await expect(world.command('filter extend --yes', 'ledger', genesis)).rejects.toMatchObject({
@@ -284,7 +287,7 @@ describe('filter extend refuses', () => {
     expect(await query(url(), 'select from ledger.jobs')).toEqual([]);
   });
 
-  it('a list that lacks what is active here: nothing is added, and the stream goes on', async () => {
+  it('a list without contracts that are active here: nothing is added, and the stream continues', async () => {
     const [first = ''] = some;
     await using indexer = await world.run('ledger', { ...genesis, LEDGER_PARTIES: first });
     await indexer.reaches(end());

@@ -1,4 +1,7 @@
-/** Another filter than the one in force: never taken silently, and `filter accept` says what is missing from then on. */
+/**
+ * Another filter than the one in force: never accepted silently, and `filter accept` reports what is missing from then
+ * on.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { filterDifference } from '../../src/cli/maintain/accept-filter.ts';
 import type { WantedFilter } from '../../src/ledger/api/request-format.ts';
@@ -27,7 +30,7 @@ function ranges(): Promise<readonly Record<string, unknown>[]> {
   );
 }
 
-describe('a filter that was changed', () => {
+describe('a changed filter', () => {
   it('parks the indexer with the command that accepts it, and changes nothing', async () => {
     await world.index('ledger', parties(some));
     const before = await digestOf(world.database.url, 'ledger');
@@ -38,7 +41,7 @@ describe('a filter that was changed', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
-  it('is taken into force by filter accept from the checkpoint on, and coverage says so', async () => {
+  it('is put into force by filter accept from the checkpoint, and coverage reports it', async () => {
     await world.index('ledger', parties(some));
     const checkpoint = await world.checkpoint();
     const said = await world.command('filter accept', 'ledger', genesis);
@@ -71,7 +74,7 @@ describe('a filter that was changed', () => {
     expect(await world.active()).toEqual(await world.active('fresh'));
   });
 
-  it('that narrows says which contracts are followed no longer, and does not take the last update for another history', async () => {
+  it('that narrows reports which contracts are no longer followed, and does not take the last update for another history', async () => {
     await world.index('ledger', genesis);
     const narrow = parties(some.slice(0, 1));
     const said = await world.command('filter accept --yes', 'ledger', narrow);
@@ -82,7 +85,7 @@ describe('a filter that was changed', () => {
     expect(await world.broken()).toEqual([]);
   });
 
-  it('can be taken back before anything was stored, and a reset keeps the ranges in order', async () => {
+  it('can be reverted before anything was stored, and a reset keeps the ranges in order', async () => {
     await world.index('ledger', genesis);
     const narrow = parties(some);
     await world.command('filter accept --yes', 'ledger', narrow);
@@ -96,7 +99,7 @@ describe('a filter that was changed', () => {
     await world.index('ledger', genesis);
   });
 
-  it('stays in force after going back to before it was, and coverage says so', async () => {
+  it('stays in force after a reset to before it was, and coverage reports it', async () => {
     await world.index('ledger', parties(some));
     const checkpoint = await world.checkpoint();
     await world.command('filter accept --yes', 'ledger', genesis);
@@ -136,7 +139,7 @@ describe('a mistake in the filter of the first start', () => {
     expect(await world.broken()).toEqual([]);
   });
 
-  it('is not replaced while a seed under it has stored something', async () => {
+  it('is not replaced while a seed under it has stored data', async () => {
     await world.index('ledger', parties(some));
     await query(world.database.url, 'update ledger.stream set seeded_at = null, checkpoint = null, seed_contracts = 1');
     const park = await world.parks();
@@ -147,7 +150,7 @@ describe('a mistake in the filter of the first start', () => {
     expect(park.remedy).not.toContain('filter accept');
   });
 
-  it('that nothing matches parks with what differs and reset --all first, which brings what is active', async () => {
+  it('without any match parks with the difference and reset --all first, which then seeds active contracts', async () => {
     const nobody = { LEDGER_PARTIES: 'nobody::1220' };
     await world.index('ledger', nobody);
     const park = await world.parks('ledger', {});
@@ -202,7 +205,7 @@ describe('filter without an action', () => {
   });
 
   it.each(['filter --yes', 'filter accept --wait', 'filter extend --json', 'filter extend --rate 5', 'filter widen'])(
-    'refuses `%s`',
+    'rejects `%s`',
     async (line) => {
       await expect(world.command(line)).rejects.toMatchObject({ code: 'USAGE', exitCode: 2 });
     },

@@ -1,4 +1,4 @@
-/** Lawful oddities of a history, and rights that go away: what is stored then, and what is not made up. */
+/** Unusual but valid histories, and revoked rights: what is stored then, and that nothing is invented. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { query } from '../support/database.ts';
 import { archived, exercised, text, transaction } from '../support/frames.ts';
@@ -15,7 +15,7 @@ afterEach(async () => {
 });
 
 describe('record times', () => {
-  it('go back from one synchronizer to the other; order, resume and the newest time per synchronizer stay right', async () => {
+  it('fall between two synchronizers; order, resume and the newest time per synchronizer stay right', async () => {
     const { ledger } = world.sandbox;
     const [one, two] = ledger.synchronizers.map(({ id }) => id);
     ledger.lagSynchronizer(two ?? '', 3_600_000_000);
@@ -40,8 +40,8 @@ describe('record times', () => {
   });
 });
 
-describe('contracts that were never seen created', () => {
-  it('their archives are stored as events, and no contract is made up for them', async () => {
+describe('contracts without a create', () => {
+  it('have archives that are stored as events, and no contract is invented for them', async () => {
     const { ledger } = world.sandbox;
     const end = ledger.ledgerEnd();
     const unseen = { contractId: '00unseen' };
@@ -74,7 +74,7 @@ describe('rights that are revoked', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
-  it('a change of rights in mid-stream is followed by a new stream at once, which then parks', async () => {
+  it('that change during a stream start a new stream at once, which then parks', async () => {
     await using indexer = await world.run();
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
     world.sandbox.faults.streamFailure = { path: '/v2/updates', failure: 'STALE_STREAM_AUTHORIZATION', times: 1 };

@@ -1,4 +1,4 @@
-/** An indexer, a sandbox and the commands that resolve what the indexer parks for, as an operator uses them. */
+/** An indexer, a sandbox and the commands that resolve parks, used like an operator. */
 import { loadConfig } from '../../src/config/config.ts';
 import { filterCommand } from '../../src/cli/maintain/filter.ts';
 import { reseedCommand } from '../../src/cli/maintain/reseed.ts';
@@ -51,7 +51,7 @@ export class HistoryWorld {
     return { LEDGER_URL: url, DATABASE_URL: this.database.url, POSTGRES_SCHEMA: schema, ...more };
   }
 
-  /** More updates on the ledger: contracts of earlier ones are used, archived and reassigned. */
+  /** Adds updates to the ledger: contracts of earlier ones are used, archived and reassigned. */
   grow(updates: number): void {
     for (let done = 0; done < updates; done += 1) {
       this.#microseconds += 40_000_000;
@@ -59,13 +59,13 @@ export class HistoryWorld {
     }
   }
 
-  /** The participant comes back from a backup made at the offset. What follows is up to `grow`. */
+  /** Restores the participant from a backup made at the offset. Later updates come from `grow`. */
   restore(offset: number): void {
     this.sandbox.ledger.restore(offset);
     this.#steps = new Steps(this.sandbox.ledger, 12);
   }
 
-  /** The participant's database is made anew, and other things happen on it. */
+  /** Re-creates the database of the participant, with other updates. */
   startOver(updates: number): void {
     this.sandbox.ledger.reset();
     this.#steps = new Steps(this.sandbox.ledger, 11);
@@ -80,12 +80,12 @@ export class HistoryWorld {
   async index(schema = 'ledger', more: Readonly<Record<string, string>> = {}): Promise<void> {
     await using indexer = await this.run(schema, more);
     await indexer.reaches(this.sandbox.ledger.ledgerEnd());
-    // While it seeds, it shows the offset of the seed already.
+    // During the seed, the checkpoint is already the offset of the seed.
     await waitFor('the indexer is live', async () => ((await indexer.status()).state === 'live' ? true : undefined));
     await indexer.completionsReach(this.sandbox.ledger.ledgerEnd());
   }
 
-  /** Runs an indexer until it parks, and says why. */
+  /** Runs an indexer until it parks; returns the reason. */
   async parks(schema = 'ledger', more: Readonly<Record<string, string>> = {}): Promise<Park> {
     await using indexer = await this.run(schema, more);
     const parked = async () => ((await indexer.status()).state === 'parked' ? true : undefined);
@@ -94,7 +94,7 @@ export class HistoryWorld {
     return (JSON.parse(line ?? '{}') as { readonly err: Park }).err;
   }
 
-  /** What the tables say in one row. */
+  /** Contents of the tables in one row. */
   async row(text: string): Promise<Record<string, unknown>> {
     return (await query(this.database.url, text))[0] ?? {};
   }
@@ -103,7 +103,7 @@ export class HistoryWorld {
     return Number((await this.row(`select checkpoint from ${schema}.stream`))['checkpoint']);
   }
 
-  /** A command line of `ledger-indexer`; resolves to what it printed. */
+  /** Runs a command line of `ledger-indexer`; resolves to its output. */
   async command(line: string, schema = 'ledger', more: Readonly<Record<string, string>> = {}): Promise<string> {
     const [verb = '', ...argv] = line.split(' ');
     const printed: string[] = [];
@@ -118,7 +118,7 @@ export class HistoryWorld {
     return printed.join('\n');
   }
 
-  /** What breaks an invariant of docs/reference/invariants.md; empty when all hold. */
+  /** Violated invariants of docs/reference/invariants.md; empty if there are none. */
   broken(schema = 'ledger'): Promise<readonly string[]> {
     return brokenRules(this.database.url, schema);
   }

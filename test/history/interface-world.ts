@@ -1,13 +1,13 @@
-/** Interfaces that a participant comes to know, and what two schemas hold of what was seen through them, by names. */
+/** Interfaces that a participant gets to know, and a comparison of their stored views in two schemas, by names. */
 import type { Ledger } from '../../packages/ledger-sandbox/src/ledger/ledger.ts';
 import { namedRow } from '../support/dictionary-names.ts';
 import { query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** The interface that the participant comes to know in these tests. */
+/** The interface that the participant gets to know in these tests. */
 export const late = '#splice-api-token-holding-v2:Splice.Api.Token.HoldingV2:Holding';
 
-/** The participant does not know an interface, found by the end of its name, until what is returned is called. */
+/** Hides an interface, found by the end of its name, from the participant until the returned function is called. */
 export function forgets({ model }: Ledger, name: string): () => void {
   const requireKnown = model.requireKnown.bind(model);
   model.requireKnown = (kind, asked) => {
@@ -18,7 +18,7 @@ export function forgets({ model }: Ledger, name: string): () => void {
   };
 }
 
-/** Whatever a filter with interfaces brings, and what may not be changed by it. */
+/** Data that a filter with interfaces never changes. */
 const compared = [
   'interface_views',
   'template_interfaces',
@@ -52,7 +52,7 @@ async function storedRows(url: string, schema: string): Promise<readonly string[
       where table_schema = '${schema}' and table_name = any ('{${compared.join()}}') group by 1`,
   );
   const parts = tables.map(({ name, columns }) => {
-    // In which batches it came is nobody's business.
+    // The batches of its arrival do not matter.
     const row = `(${namedRow(schema, String(name), columns as readonly string[])}) - 'batch_offset'`;
     return `select '${String(name)} ' || (${row})::text as row from ${schema}.${String(name)} t`;
   });
@@ -65,7 +65,7 @@ export interface StoredInterface {
   readonly unknownAt: number | null;
 }
 
-/** What is noted of an interface, found by the end of its name; undefined when it is not wanted. */
+/** Row of an interface, found by the end of its name; undefined if it is not requested. */
 export async function interfaceOf(url: string, schema: string, name: string): Promise<StoredInterface | undefined> {
   const number = (value: unknown): number | null => (value === null || value === undefined ? null : Number(value));
   const [row] = await query(url, `select * from ${schema}.filter_interfaces where interface_id like '%${name}'`);
@@ -77,7 +77,7 @@ export async function interfaceOf(url: string, schema: string, name: string): Pr
   };
 }
 
-/** Waits until an interface is followed; resolves to the offset from which on it is complete. */
+/** Waits until an interface is followed; resolves to the offset from which it is complete. */
 export async function untilFollowed(url: string, schema: string, name: string, limitMs = 40_000): Promise<number> {
   return waitFor(
     `${name} is followed`,

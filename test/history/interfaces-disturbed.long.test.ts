@@ -1,4 +1,4 @@
-/** Views that are gathered beside the stream while the process is killed, the merge refused, history undone, contents redacted. */
+/** Backfill of interface views while the process is killed, the merge rejected, history reset, contents redacted. */
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -30,13 +30,13 @@ const late = 'views of interfaces are late, trying again';
 const url = (): string => world.database.url;
 const end = (): number => world.sandbox.ledger.ledgerEnd();
 
-/** A stream without interfaces, which wants them from now on. */
+/** A stream without interfaces, which requests them from now on. */
 async function startedWithout(schema = 'ledger'): Promise<void> {
   await world.index(schema, { INDEXER_START: 'genesis' });
   await world.command('filter accept --yes', schema, tokens);
 }
 
-/** Until `release`, no interface can come to be followed. */
+/** Until `release`, no interface can become followed. */
 async function refuseMerges(schema = 'ledger'): Promise<() => Promise<void>> {
   await client.query(
     `create function ${schema}.refuse() returns trigger language plpgsql as $$ begin raise 'not today' using errcode = '55P03'; end $$;
@@ -48,7 +48,7 @@ async function refuseMerges(schema = 'ledger'): Promise<() => Promise<void>> {
   };
 }
 
-it('are those of an indexer that nobody killed, killed at every step of gathering and merging', async () => {
+it('equal those of an undisturbed indexer, killed at every step of the backfill and the merge', async () => {
   assertBuilt();
   await startedWithout();
   const hits = { preparing: 0, gathering: 0, merging: 0, anywhere: 0 };
@@ -70,7 +70,7 @@ it('are those of an indexer that nobody killed, killed at every step of gatherin
     const before = await staged();
     await using daemon = start();
     world.grow(2);
-    await waitFor('there is something to cut', async () => {
+    await waitFor('there is a process to kill', async () => {
       if ((await interfaceOf(url(), 'ledger', holding))?.state === 'followed') return true;
       if (moment === 'preparing') return before >= 0 || (await schemaIsThere()) ? true : undefined;
       if (moment === 'anywhere') return daemon.output().includes('gathering views') ? true : undefined;
@@ -79,7 +79,7 @@ it('are those of an indexer that nobody killed, killed at every step of gatherin
     await daemon.kill();
     hits[moment] += 1;
   }
-  // The last step of the merge waits for a lock until its process is gone.
+  // The last step of the merge waits for a lock until its process has ended.
   for (let kill = 0; kill < 3; kill += 1) {
     if ((await interfaceOf(url(), 'ledger', holding))?.state === 'followed') break;
     await client.query('begin; lock table ledger.interface_views in share mode');
@@ -102,7 +102,7 @@ it('are those of an indexer that nobody killed, killed at every step of gatherin
   await using last = start();
   await untilFollowed(url(), 'ledger', holding);
   world.grow(30);
-  await waitFor('it is level', async () => ((await world.checkpoint()) >= end() ? true : undefined));
+  await waitFor('it has caught up', async () => ((await world.checkpoint()) >= end() ? true : undefined));
   await last.kill();
   await world.index('fresh', tokens);
   console.log(`killed ${JSON.stringify(hits)}`);
@@ -117,7 +117,7 @@ async function schemaIsThere(): Promise<boolean> {
   return rows[0]?.there === true;
 }
 
-it('are merged later where the merge is refused, and the stream does not stop again and again for it', async () => {
+it('are merged later if the merge is rejected, and the stream does not stop repeatedly for it', async () => {
   await startedWithout();
   const release = await refuseMerges();
   await using indexer = await world.run('ledger', { ...tokens, INDEXER_RETRY_MAX_DELAY: '2s' });
@@ -140,12 +140,12 @@ it('are merged later where the merge is refused, and the stream does not stop ag
   expect(await differingRows(url(), 'ledger', 'fresh')).toEqual([]);
 });
 
-it('do not keep what was redacted meanwhile, nor what reset has undone', async () => {
+it('do not keep contents that were redacted meanwhile, nor history that was reset', async () => {
   await startedWithout();
   const release = await refuseMerges();
   {
     await using indexer = await world.run('ledger', tokens);
-    await waitFor('everything is gathered', () => (indexer.logged(late) > 0 ? true : undefined));
+    await waitFor('everything is staged', () => (indexer.logged(late) > 0 ? true : undefined));
   }
   const [found] = await query(
     url(),
@@ -177,7 +177,7 @@ it('do not keep what was redacted meanwhile, nor what reset has undone', async (
   expect(await world.broken()).toEqual([]);
 });
 
-it('wait for a role that may gather them, and the reason names what to do', async () => {
+it('wait for a role that may backfill them, and the reason names the remedy', async () => {
   await world.index('ledger', { INDEXER_START: 'genesis' });
   const prefix = `views_${randomBytes(4).toString('hex')}`;
   await runCommand(grantRolesCommand, ['--prefix', prefix], world.env());
@@ -189,7 +189,7 @@ it('wait for a role that may gather them, and the reason names what to do', asyn
     const env = { ...world.env('ledger', tokens), POSTGRES_MIGRATE: 'never', DATABASE_URL: writerUrl.href };
     {
       await using writer = await world.run('ledger', env);
-      await waitFor('it is told', () =>
+      await waitFor('it is reported', () =>
         writer.log.some((line) => line.includes('INTERFACE_BACKFILL_REFUSED')) ? true : undefined,
       );
       expect(writer.log.find((line) => line.includes('INTERFACE_BACKFILL_REFUSED'))).toMatch(
@@ -219,7 +219,7 @@ it('wait for a role that may gather them, and the reason names what to do', asyn
   }
 });
 
-it('are waited for again when the participant forgets an interface, and nothing of the past is lost', async () => {
+it('are waited for again when the participant loses an interface, and no earlier view is lost', async () => {
   await world.index('ledger', tokens);
   const learn = forgets(world.sandbox.ledger, 'AllocationRequest');
   world.grow(20);

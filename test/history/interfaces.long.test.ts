@@ -1,6 +1,6 @@
 /**
- * Interfaces that come after the stream was begun: their views are gathered beside it, from as far back as the participant
- * shows, and are then those that an indexer has that asked for them from the beginning.
+ * Interfaces requested after the stream began: their views are backfilled in the background, from the oldest offset of
+ * the participant, and then equal those of an indexer that requested them from the beginning.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { query } from '../support/database.ts';
@@ -29,7 +29,7 @@ async function asked(sql: string): Promise<unknown> {
 }
 
 describe('interfaces that are named later', () => {
-  it('have the views they would have had, of contracts that ended long ago too', async () => {
+  it('have the views they would have had, including those of contracts that ended long ago', async () => {
     await world.index('early', tokens);
     await world.index('late');
     const begin = await world.checkpoint('late');
@@ -51,7 +51,7 @@ describe('interfaces that are named later', () => {
     expect(await asked(`select to_regnamespace('late_interfaces')::text`)).toBeNull();
   });
 
-  it('are complete from where the participant was pruned, and say so before an answer would be partial', async () => {
+  it('are complete from the pruned offset of the participant, and queries of earlier offsets fail instead of returning a part', async () => {
     await world.index('ledger', { INDEXER_START: 'genesis' });
     const first = await world.checkpoint();
     world.grow(200);
@@ -79,7 +79,7 @@ describe('interfaces that are named later', () => {
     );
   });
 
-  it('begin a range of partial coverage where templates are named and they show contracts of others', async () => {
+  it('begin a range of partial coverage if templates are named and they include contracts of others', async () => {
     const named = { LEDGER_TEMPLATES: '#splice-amulet:Splice.Round:OpenMiningRound' };
     await world.index('ledger', named);
     await world.command('filter accept --yes', 'ledger', { ...named, ...tokens });
@@ -99,8 +99,8 @@ describe('interfaces that are named later', () => {
   });
 });
 
-describe('interfaces that the participant comes to know', () => {
-  it('are waited for, named in /status, and taken up without a park and without losing the past', async () => {
+describe('interfaces that the participant gets to know', () => {
+  it('are waited for, named in /status, and followed later without a park and without a gap', async () => {
     const learn = forgets(world.sandbox.ledger, 'HoldingV2:Holding');
     await using indexer = await world.run('ledger', whole);
     await indexer.reaches(end());
@@ -123,7 +123,7 @@ describe('interfaces that the participant comes to know', () => {
     expect(indexer.log.filter((line) => line.includes('parked'))).toEqual([]);
     await world.index('fresh', whole);
     expect(await differingRows(url(), 'ledger', 'fresh')).toEqual([]);
-    // The participant says the same, update by update, with the interfaces that each exercise names.
+    // The same updates of the participant, one by one, with the interfaces of each exercise.
     const replay = ['--range', '1', String(await world.checkpoint())];
     expect(await runVerify(replay, world.env('ledger', whole))).toMatchObject({ outcome: 'equal' });
     await waitFor('the status has forgotten it', async () =>
@@ -132,7 +132,7 @@ describe('interfaces that the participant comes to know', () => {
     expect(await world.broken()).toEqual([]);
   });
 
-  it('leave answers about the time before as they were, however much the participant has pruned since', async () => {
+  it('leave results about earlier offsets unchanged, however much the participant has pruned since', async () => {
     const v2 = 'HoldingV2:Holding';
     const learn = forgets(world.sandbox.ledger, v2);
     await using indexer = await world.run('ledger', whole);
@@ -140,7 +140,7 @@ describe('interfaces that the participant comes to know', () => {
     const before = end();
     const balances = `select jsonb_agg(b order by b::text) from explore.token_balances_at(${String(before)}) b`;
     const then = await asked(balances);
-    await waitFor('it was asked for', async () =>
+    await waitFor('it was requested', async () =>
       ((await interfaceOf(url(), 'ledger', v2))?.unknownAt ?? 0) >= before ? true : undefined,
     );
     world.grow(40);
@@ -151,7 +151,7 @@ describe('interfaces that the participant comes to know', () => {
     expect(await asked(balances)).toEqual(then);
   });
 
-  it('warn and wait in a list of names, too', async () => {
+  it('cause a warning and a wait in a list of names, too', async () => {
     const missing = '#no-such-package:No.Such:Interface';
     await using indexer = await world.run('ledger', { ...tokens, LEDGER_INTERFACES: `${missing},${holdingId}` });
     await indexer.reaches(end());
@@ -160,7 +160,7 @@ describe('interfaces that the participant comes to know', () => {
     expect(indexer.log.find((line) => line.includes('"level":"warn"') && line.includes(missing))).toBeDefined();
   });
 
-  it('are taken up by a run that ends before it does', async () => {
+  it('are followed by a run that ends before the participant knows them', async () => {
     const learn = forgets(world.sandbox.ledger, 'HoldingV2:Holding');
     await world.index('ledger', whole);
     learn();

@@ -1,6 +1,6 @@
 /**
- * What an indexer does when the ledger is not the one it knows any more: it parks, says which command resolves it, and
- * neither appends nor deletes. Ids as in test/faults/matrix.
+ * Reactions of an indexer to a ledger that differs from the indexed one: it parks, names the command that resolves it,
+ * and neither appends nor deletes. Ids as in test/faults/matrix.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { decide } from '../../src/pipeline/retry/retry.ts';
@@ -17,7 +17,7 @@ afterEach(async () => {
   await world.close();
 });
 
-/** Indexes, lets something happen to the ledger, and proves that the indexer parks and changes nothing. */
+/** Indexes, changes the ledger, and verifies that the indexer parks and changes nothing. */
 async function parksAfter(
   happens: () => void | Promise<void>,
   more: Readonly<Record<string, string>> = {},
@@ -76,7 +76,7 @@ describe('a participant restored from a backup that used our offsets again', () 
     });
     expect(park.code).toBe('HISTORY_CHANGED');
     const [, named = ''] = /ledger-indexer reset --to (\d+) --yes/.exec(park.remedy) ?? [];
-    // The newest update before the backup's end; offsets after it may belong to nobody.
+    // The newest update before the end of the backup; later offsets may have no update.
     expect(Number(named)).toBeLessThanOrEqual(common);
     expect(Number(named)).toBeGreaterThan(common - 6);
     await world.command(`reset --to ${named} --yes`);
@@ -106,7 +106,7 @@ describe('a participant restored from a backup that used our offsets again', () 
 });
 
 describe('pruning', () => {
-  it('parks a reader it overtakes in mid-stream, and keeps what came before', async () => {
+  it('parks an indexer that falls behind it during a stream, and keeps earlier updates', async () => {
     const { ledger, faults } = world.sandbox;
     await world.index('whole', { INDEXER_START: 'genesis' });
     faults.prune = { path: '/v2/updates', afterFrames: 50, to: ledger.ledgerEnd() };
@@ -121,7 +121,7 @@ describe('pruning', () => {
     expect(Number(some['n'])).toBeLessThan(Number(all['n']));
   });
 
-  it('shows how far it is away from the checkpoint before it gets there', async () => {
+  it('has its distance from the checkpoint in /status before it gets there', async () => {
     await using indexer = await world.run();
     const end = world.sandbox.ledger.ledgerEnd();
     await indexer.reaches(end);
@@ -133,7 +133,7 @@ describe('pruning', () => {
     expect(await indexer.metric('indexer_prune_headroom_offsets')).toBe(25);
   });
 
-  it('during a seed makes it start over at a new ledger end, without parking', async () => {
+  it('during a seed restarts it at a new ledger end, without parking', async () => {
     const { ledger, faults } = world.sandbox;
     const end = ledger.ledgerEnd();
     faults.streamFailure = {
@@ -150,13 +150,13 @@ describe('pruning', () => {
   });
 });
 
-describe('a history whose updates are pruned, of a participant that does not tell its id', () => {
+describe('a history whose updates are pruned, of a participant that does not return its id', () => {
   const unreadable = async (): Promise<void> => {
     world.sandbox.faults.answer = { path: '/v2/parties/participant-id', as: 'PERMISSION_DENIED' };
     await world.index('ledger', { INDEXER_START: 'genesis' });
   };
 
-  it('is proven by the contracts that are active', async () => {
+  it('is confirmed by active contracts', async () => {
     await unreadable();
     world.sandbox.ledger.pruneTo(world.sandbox.ledger.ledgerEnd());
     world.grow(10);
@@ -180,7 +180,7 @@ describe('a history whose updates are pruned, of a participant that does not tel
 });
 
 describe('a lagging replica', () => {
-  it('is waited for, not parked at, and followed again when it has caught up', async () => {
+  it('is waited for without a park, and followed again when it has caught up', async () => {
     await world.index('ledger', { INDEXER_START: 'genesis' });
     const checkpoint = await world.checkpoint();
     world.sandbox.ledger.lagBehind(20);
@@ -207,7 +207,7 @@ describe('a lagging replica', () => {
     }
   });
 
-  it('is told from a restored participant by the updates it still shows', async () => {
+  it('is distinguished from a restored participant by the updates it still returns', async () => {
     const park = await parksAfter(() => {
       const end = world.sandbox.ledger.ledgerEnd();
       world.restore(end - 40);

@@ -1,4 +1,4 @@
-/** Contents that are redacted while a reseed gathers active contracts do not come back with its merge. */
+/** Contents that are redacted while a reseed stages active contracts do not come back with its merge. */
 import { expect, it } from 'vitest';
 import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
 import { mergeStaging } from '../../src/store/history/merge.ts';
@@ -22,7 +22,7 @@ async function followed(database: Database): Promise<void> {
   await session.writeBatch(batch, 0);
 }
 
-/** In the gap it was reassigned: the ledger has it active from offset 8. */
+/** In the gap it was reassigned: it is active on the ledger from offset 8. */
 async function gathered(staging: Database): Promise<void> {
   await prepareStaging(staging, 'ledger', 'reseed', { identity, notBefore: 1 });
   const session = await openSession(staging, identity, { notify: false });
@@ -33,7 +33,7 @@ async function gathered(staging: Database): Promise<void> {
   await session.publishSeed(9, 'seed');
 }
 
-it('removes them from what was gathered before', async () => {
+it('a redaction removes them from the rows staged earlier', async () => {
   await using created = await createTestDatabase();
   const open = (schema: string): Database =>
     openDatabase({ url: created.url, schema, statementTimeoutMs: 60_000, applicationName: 'test' });

@@ -1,4 +1,4 @@
-/** A gap that cannot be filled: how `reseed` bridges it, what it says about it, and when it must refuse. */
+/** A gap that cannot be filled: how `reseed` bridges it, its reports, and when it must fail. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
@@ -12,7 +12,7 @@ afterEach(async () => {
   await world.close();
 });
 
-/** Followed from the beginning, then stopped; the participant goes on and forgets what happened meanwhile. */
+/** Followed from the beginning, then stopped; the participant continues and prunes the later updates. */
 async function fallBehind(): Promise<{ readonly checkpoint: number; readonly end: number }> {
   await world.index('ledger', { INDEXER_START: 'genesis' });
   const checkpoint = await world.checkpoint();
@@ -27,7 +27,7 @@ const history = (upTo: number): string =>
           (select md5(string_agg(contract_id || activated_offset || coalesce(deactivated_offset <= ${upTo}, false), ',' order by contract_id, activated_offset))
              from ledger.lifetimes where activated_offset <= ${upTo}) as lifetimes`;
 
-/** What must hold between the rollup of active contracts and the rows it counts. */
+/** Relation between the rollup of active contracts and the rows it counts. */
 async function countsHold(): Promise<void> {
   const wrong = await query(
     world.database.url,
@@ -40,7 +40,7 @@ async function countsHold(): Promise<void> {
 }
 
 describe('a participant that pruned past the checkpoint', () => {
-  it('parks the indexer with the command that goes on, and changes nothing', async () => {
+  it('parks the indexer with the command that bridges the gap, and changes nothing', async () => {
     const { checkpoint, end } = await fallBehind();
     const before = await digestOf(world.database.url, 'ledger');
     const park = await world.parks();
@@ -50,7 +50,7 @@ describe('a participant that pruned past the checkpoint', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
-  it('is bridged by reseed: what is active is right, the history stays, the gap is recorded', async () => {
+  it('is bridged by reseed: active contracts are right, the history stays, the gap is recorded', async () => {
     const { checkpoint, end } = await fallBehind();
     const before = await world.row(history(checkpoint));
     const plan = await world.command('reseed');
@@ -75,7 +75,7 @@ describe('a participant that pruned past the checkpoint', () => {
     expect(await world.row(`select to_regnamespace('ledger_reseed')::text as staging`)).toEqual({ staging: null });
   });
 
-  it('says of contracts that ended in the gap that they ended at its end at the latest', async () => {
+  it('has contracts that ended in the gap, by its end at the latest', async () => {
     const { checkpoint, end } = await fallBehind();
     await world.command('reseed --yes');
     const { ended, exact } = await world.row(
@@ -93,7 +93,7 @@ describe('a participant that pruned past the checkpoint', () => {
     expect(statuses).toEqual([{ status: 'ended' }]);
   });
 
-  it('is followed again after the reseed, and what is active stays right', async () => {
+  it('is followed again after the reseed, and active contracts stay right', async () => {
     await fallBehind();
     await world.command('reseed --yes');
     world.grow(60);
@@ -101,7 +101,7 @@ describe('a participant that pruned past the checkpoint', () => {
     await world.index('fresh');
     expect(await world.active()).toEqual(await world.active('fresh'));
     expect(await world.broken()).toEqual([]);
-    // Going back into the gap is impossible, to its end it is not.
+    // A reset into the gap is impossible, to its end it is not.
     const { seed_offset: end } = await world.row('select seed_offset from ledger.stream');
     await expect(world.command(`reset --to ${Number(end) - 1} --yes`)).rejects.toMatchObject({ code: 'RESET_REFUSED' });
     await world.command(`reset --to ${String(end)} --yes`);
@@ -110,8 +110,8 @@ describe('a participant that pruned past the checkpoint', () => {
   });
 });
 
-describe('where a gap ends', () => {
-  it('is the pruned offset: every update after it is followed', async () => {
+describe('the end of a gap', () => {
+  it('is the pruned offset: every later update is followed', async () => {
     const { checkpoint, end } = await fallBehind();
     await world.command('reseed --yes');
     await world.index();
@@ -123,7 +123,7 @@ describe('where a gap ends', () => {
     expect([first, last, stored]).toEqual([told[0], told.at(-1), told.length]);
   });
 
-  it('is the ledger end where the participant refuses to show what was active at the pruned offset', async () => {
+  it('is the ledger end if the participant cannot return the active contracts at the pruned offset', async () => {
     const { checkpoint, end } = await fallBehind();
     const path = '/v2/state/active-contracts';
     world.sandbox.faults.streamFailure = { path, failure: 'PARTICIPANT_PRUNED_DATA_ACCESSED', times: 1 };
@@ -134,7 +134,7 @@ describe('where a gap ends', () => {
     expect(await world.broken()).toEqual([]);
   });
 
-  it('is nowhere when nothing was pruned past the checkpoint: no update is left out', async () => {
+  it('does not exist when nothing was pruned past the checkpoint: no update is left out', async () => {
     const genesis = { INDEXER_START: 'genesis' };
     await world.index('ledger', genesis);
     const checkpoint = await world.checkpoint();
@@ -155,8 +155,8 @@ describe('where a gap ends', () => {
   });
 });
 
-describe('a reseed that is cut', () => {
-  it('leaves the stream as it was, and goes on when it is run again', async () => {
+describe('an interrupted reseed', () => {
+  it('leaves the stream unchanged, and resumes when it is run again', async () => {
     await fallBehind();
     const before = await digestOf(world.database.url, 'ledger');
     const path = '/v2/state/active-contracts';
@@ -175,7 +175,7 @@ describe('a reseed that is cut', () => {
     expect(await world.active()).toEqual(await world.active('fresh'));
   });
 
-  it('while its tables were made begins with new ones', async () => {
+  it('begins with new tables if it stopped while they were created', async () => {
     await fallBehind();
     await query(
       world.database.url,
@@ -184,7 +184,7 @@ describe('a reseed that is cut', () => {
          if to_regclass('ledger_reseed.stream') is not null then raise 'cut'; end if;
        end $$`,
     );
-    // Each step is a transaction of its own: the first has made the stream's table, the second is cut.
+    // Each step is a separate transaction: the first has created the table of the stream, the second is interrupted.
     await query(
       world.database.url,
       `create event trigger cut on ddl_command_start when tag in ('ALTER TABLE') execute function public.cut()`,
@@ -199,7 +199,7 @@ describe('a reseed that is cut', () => {
     expect(await world.active()).toEqual(await world.active('fresh'));
   });
 
-  it('that had gathered everything before it was cut merges what it has', async () => {
+  it('merges its rows if it had staged everything before', async () => {
     await fallBehind();
     await query(
       world.database.url,
@@ -218,7 +218,7 @@ describe('a reseed that is cut', () => {
     await countsHold();
   });
 
-  it('needs no stop of a parked indexer, which has given up the right to write', async () => {
+  it('needs no stop of a parked indexer, which has released the writer lock', async () => {
     await fallBehind();
     await using indexer = await world.run();
     await expect.poll(async () => (await indexer.status()).state, { timeout: 40_000 }).toBe('parked');
@@ -227,7 +227,7 @@ describe('a reseed that is cut', () => {
 });
 
 describe('offsets of another history', () => {
-  it('are refused by reseed: a participant that was reset', async () => {
+  it('are rejected by reseed: a participant that was reset', async () => {
     await world.index();
     const before = await digestOf(world.database.url, 'ledger');
     world.startOver(400);
@@ -235,13 +235,13 @@ describe('offsets of another history', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
-  it('are refused by reseed: another participant', async () => {
+  it('are rejected by reseed: another participant', async () => {
     await world.index();
     world.sandbox.ledger.participantId = 'participant2::1220bb';
     await expect(world.command('reseed --yes')).rejects.toMatchObject({ code: 'RESEED_REFUSED' });
   });
 
-  it('are found by the contracts when the participant was reset and pruned, so that no update can be compared', async () => {
+  it('are detected by the contracts when the participant was reset and pruned, so that no update can be compared', async () => {
     await world.index();
     const before = await digestOf(world.database.url, 'ledger');
     world.startOver(400);
@@ -252,7 +252,7 @@ describe('offsets of another history', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
-  it('are found by a contract that stands at a node where another one stands here', async () => {
+  it('are detected by a contract at a node of another one', async () => {
     await fallBehind();
     // In the rows that the list of active contracts is not compared with otherwise.
     await query(

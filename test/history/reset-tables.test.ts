@@ -1,6 +1,6 @@
 /**
- * `reset --to` leaves every table as it is for an indexer that never came further. What is compared is read from the
- * catalog: a table that no rule names fails, and so does one that the history does not fill.
+ * `reset --to` leaves every table in the state of an indexer that never came further. The compared tables come from the
+ * catalog: a table without a rule fails, and so does one that the history does not fill.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { redactCommand } from '../../src/cli/maintain/redact.ts';
@@ -16,8 +16,8 @@ import { HistoryWorld } from './history-run.ts';
 import { brokenRules } from './rules.ts';
 
 /**
- * `cut`: what came after the offset is gone. `kept`: names and numbers that were given once, and what must stay removed.
- * A new table needs a line here, and a thought in src/store/history/reset.ts.
+ * `cut`: rows after the offset are deleted. `kept`: names and numbers assigned once, and redactions. A new table needs
+ * a line here, and a check of src/store/history/reset.ts.
  */
 const rules: Readonly<Record<string, 'cut' | 'kept'>> = {
   active_counts: 'cut',
@@ -64,16 +64,16 @@ const rules: Readonly<Record<string, 'cut' | 'kept'>> = {
   verifications: 'cut',
 };
 
-/** What tells of the process that wrote, of the hour, or of a random id. */
+/** Columns with the process that wrote, the hour, or a random id. */
 const volatile: Readonly<Record<string, string>> = {
-  // Which update came late, and how many came at once, is the network's doing.
+  // The update that came late, and the number of concurrent ones, depend on the network.
   batches: 'batch_offset,epoch,indexed_at',
   completion_ranges: 'recorded_at',
   contracts: 'redaction_id',
   coverage: 'recorded_at',
   exercises: 'redaction_id',
   filter_interfaces: 'updated_at',
-  // From where on it counts after a going back: see src/store/history/filter-parts.ts.
+  // Start of its range after a reset: see src/store/history/filter-parts.ts.
   filter_additions: 'from_offset,complete_from,updated_at',
   interface_views: 'redaction_id',
   quarantine: 'epoch,quarantined_at',
@@ -86,7 +86,9 @@ const volatile: Readonly<Record<string, string>> = {
   jobs: 'requested_at,updated_at',
 };
 
-/** Filled as packages are read, which no reset and no run waits for; and what `filter accept` and `verify` had left. */
+/**
+ * Filled as packages are read, which no reset and no run waits for; and the results of `filter accept` and `verify`.
+ */
 const ofNoHistory = new Set([
   'packages',
   'omitted_fields',
@@ -105,7 +107,7 @@ const ofNoHistory = new Set([
 type Rows = readonly string[];
 type Tables = ReadonlyMap<string, Rows>;
 
-/** Each shape fills all tables but those that are the other's; this stream never switched participants. */
+/** Each shape fills all tables except those of the other one; this stream never switched participants. */
 const shapes = [
   ['LEDGER_EFFECTS', ['archives', 'participants']],
   ['ACS_DELTA', ['exercises', 'choices', 'participants', 'redacted_exercises']],
@@ -123,7 +125,7 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
     LEDGER_SHAPE: shape,
     LEDGER_INTERFACES: demoInterfaces.join(','),
     INDEXER_QUARANTINE: 'true',
-    // So that an update that comes late finds a later one stored.
+    // So that a late update finds a later one stored.
     INDEXER_BATCH_UPDATES: '1',
     INDEXER_WRITE_CONCURRENCY: '1',
   });
@@ -157,7 +159,7 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
     await runCommand(redactCommand, argv, settings);
   }
 
-  /** Contents of the first half are removed in both schemas; that stays so. */
+  /** Contents of the first half are redacted in both schemas, permanently. */
   async function redactSome(schema: string): Promise<void> {
     const one = async (sql: string): Promise<string> => String((await world.row(sql))['id']);
     const contract = `select contract_id as id from ${schema}.interface_views v join ${schema}.lifetimes l using (node_id)
@@ -175,7 +177,7 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
     story.beforeTheSeed();
     for (const schema of ['long', 'short']) await index(schema);
     story.half('first');
-    // Not at the end: an indexer that is stopped there would never see the one that is late.
+    // Not at the end: an indexer that is stopped there would never see the late one.
     story.late();
     world.grow(60);
     for (const schema of ['long', 'short']) await index(schema);
@@ -211,19 +213,19 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
     await world.close();
   });
 
-  /** One webhook that was told as far, and has dead letters. */
+  /** One webhook with its cursor there, and with dead letters. */
   async function tell(schema: string, cursor: number, ...dead: readonly number[]): Promise<void> {
-    const letters = dead.map((offset) => `('told', ${offset}, 0, '', 1, 'status 500')`).join(', ');
+    const letters = dead.map((offset) => `('reached', ${offset}, 0, '', 1, 'status 500')`).join(', ');
     await query(
       world.database.url,
-      `insert into ${schema}.webhooks (name, role_name, cursor_offset) values ('told', 'reader', ${cursor});
+      `insert into ${schema}.webhooks (name, role_name, cursor_offset) values ('reached', 'reader', ${cursor});
        insert into ${schema}.reader_tokens (id, hash, role_name, login_name) values ('1', '\\x01', 'reader', 'login');
-       insert into ${schema}.webhook_secrets values ('told', 'https://hooks.example', 'whsec_');
+       insert into ${schema}.webhook_secrets values ('reached', 'https://hooks.example', 'whsec_');
        insert into ${schema}.webhook_dead_letters (name, "offset", node_id, contract_id, attempts, problem) values ${letters}`,
     );
   }
 
-  /** They are read beside the stream. */
+  /** They are read in the background. */
   async function packagesOf(schema: string): Promise<void> {
     await using indexer = await world.run(schema, env());
     await indexer.reaches(1);
@@ -235,7 +237,7 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
     });
   }
 
-  it('every table of the catalog has a rule, and something in it that the reset is about', () => {
+  it('every table of the catalog has a rule, and rows that the reset affects', () => {
     expect([...before.keys()].sort()).toEqual(Object.keys(rules).sort());
     const left = [...before].filter(([, rows]) => rows.length === 0).map(([name]) => name);
     expect(left.sort()).toEqual([...empty].sort());
@@ -250,11 +252,11 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
     expect(parsed(after.get(name))).toEqual(parsed(wanted.get(name)));
   });
 
-  it('breaks no rule of the tables', () => {
+  it('violates no invariant', () => {
     expect(broken).toEqual([]);
   });
 
-  it('and who follows again has what was there before', async () => {
+  it('and following again restores the earlier rows', async () => {
     await index('long');
     const again = await tables('long');
     for (const [name, rows] of before) {
@@ -263,7 +265,7 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
   });
 });
 
-/** What the history has beside the traffic of the demo, each of it before and after the offset. */
+/** Further history besides the traffic of the demo, each kind before and after the offset. */
 class Story {
   readonly #world: HistoryWorld;
   readonly #open = new Map<string, string>();
@@ -273,7 +275,7 @@ class Story {
     this.#world = world;
   }
 
-  /** Contracts that are in flight when it seeds, and parties of which nothing is known afterwards. */
+  /** Contracts that are in flight at the seed, and parties without later events. */
   beforeTheSeed(): void {
     this.#account('seeded', 'leaves in the first half');
     this.#account('travels', 'stays');
@@ -320,7 +322,7 @@ class Story {
     this.#ledger.appendRaw(transaction(this.#ledger.ledgerEnd() + 1, [{ CreatedEvent: event }], where));
   }
 
-  /** One that is accepted, and rejected when it is submitted again, by parties of its own. */
+  /** A command that is accepted, and rejected when it is submitted again, by separate parties. */
   #commands(name: string): void {
     const actAs = [party(`submits in the ${name} part`)];
     const argument = {

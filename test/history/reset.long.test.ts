@@ -1,4 +1,4 @@
-/** Going back: what `reset` leaves is what an indexer that had stopped there would have, and following again is the proof. */
+/** Reset: `reset` leaves the data of an indexer that stopped at the offset, verified by following the stream again. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
@@ -30,7 +30,7 @@ describe('reset --to', () => {
     }
   });
 
-  it('leaves what an indexer has that stopped there, dictionaries aside', async () => {
+  it('leaves the data of an indexer that stopped there, except dictionaries', async () => {
     await world.index('short', genesis);
     const end = world.sandbox.ledger.ledgerEnd();
     world.grow(200);
@@ -70,7 +70,7 @@ describe('reset --to', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
-  it('without --yes says what the participant has pruned and cannot be read again', async () => {
+  it('without --yes names the updates that the participant has pruned and cannot send again', async () => {
     await world.index('ledger', genesis);
     const end = await world.checkpoint();
     expect(await world.command('reset --to 5')).not.toContain('pruned');
@@ -86,7 +86,7 @@ describe('reset --to', () => {
     );
   });
 
-  it('refuses offsets before the seed, after the checkpoint, and anything while an indexer has the lock', async () => {
+  it('rejects offsets before the seed or after the checkpoint, and any offset while an indexer has the lock', async () => {
     await world.index();
     const seeded = await world.checkpoint();
     await expect(world.command(`reset --to ${seeded - 1} --yes`)).rejects.toMatchObject({ code: 'RESET_REFUSED' });
@@ -97,7 +97,7 @@ describe('reset --to', () => {
     await expect(world.command(`reset --to ${seeded} --yes`)).rejects.toMatchObject({ code: 'WRITER_ACTIVE' });
   });
 
-  it('raises the epoch, so that a writer that slept through it is fenced', async () => {
+  it('raises the epoch, so that a paused writer is fenced', async () => {
     await world.index();
     const before = await world.row('select epoch from ledger.stream');
     await world.command(`reset --to ${await world.checkpoint()} --yes`);
@@ -106,7 +106,7 @@ describe('reset --to', () => {
 });
 
 describe('reset --all', () => {
-  it('counts without --yes every row that it deletes, by table', async () => {
+  it('without --yes counts every row to delete, by table', async () => {
     await world.index('ledger', genesis);
     const rowsOf = async (): Promise<ReadonlyMap<string, number>> => {
       const tables = await query(

@@ -1,6 +1,7 @@
 /**
- * A participant that was restored from a backup, where our newest offsets are holes or other updates now: the indexer
- * parks, names the newest offset that both have, and going back there resolves it. It never goes on over a hole.
+ * A participant restored from a backup, whose ledger has holes or other updates at the newest stored offsets: the
+ * indexer parks and names the newest common offset, and a reset to it resolves the park. It never continues over a
+ * hole.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { digestOf } from '../support/digest.ts';
@@ -21,7 +22,10 @@ async function newest(upTo = Number.MAX_SAFE_INTEGER): Promise<number> {
   return Number((await world.row(`select max("offset") as o from ledger.updates where "offset" <= ${upTo}`))['o']);
 }
 
-/** Parks naming `common`, with nothing changed; the command that the log names makes of it what a new start has. */
+/**
+ * Expects a park that names `common` and changes nothing, and that the command in the log yields the data of a new
+ * start.
+ */
 async function isResolvedBy(common: number, says: RegExp, start = genesis): Promise<void> {
   const before = await digestOf(world.database.url, 'ledger');
   const park = await world.parks('ledger', start);
@@ -41,7 +45,7 @@ async function isResolvedBy(common: number, says: RegExp, start = genesis): Prom
 }
 
 describe('a participant restored from a backup', () => {
-  it('that has no update at our newest offset, and later ones', async () => {
+  it('without an update at our newest offset, with later ones: parks, and reset resolves it', async () => {
     await world.index('ledger', genesis);
     const last = await newest();
     const common = await newest(last - 1);
@@ -51,7 +55,7 @@ describe('a participant restored from a backup', () => {
     await isResolvedBy(common, new RegExp(`the ledger has no update at offset ${last}, where we stored one`));
   });
 
-  it('that has no update at many of our newest offsets', async () => {
+  it('without updates at many of our newest offsets: parks, and reset resolves it', async () => {
     await world.index('ledger', genesis);
     const last = await newest();
     const common = await newest(last - 30);
@@ -61,7 +65,7 @@ describe('a participant restored from a backup', () => {
     await isResolvedBy(common, /the ledger has no update at offset/);
   });
 
-  it('that has other updates at our newest offsets, and a hole at the last', async () => {
+  it('with other updates at our newest offsets and a hole at the last: parks, and reset resolves it', async () => {
     await world.index('ledger', genesis);
     const last = await newest();
     const common = await newest(last - 30);
@@ -72,7 +76,7 @@ describe('a participant restored from a backup', () => {
     await isResolvedBy(common, new RegExp(`the ledger has no update at offset ${last}`));
   });
 
-  it('that has updates after our newest one, where we were told that there are none', async () => {
+  it('with updates after our newest one, where it had reported none: parks, and reset resolves it', async () => {
     const { ledger } = world.sandbox;
     ledger.skipOffsets(40);
     await world.index('ledger', genesis);
@@ -87,7 +91,7 @@ describe('a participant restored from a backup', () => {
     await isResolvedBy(last, new RegExp(`the ledger has an update at offset ${told}, where we stored none`));
   });
 
-  it('whose hole is where the seed began', async () => {
+  it('with a hole at the offset of the seed: parks, and reset resolves it', async () => {
     const { ledger } = world.sandbox;
     await world.index('ledger');
     const seed = await world.checkpoint();
@@ -105,8 +109,8 @@ describe('a participant restored from a backup', () => {
   });
 });
 
-describe('a participant that has passed its offsets since', () => {
-  it('without an update is the same ledger: the checkpoint without one proves nothing else', async () => {
+describe('a participant past the stored offsets', () => {
+  it('without an update at the checkpoint is the same ledger, because such a checkpoint identifies no history', async () => {
     world.sandbox.ledger.skipOffsets(40);
     await world.index('ledger', genesis);
     world.sandbox.ledger.skipOffsets(20);
@@ -116,7 +120,7 @@ describe('a participant that has passed its offsets since', () => {
     expect(await world.active()).toEqual(await world.active('fresh'));
   });
 
-  it('is the same ledger where we set an update aside after our newest one', async () => {
+  it('is the same ledger when an update after our newest one is in quarantine', async () => {
     const { ledger } = world.sandbox;
     world.grow(1);
     await world.index('ledger', genesis);

@@ -3,7 +3,7 @@ import { openDatabase } from '../../src/store/connection/database.ts';
 import { reportPlanning } from '../../src/store/connection/report-planning.ts';
 import { invariants, wholeTables } from '../../src/store/verify/broken-rules.ts';
 
-/** What breaks an invariant, as `I10: an archive …`; empty when all hold. */
+/** Violations of the invariants, as `I10: an archive …`; empty if there are none. */
 export async function brokenRules(url: string, schema: string): Promise<readonly string[]> {
   const database = openDatabase({ url, schema, statementTimeoutMs: 60_000, applicationName: 'test' });
   try {

@@ -1,8 +1,8 @@
-/** What an indexer has opened is closed in reverse order, and one that fails to close keeps no other open. */
+/** Resources of an indexer: closed in reverse order, and a failure to close one leaves no other open. */
 import { expect, it } from 'vitest';
 import { Lifetime } from '../../src/indexer/lifetime.ts';
 
-it('closes what came later first, one after the other', async () => {
+it('closes later resources first, one after the other', async () => {
   const lifetime = new Lifetime();
   const said: string[] = [];
   for (const name of ['database', 'server', 'pipeline']) {
@@ -28,7 +28,7 @@ it('closes the rest when one fails, and rejects with the first failure', async (
   expect(closed).toEqual(['database']);
 });
 
-it('closes each once, and with the time that is left', async () => {
+it('closes each once, and within the remaining time', async () => {
   const lifetime = new Lifetime();
   const left: number[] = [];
   lifetime.own('it', (_opened, leftMs) => void left.push(leftMs));

@@ -1,4 +1,4 @@
-/** A lake in a bucket of a real S3 server: the same files as in a folder, whatever it was killed after. */
+/** Export to a bucket of a real S3 server: the same files as in a folder, after a kill at any operation. */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -44,7 +44,7 @@ describe('export --to s3://…', needs(noBucketServer), () => {
   const toBucket = (to: string, ...argv: readonly string[]): Promise<unknown> =>
     run(exportCommand, ['--to', to, ...argv]);
 
-  it('puts the files, the manifest and the logs that a folder has, and writes anew what was redacted', async () => {
+  it('writes the same files, manifest and logs as to a folder, and rewrites files with redacted contents', async () => {
     const path = join(server.bucket('first'), 'some/lake');
     using dir = lakeDir();
     for (const until of ['4', '9']) {
@@ -66,11 +66,11 @@ describe('export --to s3://…', needs(noBucketServer), () => {
     expect(await filesWith(path, 'SECRET-00c2')).toEqual([]);
     expect(await prune()).toMatchObject({ boundary: 9, exported: { offset: 10 } });
     expect(await toBucket('s3://first/some/lake')).toMatchObject({ files: 0 });
-    // A second commit of the log begins at the next free version, and none is written over.
+    // A second commit of the log begins at the next free version, and overwrites none.
     expect(filesIn(path).filter((name) => name.startsWith('updates/_delta_log/')).length).toBe(3);
   });
 
-  it('puts a large file in one piece, as it was written, and a commit of the log only where there is none', async () => {
+  it('uploads a large file as one object with the written bytes, and a commit of the log only if none exists', async () => {
     const path = server.bucket('large');
     const lake = await openLake('s3://large', server.env);
     const file = await lake.begin();
@@ -91,12 +91,12 @@ describe('export --to s3://…', needs(noBucketServer), () => {
     const commit = 'updates/_delta_log/00000000000000000000.json';
     expect(await lake.writeIfAbsent(commit, 'one')).toBe(true);
     expect(await lake.writeIfAbsent(commit, 'two')).toBe(false);
-    // Put again because the answer was lost, it is the same.
+    // A repeated upload after a lost response yields the same object.
     expect(await lake.writeIfAbsent(commit, 'one')).toBe(true);
     expect(await lake.read(commit)).toBe('one');
   });
 
-  it('is refused while another one writes there, and takes over from one that is gone', async () => {
+  it('is rejected while another export writes there, and takes over from one that has ended', async () => {
     const path = server.bucket('locked');
     await toBucket('s3://locked');
     expect(filesIn(path)).not.toContain('.lock');
@@ -119,7 +119,7 @@ describe('export --to s3://…', needs(noBucketServer), () => {
     expect(filesIn(path)).not.toContain('.lock');
   });
 
-  it('says what is wrong with a bucket, its name and its access', async () => {
+  it('reports mistakes in a bucket, its name and its access', async () => {
     await expect(toBucket('s3://nowhere/lake')).rejects.toMatchObject({
       code: 'EXPORT_UNWRITABLE',
       message: expect.stringContaining('404 NoSuchBucket') as string,
@@ -139,7 +139,7 @@ describe('export --to s3://…', needs(noBucketServer), () => {
       await expect(run(exportCommand, ['--to', to], env), to).rejects.toMatchObject({ code: 'USAGE' });
   });
 
-  it('goes on to the same lake after a kill between any two operations on objects', async () => {
+  it('completes the same export after a kill between any two operations on objects', async () => {
     assertBuilt();
     const whole = server.bucket('whole');
     const operations = await exportAll('s3://whole', database, 4, { env: server.env });
@@ -155,7 +155,7 @@ describe('export --to s3://…', needs(noBucketServer), () => {
     }
   }, 120_000);
 
-  it('loses what was redacted when only the bucket had it any more', async () => {
+  it('removes redacted contents that remain only in the bucket', async () => {
     const path = join(server.bucket('pruned'), 'lake');
     await toBucket('s3://pruned/lake');
     await run(pruneCommand, ['--before', '9', '--exported', 's3://pruned/lake', '--yes']);

@@ -1,4 +1,4 @@
-/** Checkpoints of the Delta log as delta-rs opens them: with the commits before them gone, the table is all there. */
+/** Checkpoints of the Delta log, read by delta-rs: the table is complete after earlier commits are deleted. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

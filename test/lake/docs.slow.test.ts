@@ -1,4 +1,4 @@
-/** The queries of docs/how-to/integrate/parquet-export.md, as they stand there, over a lake of a believable history. */
+/** The queries of docs/how-to/integrate/parquet-export.md, unchanged, over an export of a realistic history. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -24,7 +24,7 @@ const blocks = pages()
   .flatMap(blocksOf)
   .filter(({ language }) => language === 'duckdb');
 
-it('there are some', () => {
+it('the page has queries', () => {
   expect(blocks.length).toBeGreaterThanOrEqual(3);
 });
 
@@ -32,7 +32,7 @@ it.each(blocks.map((block) => [`line ${String(block.line)}`, block.text] as cons
   const active = readFileSync(join(dir.path, 'active.sql'), 'utf8');
   const here = text
     .replaceAll("read_parquet('", `read_parquet('${dir.path}/`)
-    // A command of DuckDB's shell, on a line of its own as it has to be there.
+    // A command of the DuckDB shell, which needs a line of its own.
     .replace(/^\.read active\.sql$/m, () => `set variable lake = '${dir.path}';\n${active}`);
   expect((await duck(here)).length).toBeGreaterThan(0);
 });

@@ -1,4 +1,6 @@
-/** A believable history as files: what DuckDB reads from them is what Postgres says, table by table and at every offset. */
+/**
+ * A realistic history as files: DuckDB reads the same from them as from Postgres, table by table and at every offset.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
@@ -17,7 +19,7 @@ beforeAll(async () => {
   end = world.sandbox.ledger.ledgerEnd();
   await using indexer = await world.index('a');
   await indexer.reaches(end, 60_000);
-  // Packages are read beside the stream.
+  // Packages are read in the background.
   await waitFor('the typed views are made', async () => {
     const [row] = await world.query<{ made: boolean }>(
       `select bool_or(view_name like 'harbor%') and bool_or(view_name like 'splice_amulet__amulet%') as made from a.typed_views`,
@@ -34,7 +36,7 @@ afterAll(async () => {
 
 const ask = async (sql: string) => (await duck(sql))[0];
 
-/** Hashes of all tables of a lake, as DuckDB reads them. */
+/** Hashes of all tables of an export, as DuckDB reads them. */
 async function hashes(path: string): Promise<Readonly<Record<string, TableHash>>> {
   const manifest = manifestOf(path);
   const found: Record<string, TableHash> = {};
@@ -43,7 +45,7 @@ async function hashes(path: string): Promise<Readonly<Record<string, TableHash>>
 }
 
 describe('export', () => {
-  it('writes what Postgres says, as DuckDB and hyparquet read it', async () => {
+  it('writes the rows of Postgres, as DuckDB and hyparquet read them', async () => {
     using dir = lakeDir();
     const result = await exportTo(dir.path, world.url, 'a');
     expect(result).toMatchObject({ until: end, rewritten: 0 });
@@ -78,7 +80,7 @@ describe('export', () => {
     expect(decimals).toBeGreaterThan(0);
   });
 
-  it('gives in two steps what it gives in one, and changes no file that it has written', async () => {
+  it('writes the same in two steps as in one, and changes no file that it has written', async () => {
     using once = lakeDir();
     using twice = lakeDir();
     const middle = Math.floor(end / 2);
@@ -91,13 +93,13 @@ describe('export', () => {
     const base = (table: string) => !table.startsWith('typed.');
     expect(second.files.filter(({ table, to }) => base(table) && to <= middle)).toEqual(first.files);
     expect(await hashes(twice.path)).toMatchObject(await hashes(once.path));
-    // Asked for later, it begins where the others do; written once, it goes on unasked.
+    // A table requested later begins at the same offset as the others; once written, it continues without the flag.
     const later = await exportTo(twice.path, world.url, 'a');
     expect(later).toMatchObject({ files: 0, rows: 0 });
     expect(second.files.some(({ table, from }) => table.startsWith('typed.harbor') && from === 0)).toBe(true);
   });
 
-  it('says what was active at every offset, by active.sql', async () => {
+  it('returns the active contracts at every offset through active.sql', async () => {
     using dir = lakeDir();
     await exportTo(dir.path, world.url, 'a', '--until', String(Math.floor(end / 3)));
     await exportTo(dir.path, world.url, 'a');
@@ -109,7 +111,7 @@ describe('export', () => {
     }
   });
 
-  it('refuses what is beyond the checkpoint, folders of others, and a second one at work', async () => {
+  it('rejects offsets after the checkpoint, folders of other streams, and a second export at the same time', async () => {
     using dir = lakeDir();
     await expect(exportTo(dir.path, world.url, 'a', '--until', String(end + 1))).rejects.toMatchObject({
       code: 'EXPORT_NOT_READY',

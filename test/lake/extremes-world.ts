@@ -1,4 +1,4 @@
-/** The largest, the smallest, the empty and the odd values, stored with a typed view, for tests of what engines read. */
+/** Extreme values (largest, smallest, empty, unusual), stored with a typed view, for tests of Parquet readers. */
 import { expect } from 'vitest';
 import type { DamlType, PackageModel } from '../../src/daml/package-model.ts';
 import type { Database } from '../../src/store/connection/database.ts';

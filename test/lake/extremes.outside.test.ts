@@ -1,4 +1,4 @@
-/** The largest, the smallest, the empty and the odd: what engines of other languages read from the files is what the ledger sent. */
+/** Extreme values: engines of other languages read from the files what the ledger sent. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -30,7 +30,7 @@ interface ReadByPython {
   readonly parties: readonly (readonly [readonly string[], readonly string[]])[];
 }
 
-/** By which engine of another language, and as what. Each module it takes is named where it is not there. */
+/** The engine of another language, and the format it reads. A missing module is named. */
 const engines = [
   ['delta-rs', 'one table of Delta Lake', 'deltalake, pyarrow'],
   ['arrow', 'files', 'pyarrow'],
@@ -40,10 +40,10 @@ const engines = [
   ['spark', 'one table of Delta Lake', 'pyspark'],
 ] as const;
 
-/** Spark reads Delta Lake with jars that are not its own: delta-spark and delta-storage of its version, separated by commas. */
+/** Spark reads Delta Lake with separate jars: delta-spark and delta-storage of its version, separated by commas. */
 const sparkJars = process.env['LAKE_SPARK_JARS'] ?? '';
 
-describe.each(engines)('%s reads them as %s', (engine, form, modules) => {
+describe.each(engines)('%s reads extreme values as %s', (engine, form, modules) => {
   const lacksJars = engine === 'spark' && form !== 'files' && sparkJars === '';
   const isThere = !lacksJars && spawnSync(python, ['-c', `import ${modules}`]).status === 0;
   const reason = lacksJars ? 'needs the jars of Delta Lake (LAKE_SPARK_JARS)' : `needs ${modules} (LAKE_PYTHON)`;
@@ -54,7 +54,7 @@ describe.each(engines)('%s reads them as %s', (engine, form, modules) => {
     const text = execFileSync(python, args, {
       encoding: 'utf8',
       maxBuffer: 16 * 1024 * 1024,
-      // A Spark that starts on a busy machine takes more than a minute.
+      // Spark needs more than a minute to start on a busy machine.
       timeout: 170_000,
       cwd: grown.path,
     });

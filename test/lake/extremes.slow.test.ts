@@ -1,4 +1,4 @@
-/** The largest, the smallest, the empty and the odd: what DuckDB reads from the files is what the ledger sent, to the last digit. */
+/** Extreme values: DuckDB reads from the files what the ledger sent, to the last digit. */
 import { beforeAll, expect, it } from 'vitest';
 import type { Database } from '../../src/store/connection/database.ts';
 import { prune } from '../../src/store/retention/prune.ts';
@@ -16,7 +16,7 @@ beforeAll(async () => {
   database = await storeExtremes(schemas);
 });
 
-/** What DuckDB reads from the typed table. */
+/** Rows of the typed table, read by DuckDB. */
 async function readTyped(path: string): Promise<readonly Record<string, unknown>[]> {
   const table = 'typed.iou__iou' in manifestOf(path).tables ? 'typed.iou__iou' : typedTable(path);
   return await duck(
@@ -34,7 +34,7 @@ function expectAll(rows: readonly Record<string, unknown>[]): void {
   expect(rows.map(({ list }) => list)).toEqual(['["a", ""]', '[]', null, null]);
 }
 
-it('DuckDB reads them from the files', async () => {
+it('DuckDB reads extreme values from the files', async () => {
   using dir = lakeDir();
   await exportTo(dir.path, schemas.url, 'ledger', '--views', 'typed.*');
   expectAll(await readTyped(dir.path));
@@ -47,7 +47,7 @@ it('DuckDB reads them from the files', async () => {
   expect(contracts.every((row) => row['contract_key'] === null)).toBe(true);
 });
 
-it('they are the same in a file that was written anew without what was redacted', async () => {
+it('extreme values are equal in a file that was rewritten after a redaction', async () => {
   using dir = lakeDir();
   await exportTo(dir.path, schemas.url, 'ledger', '--views', 'typed.*');
   await prune(database, { offset: 4 }, { stop });

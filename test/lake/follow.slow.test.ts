@@ -1,4 +1,6 @@
-/** `export --follow` as it is run for months: new files as the stream moves, files of many groups, and an end by a signal. */
+/**
+ * `export --follow` over months: new files as the stream moves, files of several row groups, and an end by a signal.
+ */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +17,7 @@ import { archive, begun, create, write } from './small-history.ts';
 
 const schemas = schemasOfFile();
 
-/** Until it is there: the folder is made by the other process. */
+/** Until it exists: the other process creates the folder. */
 async function reaches(path: string, offset: number): Promise<void> {
   await waitFor(`the lake reaches offset ${String(offset)}`, () => {
     try {
@@ -26,7 +28,9 @@ async function reaches(path: string, offset: number): Promise<void> {
   });
 }
 
-/** Every file that the manifest names has the bytes it says, and no other Parquet file, lock or unfinished file is there. */
+/**
+ * Every file in the manifest has the recorded size, and the folder has no other Parquet file, lock or unfinished file.
+ */
 function expectWhole(path: string): void {
   const named = manifestOf(path).files.flatMap((file) => (file.path === null ? [] : [file]));
   for (const file of named) {
@@ -38,7 +42,7 @@ function expectWhole(path: string): void {
   expect(others).toEqual([...named.map((file) => file.path ?? ''), ...segments, 'active.sql', 'manifest.json'].sort());
 }
 
-it('goes on as the stream moves, and a SIGTERM leaves a whole lake that the next run goes on with', async () => {
+it('export --follow writes as the stream moves, and a SIGTERM leaves a complete export that the next run continues', async () => {
   using dir = lakeDir();
   const path = join(dir.path, 'lake');
   const database = await begun(schemas, 'followed', [create(1, '00c1'), create(2, '00c2')]);
@@ -60,13 +64,13 @@ it('goes on as the stream moves, and a SIGTERM leaves a whole lake that the next
   expect(row).toEqual({ n: 4 });
 });
 
-it('writes a large range as one file of several groups of rows, all of them read back', async () => {
+it('writes a large range as one file of several row groups, all of them read back', async () => {
   using dir = lakeDir();
   const database = await schemas.migrated('large');
   const session = await openSession(database, identity);
   await session.publishSeed(0, 'genesis');
   const batch = session.newBatch(0);
-  // Texts that no page finds twice; offsets and places fill groups of their own.
+  // Texts that compress badly; offsets and positions fill row groups of their own.
   const note = (offset: number): string =>
     createHash('sha512').update(String(offset)).digest('hex').repeat(2).padEnd(100_000, String(offset));
   for (let offset = 1; offset <= 60; offset += 1) {

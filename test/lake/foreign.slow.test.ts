@@ -1,4 +1,4 @@
-/** A lake that somebody else could write to: the export reads, writes and removes nothing outside of its folder. */
+/** An export folder that others can write to: the export reads, writes and removes nothing outside of it. */
 import {
   chmodSync,
   cpSync,
@@ -36,7 +36,7 @@ afterAll(() => {
   exported[Symbol.dispose]();
 });
 
-/** A folder with a lake, and one beside it with a file that is not of the lake. */
+/** An export folder, and next to it a folder with a file that is not part of the export. */
 function world(): Disposable & { readonly lake: string; readonly elsewhere: string } {
   const dir = lakeDir();
   const [lake, elsewhere] = [join(dir.path, 'lake'), join(dir.path, 'elsewhere')];
@@ -52,7 +52,7 @@ const kept = (folder: string): readonly string[] =>
 
 const isKept = ['from=0-to=3.parquet kept', 'precious kept'];
 
-describe('a manifest that names what is not of the lake is refused, and nothing is removed', () => {
+describe('a manifest with paths outside of the export is rejected, and nothing is removed', () => {
   const withPath = (path: string) => (manifest: ReadManifest) => ({
     ...manifest,
     files: manifest.files.map((file) =>
@@ -65,7 +65,7 @@ describe('a manifest that names what is not of the lake is refused, and nothing 
     'in segments': writeSegmented,
   };
   describe.each(Object.entries(forms))('%s', (_form, write) => {
-    it('is read where it names files of the lake', async () => {
+    it('is read if it names files of the export', async () => {
       using folders = world();
       write(folders.lake, manifestOf(folders.lake));
       await expect(exportTo(folders.lake, schemas.url, 'foreign')).resolves.toMatchObject({ files: 0 });
@@ -83,7 +83,7 @@ describe('a manifest that names what is not of the lake is refused, and nothing 
         'a table elsewhere',
         (manifest) => ({ ...manifest, tables: { ...manifest.tables, '../elsewhere': { columns: [] } } }),
       ],
-      ['a list that is none', (manifest) => ({ ...manifest, files: {} })],
+      ['a value that is not a list', (manifest) => ({ ...manifest, files: {} })],
     ])('%s', async (_, change) => {
       using folders = world();
       const { lake, elsewhere } = folders;
@@ -99,7 +99,7 @@ describe('a manifest that names what is not of the lake is refused, and nothing 
   });
 });
 
-describe('a link in a lake is refused, and nothing is removed or written where it leads', () => {
+describe('a link in an export folder is rejected, and nothing is removed or written at its target', () => {
   it.each(['.tmp', 'contracts', 'contracts/_delta_log', 'segments'])('%s', async (name) => {
     using folders = world();
     const { lake, elsewhere } = folders;
@@ -118,7 +118,7 @@ describe('a link in a lake is refused, and nothing is removed or written where i
   });
 });
 
-it('what the file system refuses is EXPORT_UNWRITABLE, and no failure of Postgres', async () => {
+it('an error of the file system is EXPORT_UNWRITABLE, not a failure of Postgres', async () => {
   using folders = world();
   const { lake } = folders;
   rmSync(join(lake, 'updates'), { recursive: true });
@@ -129,7 +129,7 @@ it('what the file system refuses is EXPORT_UNWRITABLE, and no failure of Postgre
   });
 });
 
-describe('files and folders of a lake', () => {
+describe('files and folders of an export', () => {
   const modes = (folder: string): ReadonlySet<string> =>
     new Set(
       readdirSync(folder, { recursive: true, withFileTypes: true }).map((entry) => {
@@ -138,13 +138,13 @@ describe('files and folders of a lake', () => {
       }),
     );
 
-  it('are for their user alone', () => {
+  it('are accessible to their user only', () => {
     const lake = join(exported.path, 'lake');
     expect(lstatSync(lake).mode & 0o777).toBe(0o700);
     expect(modes(lake)).toEqual(new Set(['folder 700', 'file 600']));
   });
 
-  it('are for a group as well in a folder that was opened to it', async () => {
+  it('are accessible to the group as well in a folder that was opened to it', async () => {
     using dir = lakeDir();
     chmodSync(dir.path, 0o750);
     await exportTo(dir.path, schemas.url, 'foreign');

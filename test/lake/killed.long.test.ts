@@ -1,4 +1,7 @@
-/** An export whose process is killed after an operation on its files, and the one after it. `npm run bench:lake` kills after each of all. */
+/**
+ * An export whose process is killed after an operation on its files, and the next export. `npm run bench:lake` kills
+ * after each operation.
+ */
 import { expect, it } from 'vitest';
 import { decodeUpdate } from '../support/wire/decode.ts';
 import { isBeginningOf, isIntact, killAfter, stateOf } from '../../bench/lake/kill-export.ts';
@@ -17,7 +20,7 @@ import { filesWith } from './small-history.ts';
 const schemas = schemasOfFile();
 const rowsPerRange = 4;
 
-/** Eight updates: creates, and archives of each second one. */
+/** Eight updates: creates, and an archive of every second one. */
 async function begun(schema: string): Promise<Database> {
   const database = await schemas.migrated(schema);
   const session = await openSession(database, identity);
@@ -37,12 +40,12 @@ async function begun(schema: string): Promise<Database> {
 const killed = (to: string, schema: string, operation: number): Promise<boolean> =>
   killAfter(operation, { program: 'dist', to, url: schemas.url, schema, rowsPerRange });
 
-/** So many of them, evenly, the first and the last among them. */
+/** This many of them at equal distances, including the first and the last. */
 function spread(operations: number, points: number): readonly number[] {
   return Array.from({ length: points }, (_, at) => 1 + Math.round((at * (operations - 1)) / (points - 1)));
 }
 
-it('goes on to the manifest, the files and the logs of one that was never killed', async () => {
+it('an export after a kill completes the manifest, files and logs of one that was never killed', async () => {
   assertBuilt();
   const database = await begun('killed');
   using whole = lakeDir();
@@ -56,7 +59,7 @@ it('goes on to the manifest, the files and the logs of one that was never killed
   }
 }, 180_000);
 
-it('goes on again and again, left each time a little later, and is a beginning of the whole at each of them', async () => {
+it('an export killed repeatedly, each time later, is a valid prefix of the complete one each time', async () => {
   const database = await begun('left');
   using whole = lakeDir();
   await exportAll(whole.path, database, rowsPerRange);
@@ -75,7 +78,7 @@ it.each([
   ['here', undefined],
   ['in the lake only, because it was pruned here', 6],
 ])(
-  'finishes what it had begun to write anew, and leaves nothing of what was redacted %s',
+  'completes the interrupted rewrite, and leaves no redacted contents %s',
   async (_, pruned) => {
     const schema = `killed_anew_${String(pruned ?? 0)}`;
     const database = await begun(schema);

@@ -1,4 +1,4 @@
-/** A lake in a folder of its own, written by the command, and read by engines that share no code with it. */
+/** An export in a folder of its own, written by the command, and read by engines that share no code with it. */
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ export function lakeDir(): LakeDir {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** What the command says of itself with `--json`. */
+/** Output of the command with `--json`. */
 export async function exportTo(
   path: string,
   url: string,
@@ -67,7 +67,7 @@ export function segmentsOf(
   return head.segments;
 }
 
-/** Segments that only the head before this one names. */
+/** Segments that only the previous head names. */
 export function formerOf(path: string): readonly string[] {
   const head = JSON.parse(readFileSync(join(path, 'manifest.json'), 'utf8')) as {
     readonly previousSegments: readonly string[];
@@ -75,7 +75,7 @@ export function formerOf(path: string): readonly string[] {
   return head.previousSegments;
 }
 
-/** Stores a manifest in one segment, with the hash and the name that go with it. */
+/** Stores a manifest in one segment, with matching hash and name. */
 export function writeSegmented(path: string, { ranges, files, ...head }: Pick<ReadManifest, 'ranges' | 'files'>): void {
   const text = JSON.stringify({ ranges, files });
   const sha256 = createHash('sha256').update(text).digest('hex');
@@ -86,7 +86,7 @@ export function writeSegmented(path: string, { ranges, files, ...head }: Pick<Re
   writeFileSync(join(path, 'manifest.json'), JSON.stringify({ ...head, segments }));
 }
 
-/** Every file of the folder, from there, in order. */
+/** Every file below the folder, as sorted relative paths. */
 export function filesIn(path: string): readonly string[] {
   return readdirSync(path, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -94,7 +94,7 @@ export function filesIn(path: string): readonly string[] {
     .sort();
 }
 
-/** Runs statements in one DuckDB; rows of the last one, as JSON has them. */
+/** Runs statements in one DuckDB; returns the rows of the last one as JSON. */
 export async function duck(...statements: readonly string[]): Promise<readonly Record<string, unknown>[]> {
   const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
   const connection = await instance.connect();
@@ -109,7 +109,7 @@ export async function duck(...statements: readonly string[]): Promise<readonly R
   }
 }
 
-/** Ids and synchronizers of what was active at an offset, in order, as `active.sql` finds them. */
+/** Ids and synchronizers of the contracts active at an offset, sorted, according to `active.sql`. */
 export async function activeAt(path: string, offset: number): Promise<readonly string[]> {
   const rows = await duck(
     `set variable lake = '${path}'`,

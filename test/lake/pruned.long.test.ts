@@ -1,4 +1,7 @@
-/** Postgres keeps what is new, the lake everything: what is pruned is in the lake, and both together are whole. */
+/**
+ * Postgres with recent history and an export with all of it: pruned rows are in the export, and both together are
+ * complete.
+ */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
@@ -18,7 +21,7 @@ import { begun, exportInRanges, filesWith, updates } from './small-history.ts';
 const schemas = schemasOfFile();
 const stop = new AbortController().signal;
 
-/** What `prune --yes --json` says. */
+/** Output of `prune --yes --json`. */
 async function pruneSmall(schema: string, ...argv: string[]): Promise<Record<string, unknown>> {
   const lines: string[] = [];
   const env = { DATABASE_URL: schemas.url, POSTGRES_SCHEMA: schema };
@@ -47,7 +50,7 @@ describe('prune --exported', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  /** As the indexer prunes that is to keep nothing. */
+  /** Like an indexer with a retention of zero. */
   const keepNothing = async (): Promise<unknown> => {
     const options = { url: world.url, schema: 'a', statementTimeoutMs: 60_000, applicationName: 'test lake' };
     const database = openDatabase(options);
@@ -64,7 +67,7 @@ describe('prune --exported', () => {
     return rows.map(({ id }) => id);
   };
 
-  it('goes no further than the lake, and neither history nor what was active is lost', async () => {
+  it('stops at the end of the export, and keeps history and active contracts complete', async () => {
     using whole = lakeDir();
     using dir = lakeDir();
     const middle = Math.floor(end / 2);
@@ -87,9 +90,9 @@ describe('prune --exported', () => {
     expect(plan).toMatchObject({ dryRun: true, boundary: middle, exported: { offset: middle } });
     const pruned = await world.prune('a', '--before', String(end), '--exported', dir.path, '--yes');
     expect(pruned).toMatchObject({ boundary: middle, finished: true });
-    // INDEXER_RETENTION knows no folder: the hold keeps it from going further.
+    // INDEXER_RETENTION does not know the folder: the hold limits it.
     expect(await keepNothing()).toMatchObject({ boundary: middle, heldBy: { name: 'lake', offset: middle } });
-    // What is asked of the past is asked of the lake, the rest still of Postgres.
+    // Queries of the past read the export, the others still read Postgres.
     for (const [offset, ids] of active) {
       expect(offset > middle ? await activeHere(offset) : await activeAt(dir.path, offset), String(offset)).toEqual(
         ids,
@@ -101,7 +104,7 @@ describe('prune --exported', () => {
     for (const [table, wanted] of Object.entries(history)) {
       expect(await hashInDuckDb(async (sql) => (await duck(sql))[0], dir.path, after, table), table).toEqual(wanted);
     }
-    // A table that was asked for later begins where history is still here, and says so.
+    // A table requested later begins at the start of the remaining history, and reports that.
     const later = Object.entries(after.tables).filter(([name]) => name.startsWith('typed.harbor'));
     expect(later.length).toBeGreaterThan(0);
     for (const [name, { from }] of later) {
@@ -119,8 +122,8 @@ describe('prune --exported', () => {
   });
 });
 
-describe('a lake that is not as the database is', () => {
-  it('bounds it by the first range that has to be written anew, until it is', async () => {
+describe('an export that differs from the database', () => {
+  it('limits pruning to the first range that must be rewritten, until it is', async () => {
     using dir = lakeDir();
     const database = await begun(schemas, 'stale', updates());
     await exportInRanges(dir.path, schemas.url, 'stale', 9);
@@ -136,7 +139,7 @@ describe('a lake that is not as the database is', () => {
     expect(await filesWith(dir.path, 'SECRET-00c7')).toEqual([]);
   });
 
-  it('is refused where it is none, is of something else, or lacks a file that its manifest names', async () => {
+  it('is rejected when it is missing, of another stream, or lacks a file of its manifest', async () => {
     using dir = lakeDir();
     await begun(schemas, 'lacking', updates());
     const args = ['--before', '9', '--exported', dir.path] as const;

@@ -1,6 +1,6 @@
 /**
- * What changes after it was written: contents that go for good, updates that come late, history that is undone. The files of
- * the ranges it touches are written anew, those of the others stay, and what is gone is in no file.
+ * Changes to exported history: redactions, late updates, resets. The files of affected ranges are rewritten, the others
+ * stay, and removed contents are in no file.
  */
 import { describe, expect, it } from 'vitest';
 import { decodeUpdate } from '../support/wire/decode.ts';
@@ -18,8 +18,8 @@ const schemas = schemasOfFile();
 const named = (files: readonly ManifestFile[]): readonly string[] =>
   files.flatMap(({ path }) => (path === null ? [] : [path]));
 
-describe('contents that were redacted', () => {
-  it('are in no file after the next export, and only files of their ranges were replaced', async () => {
+describe('redacted contents', () => {
+  it('are in no file after the next export, which replaces only the files of their ranges', async () => {
     using dir = lakeDir();
     const database = await begun(schemas, 'redacted', updates());
     await exportInRanges(dir.path, schemas.url, 'redacted', 9);
@@ -46,8 +46,8 @@ describe('contents that were redacted', () => {
   });
 });
 
-describe('an update that comes late', () => {
-  it('is in the file of its range, and ends what it ends', async () => {
+describe('an update out of order', () => {
+  it('is in the file of its range, and ends the contracts that it archives', async () => {
     using dir = lakeDir();
     const list = updates();
     const database = await schemas.migrated('late');
@@ -76,8 +76,8 @@ describe('an update that comes late', () => {
   });
 });
 
-describe('history that is undone', () => {
-  it('goes from the lake, and comes again with what comes again', async () => {
+describe('history that was reset', () => {
+  it('is removed from the export, and exported again after it is indexed again', async () => {
     using dir = lakeDir();
     const database = await begun(schemas, 'undone', updates());
     await exportInRanges(dir.path, schemas.url, 'undone', 9);
@@ -95,7 +95,7 @@ describe('history that is undone', () => {
     expect(await filesWith(dir.path, '00c9')).toEqual([]);
   });
 
-  it('is noticed when it has come again as far as before', async () => {
+  it('is detected after it was indexed again up to the same offset', async () => {
     using dir = lakeDir();
     const database = await begun(schemas, 'again', updates());
     await exportInRanges(dir.path, schemas.url, 'again', 9);

@@ -1,4 +1,7 @@
-/** Nine updates with contents that are easy to find, in ranges of three offsets; what is written into files is searched for. */
+/**
+ * Nine updates with contents that are easy to find, exported in ranges of three offsets; the tests search the files for
+ * them.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -26,7 +29,7 @@ export async function begun(schemas: Schemas, schema: string, updates: readonly 
   return database;
 }
 
-/** One batch each, by a session of their own. */
+/** One batch each, with a session of its own. */
 export async function write(database: Database, after: number, updates: readonly JsonRecord[]): Promise<void> {
   const session = await openSession(database, identity);
   for (const [at, update] of updates.entries()) {
@@ -36,7 +39,7 @@ export async function write(database: Database, after: number, updates: readonly
   }
 }
 
-/** In ranges of three offsets. */
+/** Exports in ranges of three offsets. */
 export async function exportInRanges(
   path: string,
   url: string,
@@ -50,7 +53,7 @@ export async function exportInRanges(
   return result;
 }
 
-/** Names of files that hold a text: plain, or in the values of a Parquet file. */
+/** Names of files that contain a text: plain, or in the values of a Parquet file. */
 export async function filesWith(path: string, text: string): Promise<readonly string[]> {
   const found: string[] = [];
   for (const name of filesIn(path)) {

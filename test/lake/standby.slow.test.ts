@@ -1,4 +1,4 @@
-/** Where a lake can be written from: a real streaming standby, and roles that read. */
+/** Sources of an export: a real streaming standby, and reader roles. */
 import { expect, it } from 'vitest';
 import { grantReader } from '../../src/store/roles/reader-role.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
@@ -14,7 +14,7 @@ import { activeAt, exportTo, lakeDir, manifestOf } from './lake-world.ts';
 
 const schemas = schemasOfFile();
 
-/** Three contracts, of which one is archived. */
+/** Three contracts, one of them archived. */
 async function write(database: Database): Promise<void> {
   const session = await openSession(database, identity);
   await session.publishSeed(0, 'genesis');
@@ -32,7 +32,7 @@ async function write(database: Database): Promise<void> {
 
 const active = ['00c1', '00c3'].map((id) => `${id} ${frames.here}`);
 
-it('a standby gives the same lake as its primary', { timeout: 120_000 }, async () => {
+it('a standby yields the same export as its primary', { timeout: 120_000 }, async () => {
   await using servers = await startServers();
   const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };
   const database = openDatabase({ url: servers.primary, ...options });
@@ -63,7 +63,7 @@ function as(role: string): string {
   return url.href;
 }
 
-it('a reader of everything may export, one of certain parties is refused', async () => {
+it('a reader of everything may export, and a reader of certain parties is rejected', async () => {
   const database = await schemas.migrated('ledger');
   await write(database);
   const suffix = String(process.pid);
@@ -81,7 +81,7 @@ it('a reader of everything may export, one of certain parties is refused', async
   }
 });
 
-it('--hold keeps what is not exported from being pruned, and moves with the export', async () => {
+it('--hold keeps rows that are not exported from being pruned, and moves with the export', async () => {
   const database = await schemas.migrated('held');
   await write(database);
   using dir = lakeDir();

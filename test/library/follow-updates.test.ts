@@ -1,4 +1,4 @@
-/** The library against a ledger that misbehaves: every update once and in order, an end when it is asked for, errors with a code. */
+/** The library against a faulty ledger: every update once and in order, an end on request, errors with a code. */
 import { describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
@@ -16,7 +16,7 @@ async function sandbox(updates: number): Promise<Sandbox> {
   return started;
 }
 
-/** Offsets of all updates but those that the list was not asked for. */
+/** Offsets of all updates except those outside of the requested filter. */
 function offsetsOf({ ledger }: Sandbox): readonly number[] {
   const all = ledger.range(0, ledger.ledgerEnd(), Infinity);
   return all.flatMap(({ offset, update }) => (update === undefined || 'TopologyTransaction' in update ? [] : [offset]));
@@ -33,7 +33,7 @@ async function followed(options: FollowOptions, until: number): Promise<readonly
 }
 
 describe('followUpdates', () => {
-  it('hands every update over once and in order, however often the stream is cut', async () => {
+  it('returns every update once and in order, however often the stream is interrupted', async () => {
     await using ledger = await sandbox(400);
     ledger.faults.cutEveryFrames = { min: 3, max: 40 };
     const offsets = offsetsOf(ledger);
@@ -44,7 +44,7 @@ describe('followUpdates', () => {
     expect(new Set(failures)).toEqual(new Set(['LEDGER_STREAM_CLOSED']));
   });
 
-  it('goes on where another call ended, waits for what is to come, and ends without an error when it is told to', async () => {
+  it('continues at the end of another call, waits for new updates, and ends without an error when aborted', async () => {
     await using ledger = await sandbox(30);
     const offsets = offsetsOf(ledger);
     const [half = 0] = offsets.slice(15);
@@ -61,7 +61,7 @@ describe('followUpdates', () => {
     expect(later.length).toBeGreaterThan(offsets.length - first.length);
   });
 
-  it('tells of offsets without an update only who asks for them', async () => {
+  it('reports offsets without an update only on request', async () => {
     await using ledger = await sandbox(5);
     const end = ledger.ledger.ledgerEnd();
     const kinds = new Set<string>();
@@ -73,7 +73,7 @@ describe('followUpdates', () => {
     expect(kinds).toContain('Transaction');
   });
 
-  it('ends with an error where the ledger has another history, or another try would not help', async () => {
+  it('rejects when the ledger has another history, or when a retry would not help', async () => {
     await using ledger = await sandbox(10);
     const after = offsetsOf(ledger)[4] ?? 0;
     const afterUpdateId = await firstId({ url: ledger.url, after: after - 1 });
@@ -96,7 +96,7 @@ async function firstId(options: FollowOptions): Promise<string> {
 }
 
 describe('createLedgerClient', () => {
-  it('asks with a token that a function gives, and rejects with a code and what to do', async () => {
+  it('sends the token that a function returns, and rejects with a code and a remedy', async () => {
     await using ledger = await sandbox(3);
     let asked = 0;
     const token = (): string => `token-${String((asked += 1))}`;
@@ -112,6 +112,6 @@ describe('createLedgerClient', () => {
       .state.ledgerEnd()
       .catch((thrown: unknown) => thrown);
     expect(isLedgerError(failure) && failure.remedy).toMatch(/\w/);
-    expect(isLedgerError(new Error('of somebody else'))).toBe(false);
+    expect(isLedgerError(new Error('of another subject'))).toBe(false);
   });
 });

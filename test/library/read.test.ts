@@ -1,4 +1,4 @@
-/** `ledger-indexer/read`: everything that is stored, as of one moment, for programs that copy it elsewhere. */
+/** `ledger-indexer/read`: all stored data as of one moment, for programs that copy it. */
 import { describe, expect, it } from 'vitest';
 import { openReads } from '../../src/library/read.ts';
 import { begun, create, updates, write } from '../lake/small-history.ts';
@@ -15,7 +15,7 @@ async function bytesOf(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
 }
 
 describe('openReads', () => {
-  it('reads facts, tables and rows of one moment, whatever is written meanwhile', async () => {
+  it('reads facts, tables and rows of one moment, despite concurrent writes', async () => {
     const database = await begun(schemas, 'read', updates());
     const reads = openReads({ databaseUrl: schemas.url, schema: 'read' });
     try {
@@ -28,7 +28,7 @@ describe('openReads', () => {
           name: 'offset',
           type: 'int64',
         });
-        // No more than what another program needs: no SQL.
+        // Only what other programs need: no SQL.
         expect(Object.keys(tables[0] ?? {})).not.toContain('sql');
         const contracts = await bytesOf(snapshot.rows('contracts', 0, 10));
         expect(contracts.subarray(0, 6).toString('latin1')).toBe('PGCOPY');
@@ -42,7 +42,7 @@ describe('openReads', () => {
     }
   });
 
-  it('rejects with the error of the program itself, also one whose code looks like that of a lost connection', async () => {
+  it('rejects with the error of the calling program, also if its code looks like a lost connection', async () => {
     await begun(schemas, 'failing', updates().slice(0, 2));
     const reads = openReads({ databaseUrl: schemas.url, schema: 'failing' });
     const full = Object.assign(new Error('the disk is full'), { code: 'ENOSPC', syscall: 'write' });
@@ -58,9 +58,9 @@ describe('openReads', () => {
     }
   });
 
-  it('reads again after a program left the rows of a table before their end', async () => {
+  it('reads again after a program stopped reading the rows of a table before their end', async () => {
     await begun(schemas, 'left', updates());
-    // More than what is read ahead.
+    // More than is read ahead.
     await query(schemas.url, `update "left".contracts set payload = jsonb_build_object('text', repeat('x', 8000000))`);
     const reads = openReads({ databaseUrl: schemas.url, schema: 'left' });
     const readFirst = async (): Promise<number> =>
@@ -80,7 +80,7 @@ describe('openReads', () => {
     }
   });
 
-  it('rejects with the errors of the store where Postgres refuses', async () => {
+  it('rejects with the errors of the store when Postgres fails', async () => {
     await begun(schemas, 'refused', updates().slice(0, 2));
     const reads = openReads({ databaseUrl: schemas.url, schema: 'refused' });
     try {

@@ -1,4 +1,4 @@
-/** What the library exports is what the files of types say: a change is a difference there, to be seen by who reviews it. */
+/** Exported types of the library, compared with the committed files of types: every change is visible in review. */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ const project = join(import.meta.dirname, '../..');
 const names = readdirSync(join(project, 'types')).map((file) => file.replace(/\.d\.ts$/, ''));
 
 it.each(names)(
-  '%s has the types that are published; else run npm run library:types',
+  '%s has the published types; otherwise run npm run library:types',
   (name) => {
     const made = spawnSync(process.execPath, ['scripts/library-types.mjs', '--print', name], {
       cwd: project,

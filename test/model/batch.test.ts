@@ -1,4 +1,4 @@
-/** The rules of activeness: which updates switch a contract on and off, and what is left for the database to end. */
+/** Rules of activeness: which updates create and end contracts, and which ends the database has to apply. */
 import { describe, expect, it } from 'vitest';
 import { copied, decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
 import { Batch } from '../../src/model/batch.ts';
@@ -8,7 +8,7 @@ import { tables, type Row, type RowSink, type TableName } from '../../src/model/
 import * as frames from '../support/frames.ts';
 import type { JsonRecord } from '../support/frames.ts';
 
-/** A sink that keeps the rows to be looked at. */
+/** A sink that keeps the rows for inspection. */
 class KeptRows implements RowSink {
   readonly rows = new Map<string, Row[]>(Object.keys(tables).map((name) => [name, []]));
 
@@ -46,7 +46,7 @@ function lifetimes({ lifetimes: all }: Batch): unknown[][] {
   const ended = valuesOf([...all.ended()], 'ended', 'contract_id', 'synchronizer_pk', 'offset', 'ended_offset');
   return [...live, ...ended].toSorted((a, b) => Number(a[2]) - Number(b[2]));
 }
-/** What is left for the database to end. */
+/** Ends that the database has to apply. */
 function ends(batch: Batch): unknown[] {
   batch.seal();
   return copied([...batch.lifetimes.deactivations()]).map(({ end, ...contract }) => ({
@@ -64,14 +64,14 @@ const assign = (offset: number, change: JsonRecord = {}, target = frames.there):
   frames.reassignment(offset, { JsAssignmentEvent: frames.assigned({ target, ...change }) }, target);
 
 describe('a batch', () => {
-  it('switches a contract on with its create and off with a consuming exercise', () => {
+  it('begins a contract with its create and ends it with a consuming exercise', () => {
     const batch = batchOf(create(1), exercise(2, { consuming: false }), exercise(3));
     expect(lifetimes(batch)).toEqual([['00c1', 1, 1, 3]]);
     expect(ends(batch)).toEqual([]);
     expect(batch.sink.rows.get('exercises')).toHaveLength(2);
   });
 
-  it('closes a contract that is created and archived in one transaction', () => {
+  it('ends a contract that is created and archived in one transaction', () => {
     const transient = frames.transaction(1, [
       { CreatedEvent: frames.created() },
       { ExercisedEvent: frames.exercised() },
@@ -94,7 +94,7 @@ describe('a batch', () => {
     expect(witnessed).toEqual([['00c1', -1, 'w', 1]]);
   });
 
-  it('says when and how a contract ended', () => {
+  it('stores when and how a contract ended', () => {
     const columns = ['ended_offset', 'ended_by', 'ended_at', 'ended_node_id', 'class'] as const;
     const archived = batchOf(create(1), exercise(9, { nodeId: 3 }));
     expect(valuesOf([...archived.lifetimes.ended()], 'ended', ...columns)).toEqual([
@@ -106,7 +106,7 @@ describe('a batch', () => {
     ]);
   });
 
-  it('sees a contract that becomes active twice in an update', () => {
+  it('handles a contract that becomes active twice in an update', () => {
     const twice = [{ CreatedEvent: frames.created() }, { CreatedEvent: frames.created({ nodeId: 1 }) }];
     expect(batchOf(frames.transaction(1, twice)).lifetimes.repeated).toBe(true);
     expect(batchOf(create(1), exercise(2), create(3)).lifetimes.repeated).toBe(false);
@@ -120,7 +120,7 @@ describe('a batch', () => {
     expect(lifetimes(batchOf(frames.transaction(1, [{ CreatedEvent: divulged }])))).toEqual([]);
   });
 
-  it('ends contracts with the archived events of shape ACS_DELTA, those of earlier batches too', () => {
+  it('ends contracts with the archived events of shape ACS_DELTA, also those of earlier batches', () => {
     const archive = frames.transaction(2, [
       { ArchivedEvent: frames.archived({ contractId: '00c1' }) },
       { ArchivedEvent: frames.archived({ contractId: 'earlier' }) },
@@ -130,7 +130,7 @@ describe('a batch', () => {
     expect(ends(batch)).toEqual([{ contractId: 'earlier', synchronizerPk: 1, offset: 2 }]);
   });
 
-  it('remembers only the first end of a contract it never saw begin', () => {
+  it('stores only the first end of a contract without a create', () => {
     const batch = batchOf(exercise(4), exercise(5));
     expect(ends(batch)).toEqual([{ contractId: '00c1', synchronizerPk: 1, offset: 4 }]);
   });
@@ -147,7 +147,7 @@ describe('a batch', () => {
     expect(valuesOf(batch.sink.rows.get('contracts'), 'contracts', 'origin')).toEqual([['c'], ['a'], ['a']]);
   });
 
-  it('keeps the end of an earlier activation apart from a re-activation in the same batch', () => {
+  it('keeps the end of an earlier activation separate from a re-activation in the same batch', () => {
     const batch = batchOf(unassign(2), assign(3, {}, frames.here), exercise(4));
     expect(ends(batch)).toEqual([{ contractId: '00c1', synchronizerPk: 1, offset: 2 }]);
     expect(lifetimes(batch)).toEqual([['00c1', 1, 3, 4]]);
@@ -168,13 +168,13 @@ describe('a batch', () => {
 });
 
 describe('a seed batch', () => {
-  it('takes active entries as active from the offset of their create', () => {
+  it('treats active entries as active from the offset of their create', () => {
     const batch = seedOf(frames.activeEntry());
     expect(lifetimes(batch)).toEqual([['00c1', 1, 41, null]]);
     expect([batch.entries, batch.continuationToken]).toEqual([1, 'dG9r']);
   });
 
-  it('takes a contract that has left its synchronizer as no longer active there', () => {
+  it('treats a contract that has left its synchronizer as no longer active there', () => {
     const value = { createdEvent: frames.created(), unassignedEvent: frames.unassigned() };
     const batch = seedOf(frames.entry('JsIncompleteUnassigned', value));
     expect(lifetimes(batch)).toEqual([['00c1', 1, 41, 50]]);
@@ -183,7 +183,7 @@ describe('a seed batch', () => {
     ]);
   });
 
-  it('takes an incomplete assign as no statement that the contract is active', () => {
+  it('does not treat an incomplete assign as evidence that the contract is active', () => {
     const batch = seedOf(frames.entry('JsIncompleteAssigned', { assignedEvent: frames.assigned() }));
     expect(lifetimes(batch)).toEqual([]);
     expect(batch.sink.rows.get('contracts')).toEqual([]);
@@ -200,8 +200,8 @@ describe('a seed batch', () => {
   });
 });
 
-describe('the proof of history', () => {
-  it('stays with the newest update that has an id, so that offset and id always belong together', () => {
+describe('the last update id of the history', () => {
+  it('belongs to the newest update that has an id, so that offset and id always match', () => {
     const batch = new Batch(
       new KeptRows(),
       new Dictionary({ templates: [], choices: [], synchronizers: [], implementations: [] }),

@@ -1,4 +1,4 @@
-/** Timestamps of the ledger as Postgres counts them. */
+/** Timestamps of the ledger in the binary format of Postgres. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { postgresMicroseconds } from '../../src/model/binary-timestamp.ts';
@@ -35,11 +35,11 @@ describe('postgresMicroseconds', () => {
     '2026-01-01T00:00:00.000000z',
     '2026-01-01T00:00:00+01:00',
     '2026-01-01T00:00:00.Z',
-  ])('refuses "%s"', (text) => {
+  ])('rejects "%s"', (text) => {
     expect(postgresMicroseconds(text)).toBeUndefined();
   });
 
-  it('agrees with the calendar of JavaScript for every millisecond and any fraction digits', () => {
+  it('agrees with JavaScript dates for every millisecond and any fraction digits', () => {
     const milliseconds = fc.integer({ min: Date.UTC(1900, 0, 1), max: Date.UTC(2284, 0, 1) });
     expectProperty(
       fc.property(milliseconds, fc.integer({ min: 0, max: 999 }), (time, micros) => {

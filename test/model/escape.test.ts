@@ -1,4 +1,4 @@
-/** What Postgres cannot hold is escaped, reversibly; everything else passes untouched. */
+/** Values that Postgres cannot store are escaped, reversibly; all others are unchanged. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { columnText, jsonbText } from '../../src/model/escape.ts';
@@ -9,7 +9,7 @@ function unescaped(json: string): string {
   return typeof value.$escaped === 'string' ? value.$escaped : json;
 }
 
-/** What jsonb refuses, decided on the decoded strings. */
+/** Values that jsonb rejects, decided on the decoded strings. */
 function refused(json: string): boolean {
   let bad = false;
   JSON.parse(json, (key, value: unknown) => {
@@ -32,7 +32,7 @@ describe('jsonbText', () => {
     String.raw`"\ud83d-\ude00"`,
     String.raw`"\ud83d\n\ude00"`,
     String.raw`{"\u0000":1}`,
-  ])('escapes %s and gives it back', (json) => {
+  ])('escapes %s and restores it', (json) => {
     expect(jsonbText(json)).not.toBe(json);
     expect(unescaped(jsonbText(json))).toBe(json);
   });
@@ -45,7 +45,7 @@ describe('jsonbText', () => {
     String.raw`"\\ud800"`,
     '"😀"',
     `${'['.repeat(500)}${']'.repeat(500)}`,
-  ])('passes %s', (json) => {
+  ])('leaves %s unchanged', (json) => {
     expect(jsonbText(json)).toBe(json);
   });
 
@@ -69,7 +69,7 @@ describe('jsonbText', () => {
     }
   });
 
-  it('escapes exactly what jsonb refuses, for any text', () => {
+  it('escapes exactly the texts that jsonb rejects', () => {
     const units = fc.constantFrom(
       '\\',
       'u',
@@ -96,7 +96,7 @@ describe('jsonbText', () => {
 });
 
 describe('columnText', () => {
-  it('passes ordinary text and reversibly escapes NUL, lone surrogates and its own prefix', () => {
+  it('leaves ordinary text unchanged, and reversibly escapes NUL, lone surrogates and its own prefix', () => {
     expectProperty(
       fc.property(
         fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('a\u0000b', '\ud800', 'json:"x"', 'json:')),

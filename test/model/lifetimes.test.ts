@@ -1,4 +1,4 @@
-/** Which contracts a batch begins and ends, against maps with texts as keys. */
+/** Contracts that a batch begins and ends, compared with a model of maps with text keys. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Lifetimes, type End } from '../../src/model/lifetimes.ts';
@@ -6,7 +6,7 @@ import { stringOf, Utf8, utf8Of, type Text } from '../../src/model/utf8.ts';
 import { expectProperty } from '../support/chance/property.ts';
 
 const hash = 'ab'.repeat(24);
-/** Ids that differ where little is looked at: in the middle, in the length, in nothing but the last digit. */
+/** Similar ids: they differ only in the middle, in the length or in the last digit. */
 const ids = [
   '',
   '0',
@@ -30,7 +30,7 @@ const step = fc.record({
   synchronizerPk: fc.integer({ min: 1, max: 2 }),
 });
 
-/** The same in the simplest way. Offsets begin with 1. */
+/** The model: the same with plain maps. Offsets begin with 1. */
 function modelled(steps: readonly Step[]) {
   const activations: { readonly id: string; readonly offset: number; end: number | null }[] = [];
   const open = new Map<string, (typeof activations)[number]>();
@@ -75,7 +75,7 @@ function expectAsModelled(steps: readonly Step[], lifetimes = new Lifetimes()): 
   live(lifetimes, steps);
   const facts = (offset: number): readonly number[] => [offset % 3, offset % 5, steps[offset - 1]?.synchronizerPk ?? 0];
   const [open, closed] = [false, true].map((over) => activations.filter(({ end }) => (end !== null) === over));
-  // As texts, which thousands of are compared in no time.
+  // As texts, because thousands of them compare quickly.
   expect([...lifetimes.live()].map((row) => row.join(' '))).toEqual(
     open?.map(({ id, offset }) => [offset, ...facts(offset), offset % 7, id].join(' ')),
   );
@@ -101,7 +101,7 @@ function expectAsModelled(steps: readonly Step[], lifetimes = new Lifetimes()): 
 }
 
 describe('lifetimes', () => {
-  it('are those of maps with texts as keys, however alike ids are, as strings and as bytes', () => {
+  it('equal those of maps with text keys, however similar the ids are, as strings and as bytes', () => {
     expectProperty(
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
         expectAsModelled(steps);
@@ -110,7 +110,7 @@ describe('lifetimes', () => {
     );
   });
 
-  it('are those of one batch alone, whatever was there before they were cleared', () => {
+  it('contain one batch only, whatever they held before they were cleared', () => {
     const lifetimes = new Lifetimes();
     const batches = fc.array(step, { maxLength: 40 });
     expectProperty(
@@ -123,7 +123,7 @@ describe('lifetimes', () => {
     );
   });
 
-  it('remember nothing of a batch in which a contract began twice at an offset', () => {
+  it('contain nothing of a batch in which a contract began twice at an offset', () => {
     const lifetimes = new Lifetimes();
     const begin = { contractId: '00aa', offset: 1, nodeId: 0, templatePk: 1, synchronizerPk: 1, partiesPk: 1 };
     lifetimes.activate(begin);
@@ -135,7 +135,7 @@ describe('lifetimes', () => {
     expect([lifetimes.repeated, [...lifetimes.live()].length]).toEqual([false, 1]);
   });
 
-  it('are those of thousands of contracts, and of few after them', () => {
+  it('hold thousands of contracts, and few after them', () => {
     const step = (id: string, begins: boolean): Step => ({ begins, id, synchronizerPk: 1 });
     const lifetimes = new Lifetimes();
     const alike = (_: unknown, index: number): string => `${hash}${String(index)}${hash}`;
@@ -154,7 +154,7 @@ describe('lifetimes', () => {
     }
   });
 
-  it('have ids of their own when the frames are gone', () => {
+  it('own copies of their ids after the frames are gone', () => {
     const memory = Buffer.from('00aa');
     const lifetimes = new Lifetimes();
     lifetimes.deactivate(new Utf8(memory, 0, memory.length), 1, endAt(1));

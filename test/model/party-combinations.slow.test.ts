@@ -1,4 +1,4 @@
-/** Numbers of combinations of parties: the same for the same, in order, and the same again after a session was lost. */
+/** Numbers of party sets: equal for equal sets, ascending, and equal again after a lost session. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -10,7 +10,7 @@ import {
 } from '../../src/model/party-combinations.ts';
 import { expectProperty } from '../support/chance/property.ts';
 
-/** The same list for the same texts, as the reader of frames gives them, or another one each time. */
+/** The same array for the same texts, as the frame reader returns them, or a new array each time. */
 function sameLists(same: boolean): (list: readonly string[]) => readonly string[] {
   const known = new Map<string, readonly string[]>();
   return (list) => {
@@ -20,8 +20,8 @@ function sameLists(same: boolean): (list: readonly string[]) => readonly string[
   };
 }
 
-describe('combinations of parties', () => {
-  it('get numbers in order of first appearance, whatever is alike in them', () => {
+describe('numbers of party sets', () => {
+  it('follow the order of first appearance, also for similar sets', () => {
     const combinations = new PartyCombinations();
     const asked: readonly (readonly [string[], string[], string[]])[] = [
       [['a', 'b'], [], ['a']],
@@ -37,7 +37,7 @@ describe('combinations of parties', () => {
     expect(combinations.takeAdded()).toEqual([]);
   });
 
-  it('are numbered as by a plain list of those remembered, also by a session that begins anywhere in between', () => {
+  it('equal those of a plain list of the cached sets, also in a session that begins anywhere in between', () => {
     const remembered = rememberedCombinations;
     const parties = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 2 });
     expectProperty(
@@ -57,7 +57,8 @@ describe('combinations of parties', () => {
             stored.push(...combinations.takeAdded());
           };
           asked.forEach(number);
-          // So many others that what came before is nearly forgotten, and is while it is asked for again.
+          // Adds so many other sets that the earlier ones are almost evicted, and are evicted while they are requested
+          // again.
           for (let other = 0; other < remembered - 5; other += 1)
             combinations.number([`other ${String(other)}`], [], []);
           stored.push(...combinations.takeAdded());
@@ -71,7 +72,7 @@ describe('combinations of parties', () => {
     );
   });
 
-  it('are remembered as far as their size allows, also by a session that begins anywhere in between', () => {
+  it('are cached up to a size limit, also in a session that begins anywhere in between', () => {
     const long = fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.constantFrom(1, 9_000, 30_000, 90_000));
     expectProperty(
       fc.property(fc.array(long, { maxLength: 24 }), fc.nat(24), (asked, cut) => {
@@ -91,7 +92,7 @@ describe('combinations of parties', () => {
   });
 });
 
-/** The last ones whose sizes together are within the limit. */
+/** The last sets whose total size is within the limit. */
 function newestThatFit(stored: readonly Combination[]): readonly Combination[] {
   let size = 0;
   const first = stored.findLastIndex(({ lists }) => (size += sizeOf(lists)) > rememberedBytes);

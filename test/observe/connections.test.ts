@@ -1,4 +1,7 @@
-/** Which connections are cut off: when many ask for nothing, and when one asks twice. Raw sockets; limits of the test's own, so that no clock decides. */
+/**
+ * Which connections the server closes: many idle ones, and one that pipelines requests. Raw sockets; the test sets its
+ * own limits, so that no clock decides.
+ */
 import { createServer, IncomingMessage, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -49,22 +52,22 @@ async function ask({ socket, heard }: Client): Promise<void> {
 
 const isOpen = ({ socket }: Client): boolean => !socket.destroyed;
 
-describe('connections that ask for nothing', () => {
-  it('are all served when they ask within their grace, although more came than may stay idle', async () => {
+describe('idle connections', () => {
+  it('are all served when they send a request within their grace period, although more connected than may stay idle', async () => {
     await start({ most, graceMs: forever, mostInGrace: 10 * most });
     const clients = await open(6 * most);
     for (const client of clients) await ask(client);
     expect(clients.filter(isOpen).length).toBe(6 * most);
   });
 
-  it('are cut off from the oldest on when their grace is over, also when no other comes', async () => {
+  it('are closed from the oldest when their grace period is over, also without new connections', async () => {
     await start({ most, graceMs: 50, mostInGrace: 10 * most });
     const clients = await open(3 * most);
     await waitFor('few', () => (clients.filter(isOpen).length <= most ? true : undefined));
     expect(clients.filter(isOpen)).toEqual(clients.slice(-most));
   });
 
-  it('are cut off from the oldest on when too many are in their grace', async () => {
+  it('are closed from the oldest when too many are in their grace period', async () => {
     await start({ most, graceMs: forever, mostInGrace: 2 * most });
     const clients = await open(3 * most);
     await waitFor('few', () => (clients.filter(isOpen).length <= 2 * most ? true : undefined));
@@ -73,18 +76,18 @@ describe('connections that ask for nothing', () => {
     if (newest !== undefined) await ask(newest);
   });
 
-  it('are not cut off while they are few, and count as new after an answer', async () => {
+  it('are kept while they are few, and count as new after a response', async () => {
     await start({ most, graceMs: 0, mostInGrace: most });
     const clients = await open(most);
     const [first, second] = clients;
     if (first !== undefined) await ask(first);
     await open(1);
-    await waitFor('one cut off', () => (second !== undefined && !isOpen(second) ? true : undefined));
+    await waitFor('one connection closed', () => (second !== undefined && !isOpen(second) ? true : undefined));
     expect(clients.filter(isOpen)).toEqual(clients.filter((client) => client !== second));
   });
 });
 
-it('a second request before the answer ends the connection, and the others are not parsed', async () => {
+it('a second request before the response ends the connection, and later ones are not parsed', async () => {
   let [parsed, answered] = [0, 0];
   class Counted extends IncomingMessage {
     constructor(...of: ConstructorParameters<typeof IncomingMessage>) {
@@ -101,6 +104,6 @@ it('a second request before the answer ends the connection, and the others are n
   socket.on('error', () => undefined).write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(900));
   await new Promise((resolve) => socket.once('close', resolve));
   expect(answered).toBe(1);
-  // The one behind the second is parsed to be told to stop there.
+  // The one after the second is parsed, and stops the parser there.
   expect(parsed).toBe(3);
 });

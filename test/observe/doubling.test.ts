@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Doubling } from '../../src/observe/figures/doubling.ts';
 
-describe('the lines of a failure', () => {
-  it('come at once and then after pauses that double, with the number of those passed over', () => {
+describe('log lines of a repeated failure', () => {
+  it('appear at once and then after pauses that double, with the number of suppressed ones', () => {
     const lines = new Doubling();
     const told: (readonly [second: number, suppressed: number])[] = [];
     for (let second = 0; second < 24 * 3_600; second += 1) {
@@ -16,12 +16,12 @@ describe('the lines of a failure', () => {
       [7, 3],
       [15, 7],
     ]);
-    // A day of one failure a second, however long it lasts: one line in ten minutes.
+    // One failure per second for a day: one line per ten minutes.
     expect(told.length).toBeLessThan(160);
     expect(told.at(-1)?.[1]).toBe(599);
   });
 
-  it('are of their own for each kind, and begin anew when what failed works again', () => {
+  it('are counted per kind, and start over after a success', () => {
     const lines = new Doubling();
     expect([lines.due('a', 0), lines.due('b', 0), lines.due('a', 1), lines.due('a', 2)]).toEqual([
       0,

@@ -39,7 +39,7 @@ describe('the HTTP server', () => {
     expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
   });
 
-  it('answers metrics and status', async () => {
+  it('serves metrics and status', async () => {
     const { server, health } = await start();
     health.source.participantId = 'participant::1220';
     const metrics = await fetch(`${server.url}/metrics`);
@@ -54,7 +54,7 @@ describe('the HTTP server', () => {
     });
   });
 
-  it('says nothing that looks like a token or a password, whatever the participant says', async () => {
+  it('returns nothing that looks like a token or a password, whatever the participant sends', async () => {
     const { server, health } = await start();
     const secrets = [`lir_${'a'.repeat(43)}`, 'hunter2', 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.x', 'in-the-query'];
     const [token, password, jwt, query] = secrets.map(String);
@@ -68,14 +68,14 @@ describe('the HTTP server', () => {
     expect(await (await fetch(`${server.url}/readyz`)).text()).toContain('refused by https://bob:***@host');
   });
 
-  it('answers 404 to other paths and 405 to other methods', async () => {
+  it('returns 404 for other paths and 405 for other methods', async () => {
     const { server } = await start();
     expect((await fetch(`${server.url}/etc`)).status).toBe(404);
     const posted = await fetch(`${server.url}/metrics`, { method: 'POST', body: 'x' });
     expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 
-  it('says what to do when the port is taken, and gives the port back when closed', async () => {
+  it('reports a remedy when the port is in use, and releases the port when closed', async () => {
     const { server } = await start();
     const port = Number(new URL(server.url).port);
     await expect(start(port)).rejects.toMatchObject({ code: 'HTTP_PORT_TAKEN', exitCode: 78, retry: 'fatal' });

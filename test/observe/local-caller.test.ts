@@ -1,4 +1,4 @@
-/** Which requests count as made by a program of this machine: those with headers of direct clients only. */
+/** Which requests count as local: those with headers of direct clients only. */
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Why a request with these headers is not of this machine; empty: it is. */
+/** Reasons why a request with these headers is not local; empty if it is local. */
 function reason(headers: Readonly<Record<string, string>>): Promise<string> {
   return new Promise((resolve, reject) => {
     const { port } = server.address() as AddressInfo;
@@ -24,7 +24,7 @@ function reason(headers: Readonly<Record<string, string>>): Promise<string> {
   });
 }
 
-/** Names that each client sends by itself. */
+/** Header names that each client sends by default. */
 const clients = {
   Chromium:
     'connection cache-control sec-ch-ua sec-ch-ua-mobile sec-ch-ua-platform dnt upgrade-insecure-requests user-agent accept ' +
@@ -42,7 +42,7 @@ const clients = {
   'Go, Python': 'user-agent accept-encoding accept connection',
 };
 
-/** Names that proxies, tunnels, platforms and gateways add. */
+/** Header names that proxies, tunnels, platforms and gateways add. */
 const proxies = [
   'forwarded via x-forwarded-for x-forwarded-host x-forwarded-proto x-forwarded-prefix x-forwarded x-real-ip x-original-url',
   'x-original-forwarded-for x-originating-ip x-rewrite-url x-envoy-external-address x-envoy-attempt-count x-request-id',
@@ -54,19 +54,19 @@ const proxies = [
   'client-ip x-cluster-client-ip x-proxyuser-ip x-remote-addr x-remote-user remote-user x-auth-request-user x-webauth-user',
   'x-authentik-username x-token-subject ssl-client-cert x-ssl-client-verify x-client-cert l5d-dst-override x-b3-traceid x-scheme',
   'x-port x-host x-forwarded-client-cert wl-proxy-client-ip proxy-connection proxy-authorization surrogate-capability x-akamai-edgescape',
-  'fastly-ff fastly-client-ip x-newly-invented something-nobody-knows',
+  'fastly-ff fastly-client-ip x-newly-invented something-unknown',
 ].flatMap((names) => names.split(' '));
 
 const withUnderscores = ['x_forwarded_for', 'x_real_ip', 'remote_addr', 'tailscale_user_login', 'accept_language'];
 
-describe('a request by the address of loopback', () => {
-  it.each(Object.entries(clients))('with the headers of %s is of this machine', async (_, names) => {
+describe('a request over the loopback address', () => {
+  it.each(Object.entries(clients))('with the headers of %s is local', async (_, names) => {
     const headers = Object.fromEntries(names.split(' ').map((name) => [name, 'x']));
     expect(await reason({ ...headers, connection: 'close' })).toBe('');
   });
 
   it.each([...proxies, ...withUnderscores])(
-    'with the header %s is of another machine, and the header is named',
+    'with the header %s is not local, and the header is named',
     async (name) => {
       expect(await reason({ [name]: 'somebody@example.com' })).toContain(
         `("${name}"): only this machine is answered here`,
@@ -74,7 +74,7 @@ describe('a request by the address of loopback', () => {
     },
   );
 
-  it('with headers in any case is the same', async () => {
+  it('with headers in any case has the same result', async () => {
     expect(await reason({ 'Tailscale-User-Login': 'x' })).toContain('tailscale-user-login');
     expect(await reason({ 'USER-AGENT': 'x', 'Accept-Language': 'de' })).toBe('');
   });

@@ -34,14 +34,14 @@ describe('scrub', () => {
 });
 
 describe('the logger', () => {
-  it('writes JSON lines when it is not on a terminal, and has no progress line there', () => {
+  it('writes JSON lines without a terminal, and no progress line', () => {
     const { logger, written, progress } = lines(false);
     logger.info({ offset: 5 }, 'hello');
     expect(progress).toBeUndefined();
     expect(JSON.parse(written.join(''))).toMatchObject({ level: 'info', msg: 'hello', offset: 5 });
   });
 
-  it('lets no secret out, in whatever field or format it arrives', () => {
+  it('prints no secret, in whatever field or format it arrives', () => {
     for (const isTTY of [true, false]) {
       const { logger, written } = lines(isTTY);
       logger.warn({ url: 'wss://u:hunter2@node/v2', nested: { token: jwt } }, `failed with ${jwt}`);
@@ -50,10 +50,10 @@ describe('the logger', () => {
     }
   });
 
-  it('prints on a terminal nothing that it would obey, wherever it stands in a line', () => {
+  it('escapes control characters in messages, keys and values on a terminal', () => {
     const written: string[] = [];
     const stream = { isTTY: false, write: (text: string) => written.push(text) };
-    // Without the colours, which are ours.
+    // Without the colors, which the logger adds.
     const { logger } = createLogger({ level: 'info', format: 'pretty', stream });
     const hostile = 'a\u001b[2J\u009b1A\u0007\r\nb\u202ec\u007f';
     logger.warn({ word: hostile, [hostile]: 'x', list: [hostile] }, hostile);
@@ -65,16 +65,20 @@ describe('the logger', () => {
     const written: string[] = [];
     const stream = { isTTY: false, write: (text: string) => written.push(text) };
     const { logger } = createLogger({ level: 'info', format: 'pretty', stream });
-    const err = new IndexerError('nobody listens', { code: 'STORE_UNREACHABLE', retry: 'retry', remedy: 'start it' });
+    const err = new IndexerError('connection refused', {
+      code: 'STORE_UNREACHABLE',
+      retry: 'retry',
+      remedy: 'start it',
+    });
     logger.warn({ delayMs: 90, err }, 'store failed, trying again');
     logger.warn({ err: new TypeError('row') }, 'odd');
     expect(written[0]).toMatch(
-      / WARN {3}store failed, trying again: STORE_UNREACHABLE: nobody listens; what to do: start it {2}delayMs=90\n$/,
+      / WARN {3}store failed, trying again: STORE_UNREACHABLE: connection refused; what to do: start it {2}delayMs=90\n$/,
     );
     expect(written[1]).toMatch(/ WARN {3}odd {2}err=\{"name":"TypeError"\}\n$/);
   });
 
-  it('writes of foreign errors only name and SQLSTATE, because their messages quote rows', () => {
+  it('writes only name and SQLSTATE of errors from other libraries, because their messages quote rows', () => {
     const driver = Object.assign(new Error('duplicate key (payload)=(hunter2)'), { code: '23505', detail: 'hunter2' });
     expect(serializeError(driver)).toEqual({ name: 'Error', sqlstate: '23505' });
     const ours = new IndexerError('refused', { code: 'STORE_CONFLICT', retry: 'retry', remedy: 'wait', cause: driver });

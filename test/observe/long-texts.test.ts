@@ -1,6 +1,6 @@
 /**
- * Texts that other people chose and that are megabytes long: a statement of the query page makes an error message or a cell of any text.
- * Nothing else runs while one is searched, so a search whose time is quadratic in the length stops the indexer for minutes.
+ * Texts of megabytes from other people: a statement of the query page can produce an error message or a cell with any
+ * text. A search blocks the process, so one with quadratic time stops the indexer for minutes.
  */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { noFormula } from '../../src/model/push/csv.ts';
 import { scrub } from '../../src/observe/figures/scrub.ts';
 import { expectProperty } from '../support/chance/property.ts';
 
-/** With time quadratic in the length, one of these texts takes minutes. The limit only turns that into a failure. */
+/** With quadratic time, one of these texts takes minutes. The limit only turns that into a failure. */
 const limitMs = 40_000;
 const characters = 1_000_000;
 const long = (part: string): string => part.repeat(characters / part.length);
@@ -30,14 +30,14 @@ describe('scrub', () => {
     String.raw`\udb40`,
     '\u200B',
   ])(
-    'leaves a long run of %j in linear time',
+    'scans a long run of %j without changes in linear time',
     (part) => {
       expect(scrub(long(part))).toBeTypeOf('string');
     },
     limitMs,
   );
 
-  it('replaces what its patterns say, wherever it stands', () => {
+  it('replaces matches of its patterns anywhere in the text', () => {
     const parts = [
       'eyJ',
       '.',

@@ -1,4 +1,4 @@
-/** The metrics as promtool checks them: names, types and help texts. */
+/** The metrics, checked by promtool: names, types and help texts. */
 import { describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
@@ -14,12 +14,12 @@ function expectAccepted(metrics: string): void {
   expect([stdout, stderr, status]).toEqual(['', '', 0]);
 }
 
-describe('the checks of promtool', needs(noPromtool), () => {
-  it('accept every metric before anything has happened', async () => {
+describe('promtool', needs(noPromtool), () => {
+  it('accepts every metric before anything has happened', async () => {
     expectAccepted(await createMetrics({ version: '1.2.3' }).registry.metrics());
   });
 
-  it('accept the metrics of a running indexer', async () => {
+  it('accepts the metrics of a running indexer', async () => {
     await using sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
     generateHistory(sandbox.ledger, { seed: 31, updates: 300 });
     await using database = await createTestDatabase();

@@ -130,7 +130,7 @@ describe('the metrics', () => {
     expect(found.filter((name) => name.startsWith('indexer_')).sort()).toEqual(names);
   });
 
-  it('include those of the process, without the gauges that are named like counters', async () => {
+  it('include those of the process, except the gauges that are named like counters', async () => {
     const text = await createMetrics({ version: '1.2.3' }).registry.metrics();
     expect(text).toContain('nodejs_eventloop_lag_p99_seconds');
     expect(text).toContain('process_cpu_seconds_total');
@@ -146,7 +146,7 @@ describe('the metrics', () => {
     }
   });
 
-  it('show every known label set before anything has happened', async () => {
+  it('have every known label set before anything has happened', async () => {
     const text = await createMetrics({ version: '1.2.3' }).registry.metrics();
     expect(text).toContain('indexer_build_info{version="1.2.3",commit="unknown"} 1');
     expect(text).toContain('indexer_phase{phase="starting"} 1');
@@ -158,17 +158,16 @@ describe('the metrics', () => {
     expect(text).toContain('indexer_pg_query_seconds_count{op="finish"} 0');
     expect(text).toContain('indexer_rows_written_total{table="contracts"} 0');
     expect(text).toContain('indexer_access_token_expiry_timestamp_seconds Nan');
-    // A metric without a single series is one whose alerts never fire.
-    // Those of webhooks are there from the first look at which there are.
+    // An alert on a metric without series never fires. The series of webhooks appear after the first read of the table.
     const always = names.filter((name) => !name.startsWith('indexer_webhook_'));
     for (const name of always) expect(text).toMatch(new RegExp(`^${name}(?:_count)?(?:\\{[^\\n]*\\})? `, 'm'));
   });
 
-  it('are in docs/reference/metrics.md as they are', async () => {
+  it('are described in docs/reference/metrics.md', async () => {
     expect(await readFile('docs/reference/metrics.md', 'utf8'), 'run npm run docs:metrics').toBe(await metricsPage());
   });
 
-  it('ask for where the time went, for connections and for those who wait when they are read', async () => {
+  it('read time shares, connections and waiting clients when they are scraped', async () => {
     let nowMs = 0;
     const work = new WorkClock(() => nowMs);
     const pool = { total: 3, idle: 1, waiting: 7, max: 5 };
@@ -201,7 +200,7 @@ describe('the metrics', () => {
     expect(text).toContain('indexer_ledger_request_seconds_count{endpoint="/v2/packages/{package-id}"} 2');
   });
 
-  it('have one series that says which stream it is', async () => {
+  it('have one series that identifies the stream', async () => {
     const metrics = createMetrics({ version: '1', target: { database: 'db:5432/ledger', schema: 'ledger' } });
     const series = async () => (await metrics.registry.metrics()).match(/^indexer_stream_info\{.*$/gm);
     expect(await series()).toEqual(['indexer_stream_info{database="db:5432/ledger",schema="ledger",participant=""} 1']);
@@ -213,7 +212,7 @@ describe('the metrics', () => {
 });
 
 describe('the observers', () => {
-  it('turns a committed batch into counters, gauges and, only while live, a latency', async () => {
+  it('turn a committed batch into counters, gauges and, only while live, a latency', async () => {
     const { observers, metrics } = observed();
     const batch = {
       checkpoint: 42,
@@ -249,7 +248,7 @@ describe('the observers', () => {
     expect(text).toContain('indexer_leader 1');
   });
 
-  it('gives fifty templates a series and puts the rest under other', async () => {
+  it('give fifty templates a series and count the rest under other', async () => {
     const { observers, metrics } = observed();
     const templates = new Map(Array.from({ length: 60 }, (_, index) => [`p:M:T${index}`, index + 1]));
     observers.stream.batchCommitted({
@@ -262,7 +261,7 @@ describe('the observers', () => {
     expect(text).toContain('indexer_events_total{type="created",template="other"} 55');
   });
 
-  it('counts seed contracts from totals, also when the seed starts over', async () => {
+  it('count seed contracts from totals, also when the seed starts over', async () => {
     const { observers, metrics, health } = observed();
     for (const contracts of [10, 25, 5]) {
       observers.stream.batchCommitted({ ...emptyBatch, checkpoint: undefined });
@@ -275,7 +274,7 @@ describe('the observers', () => {
     expect(health.status()).toMatchObject({ checkpoint: null, seed: { contracts: 30, offset: 9, done: true } });
   });
 
-  it('writes one line for a change of phase and none for the same phase again', () => {
+  it('write one line for a change of phase and none for the same phase again', () => {
     const { observers, lines } = observed();
     const error = new IndexerError('refused', { code: 'LEDGER_UNREACHABLE', retry: 'retry' });
     observers.stream.phaseChanged('backing_off', error);

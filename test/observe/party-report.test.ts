@@ -1,4 +1,4 @@
-/** Parties of the filter that the participant does not know are logged once, and listed until it knows them. */
+/** Parties of the filter that the participant does not know: logged once, and listed until it knows them. */
 import { expect, it } from 'vitest';
 import { watchUnknownParties } from '../../src/observe/log/party-report.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -10,7 +10,7 @@ it('lists unknown parties of the filter until the participant knows them, and lo
   let requests = 0;
   const unknownOf = (parties: readonly string[]) => {
     requests += 1;
-    // The participant is away for a moment.
+    // The participant is unreachable for a moment.
     if (requests === 2) return Promise.reject(new Error('away'));
     const unknown = parties.filter((party) => !known.has(party));
     return Promise.resolve(unknown.map((party) => ({ party, sentence: `no party ${party}` })));

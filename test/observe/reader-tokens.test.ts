@@ -1,4 +1,4 @@
-/** Looking up tokens: one read for all who ask, and whoever watches is told once. */
+/** Lookups of reader tokens: one read for all waiting requests, and one notice per watcher. */
 import type { IncomingMessage } from 'node:http';
 import { expect, it } from 'vitest';
 import { ReaderTokens, type ReadTokens } from '../../src/observe/http/reader-tokens.ts';
@@ -6,7 +6,7 @@ import { hashOf, newToken, type ReaderToken } from '../../src/reader-token.ts';
 
 const showing = (authorization: string) => ({ headers: { authorization } }) as IncomingMessage;
 
-/** Rows that can be changed, and how often they were read. */
+/** Rows that can be changed, and the number of reads. */
 function table() {
   const rows = new Map<string, ReaderToken>();
   const facts = { reads: 0, together: 0 };
@@ -25,7 +25,7 @@ function good(rows: Map<string, ReaderToken>): string {
   return token;
 }
 
-it('reads a few times, however many guess, and finds the one that is good among them', async () => {
+it('reads a few times, however many requests guess, and accepts the valid token among them', async () => {
   const { rows, facts, read } = table();
   const tokens = new ReaderTokens(read, 5);
   const token = good(rows);
@@ -38,7 +38,7 @@ it('reads a few times, however many guess, and finds the one that is good among 
   tokens.close();
 });
 
-it('reads nothing for what cannot be a token, and refuses at once who would wait behind too many', async () => {
+it('reads nothing for a text that cannot be a token, and rejects at once when too many wait', async () => {
   const { facts, read } = table();
   const tokens = new ReaderTokens(read, 5);
   for (const text of ['', 'Bearer', 'Bearer x', `Bearer ${newToken()}x`, `Basic ${newToken()}`, newToken()]) {
@@ -52,7 +52,7 @@ it('reads nothing for what cannot be a token, and refuses at once who would wait
   tokens.close();
 });
 
-it('says that tokens cannot be looked up, and goes on when they can', async () => {
+it('reports that tokens cannot be looked up, and resumes when they can', async () => {
   const { rows, read } = table();
   let isAway = true;
   const said: unknown[] = [];
@@ -66,12 +66,12 @@ it('says that tokens cannot be looked up, and goes on when they can', async () =
   expect(await tokens.check(showing(`Bearer ${token}`))).toMatchObject({ secret: token });
   isAway = true;
   expect(await tokens.check(showing(`Bearer ${token}`))).toMatchObject({ status: 503 });
-  // Counted each time, and said once until it answers again.
+  // Counted each time, and logged once until it responds again.
   expect([tokens.failures, said]).toEqual([3, [new Error('away'), new Error('away')]]);
   tokens.close();
 });
 
-it('tells everybody who watches once, and not who has left', async () => {
+it('notifies all current watchers once, and none that has left', async () => {
   const { rows, facts, read } = table();
   const tokens = new ReaderTokens(read, 5);
   const token = good(rows);

@@ -1,4 +1,4 @@
-/** The page and its events over real HTTP: what is sent, to how many, and what becomes of those who do not read. */
+/** The page and its events over real HTTP: content, number of viewers, and viewers that do not read. */
 import type { ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -53,7 +53,7 @@ interface Listener {
   next(): Promise<{ readonly event: string; readonly data: Data } | undefined>;
 }
 
-/** What is looked at of a message. */
+/** Fields of a message that the tests compare. */
 interface Data {
   readonly guide?: object;
   readonly samples?: readonly unknown[];
@@ -88,7 +88,7 @@ async function* messagesOf(response: Response): AsyncGenerator<{ event: string; 
 }
 
 describe('the page', () => {
-  it('is one document that allows itself nothing but its own style, script and events', async () => {
+  it('is one document whose policy allows only its own style, script and events', async () => {
     const { server } = await start();
     const answer = await fetch(server.url);
     const html = await answer.text();
@@ -101,7 +101,7 @@ describe('the page', () => {
     expect(html).not.toContain('/* style */');
   });
 
-  it('answers GET and HEAD alone, like all endpoints', async () => {
+  it('accepts GET and HEAD only, like all endpoints', async () => {
     const { server } = await start();
     for (const path of ['/', '/events']) {
       expect((await fetch(server.url + path, { method: 'POST' })).status).toBe(405);
@@ -112,9 +112,9 @@ describe('the page', () => {
 });
 
 describe('its events', () => {
-  it('begin with what was measured before, and go on with what is', async () => {
+  it('begin with earlier measurements, and continue with new ones', async () => {
     const { server, health } = await start();
-    // One that waits until something was measured.
+    // A connection that waits until a measurement exists.
     await waitFor('three samples', async () => {
       const hello = await (await listen(server)).next();
       return (hello?.data.samples?.length ?? 0) > 2 ? true : undefined;
@@ -135,7 +135,7 @@ describe('its events', () => {
     });
   });
 
-  it('show the last facts and the failure when the database does not answer; reads never pile up', async () => {
+  it('contain the last facts and the failure when the database does not respond; reads never pile up', async () => {
     let reads = 0;
     let underWay = 0;
     let most = 0;
@@ -202,7 +202,7 @@ describe('its events', () => {
     expect(last?.event).toBe('bye');
   });
 
-  it('are for fifty at once; a place that becomes free is given away', async () => {
+  it('are limited to fifty viewers; a free slot is reused', async () => {
     const { server, page } = await start();
     const stops = Array.from({ length: 50 }, () => new AbortController());
     ends.push(() => stops.forEach((stop) => stop.abort()));
@@ -214,7 +214,7 @@ describe('its events', () => {
     expect((await (await listen(server)).next())?.event).toBe('hello');
   });
 
-  it('asked for sixty times at once on one connection keep no place when it is closed', async () => {
+  it('requested sixty times at once on one connection occupy no slot after it closes', async () => {
     const { server, page } = await start();
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
     ends.push(() => socket.destroy());
@@ -223,7 +223,7 @@ describe('its events', () => {
     await waitFor('no viewer', () => (page.viewers === 0 ? true : undefined));
   });
 
-  it('are cut off for a viewer that does not read, while others go on', async () => {
+  it('are stopped for a viewer that does not read, while others continue', async () => {
     const large = {
       templates: [],
       updates: Array.from({ length: 300 }, () => ({ ...facts.updates[0]!, kind: 'x'.repeat(2_000) })),
@@ -241,7 +241,7 @@ describe('its events', () => {
     });
     socket.write('GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n');
     await waitFor('the viewer', () => (page.viewers === 1 ? true : undefined));
-    // On a busy machine this one may be too slow as well and be cut off: then another one reads.
+    // On a busy machine this one may be too slow as well and be disconnected: then another one reads.
     let listener = await listen(server);
     const heard = async (): Promise<string | undefined> => {
       const next = await listener.next().catch(() => undefined);

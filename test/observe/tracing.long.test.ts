@@ -1,4 +1,4 @@
-/** Spans of a real run, as an OpenTelemetry SDK receives them; and nothing where there is none. */
+/** Spans of a real run, received by an OpenTelemetry SDK; and no spans without one. */
 import { trace } from '@opentelemetry/api';
 import type { Link } from '@opentelemetry/api';
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
@@ -87,7 +87,7 @@ describe('tracing', () => {
     expect(linked.length).toBeGreaterThan(40);
   });
 
-  it('links each trace once, what is no trace not at all, and no more than 32', () => {
+  it('links each trace once, skips invalid ones, and links at most 32', () => {
     const tracer = openTracer();
     const batch = tracer?.batch('updates', 0);
     const update = (traceParent: string) => ({ kind: 'transaction', traceParent, traceState: 'a=b' }) as never;
@@ -97,7 +97,7 @@ describe('tracing', () => {
       batch?.note(update('hello'));
     }
     batch?.decoded(1, 1, undefined);
-    // The session is over before the batch is written; a commit that comes later changes nothing.
+    // The session ends before the batch is written; a later commit changes nothing.
     tracer?.abandon();
     batch?.done({ offset: 1, updatesByKind: new Map(), eventsByType: new Map() } as never);
     expect(spans('batch').map(({ attributes }) => attributes['indexer.abandoned'])).toEqual([true]);
@@ -117,12 +117,12 @@ describe('tracing', () => {
     expect(seed?.attributes['indexer.offset']).toBe((await indexer.status()).checkpoint);
   });
 
-  it('records a failure by its code, and holds no payload', async () => {
+  it('records a failure by its code, and contains no payload', async () => {
     await using indexer = await run({ INDEXER_START: 'genesis' });
     await indexer.reaches(sandbox.ledger.ledgerEnd());
     const client = new Client({ connectionString: database.url });
     await client.connect();
-    // The fence of the running session: whoever takes over raises the epoch.
+    // Fence of the running session: a new writer raises the epoch.
     await client.query('update ledger.stream set epoch = epoch + 1');
     await client.end();
     generateHistory(sandbox.ledger, { seed: 8, updates: 5 });
@@ -134,7 +134,7 @@ describe('tracing', () => {
     ).not.toMatch(/alice|payload|::/i);
   });
 
-  it.each(['onStart', 'onEnd'])('is worth less than the stream: an SDK that throws in %s stops nothing', async (at) => {
+  it.each(['onStart', 'onEnd'])('never stops the stream: an SDK that throws in %s has no effect on it', async (at) => {
     trace.disable();
     const nothing = (): Promise<void> => Promise.resolve();
     const broken = (): never => {

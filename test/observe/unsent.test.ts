@@ -1,4 +1,4 @@
-/** Answers that nobody takes, over real sockets, and how often the metrics are rendered. */
+/** Responses that clients do not read, over real sockets, and how often the metrics are rendered. */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -9,7 +9,7 @@ import { waitFor } from '../support/wait-for.ts';
 
 const mebibyte = 1024 ** 2;
 
-describe('unsent answers', () => {
+describe('unread responses', () => {
   const sockets: Socket[] = [];
   const answers: ServerResponse[] = [];
   let server: Server;
@@ -25,12 +25,12 @@ describe('unsent answers', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   }
 
-  /** A client that takes nothing. @param size of its answer, MiB */
+  /** A client that reads nothing. @param size of the response, MiB */
   async function ask(size: number): Promise<void> {
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
     const asked = sockets.push(socket.pause());
     socket.on('error', () => undefined).write(`GET /${String(size)} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
-    await waitFor('the answer has begun', () => (answers.length === asked ? true : undefined));
+    await waitFor('the response has begun', () => (answers.length === asked ? true : undefined));
   }
 
   const cut = (): readonly boolean[] => answers.map(({ destroyed }) => destroyed);
@@ -41,23 +41,23 @@ describe('unsent answers', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it('are cut, those that hold most first, when all of them together are over the limit', async () => {
+  it('are dropped, the largest first, when their total is over the limit', async () => {
     await listen(100);
     for (const size of [40, 60, 30, 50]) await ask(size);
     expect(cut()).toEqual([false, true, false, true]);
   });
 
-  it('of one client alone may be over it', async () => {
+  it('of one client alone may exceed it', async () => {
     await listen(100);
     await ask(120);
     expect(cut()).toEqual([false]);
   });
 
-  it('are not counted any more when they are taken, or when their client is gone', async () => {
+  it('no longer count when they are read, or when their client is gone', async () => {
     await listen(100);
     await ask(90);
     sockets[0]?.resume();
-    await waitFor('the first is taken', () => (answers[0]?.writableLength === 0 ? true : undefined));
+    await waitFor('the first is read', () => (answers[0]?.writableLength === 0 ? true : undefined));
     await ask(80);
     sockets[1]?.destroy();
     await waitFor('the second is gone', () => (answers[1]?.closed === true ? true : undefined));
@@ -69,7 +69,7 @@ describe('unsent answers', () => {
 describe('the metrics', () => {
   afterEach(() => void vi.useRealTimers());
 
-  it('are rendered once for all who ask within a second', async () => {
+  it('are rendered once for all requests within a second', async () => {
     vi.useFakeTimers();
     const registry = new Registry();
     const rendered = vi.spyOn(registry, 'metrics');

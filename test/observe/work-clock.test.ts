@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { WorkClock } from '../../src/observe/figures/work-clock.ts';
 
-/** A clock that stands still until told. */
+/** A clock that only the test moves. */
 function stopped(atMs = 500) {
   let nowMs = atMs;
   const clock = new WorkClock(() => nowMs);
@@ -15,7 +15,7 @@ function stopped(atMs = 500) {
 }
 
 describe('the work clock', () => {
-  it('books every moment to the part that was entered last', () => {
+  it('attributes every moment to the part that was entered last', () => {
     const { clock, pass } = stopped();
     clock.enter('source');
     pass(1500);
@@ -28,7 +28,7 @@ describe('the work clock', () => {
     expect(clock.totals()).toEqual({ source: 1.5, decode: 0.25, database: 3 });
   });
 
-  it('counts what is under way, so that a commit that hangs is seen while it hangs', () => {
+  it('counts the current part, so that a hanging commit is visible while it hangs', () => {
     const { clock, pass } = stopped();
     clock.enter('database');
     pass(60_000);
@@ -38,7 +38,7 @@ describe('the work clock', () => {
     expect(clock.reason()).toMatchObject({ on: 'database', share: 1 });
   });
 
-  it('gives shares of the last ten seconds only', () => {
+  it('returns shares of the last ten seconds only', () => {
     const { clock, pass } = stopped();
     clock.enter('source');
     pass(60_000);
@@ -59,7 +59,7 @@ describe('the work clock', () => {
     });
   });
 
-  it('forgets a part eleven seconds after it ended, at any place within a second', () => {
+  it('forgets a part eleven seconds after it ended, at any point within a second', () => {
     for (const offset of [0, 1, 250, 1000]) {
       const { clock, pass } = stopped(offset);
       clock.enter('decode');
@@ -73,7 +73,7 @@ describe('the work clock', () => {
     }
   });
 
-  it('divides by the time since it was made while that is less than ten seconds', () => {
+  it('divides by the time since its creation while that is less than ten seconds', () => {
     const { clock, pass } = stopped();
     clock.enter('decode');
     pass(3000);
@@ -83,7 +83,7 @@ describe('the work clock', () => {
     expect(clock.reason().sentence).toBe('decode: 75 % of the last 4 s was spent decoding frames and building rows');
   });
 
-  it('says when no stream was open', () => {
+  it('reports when no stream was open', () => {
     const { clock, pass } = stopped();
     expect(clock.reason().on).toBeUndefined();
     clock.enter('source');

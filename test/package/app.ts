@@ -1,6 +1,7 @@
 /**
- * The app of docs/how-to/integrate/typescript.md in an empty folder. ledger-indexer is what the tarball holds; what it needs, and what the app brings
- * with it (kysely, pg, the compiler), are links to what is installed in the project, so that nothing is fetched.
+ * The app of docs/how-to/integrate/typescript.md in an empty folder. ledger-indexer is the contents of the tarball; its
+ * dependencies and those of the app (kysely, pg, the compiler) are links to the packages of the project, so that
+ * nothing is downloaded.
  */
 import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
@@ -9,7 +10,7 @@ import { join } from 'node:path';
 
 const project = join(import.meta.dirname, '../..');
 
-/** Links every package of the project but our own into the folder's node_modules. */
+/** Links every package of the project except our own into the folder's node_modules. */
 export function linkDependencies(folder: string): void {
   const [from, to] = [join(project, 'node_modules'), join(folder, 'node_modules')];
   for (const name of readdirSync(from).filter((each) => !/^\.|^ledger-indexer/.test(each))) {
@@ -42,14 +43,16 @@ const compilerOptions = {
   skipLibCheck: true,
 };
 
-/** Writes the sources of the page and what the compiler is told. */
+/** Writes the sources of the page and the settings of the compiler. */
 export async function writeApp(folder: string): Promise<void> {
   await writeFile(join(folder, 'package.json'), '{"private":true,"type":"module"}');
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['app.ts', 'client.ts'] }));
   for (const name of ['app.ts', 'client.ts']) await writeFile(join(folder, name), fileOfPage(name));
 }
 
-/** Runs a file until it has printed this, then ends it. Resolves to all that it printed, also when it ends before. */
+/**
+ * Runs a file until it has printed this text, then ends it. Resolves to its complete output, also when it ends earlier.
+ */
 export function printedUntil(
   folder: string,
   file: string,

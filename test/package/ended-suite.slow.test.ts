@@ -1,4 +1,4 @@
-/** A run of tests that is told to end leaves nothing behind: neither its Postgres nor what that wrote. */
+/** A test run that is stopped leaves neither its Postgres nor its files. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';

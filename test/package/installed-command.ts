@@ -1,4 +1,7 @@
-/** The command as it is installed without the packages beside it: a copy of the compiled program, and links to what it depends on. */
+/**
+ * The command as installed without the optional packages: a copy of the compiled program, and links to its
+ * dependencies.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';

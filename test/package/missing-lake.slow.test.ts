@@ -1,4 +1,4 @@
-/** The installed command without the package of the lake: it names the package, and nothing is exported, pruned or redacted. */
+/** The installed command without the export package: it names the package, and exports, prunes and redacts nothing. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -19,7 +19,7 @@ afterAll(() => installation[Symbol.dispose]());
 const run = (...argv: readonly string[]) =>
   installation.run(argv, { DATABASE_URL: schemas.url, POSTGRES_SCHEMA: 'unpacked' });
 
-/** What a prune and a redaction change. */
+/** Rows that a prune and a redaction change. */
 const stored = (): Promise<readonly object[]> =>
   query(
     schemas.url,
@@ -27,7 +27,7 @@ const stored = (): Promise<readonly object[]> =>
             (select count(*) from unpacked.redactions)::int as redactions, (select pruned_to_offset from unpacked.stream) as kept`,
   );
 
-describe('without the package of the lake', () => {
+describe('without the export package', () => {
   it.each([
     ['export', ['--to', 'lake']],
     ['prune --exported', ['--before', '3', '--exported', 'lake', '--yes']],

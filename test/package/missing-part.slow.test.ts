@@ -1,4 +1,6 @@
-/** The installed command, without the packages of the demo, in the folder where a demo runs: it says which part it lacks. */
+/**
+ * The installed command, without the packages of the demo, in the folder of a running demo: it names the missing part.
+ */
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -22,7 +24,7 @@ afterEach(() => {
   installation[Symbol.dispose]();
 });
 
-/** The demo of this test process: it answers for itself, and its database is an embedded one. */
+/** A demo of this test process: it serves the page itself, and its database counts as embedded. */
 function demoRuns(): void {
   const httpUrl = `http://127.0.0.1:${String((page.address() as AddressInfo).port)}`;
   const dataDir = join(installation.folder, '.data');
@@ -44,13 +46,13 @@ describe('a command that is installed without the parts of the demo', () => {
     expect(code).toBe(78);
   });
 
-  it('`demo-info` finds no demo where none runs', async () => {
+  it('`demo-info` finds no demo if none runs', async () => {
     const { code, text } = await command('demo-info');
     expect(text).toContain('DEMO_NOT_FOUND');
     expect(code).toBe(69);
   });
 
-  it('`sandbox` names no release, but how a clone makes its package', async () => {
+  it('`sandbox` names no release, but the command that builds its package in a clone', async () => {
     const { code, text } = await command('sandbox', '--port', '0');
     expect(text).toMatch(
       /package ledger-indexer-sandbox is not installed[^]*npm pack --workspace packages\/ledger-sandbox/,

@@ -1,6 +1,6 @@
 /**
- * The package as it would be published: what is in it, how large it is, and that it works where nothing else is. Built in
- * a scratch folder, so that nothing left over in dist/ gets into it.
+ * The package as it would be published: its contents, its size, and that it works alone. Built in a scratch folder,
+ * without old files of dist/.
  */
 import { spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import { linkDependencies, printedUntil, writeApp } from './app.ts';
 
 const project = join(import.meta.dirname, '../..');
 const mostBytes = 1_500_000;
-/** What is promised; the limit of the test allows for a busy machine. */
+/** The documented limit; the timeout of the test allows for a busy machine. */
 const promisedMs = 1_000;
 
 let scratch: string;
@@ -39,7 +39,7 @@ beforeAll(async () => {
     await cp(join(project, name), join(source, name), { recursive: true });
   }
   await symlink(join(project, 'node_modules'), join(source, 'node_modules'));
-  // As `npm run build`, which made what runs these tests; the types were checked there, which is most of its CPU time.
+  // Like `npm run build`, which compiled the code under test; types were checked there, which is most of its CPU time.
   const steps = ['packages/embedded-postgres', 'packages/lake', 'packages/ledger-sandbox', 'tsconfig.build.json'].map(
     (path) => ['node_modules/typescript/bin/tsc', '--noCheck', '-p', path],
   );
@@ -73,7 +73,7 @@ interface Packed {
 
 const packedBefore = new Map<string, Packed>();
 
-/** Made once for each workspace: what is packed does not change any more. */
+/** Packed once per workspace, because the contents do not change any more. */
 function pack(workspace = ''): Packed {
   const packed = packedBefore.get(workspace) ?? packNow(workspace);
   packedBefore.set(workspace, packed);
@@ -111,7 +111,7 @@ async function filesOf(folder: string): Promise<readonly string[]> {
     );
 }
 
-/** Reached by nobody means nothing can be installed; the reason is printed. */
+/** If no registry is reachable, nothing can be installed; the reason is printed. */
 function registryProblem(): string | undefined {
   const { status, stderr, error } = run(
     'npm',
@@ -122,7 +122,7 @@ function registryProblem(): string | undefined {
 }
 
 describe('the package', () => {
-  it('holds exactly what is needed, in less than 1.5 MB', async () => {
+  it('holds exactly the necessary files, in less than 1.5 MB', async () => {
     const { files, size, unpackedSize } = pack();
     process.stdout.write(
       `package: ${String(size)} bytes packed, ${String(unpackedSize)} unpacked, ${String(files.length)} files\n`,
@@ -133,7 +133,7 @@ describe('the package', () => {
       ...compiled.map((path) => `dist/${path.replace(/\.ts$/, '.js')}`),
       ...(await filesOf(join(source, 'migrations'))).map((path) => `migrations/${path}`),
       ...(await filesOf(join(source, 'src/observe/page/browser'))).map((path) => `src/observe/page/browser/${path}`),
-      // What help and remedies name.
+      // Files that help and remedies name.
       ...(await filesOf(join(source, 'docs')))
         .filter((path) => path.endsWith('.md') && !/^(?:decisions|deploy)\//.test(path))
         .map((path) => `docs/${path}`),
@@ -154,7 +154,7 @@ describe('the package', () => {
     expect(found.filter((path) => /^packages|^dist\/(sandbox|embedded)/.test(path))).toEqual([]);
   });
 
-  it('exports files that are in it', async () => {
+  it('exports existing files', async () => {
     const found = new Set(pack().files.map(({ path }) => `./${path}`));
     const { exports, bin } = JSON.parse(await readFile(join(source, 'package.json'), 'utf8')) as {
       exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
@@ -167,7 +167,7 @@ describe('the package', () => {
       expect(found, target).toContain(target);
   });
 
-  it('has types that another program compiles against, as strictly as it likes', async () => {
+  it('has types that another program compiles against with the strictest settings', async () => {
     const folder = await unpacked('typed-');
     await writeFile(join(folder, 'use.mts'), consumer('(payload) => [payload.owner]'));
     await writeFile(join(folder, 'misuse.mts'), consumer('7'));
@@ -186,11 +186,11 @@ describe('the package', () => {
     const tsc = join(source, 'node_modules/typescript/bin/tsc');
     const { stdout } = run('node', [tsc, ...strict, 'use.mts', 'misuse.mts'], folder);
     const errors = stdout.split('\n').filter((line) => /error TS/.test(line));
-    // Types that were not found would be `any`, and let this pass too.
+    // Unresolved types would be `any`, and let this pass too.
     expect(errors).toEqual([expect.stringMatching(/^misuse\.mts.*TS2322: Type 'number' is not assignable/)]);
   }, 120_000);
 
-  it('is enough for the app of the documentation: types, a query, what comes to the ledger, and what is committed', async () => {
+  it('is sufficient for the app of the documentation: types, a query, ledger updates and commits', async () => {
     const folder = await unpacked('app-');
     linkDependencies(folder);
     await writeApp(folder);
@@ -218,7 +218,7 @@ describe('the package', () => {
     );
   }, 120_000);
 
-  it('installed into an empty folder answers --help at once, on this Node and on Node 24', async () => {
+  it('installed into an empty folder prints --help at once, on this Node and on Node 24', async () => {
     const problem = registryProblem();
     if (problem !== undefined) {
       process.stdout.write(`installation of the package not tested: the registry does not answer (${problem})\n`);
@@ -245,7 +245,7 @@ describe('the package', () => {
   }, 900_000);
 });
 
-/** A new folder in which the package is what the tarball holds, and nothing else is. */
+/** A new folder with nothing but the contents of the tarball as package. */
 async function unpacked(prefix: string): Promise<string> {
   const folder = await mkdtemp(join(scratch, prefix));
   await mkdir(join(folder, 'node_modules'));
@@ -273,7 +273,7 @@ function consumer(signatories: string): string {
 
 const main = 'node_modules/ledger-indexer/dist/main.js';
 
-/** Without a ledger and a database there is the demo, whose parts are not installed here. */
+/** Without a ledger and a database it starts the demo, whose parts are not installed here. */
 async function refusesTheDemo(folder: string): Promise<void> {
   const refused = await ended(folder, main, ['demo']);
   expect(refused).toMatchObject({ code: 78, stderr: expect.stringContaining('DEMO_PART_MISSING') as string });
@@ -292,7 +292,7 @@ async function indexesWhatIsGiven(folder: string): Promise<void> {
   expect(row).toEqual({ checkpoint: ledger.ledger.ledgerEnd() });
 }
 
-/** `export`, before and after the package of the lake is installed as its error says. */
+/** `export`, before and after the export package is installed with the command in its error. */
 async function exportsWithTheLake(folder: string, flags: readonly string[]): Promise<void> {
   await using ledger = await startSandbox();
   generateHistory(ledger.ledger, { seed: 1, updates: 40 });
@@ -308,7 +308,7 @@ async function exportsWithTheLake(folder: string, flags: readonly string[]): Pro
   expect(await readdir(join(folder, 'lake'))).toEqual(expect.arrayContaining(['manifest.json', 'contracts']));
 }
 
-/** The test helper, once the sandbox is installed beside it. */
+/** The test helper, after the sandbox is installed as well. */
 async function testsWithTheSandbox(folder: string): Promise<void> {
   await using database = await createTestDatabase();
   const script = `
@@ -321,7 +321,7 @@ async function testsWithTheSandbox(folder: string): Promise<void> {
   expect(await ended(folder, 'use.mjs')).toMatchObject({ code: 0, stderr: '' });
 }
 
-/** The installed program, to its end; the event loop goes on meanwhile, for the ledger in it. */
+/** Runs the installed program to its end without blocking the event loop, which the ledger in it needs. */
 function ended(
   folder: string,
   file: string,
@@ -336,7 +336,7 @@ function ended(
   return new Promise((resolve) => child.once('close', (code) => resolve({ code, stderr })));
 }
 
-/** Another Node for the same folder, fetched beside it and never into the project. */
+/** Another Node for the same folder, downloaded next to it and never into the project. */
 async function onNode24(folder: string): Promise<void> {
   if (process.platform !== 'linux' || process.arch !== 'x64') {
     process.stdout.write('Node 24 not tested: only fetched for linux-x64\n');
@@ -354,7 +354,9 @@ async function onNode24(folder: string): Promise<void> {
   helpIn(folder, 'Node 24', bin);
 }
 
-/** Three times, because the first one reads everything from the disk; beside it the program without npx, and Node alone. */
+/**
+ * Three runs, because the first one reads everything from disk; for comparison the program without npx, and Node alone.
+ */
 function helpIn(folder: string, name: string, path: string): void {
   const timed = (file: string, args: readonly string[], wanted: string): number => {
     const times = [1, 2, 3].map(() => {

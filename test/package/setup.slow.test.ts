@@ -1,6 +1,6 @@
 /**
- * What runs before `npm start` and `npm test` on a clone: what it has npm do, asked of a stand-in for npm that writes down
- * its words and leaves what npm would leave; and what npm itself makes of the lock file.
+ * Setup before `npm start` and `npm test` in a clone: which npm commands it runs, with a fake npm that records
+ * its arguments and leaves the files of npm; and the results of npm itself for the lock file.
  */
 import { spawnSync, type SpawnSyncReturns } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, utimes, writeFile } from 'node:fs/promises';
@@ -10,9 +10,9 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 
 const project = join(import.meta.dirname, '../..');
 const packages = ['embedded-postgres', 'lake', 'ledger-sandbox'].map((name) => `packages/${name}/package.json`);
-/** What npm looks at. */
+/** Files that npm reads. */
 const manifests = ['package.json', 'package-lock.json', 'scripts/compile', ...packages];
-/** What `npm start` may install, whatever the platform. */
+/** Packages that `npm start` may install, on any platform. */
 const mostPackages = 60;
 
 const lock = {
@@ -25,7 +25,7 @@ const lock = {
   },
 };
 
-/** Leaves what npm leaves: packages, their list at the very end, and a compiled program. */
+/** Leaves the files of npm: packages, their list at the very end, and a compiled program. */
 const standIn = `const fs = require('node:fs');
 const words = process.argv.slice(2);
 fs.appendFileSync('npm.log', words.join(' ') + '\\n');
@@ -59,7 +59,7 @@ async function lockWith(more: object): Promise<void> {
   await writeFile(join(clone, 'package-lock.json'), JSON.stringify({ packages: { ...lock.packages, ...more } }));
 }
 
-/** Runs it before one of the two; gives back what it had npm do. */
+/** Runs it before one of the two; returns the npm commands it ran. */
 async function before(what: 'start' | 'test', more: NodeJS.ProcessEnv = {}): Promise<readonly string[]> {
   await writeFile(join(clone, 'npm.log'), '');
   const env = { ...process.env, npm_execpath: join(clone, 'npm.cjs'), ...more };
@@ -72,12 +72,12 @@ async function before(what: 'start' | 'test', more: NodeJS.ProcessEnv = {}): Pro
 const build = 'run --silent build';
 const quietly = '--ignore-scripts --no-audit --no-fund';
 
-it('installs what running and compiling take before a start, once', async () => {
+it('installs once, before a start, the packages for running and compiling', async () => {
   expect(await before('start')).toEqual([`ci ${quietly} --omit=dev`, build]);
   expect(await before('start')).toEqual([]);
 });
 
-it('adds what tests take without touching what is there, and keeps it at the next start', async () => {
+it('adds the packages for tests without changing others, and keeps them at the next start', async () => {
   await before('start');
   expect(await before('test')).toEqual([`install --no-save ${quietly} --include=dev`]);
   expect(await before('start')).toEqual([]);
@@ -89,7 +89,7 @@ it('installs everything for tests, whatever NODE_ENV says', async () => {
   expect(await before('start', { NODE_ENV: 'production' })).toEqual([]);
 });
 
-it('does again what was interrupted', async () => {
+it('repeats what was interrupted', async () => {
   await before('start', { INTERRUPTED: '1' });
   expect(await before('start')).toEqual([`ci ${quietly} --omit=dev`, build]);
   await before('test', { INTERRUPTED: '1' });
@@ -99,7 +99,7 @@ it('does again what was interrupted', async () => {
   expect(await before('start')).toEqual([build]);
 });
 
-it('follows the lock file and the sources, and keeps the tools of somebody who tests', async () => {
+it('follows the lock file and the sources, and keeps installed test tools', async () => {
   await before('test');
   await lockWith({ 'node_modules/runs': { version: '2' } });
   expect(await before('start')).toEqual([`ci ${quietly} --include=dev`]);
@@ -124,7 +124,7 @@ it(`has npm install fewer than ${String(mostPackages)} packages to start, all of
   expect(Number(packages)).toBeLessThan(mostPackages);
 });
 
-it('can list all of it', async () => {
+it('can list all of them', async () => {
   for (const name of manifests) await cp(join(project, name), join(clone, name), { recursive: true });
   const listed = npm('run', '--silent', 'sbom');
   expect(listed.status, listed.stderr).toBe(0);
@@ -146,7 +146,7 @@ it.each([
   { node: '20.18.3', platform: 'linux', says: /^ledger-indexer: this is Node 20\.18\.3, and .+\n$/ },
   { node: '24.1.0', platform: 'win32', says: /^ledger-indexer: it runs on Linux and macOS, not on Windows: .+\n$/ },
 ])(
-  'refuses Node $node on $platform in one sentence, before a start and in the program',
+  'rejects Node $node on $platform in one sentence, before a start and in the program',
   async ({ node, platform, says }) => {
     const pretense = join(clone, 'pretense.cjs');
     const values = { versions: { ...process.versions, node }, platform };

@@ -1,4 +1,4 @@
-/** What a run prints of its skipped tests, and that each skip of the suite has a reason. */
+/** Summary of the skipped tests of a run, and that each skip of the suite has a reason. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

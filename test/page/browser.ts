@@ -1,4 +1,4 @@
-/** A real browser for tests of the page: the machine's own Chromium. */
+/** A real browser for tests of the page: the installed Chromium. */
 import { existsSync, readFileSync } from 'node:fs';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { waitFor } from '../support/wait-for.ts';
@@ -21,7 +21,7 @@ export interface Look {
   readonly page: Page;
   /** Errors of scripts, of the console and of the security policy, so far. */
   readonly errors: readonly string[];
-  /** URLs asked for, so far. */
+  /** Requested URLs so far. */
   readonly requests: readonly string[];
   /** The text of an element by its id. */
   readonly text: (id: string) => Promise<string>;
@@ -34,7 +34,7 @@ export interface LookOptions {
   readonly width?: number;
 }
 
-/** Opens the page of an indexer in a context of its own. */
+/** Opens the page of an indexer in a separate browser context. */
 export async function look(browser: Browser, url: string, options: LookOptions = {}): Promise<Look> {
   const { colorScheme = 'light', width = 1180 } = options;
   const context = await browser.newContext({ colorScheme, viewport: { width, height: 900 } });
@@ -61,7 +61,7 @@ export async function look(browser: Browser, url: string, options: LookOptions =
 
 const auditScript = readFileSync(new URL('audit.js', import.meta.url), 'utf8');
 
-/** What is wrong with the page for people who see badly, hear it, or use the keyboard; one sentence each. */
+/** Accessibility problems of the page (low vision, screen reader, keyboard); one sentence each. */
 export function audit(page: Page): Promise<readonly string[]> {
   return page.evaluate<readonly string[]>(auditScript);
 }

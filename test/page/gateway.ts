@@ -1,4 +1,6 @@
-/** A gateway that shows an indexer below a path, as nginx does with `location /indexer/ { proxy_pass http://indexer/; }`. */
+/**
+ * A gateway that serves an indexer below a path, like nginx with `location /indexer/ { proxy_pass http://indexer/; }`.
+ */
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -7,7 +9,7 @@ export interface Gateway extends AsyncDisposable {
   readonly url: string;
 }
 
-/** @param path with a slash at both ends; what is asked for elsewhere is not found */
+/** @param path with a slash at both ends; other paths return 404 */
 export async function startGateway(target: string, path: string): Promise<Gateway> {
   const { host, hostname, port } = new URL(target);
   const server = createServer((incoming, outgoing) => {

@@ -1,4 +1,4 @@
-/** Names and messages that somebody chose to be markup: they are shown as they are and do nothing. */
+/** Names and messages that contain markup: the page displays them as text and runs nothing. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
@@ -44,7 +44,7 @@ describe('the status page', needs(noBrowser), () => {
     await server.close();
   });
 
-  it('shows markup as text, in names, errors, remedies and queries', async () => {
+  it('displays markup as text, in names, errors, remedies and queries', async () => {
     const { page, errors, shows, text } = await look(browser, server.url);
     await shows('state', /^Parked$/);
     await shows('templates', /<img/);
@@ -57,7 +57,7 @@ describe('the status page', needs(noBrowser), () => {
     expect(await audit(page)).toEqual([]);
   });
 
-  it('shows no password, whatever message carries it', async () => {
+  it('displays no password, whatever message carries it', async () => {
     const { page, shows } = await look(browser, server.url);
     await shows('errors', /reader:\*\*\*@db\.example/);
     expect(await page.content()).not.toContain(password);

@@ -5,7 +5,7 @@ import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
 
-/** In every payload, command id and workflow id. */
+/** Text in every payload, command id and workflow id. */
 export const secret = 'a-payload-that-is-nobodys-business';
 export const old = `00${'a1'.repeat(32)}`;
 export const fresh = `00${'b2'.repeat(32)}`;

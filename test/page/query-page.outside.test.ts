@@ -1,4 +1,4 @@
-/** The query page in a real browser, before a real indexer and a real Postgres: what can be done there, and that it can be read. */
+/** The query page in a real browser, with a real indexer and a real Postgres: its functions and its accessibility. */
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { source as axeSource } from 'axe-core';
@@ -37,7 +37,7 @@ describe('the query page', needs(noBrowser), () => {
     return seen;
   }
 
-  it('is found from the status page, and runs the ready queries', async () => {
+  it('is linked from the status page, and runs the sample queries', async () => {
     const { page, shows, errors, requests } = await look(browser, indexer.httpUrl);
     await page.locator('#to-query').click();
     await page.getByRole('button', { name: 'Newest updates' }).click();
@@ -54,7 +54,7 @@ describe('the query page', needs(noBrowser), () => {
     expect(requests.filter((url) => !url.startsWith(`${indexer.httpUrl}/`) && !url.startsWith('data:'))).toEqual([]);
   });
 
-  it('runs what the status page has to run, from a link beside it', async () => {
+  it('runs the statements of the status page from their links', async () => {
     const { page, shows } = await look(browser, indexer.httpUrl);
     const link = page.getByRole('link', { name: 'Run in /query: query 2' });
     const statement = await page.locator('#snippets li', { has: link }).locator('code').innerText();
@@ -68,7 +68,7 @@ describe('the query page', needs(noBrowser), () => {
     await shows('explained-text', /created/);
   });
 
-  it('runs no statement that an address has', async () => {
+  it('does not run a statement from its address', async () => {
     const { page, text, requests } = await look(browser, `${indexer.httpUrl}/query#ready/select%201`);
     await page.getByRole('button', { name: 'Newest updates' }).waitFor();
     expect(await text('outcome')).toBe('Nothing asked yet.');
@@ -76,7 +76,7 @@ describe('the query page', needs(noBrowser), () => {
     expect(requests.filter((url) => url.endsWith('/query'))).toHaveLength(1);
   });
 
-  it('runs with Ctrl Enter, and Esc ends a statement in the database', async () => {
+  it('runs with Ctrl Enter, and Esc cancels a statement in the database', async () => {
     const { page, shows } = await opened();
     await page.locator('#statement').fill('select pg_sleep(29)');
     await page.keyboard.press('Control+Enter');
@@ -92,7 +92,7 @@ describe('the query page', needs(noBrowser), () => {
     expect(await audit(page)).toEqual([]);
   });
 
-  it('opens what an id stands for, and closes it on the way back', async () => {
+  it('opens the target of an id, and closes it on the way back', async () => {
     const { page, shows, errors } = await opened();
     await page
       .locator('#statement')
@@ -111,7 +111,7 @@ describe('the query page', needs(noBrowser), () => {
     expect(errors).toEqual([]);
   });
 
-  it('finds templates and parties, and makes a statement of the one that is chosen', async () => {
+  it('finds templates and parties, and writes a statement for the chosen one', async () => {
     const { page, shows } = await opened();
     await page.locator('#search').fill('iou');
     await shows('found', /iou:Main\.Iou:Iou \(3 active\)/);
@@ -121,13 +121,13 @@ describe('the query page', needs(noBrowser), () => {
     await shows('found', /^party Bob::1220bb$/);
     await page.locator('#found button').click();
     await shows('outcome', /^3 rows/);
-    // What comes from the ledger is text.
+    // Values from the ledger are text.
     expect(await page.locator('#rows').textContent()).toContain('<img');
     expect(await page.locator('main img').count()).toBe(0);
     expect(await page.title()).toBe('Query · Ledger Indexer');
   });
 
-  it('asks with a token as its role, until it is forgotten', async () => {
+  it('queries with a token as its role, until the token is removed', async () => {
     const owner = openDatabase({
       url: database.url,
       schema: 'ledger',
@@ -139,7 +139,7 @@ describe('the query page', needs(noBrowser), () => {
       await grantReader(owner, { role: limited, parties: ['nobody::1220'], password: undefined });
       const { id, token } = await createToken(owner, { role: limited, name: null, expiresAt: null });
       const { page, shows, errors } = await opened();
-      await page.locator('#token').fill('a password of something else');
+      await page.locator('#token').fill('a password of another service');
       await page.getByRole('button', { name: 'Use token' }).click();
       await shows('asks-as', /no token/);
       await page.locator('#token').fill(token);
@@ -151,7 +151,7 @@ describe('the query page', needs(noBrowser), () => {
       await page.keyboard.press('Control+Enter');
       await shows('outcome', /^0 rows/);
       expect(await wrong(page)).toEqual([]);
-      // Another tab asks as before.
+      // Another tab queries as before.
       const other = await opened();
       await other.shows('asks-as', /as this machine/);
       await revokeToken(owner, id);
@@ -169,7 +169,7 @@ describe('the query page', needs(noBrowser), () => {
     }
   });
 
-  it('exports all rows, more than it shows', async () => {
+  it('exports all rows, more than it displays', async () => {
     const { page, shows } = await opened();
     await page.locator('#statement').fill('select n from generate_series(1, 2500) n');
     await page.keyboard.press('Control+Enter');
@@ -178,7 +178,7 @@ describe('the query page', needs(noBrowser), () => {
     expect((await readFile(await download.path(), 'utf8')).split('\r\n').length).toBe(2502);
   });
 
-  it('cannot be asked by a page of another origin', async () => {
+  it('cannot be queried by a page of another origin', async () => {
     const { page } = await opened();
     const elsewhere = indexer.httpUrl.replace('127.0.0.1', 'localhost');
     const heard = await page.evaluate<string>(`fetch('${elsewhere}/query', {
@@ -197,7 +197,7 @@ describe('the query page', needs(noBrowser), () => {
   it.each([
     { colorScheme: 'light', width: 1180 },
     { colorScheme: 'dark', width: 375 },
-  ] as const)('can be read and heard: $colorScheme, $width wide', async (options) => {
+  ] as const)('is accessible: $colorScheme, $width wide', async (options) => {
     const { page, shows } = await opened(options);
     await page.locator('#search').fill('o');
     await page.locator('#search').fill('iou');
@@ -213,9 +213,9 @@ describe('the query page', needs(noBrowser), () => {
     expect(await wrong(page)).toEqual([]);
   });
 
-  /** What our own audit and axe find. */
+  /** Findings of our own audit and of axe. */
   async function wrong(page: Look['page']): Promise<readonly string[]> {
-    // By the protocol of the browser: the policy of the page lets no script in.
+    // Through the protocol of the browser: the policy of the page blocks injected scripts.
     await page.evaluate(axeSource);
     const found = await page.evaluate<readonly string[]>(`axe.run().then(({ violations }) =>
       violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 120))))`);

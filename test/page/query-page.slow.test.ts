@@ -1,4 +1,4 @@
-/** The query page of a real indexer, before a real Postgres: what it answers, and to whom. */
+/** The query page of a real indexer, with a real Postgres: its responses, and who receives them. */
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runIndexer } from '../e2e/runs/indexer-run.ts';
@@ -17,7 +17,7 @@ interface Asked {
   readonly body?: string;
 }
 
-/** Status and body. As the page asks, but for what is given. */
+/** Status and body of a request like those of the page, with the given changes. */
 function asked({ method = 'POST', path = '/query', headers = {}, body = '{"statement":"select 1 as n"}' }: Asked = {}) {
   const own = { 'content-type': 'application/json', origin: world.indexer.httpUrl };
   return new Promise<readonly [number | undefined, string]>((resolve, reject) => {
@@ -36,7 +36,7 @@ function asked({ method = 'POST', path = '/query', headers = {}, body = '{"state
 }
 
 describe('/query', () => {
-  it('answers the page that asks as ours does', async () => {
+  it('responds to the requests of its own page', async () => {
     const [status, text] = await asked();
     expect(status).toBe(200);
     expect(JSON.parse(text)).toMatchObject({ columns: [{ name: 'n', isNumber: true }], rows: [['1']], complete: true });
@@ -50,37 +50,37 @@ describe('/query', () => {
 
   it.each([
     ['a form of another page', { 'content-type': 'text/plain' }],
-    ['a form that was sent as a form', { 'content-type': 'application/x-www-form-urlencoded' }],
+    ['a form with the content type of forms', { 'content-type': 'application/x-www-form-urlencoded' }],
     ['another origin', { origin: 'https://evil.example' }],
     ['no origin', { origin: '' }],
     ['a page without an origin', { origin: 'null' }],
     ['another port of this machine', { origin: 'http://127.0.0.1:1' }],
-    ['another site, as the browser says', { 'sec-fetch-site': 'same-site' }],
-    ['a name that leads here', { host: 'evil.example', origin: 'http://evil.example' }],
-    ['an address that is not of loopback', { host: '10.1.2.3', origin: 'http://10.1.2.3' }],
+    ['another site, according to the browser', { 'sec-fetch-site': 'same-site' }],
+    ['a name that resolves to this machine', { host: 'evil.example', origin: 'http://evil.example' }],
+    ['an address outside of loopback', { host: '10.1.2.3', origin: 'http://10.1.2.3' }],
     ['a proxy', { 'x-forwarded-for': '10.1.2.3' }],
     ['another proxy', { forwarded: 'for=10.1.2.3' }],
     ['a gateway', { via: '1.1 gateway' }],
     ...['client-ip', 'x-azure-socketip', 'fly-client-ip', 'x-remote-addr', 'x-amzn-trace-id', 'cdn-loop'].map(
       (name): [string, Record<string, string>] => [`a proxy that adds ${name}`, { [name]: '10.1.2.3' }],
     ),
-  ])('answers nothing to %s', async (_who, headers) => {
+  ])('returns nothing for %s', async (_who, headers) => {
     const [status, text] = await asked({ headers });
     expect(status).toBeGreaterThanOrEqual(400);
     expect(text).not.toContain('rows');
   });
 
-  it('has a page for everybody, which holds nothing, and is asked with POST', async () => {
+  it('returns a page without data to any client, and accepts statements only with POST', async () => {
     const [status, text] = await asked({ method: 'GET', headers: { 'x-forwarded-for': '10.1.2.3' } });
     expect([status, text]).toEqual([200, (await asked({ method: 'GET' }))[1]]);
     expect(text).not.toContain(contract);
     expect((await asked({ method: 'GET', path: '/query/csv' }))[0]).toBe(405);
     expect((await asked({ method: 'PUT' }))[0]).toBe(405);
-    // Another origin asks first whether it may.
+    // A browser sends a preflight request for another origin first.
     expect((await asked({ method: 'OPTIONS', headers: { origin: 'https://evil.example' } }))[0]).toBe(405);
   });
 
-  it('says what it takes, and what Postgres says', async () => {
+  it('describes accepted input, and returns messages of Postgres', async () => {
     expect((await asked({ body: '[]' }))[0]).toBe(400);
     expect((await asked({ body: '{"statement":1}' }))[0]).toBe(400);
     expect((await asked({ path: '/query/nothing' }))[0]).toBe(404);
@@ -97,7 +97,7 @@ describe('/query', () => {
     expect([more, refused]).toEqual([413, expect.stringContaining('query \\"…\\" --csv')]);
   });
 
-  it('is not there when it is switched off', async () => {
+  it('does not exist when it is switched off', async () => {
     const env = { LEDGER_URL: world.sandbox.url, DATABASE_URL: world.database.url, INDEXER_QUERY_PAGE: 'false' };
     await using without = await runIndexer(env);
     expect((await fetch(`${without.httpUrl}/query`)).status).toBe(404);

@@ -15,7 +15,7 @@ export interface QueryWorld extends AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly database: TestDatabase;
   readonly indexer: IndexerRun;
-  /** Of the page. */
+  /** Role of the page. */
   readonly role: string;
 }
 

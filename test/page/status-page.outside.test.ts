@@ -1,4 +1,4 @@
-/** The page in a real browser, in front of a real indexer that follows a sandbox ledger into a real Postgres. */
+/** The page in a real browser, with a real indexer that follows a sandbox ledger into a real Postgres. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -13,14 +13,14 @@ import { audit, look, noBrowser, openBrowser, type Look } from './browser.ts';
 interface Cut {
   readonly table: string;
   readonly text: string;
-  /** Of the column with the most that it does not need, pixels. */
+  /** Unneeded width of the column that has most of it, in pixels. */
   readonly room: number;
 }
 
-/** A column may be as wide as its usual words, so that the others stay where they are. */
+/** A column may be as wide as its usual words, so that the others stay in place. */
 const spareRoom = 24;
 
-/** Runs in the browser: cells whose text is cut, and how much room the other columns of their table leave empty. */
+/** Runs in the browser: cells whose text is truncated, and the unused width of the other columns of their table. */
 const cutCells = `[...document.querySelectorAll('table')].flatMap((table) => {
   const rows = [...table.rows];
   const needs = (cell) => {
@@ -81,7 +81,7 @@ describe('the status page', needs(noBrowser), () => {
 
   const numberOf = (text: string): number => Number(text.replaceAll(',', ''));
 
-  it('shows that it is live and why it is not behind, and its numbers and plots move', async () => {
+  it('displays the live state and the delay message, and its numbers and plots move', async () => {
     const { page, text, shows } = await opened();
     await shows('why', /^Not behind: /);
     expect(await page.title()).toBe('Live · Ledger Indexer');
@@ -97,7 +97,7 @@ describe('the status page', needs(noBrowser), () => {
     expect(await page.locator('#templates tr').first().textContent()).toMatch(/Iou/);
   });
 
-  it('shows what is done beside the stream, how far it is and how long it will take', async () => {
+  it('displays background jobs with progress and remaining time', async () => {
     const { page } = await opened();
     expect(await page.locator('#jobs-card').isVisible()).toBe(false);
     await query(
@@ -118,13 +118,13 @@ describe('the status page', needs(noBrowser), () => {
     await waitFor('it is gone', async () => ((await page.locator('#jobs-card').isVisible()) ? undefined : true));
   });
 
-  it('is drawn at once for somebody who comes later', async () => {
+  it('is drawn at once for a later viewer', async () => {
     const { page } = await opened();
     const points = ((await page.locator('#plot-updates .line').getAttribute('d')) ?? '').split('L').length;
     expect(points).toBeGreaterThan(2);
   });
 
-  it('asks nothing of anybody but the indexer, and meets no error', async () => {
+  it('sends requests only to the indexer, and has no error', async () => {
     const { errors, requests } = await opened();
     expect(errors).toEqual([]);
     expect(requests.filter((url) => !url.startsWith(`${indexer.httpUrl}/`) && !url.startsWith('data:'))).toEqual([]);
@@ -135,14 +135,14 @@ describe('the status page', needs(noBrowser), () => {
     { colorScheme: 'dark', width: 1180 },
     { colorScheme: 'light', width: 400 },
     { colorScheme: 'dark', width: 320 },
-  ] as const)('can be read and heard: $colorScheme, $width wide', async (options) => {
+  ] as const)('is accessible: $colorScheme, $width wide', async (options) => {
     const { page } = await opened(options);
     expect(await audit(page)).toEqual([]);
     const ground = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
     expect(ground).toBe(options.colorScheme === 'dark' ? 'rgb(14, 17, 19)' : 'rgb(246, 247, 246)');
   });
 
-  it('cuts a name only where its table has no room left, and the page is as wide as the window', async () => {
+  it('truncates a name only if its table has no free width, and the page is as wide as the window', async () => {
     const entity = 'UnclaimedDevelopmentFundCouponOfAnEarlierRound';
     const templateId = `${'cd'.repeat(32)}:Some.Module.Below.Another.And.One.More:${entity}`;
     append({ templateId, packageName: 'a-package-with-a-long-name' });
@@ -157,7 +157,7 @@ describe('the status page', needs(noBrowser), () => {
     expect(main).toBeGreaterThan(1300);
   });
 
-  it('is walked through with the keyboard in the order of reading, and shows where one is', async () => {
+  it('has a keyboard order equal to the reading order, and a visible focus', async () => {
     const { page } = await opened();
     const walked: string[] = [];
     while (walked.at(-1) !== '/readyz' && walked.length < 80) {
@@ -169,7 +169,7 @@ describe('the status page', needs(noBrowser), () => {
     expect(walked.slice(-3)).toEqual(['/status', '/metrics', '/readyz']);
   });
 
-  it('says the state to those who listen once, not every second', async () => {
+  it('announces the state once to screen readers, not every second', async () => {
     const { page, shows } = await opened();
     await shows('announced', /^State: Live\.$/);
     const changes = await page.evaluate<number>(`new Promise((resolve) => {
@@ -181,7 +181,7 @@ describe('the status page', needs(noBrowser), () => {
     expect(changes).toBe(0);
   });
 
-  it('says that the connection is lost, and comes back with the indexer', async () => {
+  it('reports a lost connection, and recovers with the indexer', async () => {
     const { page, errors, shows } = await opened();
     const { port } = new URL(indexer.httpUrl);
     await indexer[Symbol.asyncDispose]();
@@ -191,7 +191,7 @@ describe('the status page', needs(noBrowser), () => {
     indexer = await run(port);
     await shows('state', /^Live/);
     await shows('announced', /^State: Live\.$/);
-    // The browser itself notes that it could not connect.
+    // The browser itself logs that it could not connect.
     expect(errors.filter((error) => !/ERR_CONNECTION|ERR_INCOMPLETE|net::ERR/.test(error))).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-/** A row of the status page opens to its update, in a real browser before a real indexer. */
+/** A row of the status page opens its update, in a real browser with a real indexer. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { needs } from '../support/skips/needs.ts';
@@ -43,7 +43,7 @@ describe('a row of the page', needs(noBrowser), () => {
     expect(errors).toEqual([]);
   });
 
-  it('is shown behind a gateway that has the indexer below a path, with all that the page leads to', async () => {
+  it('works behind a gateway with the indexer below a path, with all links of the page', async () => {
     await using gateway = await startGateway(world.indexer.httpUrl, '/indexer/');
     const { page, shows, errors, requests } = await look(browser, gateway.url);
     await shows('updates', /Iou/);
@@ -70,7 +70,7 @@ describe('a row of the page', needs(noBrowser), () => {
     { colorScheme: 'light', width: 1180 },
     { colorScheme: 'dark', width: 375 },
     { colorScheme: 'light', width: 320 },
-  ] as const)('can be read and heard: $colorScheme, $width wide', async (options) => {
+  ] as const)('is accessible: $colorScheme, $width wide', async (options) => {
     const { page, shows } = await opened(options);
     await page.locator('#updates button').first().click();
     await shows('outline-events', /100, 40 not shown/);
@@ -83,7 +83,7 @@ describe('a row of the page', needs(noBrowser), () => {
     expect(outer).toBeLessThanOrEqual(options.width);
   });
 
-  it('says why an update does not open', async () => {
+  it('displays why an update does not open', async () => {
     const { page, shows } = await opened();
     await page.locator('#updates button').nth(1).click();
     await shows('outline-tree', /became/);

@@ -1,4 +1,4 @@
-/** `/update` of a real indexer: names, ids and numbers of an update, no contents and no party. */
+/** `/update` of a real indexer: names, ids and numbers of an update, without contents and parties. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as frames from '../support/frames.ts';
 import { fresh, old, secret, startOutlineWorld, type OutlineWorld } from './outline-world.ts';
@@ -15,7 +15,7 @@ describe('/update', () => {
     return [response.status, await response.text()];
   };
 
-  it('tells the tree of an update without contents and parties', async () => {
+  it('returns the tree of an update without contents and parties', async () => {
     const end = world.sandbox.ledger.ledgerEnd();
     const [status, text] = await asked(`?offset=${String(end - 1)}`);
     expect(status).toBe(200);
@@ -34,7 +34,7 @@ describe('/update', () => {
     });
   });
 
-  it('says how many events it leaves out, that there is no update, and what it takes', async () => {
+  it('reports omitted events, missing updates, and accepted arguments', async () => {
     const [, wide] = await asked(`?offset=${String(world.sandbox.ledger.ledgerEnd())}`);
     expect(JSON.parse(wide)).toMatchObject({ events: 100, omitted: 40 });
     expect((await asked('?offset=987654'))[0]).toBe(404);

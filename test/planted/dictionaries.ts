@@ -60,7 +60,7 @@ export const dictionaries: PlantedArea = {
       line: 'this.#dictionary = await loadDictionary(client);',
       instead: '',
       test,
-      only: 'a seed that begins again',
+      only: 'names of a seed that restarts',
     },
   ],
 };

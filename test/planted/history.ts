@@ -5,7 +5,7 @@ const range = 'src/store/history/earlier-range.ts';
 const lifetimes = 'src/store/history/earlier-lifetimes.ts';
 const test = 'history/extend-filter-history.long.test.ts';
 const isWhole = 'has all rows of an indexer that began with the wider filter';
-const killed = 'is whole after kills at every step';
+const killed = 'is complete after kills at every step of a range and between two';
 const disturbed = 'history/extend-filter-history-disturbed.long.test.ts';
 
 export const history: PlantedArea = {
@@ -61,7 +61,7 @@ export const history: PlantedArea = {
       line: 'const isKnown = begin === 0 || (due.completeFrom ?? Infinity) <= begin;',
       instead: 'const isKnown = begin >= 0 || (due.completeFrom ?? Infinity) <= begin;',
       test,
-      only: 'ends where the participant is pruned',
+      only: 'ends at the pruned offset of the participant, or at the start of history here, with the contracts active there',
     },
   ],
 };

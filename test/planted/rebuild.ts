@@ -14,7 +14,7 @@ export const rebuild: PlantedArea = {
       line: 'if (checkpoint < halted.checkpoint || (checkpoint > halted.checkpoint && !ahead)) {',
       instead: 'if (checkpoint > halted.checkpoint && !ahead) {',
       test: 'rebuild/rebuild.long.test.ts',
-      only: 'is not swapped in before it is level',
+      only: 'is not swapped before it is caught up, and copies redactions made since then',
     },
     {
       name: 'the live stream is swapped although it moved after it was stopped',
@@ -22,7 +22,7 @@ export const rebuild: PlantedArea = {
       line: `if (ours?.checkpoint !== halted.checkpoint || ours.epoch !== halted.epoch) throw fenced('the live stream moved');`,
       instead: `if (ours === undefined) throw fenced('the live stream moved');`,
       test: 'rebuild/rebuild.long.test.ts',
-      only: 'is not swapped in before it is level',
+      only: 'is not swapped before it is caught up, and copies redactions made since then',
     },
     {
       name: 'contents that were redacted while the new storage was filled stay there',
@@ -30,7 +30,7 @@ export const rebuild: PlantedArea = {
       line: 'await removeRedacted(client, to);',
       instead: 'await Promise.resolve(removeRedacted);',
       test: 'rebuild/rebuild.long.test.ts',
-      only: 'is not swapped in before it is level',
+      only: 'is not swapped before it is caught up, and copies redactions made since then',
     },
     {
       name: 'grants are lost in the swap',
@@ -73,7 +73,7 @@ export const rebuild: PlantedArea = {
       line: 'const epoch = (await takeEpoch(client, undefined)) + halted.epoch;',
       instead: 'const epoch = await takeEpoch(client, undefined);',
       test: 'rebuild/rebuild.long.test.ts',
-      only: 'is what a fresh index is, and the indexer goes on in it',
+      only: 'equals a fresh index, and the indexer continues in it',
     },
   ],
 };

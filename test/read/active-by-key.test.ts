@@ -1,9 +1,11 @@
-/** Contracts by the hash of their key, however the hash looks, against what the written contracts say of themselves. */
+/** Contracts by the hash of their key, for any form of hash, compared with the written contracts. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createReadDatabase, type ReadDatabase } from './read-database.ts';
 import * as frames from '../support/frames.ts';
 
-/** Whole base64, base64 that begins with the byte that marks text, bits that no bytes stand for, and no base64 at all. */
+/**
+ * Complete base64, base64 that begins with the byte that marks text, bits that no bytes represent, and invalid base64.
+ */
 const hashes = ['AAECAwQ=', '/wAB', 'AAEB//8=', 'AAF=', 'not base64', 'ünlesbar'];
 const templates = ['Account', 'Wallet'].map((name) => `${'ab'.repeat(32)}:Main:${name}`);
 
@@ -12,7 +14,7 @@ interface Keyed {
   readonly hash: string;
   readonly template: string;
 }
-/** Each hash as key of a contract of either template that stays, and of one that ends. */
+/** Each hash as key of an active contract of either template, and of one that ends. */
 const contracts: readonly (Keyed & { readonly ends: boolean })[] = hashes.flatMap((hash, index) =>
   [false, true].flatMap((ends) =>
     templates.map((template, of) => ({
@@ -65,24 +67,24 @@ const staying = (hash: string, template?: string): readonly string[] =>
     .sort();
 
 describe('active_by_key', () => {
-  it.each(hashes)('finds those that are active with the hash %j, of all templates and of one', async (hash) => {
+  it.each(hashes)('finds the active contracts with the hash %j, of all templates and of one', async (hash) => {
     expect(await found(hash)).toEqual(staying(hash));
     expect(await found(hash, 'Main:Wallet')).toEqual(staying(hash, templates[1]));
     expect(staying(hash)).toHaveLength(2);
   });
 
-  it('finds nothing for another hash, for none, and for null', async () => {
+  it('finds nothing for another hash, a contract without key, and null', async () => {
     for (const hash of ['AAECAwQ', 'AAEC', '', null]) expect(await found(hash), String(hash)).toEqual([]);
   });
 
-  it('shows what the view of active contracts shows', async () => {
+  it('returns the columns of the view of active contracts', async () => {
     const sql = (source: string): string => `select a::text as line from ${source} a order by 1`;
     const ofView = await database.query(sql(`(select * from explore.active_contracts where contract_id like 'c1-%')`));
     expect(ofView).toHaveLength(2);
     expect(await database.query(sql(`explore.active_by_key('${hashes[1] ?? ''}')`))).toEqual(ofView);
   });
 
-  it('goes by the index of keys, and from there to the row that is live', async () => {
+  it('uses the index of keys, and from there the live row', async () => {
     await database.query(`
       insert into contracts ("offset", node_id, origin, synchronizer_pk, template_pk, parties_pk, contract_id, contract_key_hash)
         select o, 0, 'c', 1, 1, 1, decode(md5(o::text), 'hex'), sha256(o::text::bytea) from generate_series(10, 5000) o;

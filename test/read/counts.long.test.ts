@@ -1,4 +1,4 @@
-/** Counts and rollups that the writer keeps are those of the rows, whatever happened to the writer on the way. */
+/** Counts and rollups of the writer equal the rows, whatever interrupted the writer. */
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
@@ -53,7 +53,7 @@ function writerOf(history: readonly frames.JsonRecord[]): Write {
 
 const cutAll = `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'test counts'`;
 
-/** The pool may still hold connections that were cut. */
+/** The pool may still hold closed connections. */
 async function reopened(database: Database): Promise<StoreSession> {
   for (let tries = 4; tries > 0; tries -= 1) {
     const session = await openSession(database, identity).catch(() => undefined);
@@ -62,7 +62,7 @@ async function reopened(database: Database): Promise<StoreSession> {
   return openSession(database, identity);
 }
 
-/** Everything in batches of random sizes, two under way at a time; now and then all connections are cut. */
+/** Everything in batches of random sizes, two at a time; now and then all connections are closed. */
 async function writeWithCuts(database: Database, history: readonly frames.JsonRecord[], seed: number): Promise<number> {
   const random = randomFrom(seed);
   const write = writerOf(history);
@@ -90,9 +90,9 @@ async function writeWithCuts(database: Database, history: readonly frames.JsonRe
   return cuts;
 }
 
-describe('what the writer counts', () => {
+describe('counters of the writer', () => {
   it.each([1, 2, 3])(
-    'equals the rows after history %i with two lanes and cut connections, however it is cut',
+    'equal the rows after history %i with two connections and disconnects, for any batch sizes',
     async (seed) => {
       const history = randomHistory(seed, 600);
       const [one, other] = [await databaseOf('one'), await databaseOf('other')];
@@ -109,7 +109,7 @@ describe('what the writer counts', () => {
     },
   );
 
-  it('adds up transactions, traffic and delay per hour and synchronizer', async () => {
+  it('add up transactions, traffic and delay per hour and synchronizer', async () => {
     const history = randomHistory(7, 300);
     const database = await databaseOf('ledger');
     await writeWithCuts(database, history, 7);
@@ -130,7 +130,7 @@ describe('what the writer counts', () => {
     expect(kept).toEqual(summed);
   });
 
-  it('survives traffic costs whose sum no bigint holds', async () => {
+  it('handle traffic costs whose sum exceeds bigint', async () => {
     const database = await databaseOf('ledger');
     const session = await openSession(database, identity);
     await session.publishSeed(0, 'genesis');
@@ -146,7 +146,7 @@ describe('what the writer counts', () => {
     ).toEqual([{ transactions: 3, cost: '9223372036854775807' }]);
   });
 
-  it('counts the contracts of a seed, and forgets those of a seed that is begun again', async () => {
+  it('count the contracts of a seed, and discard those of a seed that restarts', async () => {
     const database = await databaseOf('ledger');
     const seed = async (ids: readonly string[]): Promise<void> => {
       const session = await openSession(database, identity);

@@ -1,4 +1,4 @@
-/** A database of jsonb and one of json, filled from one ledger: readers see no difference, and `verify` finds none. */
+/** A database with jsonb and one with json, filled from one ledger: equal for readers and for `verify`. */
 import { createHash } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -14,7 +14,7 @@ import { runVerify } from '../verify/verify-run.ts';
 const types = ['jsonb', 'json'] as const;
 type Type = (typeof types)[number];
 
-/** Of the process that wrote, and of what it asked of the ledger beside the stream. */
+/** Columns about the writing process and its background requests to the ledger. */
 const volatile = [
   'epoch',
   'indexed_at',
@@ -40,7 +40,7 @@ const env = (type: Type): Readonly<Record<string, string>> => ({
 async function fill(type: Type): Promise<void> {
   await using indexer = await runIndexer({ ...env(type), INDEXER_EXERCISE_JSON: type });
   await indexer.reaches(sandbox.ledger.ledgerEnd());
-  // Packages are read beside the stream; each look says at its end how many it read.
+  // Packages are read in the background; each pass reports at its end how many it read.
   await waitFor('typed views of all packages', async () => {
     const looks = indexer.log.filter((line) => line.includes('"msg":"typed views made"'));
     const read = looks.reduce((sum, line) => sum + (JSON.parse(line) as { packages: number }).packages, 0);
@@ -69,7 +69,7 @@ interface View {
   readonly columns: readonly string[];
 }
 
-/** The views of all four schemas, with their columns but for volatile ones. */
+/** The views of all four schemas, with their columns except volatile ones. */
 async function views(type: Type): Promise<readonly View[]> {
   return (await query(
     databases[type].url,
@@ -99,11 +99,11 @@ async function answer(type: Type, { name, columns }: View): Promise<Answer> {
 const storedAs = `select distinct format_type(atttypid, null) as type from pg_attribute
   where attrelid = 'ledger.exercises'::regclass and attname in ('argument', 'result')`;
 
-it.each(types)('the tables are made for %s', async (type) => {
+it.each(types)('the tables are created with %s', async (type) => {
   expect(await query(databases[type].url, storedAs)).toEqual([{ type }]);
 });
 
-it('every view has the same columns and gives the same answer', { timeout: 120_000 }, async () => {
+it('every view has the same columns and returns the same rows', { timeout: 120_000 }, async () => {
   const all = await views('jsonb');
   expect(await views('json')).toEqual(all);
   const rows = new Map<string, number>();
@@ -123,7 +123,7 @@ it('every view has the same columns and gives the same answer', { timeout: 120_0
   expect([...rows].filter(([name, count]) => name.startsWith('typed.') && count > 0)).not.toHaveLength(0);
 });
 
-it('a function of schema pqs gives the same answer', async () => {
+it('a function of schema pqs returns the same rows', async () => {
   const select = `select md5(string_agg(e::text, '|' order by exercised_at_offset, exercise_event_pk)) as digest, count(*)
                     from (select argument, result, exercised_at_offset, exercise_event_pk from pqs.exercises()) e`;
   const found = await query(databases.jsonb.url, select);
@@ -131,7 +131,7 @@ it('a function of schema pqs gives the same answer', async () => {
   expect(await query(databases.json.url, select)).toEqual(found);
 });
 
-it.each(types)('an index on argument::jsonb answers queries of the views over %s', async (type) => {
+it.each(types)('an index on argument::jsonb serves queries of the views over %s', async (type) => {
   const client = new Client({ connectionString: databases[type].url });
   await client.connect();
   try {

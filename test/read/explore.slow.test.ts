@@ -1,4 +1,4 @@
-/** The views of schema explore: what they say of frames whose content is known, and that they explain themselves. */
+/** The views of schema explore: rows for frames with known content, and comments on everything. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as frames from '../support/frames.ts';
 import { createReadDatabase, type ReadDatabase } from './read-database.ts';
@@ -21,12 +21,15 @@ const uncommented = `
    order by 1`;
 
 describe('schema explore', () => {
-  it.each(['ledger', 'Odd "name'])('explains every view, column and function beside storage %j', async (schema) => {
-    await using database = await createReadDatabase(schema);
-    const explore = schema === 'ledger' ? 'explore' : '"Odd ""name_explore"';
-    expect(await database.query(uncommented, [explore])).toEqual([]);
-    expect(await database.query(`select * from ${explore}.token_balances`)).toEqual([]);
-  });
+  it.each(['ledger', 'Odd "name'])(
+    'has a comment on every view, column and function, for the storage schema %j',
+    async (schema) => {
+      await using database = await createReadDatabase(schema);
+      const explore = schema === 'ledger' ? 'explore' : '"Odd ""name_explore"';
+      expect(await database.query(uncommented, [explore])).toEqual([]);
+      expect(await database.query(`select * from ${explore}.token_balances`)).toEqual([]);
+    },
+  );
 });
 
 /**
@@ -67,7 +70,7 @@ describe('the views', () => {
     await database[Symbol.asyncDispose]();
   });
 
-  it('show one row of contracts for each activation, with how it ended', async () => {
+  it('return one row of contracts for each activation, with how it ended', async () => {
     const rows = await database.query(`
       select contract_id, created_at_offset::int as from, archived_at_offset::int as to, status, is_active,
              synchronizer_id, archived_at, origin
@@ -92,7 +95,7 @@ describe('the views', () => {
     }
   });
 
-  it('show every column of an active contract', async () => {
+  it('return every column of an active contract', async () => {
     expect(await database.query('select * from explore.active_contracts')).toEqual([
       {
         contract_id: 'c1',
@@ -116,7 +119,7 @@ describe('the views', () => {
     ]);
   });
 
-  it('show every event once, in order', async () => {
+  it('return every event once, in order', async () => {
     const rows = await database.query<{ event: string }>(`
       select concat_ws(' ', "offset", node_id, event_type, contract_id, choice, synchronizer_id) as event
         from explore.events order by "offset", node_id`);
@@ -137,7 +140,7 @@ describe('the views', () => {
     expect(sum).toEqual({ told: 9, shown: 9 });
   });
 
-  it('show exercises with their interface, and views with the state of their contract', async () => {
+  it('return exercises with their interface, and views with the state of their contract', async () => {
     expect(
       await database.query(
         `select contract_id, choice, interface_fqn, template_fqn, consuming, argument, result from explore.exercises
@@ -191,7 +194,7 @@ describe('the views', () => {
     await database.query('delete from packages');
   });
 
-  it('show reassignments, parties and activity with names', async () => {
+  it('return reassignments, parties and activity with names', async () => {
     expect(
       await database.query(
         'select kind, contract_id, source, target, submitter from explore.reassignments order by "offset"',

@@ -1,6 +1,6 @@
 /**
- * Record times rise on each synchronizer and fall from one update to the next where another synchronizer is behind: what
- * is kept and answered by time does not depend on the order in which the times came.
+ * Record times that rise on each synchronizer and fall between updates of different synchronizers: stored data and
+ * results by time do not depend on the order of the times.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeUpdate } from '../support/wire/decode.ts';
@@ -14,7 +14,10 @@ import { here, type JsonRecord, there } from '../support/frames.ts';
 import { createReadDatabase, type ReadDatabase } from './read-database.ts';
 import { identity } from '../support/schemas.ts';
 
-/** One synchronizer, and another that is about half an hour behind it: every time is before or after the hour of the one before. */
+/**
+ * One synchronizer, and another that is about half an hour behind it: every time is in another hour than the previous
+ * one.
+ */
 const told: readonly (readonly [synchronizer: string, time: string])[] = [
   [here, '2026-08-14T12:10:00.000001Z'],
   [there, '2026-08-14T11:50:00.000002Z'],
@@ -24,11 +27,11 @@ const told: readonly (readonly [synchronizer: string, time: string])[] = [
   [here, '2026-08-14T12:30:00.000006Z'],
   [there, '2026-08-14T11:59:59.999999Z'],
 ];
-/** How many of them each batch takes: the last time of a batch is never its newest, the last batch holds only old ones. */
+/** Updates per batch: the last time of a batch is never its newest, the last batch holds only old ones. */
 const batches = [4, 2, 1];
 const end = told.length;
 
-/** A second before it is recorded, the ledger time of the transaction. */
+/** Ledger time of the transaction, a second before its record time. */
 function effective(time: string): string {
   return `${new Date(Date.parse(time) - 1000).toISOString().slice(0, -1)}${time.slice(23)}`;
 }
@@ -41,9 +44,9 @@ function transactionAt(offset: number): JsonRecord {
 
 let read: ReadDatabase;
 let database: Database;
-/** What the observer is told of each batch. */
+/** Reports to the observer, per batch. */
 const newest: (number | undefined)[] = [];
-/** The newest time by the stream row after each batch. */
+/** The newest time in the stream row after each batch. */
 const kept: unknown[] = [];
 
 beforeAll(async () => {
@@ -75,7 +78,7 @@ function batchAfter(session: StoreSession, after: number, count: number): StoreB
   return batch;
 }
 
-/** All of them have the same digits. */
+/** The newest record time up to an offset; texts of equal length compare like times. */
 function newestUpTo(offset: number, synchronizer?: string): string | undefined {
   return told
     .slice(0, offset)
@@ -85,8 +88,8 @@ function newestUpTo(offset: number, synchronizer?: string): string | undefined {
     .at(-1);
 }
 
-describe('record times that fall', () => {
-  it('leave the newest time of the checkpoint where it is, within a batch and from batch to batch', () => {
+describe('falling record times', () => {
+  it('leave the newest time of the checkpoint unchanged, within a batch and across batches', () => {
     expect(kept).toEqual([true, true, true]);
   });
 
@@ -108,7 +111,7 @@ describe('record times that fall', () => {
     expect(rows).toEqual([...hour('11', there, 4), ...hour('12', here, 3)]);
   });
 
-  it('count in the hour that the slow synchronizer comes to, where the other was before', () => {
+  it('count in the hour of the slow synchronizer, where the other was before', () => {
     const activity = new Activity();
     for (const [time, synchronizerPk] of [
       ['2026-08-14T12:10:00.000001Z', 1],
@@ -127,7 +130,7 @@ describe('record times that fall', () => {
     ]);
   });
 
-  it('tell the observer the newest of a batch, not the last', () => {
+  it('report the newest time of a batch to the observer, not the last', () => {
     expect(newest).toEqual([told[2], told[5], told[6]].map((one) => Date.parse(one?.[1] ?? '')));
   });
 

@@ -1,4 +1,6 @@
-/** Indexes on fields of payloads: found in the statements that want them, and built while the tables are in use. */
+/**
+ * Indexes on fields of payloads: suggested from the statements that need them, and built while the tables are in use.
+ */
 import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { indexCommand } from '../../src/cli/inspect/index-verb.ts';
@@ -35,7 +37,7 @@ it('finds the fields that slow statements filter on, the most costly first', () 
   ]);
 });
 
-it('names the statement where pg_stat_statements has taken out the name of the field', () => {
+it('names the statement if pg_stat_statements has removed the name of the field', () => {
   const query = `select count(*)\n from active($1) where payload ->> $2 = $3`;
   const other = `select 1 from contracts where c.payload->>$1=$2`;
   expect(
@@ -53,7 +55,7 @@ it('names the statement where pg_stat_statements has taken out the name of the f
   ]);
 });
 
-it('builds an index that a query uses, once, and clears away what a cut build left', async () => {
+it('builds an index that a query uses, once, and removes the rest of an interrupted build', async () => {
   await using created = await createTestDatabase();
   const database = openDatabase({
     url: created.url,
@@ -115,7 +117,7 @@ it.each([
   ['index create --using hash', ['create', 'payload.note', '--using', 'hash'], undefined],
   ['PQS, a b-tree of text', undefined, `(payload->>'note')`],
   ['PQS, a b-tree of jsonb', undefined, `(payload->'note')`],
-])('%s makes an index that refuses no value, however long', async (_, argv, expression) => {
+])('%s creates an index that rejects no value, however long', async (_, argv, expression) => {
   await using history = await createReadDatabase();
   const about = { templateId: `${'ab'.repeat(32)}:M:Note`, packageName: 'p', interfaceViews: [] };
   const note = (offset: number, text: string): frames.JsonRecord => {
@@ -138,7 +140,7 @@ it.each([
   }
 });
 
-it('the indexes of exercises in the documentation refuse no value, and answer what they are for', async () => {
+it('the documented indexes of exercises reject no value, and serve the documented queries', async () => {
   await using history = await createReadDatabase();
   const documented = await readFile(new URL('../../docs/how-to/query/payload-indexes.md', import.meta.url), 'utf8');
   const statements = documented.match(/^create index concurrently own_\w+ on ledger\.exercises .*;$/gm) ?? [];

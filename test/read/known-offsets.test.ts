@@ -1,4 +1,4 @@
-/** What was active is told for offsets and times of which it is known, and refused for all others: never what happens to be there. */
+/** Active contracts at offsets and times: returned if they are known, and an error otherwise, never partial data. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createReadDatabase, type ReadDatabase } from './read-database.ts';
 
@@ -13,7 +13,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-/** Seeded at 100 and followed up to 344, nothing known of 345 to 573, seeded anew at 574 and followed up to 584. */
+/** Seeded at 100 and followed up to 344, nothing known from 345 to 573, seeded again at 574 and followed up to 584. */
 const withGap = `
   update stream set seed_offset = 574, seeded_at = now(), checkpoint = 584, pruned_to_offset = null, checkpoint_record_time = null;
   delete from coverage;
@@ -43,7 +43,7 @@ const inTransaction = async <T>(setup: string, act: () => Promise<T>): Promise<T
 
 type Answer = string | readonly string[];
 
-/** Contract ids, or the refusal. */
+/** Contract ids, or the error. */
 async function ask(call: string, values: unknown[] = []): Promise<Answer> {
   await database.query('savepoint asked');
   try {
@@ -76,7 +76,7 @@ describe.each(['active_at', 'lifetimes_at'])('%s', (name) => {
     });
   });
 
-  it('refuses whatever else the query asks, and where there is nothing to find', async () => {
+  it('fails with any other conditions in the query, also for an empty result', async () => {
     await inTransaction(withGap, async () => {
       for (const at of ['400', '900', 'null::bigint', 'explore.nearest_offset(timestamptz $$2020-01-01$$)']) {
         const call = `explore.${name}(${at})`;
@@ -98,7 +98,7 @@ describe.each(['active_at', 'lifetimes_at'])('%s', (name) => {
     });
   });
 
-  it('refuses what was pruned, and everything until the seed is complete', async () => {
+  it('fails for pruned offsets, and for all offsets until the seed is complete', async () => {
     await inTransaction(`${withGap}; update stream set pruned_to_offset = 579`, async () => {
       expect(await ask(`explore.${name}(578)`)).toBe(
         'LI003: Active contracts at offset 578 are not known: history is known from 579 to 584',
@@ -142,7 +142,7 @@ describe('active_at, of a time', () => {
     });
   });
 
-  it('is what is active at the checkpoint, now', async () => {
+  it('returns what is active at the checkpoint for the current time', async () => {
     await inTransaction(withGap, async () => {
       const now = await ask('explore.active()');
       expect(await ask('explore.active_at(now())')).toEqual(now);
@@ -151,16 +151,16 @@ describe('active_at, of a time', () => {
     });
   });
 
-  it('in what was pruned is refused, also where an update is left of it', async () => {
+  it('fails in pruned history, also if one of its updates remains', async () => {
     await inTransaction(`${withGap}; update stream set pruned_to_offset = 200; set local time zone 'UTC'`, async () => {
-      // The update at 110 made a contract that is active still, so it is there.
+      // The update at 110 created a contract that is still active, so it exists.
       expect(await ask(`explore.active_at(timestamptz '2026-03-01 10:10+00')`)).toMatch(/^LI003: /);
       expect(await ask(`explore.active_at(timestamptz '2026-03-01 10:30+00')`)).toMatch(/^LI003: /);
       expect(await ask(`explore.active_at(explore.nearest_offset(timestamptz '2026-03-01 10:10+00'))`)).toMatch(
         /^LI003: /,
       );
     });
-    // Everything was pruned but what is active, and the ledger has told a later time since.
+    // Everything except active contracts was pruned, and the ledger has reported a later time since.
     const all = `update stream set pruned_to_offset = 584, checkpoint_record_time = '2026-03-01 13:00';
                  delete from updates where "offset" > 110`;
     await inTransaction(`${withGap}; ${all}`, async () => {
@@ -169,7 +169,7 @@ describe('active_at, of a time', () => {
     });
   });
 
-  it('before the first update of a ledger is nothing', async () => {
+  it('is empty before the first update of a ledger', async () => {
     const genesis = `delete from coverage;
       update stream set seed_offset = 0;
       insert into coverage (from_offset, origin, filter_hash, transaction_shape) values (0, 'genesis', 'f', 'ACS_DELTA')`;
@@ -188,7 +188,7 @@ describe('explore.coverage', () => {
       )
     ).map(({ line }) => line);
 
-  it('shows every update from 0 to the checkpoint once, and why', async () => {
+  it('has every offset from 0 to the checkpoint once, with a reason', async () => {
     await inTransaction(withGap, async () => {
       expect(await shown()).toEqual(['0 100 before_start', '100 344 complete', '344 574 gap', '574 584 complete']);
       const [, , gap] = await database.query<{ reason: string }>('select reason from explore.coverage');
@@ -196,7 +196,7 @@ describe('explore.coverage', () => {
     });
   });
 
-  it('shows what was pruned, a filter that changed, and an update set aside', async () => {
+  it('has pruned ranges, a changed filter, and a quarantined update', async () => {
     const more = `
       update coverage set to_offset = 580 where to_offset is null;
       insert into coverage (from_offset, origin, filter_hash, transaction_shape, reason)
@@ -213,7 +213,7 @@ describe('explore.coverage', () => {
         '580 584 partial',
         '582 583 quarantined',
       ]);
-      // The filter leaves no hole: what was active is told on both sides.
+      // The filter leaves no hole: active contracts are known on both sides.
       expect(await ask('explore.active_at(579)')).toEqual(['lasting', 'unseen']);
       expect(await ask('explore.active_at(581)')).toEqual(['lasting', 'new', 'unseen']);
       for (const offset of [199, 345]) expect(await ask(`explore.active_at(${String(offset)})`)).toMatch(/^LI003: /);

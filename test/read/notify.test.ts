@@ -1,4 +1,4 @@
-/** Whoever listens on the stream's channel hears of every checkpoint once it can be read, and of no other. */
+/** Listeners of the channel of the stream receive every checkpoint once it can be read, and no other. */
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { decodeUpdate } from '../support/wire/decode.ts';
@@ -53,7 +53,7 @@ async function write(options?: SessionOptions): Promise<void> {
   await write(7, frames.offsetCheckpoint(9));
 }
 
-it('hears of committed checkpoints when they can be read, of the newest in any case', async () => {
+it('receives committed checkpoints when they can be read, and always the newest', async () => {
   await write();
   await waitFor('the newest', () => (heard.at(-1)?.payload === '9' ? true : undefined));
   // While one notice is sent, only the newest checkpoint waits.
@@ -62,7 +62,7 @@ it('hears of committed checkpoints when they can be read, of the newest in any c
   for (const { payload, readable } of heard) expect(await readable).toBeGreaterThanOrEqual(Number(payload));
 });
 
-it('hears nothing when it is switched off', async () => {
+it('receives nothing when notices are switched off', async () => {
   await write({ notify: false });
   await listener.query(`select pg_notify('some_stream_offset', 'last')`);
   await waitFor('the last notification', () => (heard.length > 0 ? true : undefined));

@@ -32,22 +32,22 @@ describe('the name of a template', () => {
     ['y:Api:Holding', [102]],
     ['fresh:New:Thing', []],
     ['Thing', []],
-  ])('%s is that of %j', async (name, expected) => {
+  ])('%s resolves to that of %j', async (name, expected) => {
     expect((await pks(name))?.toSorted((a, b) => a - b)).toEqual(expected);
   });
 
-  it('null is all templates', async () => {
+  it('null means all templates', async () => {
     expect(await pks(null)).toHaveLength(42);
   });
 
-  it('ambiguous is refused with the names it stands for', async () => {
+  it('fails if ambiguous, and lists the matching names', async () => {
     await expect(pks('T3')).rejects.toMatchObject({
       message: 'Ambiguous name: T3 is the name of big:M:T3 and of small:Other:T3',
       code: '42P08',
     });
   });
 
-  it('unknown is refused with the nearest names', async () => {
+  it('fails if unknown, and lists the nearest names', async () => {
     await expect(pks('smal:Oter:T3')).rejects.toMatchObject({
       message: 'Unknown name: no template smal:Oter:T3 was seen',
       code: '42704',
@@ -74,7 +74,7 @@ describe('nearest_offset', () => {
     expect(row?.offset).toBe(expected);
   });
 
-  it('takes the newest of one time, and passes over updates without effective time', async () => {
+  it('returns the newest update at a time, and skips updates without effective time', async () => {
     await database.query(`
       begin;
       update updates set effective_at = '2027-01-01' where "offset" in (500, 400);
@@ -97,13 +97,13 @@ describe('nearest_offset', () => {
 });
 
 describe('wait_for_offset', () => {
-  it('returns at once what is reached', async () => {
+  it('returns at once for a reached offset', async () => {
     const [row] = await database.query('select explore.wait_for_offset(20000)::int as reached');
     expect(row).toEqual({ reached: 20_000 });
     expect(await database.query('select explore.latest_offset()::int as latest')).toEqual([{ latest: 20_000 }]);
   });
 
-  it('sees what another connection commits while it waits', async () => {
+  it('sees commits of another connection while it waits', async () => {
     const other = new Client({ connectionString: database.url });
     await other.connect();
     const waiting = database.query('select explore.wait_for_offset(20001)::int as reached');
@@ -117,7 +117,7 @@ describe('wait_for_offset', () => {
     await other.end();
   });
 
-  it('gives up after the time given, with a code of its own', async () => {
+  it('times out with an error code of its own', async () => {
     await expect(database.query(`select explore.wait_for_offset(30000, '150 ms')`)).rejects.toMatchObject({
       code: 'LI001',
       message: 'Offset 30000 was not reached within 00:00:00.15: the checkpoint is 20005',
@@ -125,13 +125,13 @@ describe('wait_for_offset', () => {
     });
   });
 
-  it('says so where it could never see it', async () => {
+  it('fails in a transaction that could never see the offset', async () => {
     await database.query('begin isolation level repeatable read');
     await expect(database.query('select explore.wait_for_offset(30000)')).rejects.toMatchObject({ code: 'LI002' });
     await database.query('rollback');
   });
 
-  it.each(['null', `30000, null`, `null, '1 hour'`])('refuses (%s), which would never end', async (given) => {
+  it.each(['null', `30000, null`, `null, '1 hour'`])('rejects (%s), which would never end', async (given) => {
     await database.query(`set statement_timeout = '2s'`);
     await expect(database.query(`select explore.wait_for_offset(${given})`)).rejects.toMatchObject({ code: '22004' });
     await database.query('reset statement_timeout');

@@ -1,4 +1,4 @@
-/** The steps of docs/how-to/query/own-tables.md: a reader creates and refreshes its own table while the indexer runs. */
+/** The steps of docs/how-to/query/own-tables.md: a reader creates and refreshes a table while the indexer runs. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -66,7 +66,7 @@ afterAll(async () => {
   await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${roles}`);
 });
 
-/** Rows that the view lacks or has too many; it must not be empty. */
+/** Number of missing or extra rows in the view; it must not be empty. */
 async function differences(): Promise<number> {
   const now = `select contract_id, created_at_offset, payload ->> 'owner' from explore.active('Amulet')`;
   const kept = 'select contract_id, created_at_offset, owner from reports.amulets';
@@ -79,15 +79,15 @@ async function differences(): Promise<number> {
   return Number(row?.['wrong']);
 }
 
-it('is made by a reader, and follows what is created and archived', async () => {
+it('is created by a reader, and follows creates and archives', async () => {
   const client = new Client({ connectionString: url });
   await client.connect();
-  // One by one, as psql sends them.
+  // One statement at a time, like psql.
   for (const statement of block('sql').split(/(?<=;)\n/)) await client.query(statement);
   await client.end();
   expect(await differences()).toBe(0);
 
-  // From a folder where the driver is found.
+  // Runs from a folder in which the driver resolves.
   const env = { PATH: process.env['PATH'], DATABASE_URL: url };
   const given = ['--input-type=module', '--eval', block('js')];
   listener = spawn(process.execPath, given, { cwd: root, env, stdio: ['ignore', 'ignore', 'inherit'] });

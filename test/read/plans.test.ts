@@ -1,4 +1,4 @@
-/** Queries stay fast as history grows: the plans on 40,000 contracts go through the indexes meant for them. */
+/** Queries stay fast as history grows: the plans on 40,000 contracts use the indexes meant for them. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { generateHistory } from './generated-history.ts';
 import { createReadDatabase, type ReadDatabase } from './read-database.ts';
@@ -17,15 +17,19 @@ describe('the plan', () => {
   });
 
   it.each([
-    ['counting what is active', `count(*) from explore.active('M:T3')`, ['live_template']],
+    ['counting active contracts', `count(*) from explore.active('M:T3')`, ['live_template']],
     [
-      'what is active, by id',
+      'active contracts by id',
       `* from explore.active('T3') where contract_id = md5('9')`,
       ['live_contract', 'contracts_'],
     ],
-    ['counting what was active', `count(*) from explore.active_at(20000, 'T3')`, ['live_template', 'ended_template']],
     [
-      'what was active',
+      'counting earlier active contracts',
+      `count(*) from explore.active_at(20000, 'T3')`,
+      ['live_template', 'ended_template'],
+    ],
+    [
+      'earlier active contracts',
       `contract_id, payload from explore.active_at(900, 'T3')`,
       ['live_template', 'ended_template', 'contracts_'],
     ],
@@ -68,20 +72,20 @@ describe('the plan', () => {
       `* from explore.events where template_fqn = 'big:M:T3' and "offset" > 39900`,
       ['contracts_template_offset', 'exercises_'],
     ],
-  ])('of %s uses indexes alone', async (_what, sql, indexes) => {
+  ])('of %s uses only indexes', async (_what, sql, indexes) => {
     const plan = await database.plan(`select ${sql}`);
     expect(plan).not.toMatch(whole);
     for (const index of indexes) expect(plan).toContain(index);
   });
 
-  it('reads nothing that is not asked for', async () => {
+  it('reads nothing that is not selected', async () => {
     const plan = await database.plan(`select contract_id, payload, is_active from explore.contracts`);
     for (const table of ['updates', 'synchronizers']) expect(plan).not.toContain(table);
     const counting = await database.plan(`select count(*) from explore.active('T3')`);
     expect(counting).not.toContain('contracts');
   });
 
-  it('of active_at reads about as many rows as it finds, wherever it looks', async () => {
+  it('of active_at reads about as many rows as it finds, at any offset', async () => {
     for (const offset of [1, 100, 5_000, 20_000, 39_999]) {
       const [row] = await database.query<{ 'QUERY PLAN': [{ Plan: Node }] }>(
         `explain (analyze, format json, timing off) select count(*) from explore.active_at(${String(offset)}, 'T3')`,
@@ -104,7 +108,7 @@ interface Node {
   readonly 'Rows Removed by Filter'?: number;
 }
 
-/** Rows of live and ended that were looked at, kept or not. */
+/** Rows of live and ended that were read, returned or not. */
 function rowsRead(node: Node): number {
   const mine =
     node['Relation Name'] === 'live' || node['Relation Name'] === 'ended'

@@ -1,4 +1,4 @@
-/** Random but lawful histories of one participant: contracts are created, exercised, archived and reassigned. */
+/** Random valid histories of one participant: contracts are created, exercised, archived and reassigned. */
 import type { JsonRecord } from '../support/frames.ts';
 import * as frames from '../support/frames.ts';
 
@@ -26,7 +26,7 @@ function recordMs(offset: number): number {
   return Date.UTC(2026, 7, 14, 10) + offset * 97_003;
 }
 
-/** With so large a part of a millisecond as `fraction` says. */
+/** With the fraction of a millisecond that `fraction` gives. */
 function isoTime(ms: number, fraction: number): string {
   const micros = String(Math.floor(fraction * 1000)).padStart(3, '0');
   return new Date(ms).toISOString().replace('Z', `${micros}Z`);

@@ -11,19 +11,22 @@ import { identity } from '../support/schemas.ts';
 
 export interface ReadDatabase extends AsyncDisposable {
   readonly url: string;
-  /** Rows of a statement on a connection as readers have it, planner settings included; unqualified names are those of the storage schema. */
+  /**
+   * Rows of a statement on a connection like those of readers, with planner settings; unqualified names are those of
+   * the storage schema.
+   */
   query<T extends object = Record<string, unknown>>(sql: string, values?: unknown[]): Promise<readonly T[]>;
   /** The plan that Postgres makes for a statement, as text. */
   plan(sql: string): Promise<string>;
-  /** Writes frames as the indexer does, one batch each. */
+  /** Writes frames like the indexer, one batch each. */
   write(...frames: readonly JsonRecord[]): Promise<void>;
   /** Writes them as one batch. */
   writeTogether(frames: readonly JsonRecord[]): Promise<void>;
-  /** Sets an update aside that could not be stored. */
+  /** Quarantines an update that could not be stored. */
   quarantine(offset: number): Promise<void>;
 }
 
-/** What was active where history begins. */
+/** The active contracts at the beginning of history. */
 export interface Beginning {
   readonly offset: number;
   /** Frames of the active contracts. */
@@ -31,8 +34,8 @@ export interface Beginning {
 }
 
 /**
- * `schema`: the storage schema. Published from genesis, so that frames with any offset from 1 on can be written, or from a
- * seed, so that those with later offsets can.
+ * `schema`: the storage schema. Published from genesis, so that frames with any offset from 1 can be written, or from a
+ * seed, so that later offsets can be written.
  */
 export async function createReadDatabase(schema = 'ledger', seed?: Beginning): Promise<ReadDatabase> {
   const created = await (schema === 'ledger' ? createMigratedDatabase(['ledger']) : createTestDatabase());

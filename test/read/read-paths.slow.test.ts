@@ -1,4 +1,4 @@
-/** What is active now and was active at an offset, against models that look at everything. */
+/** Active contracts now and at an offset, compared with models that scan everything. */
 import { array, asyncProperty, constantFrom, integer, nat, oneof, option, pre, record, tuple } from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as frames from '../support/frames.ts';
@@ -14,7 +14,7 @@ interface Lifetime {
   readonly to: number | null;
 }
 
-/** Ids of what was active right after `offset`, of one template or of all. */
+/** Ids of the contracts active right after `offset`, of one template or of all. */
 function activeAt(lifetimes: readonly Lifetime[], offset: number, template?: number): readonly string[] {
   return lifetimes
     .filter(({ from, to }) => from <= offset && (to === null || to > offset))
@@ -23,7 +23,7 @@ function activeAt(lifetimes: readonly Lifetime[], offset: number, template?: num
     .sort();
 }
 
-/** For each offset and template what the database says was active. */
+/** The active contracts according to the database, for each offset and template. */
 async function answers(
   database: ReadDatabase,
   offsets: readonly number[],
@@ -49,7 +49,7 @@ describe('active_at, over lifetimes of any length', () => {
     await database[Symbol.asyncDispose]();
   });
 
-  // Lengths around powers of two, where a class ends and rounding could go wrong.
+  // Lengths around powers of two, at the end of a class, where rounding could go wrong.
   const length = tuple(integer({ min: 0, max: 45 }), integer({ min: -2, max: 2 })).map(([power, off]) =>
     Math.max(1, 2 ** power + off),
   );
@@ -59,7 +59,7 @@ describe('active_at, over lifetimes of any length', () => {
     length: option(length, { freq: 4 }),
   });
 
-  it('agrees with a look at everything, at every edge of every lifetime', async () => {
+  it('equals a full scan, at both ends of every lifetime', async () => {
     await expectProperty(
       asyncProperty(array(lifetime, { minLength: 1, maxLength: 40 }), async (drawn) => {
         const lifetimes = drawn.map(({ template, from, length: long }, index) => {
@@ -100,7 +100,7 @@ describe('active_at, over lifetimes of any length', () => {
 
 type Step = { readonly act: 'create' | 'archive' | 'unassign' | 'assign'; readonly pick: number; readonly gap: number };
 
-/** The ledger as the model knows it: where each contract is, and every lifetime so far. */
+/** The ledger of the model: where each contract is, and every lifetime so far. */
 class ModelLedger {
   readonly lifetimes: { id: string; template: number; from: number; to: number | null }[] = [];
   readonly #active: { id: string; at: string }[] = [];
@@ -108,7 +108,7 @@ class ModelLedger {
   #made = 0;
   offset = 0;
 
-  /** The frame of a step, or nothing where it makes no sense. */
+  /** The frame of a step; undefined if the step is not possible. */
   frame({ act, pick, gap }: Step): frames.JsonRecord | undefined {
     const offset = this.offset + gap;
     const made = this.#frame(act, pick, offset);
@@ -158,14 +158,14 @@ function createdEvent(contractId: string, offset: number): frames.JsonRecord {
   return created({ contractId, offset, templateId: templateOf(contractId), interfaceViews: [] });
 }
 
-describe('active_at, over histories that came from the ledger', () => {
+describe('active_at, over histories from the ledger', () => {
   const step = record({
     act: constantFrom<Step['act']>('create', 'create', 'archive', 'unassign', 'assign'),
     pick: nat(1000),
     gap: integer({ min: 1, max: 3 }),
   });
 
-  it('agrees with the model at every offset', { timeout: 240_000 }, async () => {
+  it('equals the model at every offset', { timeout: 240_000 }, async () => {
     await expectProperty(
       asyncProperty(array(step, { minLength: 10, maxLength: 60 }), async (steps) => {
         await using database = await createReadDatabase();

@@ -1,4 +1,7 @@
-/** What two owners have on one ledger, and every way a role could try to read it: relations and calls of functions. */
+/**
+ * Contracts of two owners on one ledger, and every way in which a role could try to read them: relations and calls of
+ * functions.
+ */
 import type { ClientBase } from 'pg';
 import type { PackageModel } from '../../src/daml/package-model.ts';
 import { readSchemas } from '../../src/store/connection/read-schemas.ts';
@@ -8,7 +11,9 @@ import * as frames from '../support/frames.ts';
 const names = Object.values(readSchemas('ledger'));
 const schemaList = names.map((name) => `'${name}'`).join(', ');
 
-/** Everything that can hang on a contract, once for each of the two owners: what is not Alice's says so. */
+/**
+ * Everything that can belong to a contract, once for each of the two owners; texts name the owner that is not Alice.
+ */
 export function historyOf(owner: string, party: string, from: number): readonly frames.JsonRecord[] {
   const parties = { signatories: [party], observers: [], witnessParties: [party] };
   const contract = (nth: number, offset: number): frames.JsonRecord =>
@@ -70,12 +75,12 @@ export async function relations(url: string): Promise<readonly Relation[]> {
   )) as unknown as readonly Relation[];
 }
 
-/** Bytes of ids that are no hexadecimal digits, as rows show them: what stands behind the byte ff is told apart as text. */
+/** Bytes of ids that are not hexadecimal digits, as in rows: the text after the byte ff is decoded separately. */
 function readable(line: string): string {
   return line.replaceAll(/\\+xff((?:[0-9a-f]{2})+)/g, (_, digits: string) => Buffer.from(digits, 'hex').toString());
 }
 
-/** The rows as texts, or the SQLSTATE of the refusal. */
+/** The rows as texts, or the SQLSTATE of the error. */
 export async function rowsOf(client: ClientBase, sql: string): Promise<readonly string[] | string> {
   try {
     const { rows } = await client.query<{ line: string | null }>(sql);

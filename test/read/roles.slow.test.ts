@@ -1,4 +1,4 @@
-/** A role that is limited to parties gets to no row of others, by whatever table, view or function it tries. */
+/** A role that is limited to parties reads no row of others, through any table, view or function. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,7 @@ const limited = `limited_${suffix}`;
 const full = `full_${suffix}`;
 const password = 'geheim ü';
 
-/** Views with the rights of their reader came with Postgres 15: below it, roles limited to parties are refused. */
+/** Views with the rights of their reader need Postgres 15: before it, roles limited to parties are rejected. */
 
 let created: TestDatabase;
 let database: Database;
@@ -61,7 +61,7 @@ function urlOf(role: string): string {
   return url.href;
 }
 
-/** Works as the role, logged in with its password. */
+/** Runs as the role, logged in with its password. */
 async function as<T>(role: string, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client({ connectionString: urlOf(role) });
   await client.connect();
@@ -111,15 +111,19 @@ async function expectNothingForeign(): Promise<void> {
   });
 }
 
-it('is refused limits that Postgres before 15 cannot keep, and not made', needs(noOldLimits), async () => {
-  await expect(grant(limited, '--party', frames.alice)).rejects.toMatchObject({
-    code: 'GRANT_READER_REFUSED',
-    message: expect.stringContaining('needs Postgres 15') as unknown,
-  });
-  expect(await query(created.url, `select from pg_roles where rolname = '${limited}'`)).toEqual([]);
-  const secured = `select from pg_class where relrowsecurity and relnamespace = 'ledger'::regnamespace`;
-  expect(await query(created.url, secured)).toEqual([]);
-});
+it(
+  'a role with limits that Postgres before 15 cannot enforce is rejected and not created',
+  needs(noOldLimits),
+  async () => {
+    await expect(grant(limited, '--party', frames.alice)).rejects.toMatchObject({
+      code: 'GRANT_READER_REFUSED',
+      message: expect.stringContaining('needs Postgres 15') as unknown,
+    });
+    expect(await query(created.url, `select from pg_roles where rolname = '${limited}'`)).toEqual([]);
+    const secured = `select from pg_class where relrowsecurity and relnamespace = 'ledger'::regnamespace`;
+    expect(await query(created.url, secured)).toEqual([]);
+  },
+);
 
 describe('a role that is limited to parties', needs(noLimits), () => {
   it('sees in no table and no view a row of others, and in each of its own something', async () => {
@@ -158,7 +162,7 @@ describe('a role that is limited to parties', needs(noLimits), () => {
     });
   });
 
-  it('gets no row of others out of any function', async () => {
+  it('gets no row of others from any function', async () => {
     const functions = await callables(created.url);
     expect(functions.length).toBeGreaterThan(5);
     const answered = new Set<string>();
@@ -170,7 +174,7 @@ describe('a role that is limited to parties', needs(noLimits), () => {
           const rows = await rowsOf(client, call);
           if (typeof rows === 'string') continue;
           answered.add(callable.name);
-          // A text that was put in may come back.
+          // An argument may be returned.
           const told = rows.filter((row) => row.replaceAll('foreign-1', '').includes('foreign'));
           expect(told, call).toEqual([]);
         }
@@ -181,7 +185,7 @@ describe('a role that is limited to parties', needs(noLimits), () => {
       created.url,
       `select proname from pg_proc where prosecdef and pronamespace::regnamespace::text = any ('{${names.join(',')}}')`,
     );
-    // Refused to whoever may not write, even where it may be called.
+    // Fails for roles without write access, even if they may call it.
     expect(definer).toEqual([{ proname: 'clear_unfinished_seed' }]);
     await as(limited, async (client) => {
       expect(await rowsOf(client, 'select clear_unfinished_seed(epoch)::text as line from stream')).toBe('42501');
@@ -204,7 +208,7 @@ describe('a role that is limited to parties', needs(noLimits), () => {
     });
   });
 
-  it('sees no more when views are made again, or new ones are made', async () => {
+  it('sees no more when views are re-created, or new ones are created', async () => {
     await query(created.url, `comment on schema explore is 'another version'`);
     await migrate(database);
     await expectNothingForeign();
@@ -240,7 +244,7 @@ describe('a role that is limited to parties', needs(noLimits), () => {
     await expectNothingForeign();
   });
 
-  it('is not widened by accident, and never given to a role that policies do not bind', async () => {
+  it('is not given more rights by accident, and limits are rejected for a role that policies do not bind', async () => {
     await expect(grant(limited)).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
     const superuser = new URL(created.url).username;
     await expect(grant(superuser, '--party', frames.alice)).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
@@ -255,8 +259,8 @@ describe('a role that is limited to parties', needs(noLimits), () => {
   });
 });
 
-describe('everybody else', () => {
-  it('sees every row in every table and view: the owner, and a role that reads everything', async () => {
+describe('roles without limits', () => {
+  it('see every row in every table and view: the owner, and a role that reads everything', async () => {
     const counts = new Map<string, readonly string[] | string>();
     const countOf = (name: string): string => `select count(*)::text as line from ${name}`;
     await database.withClient(async (owner) => {
@@ -276,7 +280,7 @@ describe('everybody else', () => {
     });
   });
 
-  it('writes as before: the indexer', async () => {
+  it('write as before: the indexer', async () => {
     await write([...historyOf('late', frames.alice, 31)]);
     if (!canLimit) return;
     const late = `select contract_id as line from decoded_contracts where contract_id like 'late-%' order by 1`;
@@ -284,7 +288,7 @@ describe('everybody else', () => {
   });
 });
 
-it('never makes a reader of the role that writes: it would be read-only from then on', async () => {
+it('never makes a reader of the writing role, which would be read-only from then on', async () => {
   const owner = new URL(created.url).username;
   await expect(grant(owner)).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
   await write([frames.topology(41)]);
@@ -293,7 +297,7 @@ it('never makes a reader of the role that writes: it would be read-only from the
   ]);
 });
 
-it('takes the login of a cloud provider, and limits it', needs(noLimits), async () => {
+it('accepts the login of a cloud provider, and limits it', needs(noLimits), async () => {
   const login = `Ana-1.${suffix}@corp.iam`;
   await grant(login, '--party', frames.alice, '--password-file', join(folder, 'password'));
   try {
@@ -307,7 +311,7 @@ it('takes the login of a cloud provider, and limits it', needs(noLimits), async 
   }
 });
 
-it('prints what it would do, without the password, and does nothing', needs(noLimits), async () => {
+it('prints its statements without the password, and does nothing', needs(noLimits), async () => {
   const role = `dry_${suffix}`;
   const lines = await grant(role, '--party', frames.alice, '--password-file', join(folder, 'password'), '--dry-run');
   expect(lines).toContain(`create role ${escapeIdentifier(role)} login password '…' connection limit 20;`);
@@ -321,6 +325,6 @@ it.each([
   ['USAGE', ['r', '--party', `a'b`]],
   ['USAGE', ['r', '--password-file', '/nowhere']],
   ['USAGE', ['r', '--nonsense']],
-])('refuses with %s: %j', async (code, argv) => {
+])('rejects %s: %j', async (code, argv) => {
   await expect(grant(...argv)).rejects.toMatchObject({ code });
 });

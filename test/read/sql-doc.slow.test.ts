@@ -1,4 +1,7 @@
-/** The documented queries, README.md and the startup banner on a database that the indexer filled: every query runs and returns its rows. */
+/**
+ * The documented queries, README.md and the startup banner on a database that the indexer filled: every query runs and
+ * returns its rows.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -34,7 +37,7 @@ beforeAll(async () => {
   await indexer.reaches(sandbox.ledger.ledgerEnd(), 60_000);
   const options = { schema: 'ledger', statementTimeoutMs: 20_000, applicationName: 'test' };
   database = openDatabase({ url: created.url, ...options });
-  // As the administrator does in how-to/query/own-tables.md.
+  // Like the administrator in how-to/query/own-tables.md.
   await database.withClient((client) => client.query('create schema reports'));
 });
 afterAll(async () => {
@@ -72,7 +75,7 @@ describe('docs/reference', () => {
     return page.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
   };
 
-  it('has a diagram of the tables as they are', async () => {
+  it('has a diagram of the tables that equals the catalog', async () => {
     const page = readFileSync(join(docs, 'reference/storage-tables.md'), 'utf8');
     expect(page).toContain('erDiagram');
     expect(withDiagram(page, await storedTables(database))).toBe(page);
@@ -97,11 +100,11 @@ describe('docs/reference', () => {
   });
 });
 
-describe('what a new user pastes first', () => {
+describe('the first queries of a new user', () => {
   const run = async (sql: string): Promise<number> =>
     (await database.withClient((client) => client.query(sql))).rows.length;
 
-  it('are queries of the views for people, with rows: the greeting', async () => {
+  it('are queries of the decoded views, with rows: the banner', async () => {
     const sides = { ledgerUrl: '', databaseUrl: '', embeddedLedger: false, embeddedDatabase: true };
     const queries = greeting(sides, '', 'ledger').match(/^ {4}select [^;]+;$/gm) ?? [];
     expect(queries).toHaveLength(3);
@@ -111,7 +114,7 @@ describe('what a new user pastes first', () => {
     }
   });
 
-  it('is a query with the columns that README.md shows, with rows', async () => {
+  it('are a query with the columns in README.md, with rows', async () => {
     const readme = readFileSync(join(docs, '../README.md'), 'utf8');
     const [, sql = '', output = ''] = /```sql\n(.*?)```.*?```text\n(.*?)```/s.exec(readme) ?? [];
     const { rows } = await database.withClient((client) => client.query<Record<string, unknown>>(sql));
@@ -121,5 +124,5 @@ describe('what a new user pastes first', () => {
   });
 });
 
-// The traffic of the demo has no workflows, not every update replaces a contract, and few contracts are reassigned.
+// The traffic of the demo has no workflows, few updates replace a contract, and few contracts are reassigned.
 const mayBeEmpty = new Set(['workflow_id', 'version', 'contact_point', 'changed', 'other_contract_id', 'target']);

@@ -54,7 +54,7 @@ it('counts relations, rows and bytes without --yes, and deletes nothing', async 
   expect(await schemas()).toEqual(['ledger', 'ledger_previous']);
 });
 
-it('deletes it with --yes, and says what was deleted', async () => {
+it('deletes it with --yes, and reports what was deleted', async () => {
   await query(home.url, previous);
   expect(await rebuild('--drop-previous', '--yes')).toEqual([
     expect.stringMatching(
@@ -64,7 +64,7 @@ it('deletes it with --yes, and says what was deleted', async () => {
   expect(await schemas()).toEqual(['ledger']);
 });
 
-it('is refused without a previous schema, and while a view depends on it', async () => {
+it('is rejected without a previous schema, and while a view depends on it', async () => {
   await expect(rebuild('--drop-previous')).rejects.toMatchObject({ code: 'REBUILD_REFUSED' });
   await query(home.url, `${previous} create view public.mine as select * from ledger_previous.updates`);
   await expect(rebuild('--drop-previous', '--yes')).rejects.toMatchObject({ code: 'REBUILD_REFUSED' });

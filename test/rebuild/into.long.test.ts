@@ -1,6 +1,6 @@
 /**
- * A stream handed over to another server, and back: real servers and processes, killed at each step. What is stored there in
- * the end is what a fresh index stores, and indexers may write to one of the two and never to both.
+ * Handover of a stream to another server, and back: real servers and processes, killed at each step. In the end the
+ * data there equals a fresh index, and indexers may write to one of the two and never to both.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -69,7 +69,7 @@ function follow(databaseUrl: string): Daemon {
   return startDaemon({ ledgerUrl: world.sandbox.url, databaseUrl, schema: 'ledger', env });
 }
 
-/** Holds the stream row of the other server from when it is level; `end` lets it go. */
+/** Locks the stream row of the other server once it is caught up; `end` releases it. */
 async function holdRow(child: RebuildProcess): Promise<Client> {
   await child.says('asking for the right to write');
   const client = new Client({ connectionString: server.url });
@@ -78,7 +78,7 @@ async function holdRow(child: RebuildProcess): Promise<Client> {
   return client;
 }
 
-/** Whether it has what an index has that began today and knows what was removed. */
+/** Whether it equals an index that began today and has the same redactions. */
 async function equalToFresh(url: string): Promise<boolean> {
   const env = { ...whole, DATABASE_URL: url };
   await runCommand(migrateCommand, [], world.env('fresh', env));
@@ -97,26 +97,27 @@ async function has(url: string): Promise<void> {
   });
 }
 
-/** What it says before a step: killed there, and run again. */
+/** Output before a step: killed there, and run again. */
 const steps = ['catching up', 'laying down', 'taking up'] as const;
 
 describe('a stream that is handed over to another server', { timeout: 120_000 }, () => {
-  it('goes on there with nothing lost or twice, whatever was killed on the way', async () => {
+  it('continues there with nothing lost or duplicated, whatever was killed meanwhile', async () => {
     const target = { ledgerUrl: world.sandbox.url, databaseUrl: world.database.url };
     const words = ['--into-file', secretFile(server.url), '--yes'];
     for (const step of steps) {
       const child = startRebuild(target, words);
-      // Nobody can take it up while this is held.
+      // The target cannot be opened while this lock is held.
       const held = step === 'taking up' ? await holdRow(child) : undefined;
       await child.says(step);
       await child.kill();
       world.grow(10);
-      // Until it is laid down here, the indexer goes on here.
+      // Until the source is closed, the indexer continues here.
       if (held === undefined) await has(world.database.url);
       else expect(await turns()).toEqual(['handed over', 'filling']);
       await held?.end();
     }
-    // Cut between the two commits it can only be finished: here nobody knows whether the second one came.
+    // Interrupted between the two commits it can only be finished: the source cannot know whether the second commit
+    // happened.
     await expect(world.command('jobs cancel rebuild')).rejects.toMatchObject({ code: 'JOB_REFUSED' });
     const early = await world.parks('ledger', { ...whole, DATABASE_URL: server.url });
     expect(early.code).toBe('STREAM_NOT_OPEN');
@@ -129,7 +130,7 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
     expect(Number(await there(epoch))).toBeGreaterThan(Number(await value(world, epoch)));
 
     await world.index('ledger', { ...whole, DATABASE_URL: server.url });
-    await waitFor('the former indexer parks', () =>
+    await waitFor('the previous indexer parks', () =>
       former.output().includes('STREAM_HANDED_OVER') ? true : undefined,
     );
     expect(former.output()).toContain(`continues in database 127.0.0.1:${String(server.port)}/ledger_indexer`);
@@ -138,7 +139,7 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
     expect(await brokenRules(server.url, 'ledger')).toEqual([]);
   });
 
-  it('has what no ledger tells, and what can be made there of what people made', async () => {
+  it('has data that is not on the ledger, and can create the objects of users there', async () => {
     expect(await there(`select "offset" from ledger.retention_holds where name = 'replica'`)).toBe('5');
     expect(await there(`select at_offset from ledger.verifications where kind = 'invariants'`)).toBe('5');
     const gone = `select payload is null and redaction_id is not null from ledger.contracts where ledger.id_text(contract_id) = '${redacted}'`;
@@ -155,7 +156,7 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
     const ranges = 'select min(from_offset) from ledger.completion_ranges';
     expect(await there(ranges)).toBe(await value(world, ranges));
   });
-  it('comes back by the same command, under the same proof', async () => {
+  it('returns with the same command, under the same checks', async () => {
     await former.kill();
     world.grow(20);
     await world.index('ledger', { ...whole, DATABASE_URL: server.url });
@@ -173,7 +174,7 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
     expect(await equalToFresh(world.database.url)).toBe(true);
   });
 
-  it('stays where it is when it is given up, and nothing is left there', async () => {
+  it('stays in its database when the handover is cancelled, and no copy is left', async () => {
     await query(server.url, 'drop schema ledger, explore, typed, pqs, pqs_multisync cascade');
     expect(await rebuild(world, `--into-file ${secretFile(server.url)} --no-swap --yes`, whole)).toContain(
       'has caught up; to hand over',
@@ -181,11 +182,11 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
     expect(await turns()).toEqual([null, 'filling']);
     const reader = new Client({ connectionString: world.database.url });
     await reader.connect();
-    // Who holds this keeps the stream from being laid down.
+    // A session with this lock keeps the source from being closed.
     await reader.query('begin; lock table ledger.retention_holds in share mode');
     const running = rebuild(world, `--into-file ${secretFile(server.url)} --yes`, whole);
     await waitFor(
-      'it is hindered',
+      'it is blocked',
       async () => (await value(world, `select problem from ledger.jobs where name = 'rebuild'`)) ?? undefined,
     );
     await world.command('jobs cancel rebuild');

@@ -1,6 +1,6 @@
 /**
- * The built program as real processes: `rebuild` killed at each of its steps and at random moments, the indexer beside it
- * killed too. What is stored in the end is what a fresh index stores, and a swap has happened or it has not.
+ * The built program as real processes: `rebuild` killed at each of its steps and at random moments, and the indexer
+ * killed too. In the end the data equals a fresh index, and a swap has happened completely or not at all.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
@@ -46,7 +46,7 @@ const isSwapped = async (): Promise<boolean> =>
 const killedAt = steps.filter((step) => !['locking', 'renaming', 're-creating views'].includes(step));
 
 describe('a rebuild that is killed', { timeout: 240_000 }, () => {
-  it.each(killedAt)('at "%s" goes on when it is run again, and nothing is lost or twice', async (step) => {
+  it.each(killedAt)('at "%s" resumes when it is run again, and nothing is lost or duplicated', async (step) => {
     const target = { ledgerUrl: world.sandbox.url, databaseUrl: world.database.url };
     const child = startRebuild(target, ['--yes']);
     await child.says(step);
@@ -72,7 +72,7 @@ describe('a rebuild that is killed', { timeout: 240_000 }, () => {
     await rebuild(world, '--drop-previous --yes');
   });
 
-  it('swaps although the indexer beside it is killed, and another takes over', async () => {
+  it('swaps although the indexer is killed meanwhile, and another takes over', async () => {
     const child = startRebuild({ ledgerUrl: world.sandbox.url, databaseUrl: world.database.url }, ['--yes']);
     await child.says('asking for the right to write');
     await indexer.kill();

@@ -1,15 +1,15 @@
-/** `ledger-indexer rebuild` as a process of its own, watched through what it prints and ended by signals. */
+/** `ledger-indexer rebuild` as a separate process, observed through its output and ended by signals. */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { waitFor } from '../support/wait-for.ts';
 
-/** Where the program was built to, or, for tests that were compiled together with it, where it is beside them. */
+/** Path of the built program or, for tests that were compiled together with it, of that build. */
 const program = ['../../dist/main.js', '../../src/main.js']
   .map((path) => fileURLToPath(new URL(path, import.meta.url)))
   .find((path) => existsSync(path));
 
-/** What it says before each step, in order. */
+/** Output before each step, in order. */
 export const steps = [
   'seeding',
   'catching up',
@@ -31,7 +31,7 @@ export interface RebuildTarget {
 
 export interface RebuildProcess {
   output(): string;
-  /** Waits until it says this, as a message or a step. @throws Error when it ends before */
+  /** Waits until it prints this message or step. @throws Error when it ends before */
   says(step: string): Promise<void>;
   /** Its exit code; null when it was killed. */
   ended(): Promise<number | null>;

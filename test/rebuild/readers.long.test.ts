@@ -1,6 +1,6 @@
 /**
- * Readers of several kinds go on through swaps: none meets an error, and none is shown an older checkpoint than anybody has
- * seen before it began.
+ * Clients of several kinds read during swaps: none meets an error, and none reads an older checkpoint than any client
+ * had read before it began.
  */
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -19,14 +19,14 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** The newest checkpoint that anybody has seen. */
+/** The newest checkpoint that any client has read. */
 let seen = 0;
 const found: string[] = [];
 const reads = new Map<string, number>();
 
 type Ask = (name: string, text: string) => Promise<Record<string, unknown>>;
 
-/** What one reader does again and again; resolves to the checkpoint it was shown last. */
+/** The repeated query of one client; resolves to the last checkpoint it read. */
 const readers: Readonly<Record<string, (ask: Ask) => Promise<number>>> = {
   'a prepared statement of explore': async (ask) =>
     Number((await ask('a', 'select explore.latest_offset() as at, count(*) from explore.contracts'))['at']),
@@ -80,8 +80,8 @@ async function readOn(name: string, read: (ask: Ask) => Promise<number>, stop: A
   await client.end();
 }
 
-describe('readers', { timeout: 240_000 }, () => {
-  it('meet no error and no older checkpoint while storages are swapped, there and back', async () => {
+describe('clients during swaps', { timeout: 240_000 }, () => {
+  it('meet no error and no older checkpoint while schemas are swapped, there and back', async () => {
     await using indexer = await world.run('ledger', whole);
     const stop = new AbortController();
     const loops = Object.entries(readers).map(([name, read]) => readOn(name, read, stop.signal));

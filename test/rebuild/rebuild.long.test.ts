@@ -1,4 +1,4 @@
-/** The storage made anew beside a running indexer, and swapped: equal to a fresh index, under whatever configuration. */
+/** Schema rebuilt while the indexer runs, and swapped: equal to a fresh index, under any configuration. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { redactCommand } from '../../src/cli/maintain/redact.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
@@ -21,10 +21,10 @@ const schemas = (): Promise<unknown> =>
 const digests = (...names: readonly string[]): Promise<readonly string[]> =>
   Promise.all(names.map((name) => digestOf(world.database.url, name)));
 
-describe('a rebuilt storage', { timeout: 120_000 }, () => {
-  it('is what a fresh index is, and the indexer goes on in it', async () => {
+describe('a rebuilt schema', { timeout: 120_000 }, () => {
+  it('equals a fresh index, and the indexer continues in it', async () => {
     await world.index('ledger', whole);
-    // More takeovers than the new storage has seen.
+    // An epoch above that of the new schema.
     await query(world.database.url, 'update ledger.stream set epoch = 1000');
     await using indexer = await world.run('ledger', whole);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
@@ -41,7 +41,7 @@ describe('a rebuilt storage', { timeout: 120_000 }, () => {
     expect(await value(world, `select state from ledger.jobs where name = 'rebuild'`)).toBe('done');
   });
 
-  it('has the history of another filter, which an indexer that is configured otherwise parks for', async () => {
+  it('has the history of another filter, for which an indexer with the old configuration parks', async () => {
     const [party = ''] = world.sandbox.ledger.localParties();
     const narrow = { ...whole, LEDGER_PARTIES: party };
     await using indexer = await world.run('ledger', narrow);
@@ -51,7 +51,7 @@ describe('a rebuilt storage', { timeout: 120_000 }, () => {
     expect(plan).toContain('nothing was changed; to do it, run: ledger-indexer rebuild --yes');
     expect(await schemas()).toEqual(['ledger']);
     await rebuild(world, '--yes', whole);
-    await waitFor('the indexer with the former filter parks', async () =>
+    await waitFor('the indexer with the previous filter parks', async () =>
       (await indexer.status()).state === 'parked' ? true : undefined,
     );
     const line = indexer.log.findLast((text) => text.includes('"msg":"parked: an operator is needed"')) ?? '';
@@ -64,7 +64,7 @@ describe('a rebuilt storage', { timeout: 120_000 }, () => {
     expect(ledger).toBe(fresh);
   });
 
-  it('stores exercises as it is told to, and views show the same', async () => {
+  it('stores exercises with the requested type, and views return the same rows', async () => {
     await world.index('ledger', whole);
     const shown =
       'select count(*), md5(string_agg(argument::text, $$ $$ order by "offset", node_id)) from explore.exercises';
@@ -73,13 +73,13 @@ describe('a rebuilt storage', { timeout: 120_000 }, () => {
     const type = `select format_type(atttypid, null) from pg_attribute where attrelid = 'ledger.exercises'::regclass and attname = 'argument'`;
     expect(await value(world, type)).toBe('json');
     expect(await query(world.database.url, shown)).toEqual(before);
-    // Not the schema that has its tables already: how they store it is said when they are made.
+    // Not for a schema that has tables already: their type is set when they are created.
     await world.index('fresh_json', { ...whole, INDEXER_EXERCISE_JSON: 'json' });
     const [ledger, fresh] = await digests('ledger', 'fresh_json');
     expect(ledger).toBe(fresh);
   });
 
-  it('begins where the participant was pruned, with what was active there', async () => {
+  it('begins at the pruned offset of the participant, with the contracts active there', async () => {
     await world.index('ledger', whole);
     const completions =
       'select "offset", command_id, status_code from ledger.completions where "offset" <= 100 order by 1';
@@ -94,7 +94,7 @@ describe('a rebuilt storage', { timeout: 120_000 }, () => {
     await rebuild(world, '--yes');
     await world.index('ledger');
     expect(await value(world, 'select from_offset from ledger.coverage')).toBe('100');
-    // What the participant does not show any more was taken over.
+    // Data that the participant no longer returns was copied.
     expect(await query(world.database.url, completions)).toEqual(told);
     expect(await value(world, 'select min(from_offset) from ledger.completion_ranges')).toBe('0');
     const active = await world.active();
@@ -104,8 +104,8 @@ describe('a rebuilt storage', { timeout: 120_000 }, () => {
   });
 });
 
-describe('the former storage', { timeout: 120_000 }, () => {
-  it('takes its place again, level, and is dropped when it is told to be', async () => {
+describe('the previous schema', { timeout: 120_000 }, () => {
+  it('is swapped back, caught up, and dropped with --drop-previous', async () => {
     await using indexer = await world.run('ledger', whole);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
     await rebuild(world, '--yes');
@@ -136,7 +136,7 @@ describe('the former storage', { timeout: 120_000 }, () => {
 });
 
 describe('a rebuild', { timeout: 120_000 }, () => {
-  it('ends when it is level if it is told to, and the next one swaps what is there', async () => {
+  it('ends when it is caught up with --no-swap, and the next one swaps its schema', async () => {
     await world.index('ledger', whole);
     expect(await rebuild(world, '--no-swap --yes')).toContain('schema "ledger_next" has caught up');
     const filled = await value(world, `select 'ledger_next.updates'::regclass::oid`);
@@ -149,7 +149,7 @@ describe('a rebuild', { timeout: 120_000 }, () => {
     expect(ledger).toBe(fresh);
   });
 
-  it('is not swapped in before it is level, and carries what was redacted since it was', async () => {
+  it('is not swapped before it is caught up, and copies redactions made since then', async () => {
     await world.index('ledger', whole);
     await rebuild(world, '--no-swap --yes');
     const contract = String(
@@ -166,7 +166,7 @@ describe('a rebuild', { timeout: 120_000 }, () => {
       const last = await complete(live, next);
       const behind = swap(live, { ...given, halted, last, writer: 'test' });
       await expect(behind).rejects.toMatchObject({ code: 'WRITER_FENCED' });
-      // Level with where the live stream was, which has moved since.
+      // Caught up with the earlier position of the live stream, which has moved since.
       const filled = Number(await value(world, 'select checkpoint from ledger_next.stream'));
       const moved = swap(live, { ...given, halted: { ...halted, checkpoint: filled }, last, writer: 'test' });
       await expect(moved).rejects.toMatchObject({ code: 'WRITER_FENCED' });
@@ -179,10 +179,10 @@ describe('a rebuild', { timeout: 120_000 }, () => {
     expect(await schemas()).toEqual(['ledger', 'ledger_previous']);
   });
 
-  it('rests when it is stopped in table jobs, goes on when resumed, and leaves nothing when it is given up', async () => {
+  it('waits when it is paused in table jobs, continues when resumed, and leaves nothing when it is cancelled', async () => {
     await world.index('ledger', whole);
     const tell = (text: string) => query(world.database.url, text);
-    // A reader in the middle of a transaction keeps the swap from its place for as long as it likes.
+    // A client in a transaction blocks the swap until the transaction ends.
     const reader = await openReader(world.database.url);
     const running = rebuild(world, '--yes');
     await waitFor(
@@ -190,7 +190,7 @@ describe('a rebuild', { timeout: 120_000 }, () => {
       async () => (await value(world, `select problem from ledger.jobs where name = 'rebuild'`)) ?? undefined,
     );
     await tell(`update ledger.jobs set state = 'paused' where name = 'rebuild'`);
-    await waitFor('nobody writes to the next storage', async () => {
+    await waitFor('no process writes to the next schema', async () => {
       const holders = `select count(*) from pg_locks where locktype = 'advisory' and objid = hashtext('ledger_next')::oid and granted`;
       return (await value(world, holders)) === '0' ? true : undefined;
     });
@@ -213,7 +213,7 @@ describe('a rebuild', { timeout: 120_000 }, () => {
   });
 });
 
-/** Both storages, as the swap has them. */
+/** Opens databases for both schemas, like the swap does. */
 function open() {
   const of = (schema: string) =>
     openDatabase({ url: world.database.url, schema, statementTimeoutMs: 30_000, applicationName: 'test' });
@@ -228,7 +228,7 @@ function open() {
   };
 }
 
-/** In a transaction that has read. */
+/** Opens a client with a transaction that has read. */
 async function openReader(url: string) {
   const { Client } = await import('pg');
   const client = new Client({ connectionString: url });

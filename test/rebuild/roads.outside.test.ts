@@ -1,6 +1,6 @@
 /**
- * What a swap is to readers who do not ask the server itself: over a pooler that lends sessions for a transaction, over a streaming
- * standby, over several hosts of which one takes writes. None meets an error or an older checkpoint.
+ * A swap seen by clients that do not connect to the server directly: through a pooler in transaction mode, on a
+ * streaming standby, and over several hosts of which one accepts writes. None meets an error or an older checkpoint.
  */
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -23,7 +23,7 @@ const startAt = Date.UTC(2026, 0, 5, 8) * 1000;
 let servers: Servers;
 let sandbox: Sandbox;
 let grow: (updates: number) => void;
-/** Both hosts, the standby first. */
+/** URL with both hosts, the standby first. */
 let hosts: string;
 const found: string[] = [];
 const reads = new Map<string, number>();
@@ -41,7 +41,7 @@ async function twice(ask: Ask): Promise<number> {
   return second;
 }
 
-/** Reads on and on; what is shown never falls, on its road. */
+/** Reads repeatedly; the checkpoint never falls on its connection. */
 async function readOn(name: string, ask: Ask, read: (ask: Ask) => Promise<number>, stop: AbortSignal): Promise<void> {
   let seen = 0;
   while (!stop.aborted) {
@@ -72,7 +72,7 @@ const rebuild = async (...words: string[]): Promise<string> => {
   return printed.join('\n');
 };
 
-describe('readers elsewhere', needs(noBouncer), () => {
+describe('clients with indirect connections', needs(noBouncer), () => {
   beforeAll(async () => {
     servers = await startServers();
     sandbox = await startSandbox({ seed: 8, now: () => startAt / 1000, limits: { checkpointIntervalMs: 50 } });
@@ -89,7 +89,7 @@ describe('readers elsewhere', needs(noBouncer), () => {
     await servers[Symbol.asyncDispose]();
   });
 
-  it('go on through swaps, over a pooler, on a standby and over several hosts', async () => {
+  it('read during swaps, over a pooler, on a standby and over several hosts', async () => {
     grow(150);
     await using indexer = await runIndexer({ LEDGER_URL: sandbox.url, DATABASE_URL: hosts, ...whole });
     await indexer.reaches(sandbox.ledger.ledgerEnd());

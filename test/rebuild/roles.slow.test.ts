@@ -1,4 +1,4 @@
-/** The indexer is a role that may do no more than write, a rebuild or filter extension takes one that becomes the owner. */
+/** Roles: an indexer role that may only write, and a role for rebuild or filter extension that becomes the owner. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -43,7 +43,7 @@ afterAll(async () => {
 });
 
 describe('with roles of its own', { timeout: 120_000 }, () => {
-  it('the writer gives way to who may do as the owner, and writes on in the new storage', async () => {
+  it('the writer yields to a role with the rights of the owner, and continues in the new schema', async () => {
     await using indexer = await world.run('ledger', {
       ...whole,
       DATABASE_URL: urlOf('writer'),
@@ -73,7 +73,7 @@ describe('with roles of its own', { timeout: 120_000 }, () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(await digestOf(world.database.url, 'fresh'));
   });
 
-  it('a role that may only write or read cannot rebuild, and the writer does not give way to it', async () => {
+  it('a role that may only write or read cannot rebuild, and the writer does not yield to it', async () => {
     await rebuild(world, '--drop-previous --yes', { DATABASE_URL: urlOf('migrator') });
     await expect(rebuild(world, '--yes', { DATABASE_URL: urlOf('writer') })).rejects.toMatchObject({
       code: 'STORE_NOT_PERMITTED',
@@ -86,13 +86,13 @@ describe('with roles of its own', { timeout: 120_000 }, () => {
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
     const reader = new Client({ connectionString: urlOf('reader') });
     await reader.connect();
-    // Longer than it takes to see who waits.
+    // Longer than it takes to detect waiting sessions.
     await reader.query(`set statement_timeout = '2500ms'`);
     const wait = `select pg_advisory_lock(hashtext('ledger-indexer writer'), hashtext('ledger'))`;
     const refusals: unknown[] = [];
     const refused = (thrown: unknown): void => void refusals.push((thrown as { code?: unknown }).code);
     await reader.query(wait).catch(refused);
-    // One that was given the function after all waits in vain.
+    // A role with the function granted anyway waits in vain.
     await query(world.database.url, `grant execute on function pg_advisory_lock(integer, integer) to ${prefix}_reader`);
     await reader.query(wait).catch(refused);
     await reader.end();
@@ -100,7 +100,7 @@ describe('with roles of its own', { timeout: 120_000 }, () => {
     expect(indexer.log.join('')).not.toContain('STORE_LOCK_REQUESTED');
   });
 
-  it('the writer says that it cannot extend the filter, at whatever step; started as the owner it goes on', async () => {
+  it('the writer reports that it cannot extend the filter, at any step; started as the owner it continues', async () => {
     const wide = { ...whole, LEDGER_CREATED_EVENT_BLOBS: 'true' };
     const start = (kind: (typeof kinds)[number]) =>
       world.run('ledger', { ...whole, DATABASE_URL: urlOf(kind), POSTGRES_MIGRATE: 'never' });

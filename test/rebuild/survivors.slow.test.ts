@@ -1,4 +1,4 @@
-/** What people have built on a storage, or put on its tables, is there after the swap, and means the new one. */
+/** Objects of users that depend on a schema or its tables exist after the swap, and refer to the new schema. */
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
@@ -14,7 +14,7 @@ let party: string;
 let redacted: string;
 let before: readonly unknown[][];
 
-/** Everything by its oid, so that what was only made again does not pass. */
+/** Everything by its oid, so that re-created objects do not pass. */
 const oids = `select array_agg(c.oid::regclass || ' ' || c.oid order by c.oid) as all from pg_class c
   join pg_namespace n on n.oid = c.relnamespace
  where n.nspname in ('explore', 'typed', 'pqs', 'pqs_multisync', 'public') and c.relkind in ('v', 'm', 'r')`;
@@ -27,7 +27,7 @@ beforeAll(async () => {
   world = await HistoryWorld.open(120);
   const { url } = world.database;
   await world.index('ledger', whole);
-  // Typed views are made beside the stream.
+  // Typed views are created in the background.
   await using indexer = await world.run('ledger', whole);
   const exercised = `select v.view_name from ledger.typed_views v join explore.exercises e on e.choice = v.choice
     and e.template_fqn = concat_ws(':', v.package_name, v.module_name, v.entity_name) where v.kind = 'choice' limit 1`;
@@ -83,13 +83,13 @@ afterAll(async () => {
 });
 
 describe('after a swap', () => {
-  it('every view and function for readers is the one it was, with its comment', async () => {
+  it('every view and function for readers keeps its identity and its comment', async () => {
     const after = await Promise.all([oids, functions, comments].map((text) => value(world, text)));
-    // Further typed views are made of what came since.
+    // Further typed views are created for later packages.
     for (const [index, kept] of before.entries()) expect(after[index]).toEqual(expect.arrayContaining(kept));
   });
 
-  it('views and functions of users answer from the new storage', async () => {
+  it('views and functions of users read the new schema', async () => {
     const live = await value(world, 'select count(*) from ledger.live where unhosted_since is null');
     expect(await value(world, 'select n from public.active')).toBe(live);
     expect(await value(world, 'select count(*) from public.direct')).toBe(live);
@@ -112,11 +112,11 @@ describe('after a swap', () => {
     expect(await value(world, options)).toBe(true);
   });
 
-  it('nothing outside depends on the former storage', async () => {
+  it('no outside object depends on the previous schema', async () => {
     expect(await rebuild(world, '--drop-previous')).toContain('would be deleted');
   });
 
-  it('a role that is limited to a party sees what it saw, and no more', async () => {
+  it('a role that is limited to a party sees the same rows as before, and no more', async () => {
     const client = new Client({ connectionString: world.database.url });
     await client.connect();
     const mine = `select count(*)::int as n from explore.active_contracts where '${party}' = any (signatories || observers)`;
@@ -131,7 +131,7 @@ describe('after a swap', () => {
     await client.end();
   });
 
-  it('grants are there, also by default', async () => {
+  it('grants exist, including default privileges', async () => {
     const has = `select array[has_schema_privilege('rebuild_ops', 'ledger', 'usage'),
       has_table_privilege('rebuild_ops', 'ledger.updates', 'select'), has_table_privilege('rebuild_ops', 'ledger.contracts', 'select'),
       has_column_privilege('rebuild_ops', 'ledger.contracts', 'offset', 'select'),
@@ -169,7 +169,7 @@ describe('after a swap', () => {
     expect(await value(world, newest)).toBe(true);
   });
 
-  it('what was asked for is kept: holds, results of verify, redactions and what they removed', async () => {
+  it('requests are kept: holds, results of verify, redactions and what they removed', async () => {
     expect(await value(world, `select "offset" from ledger.retention_holds where name = 'replica'`)).toBe('5');
     expect(await value(world, `select at_offset from ledger.verifications where kind = 'invariants'`)).toBe('5');
     expect(await value(world, 'select note from ledger.notes')).toBe('mine');
@@ -182,13 +182,13 @@ describe('after a swap', () => {
     expect(await value(world, 'select contracts from ledger.redactions')).toBe('1');
   });
 
-  it('the server knows how large the new tables are', async () => {
+  it('the server has statistics of the new tables', async () => {
     const unknown = `select array(select relname::text from pg_class where relnamespace = 'ledger'::regnamespace
       and relkind = 'r' and relname <> 'notes' and reltuples < 0)`;
     expect(await value(world, unknown)).toEqual([]);
   });
 
-  it('functions of the storage work in the schema they are in, or name every schema', async () => {
+  it('functions of the storage work in their schema, or name every schema', async () => {
     const paths = `select array_agg(distinct n.nspname || ' ' || c) from pg_proc p join pg_namespace n on n.oid = p.pronamespace
       cross join unnest(p.proconfig) c where n.nspname in ('ledger', 'ledger_previous') and c like 'search_path%'`;
     expect(await value(world, paths)).toEqual([
@@ -200,8 +200,8 @@ describe('after a swap', () => {
   });
 });
 
-describe('what cannot be carried', () => {
-  it('is refused before anything is begun', async () => {
+describe('objects that cannot be copied', () => {
+  it('are rejected before anything has begun', async () => {
     await query(world.database.url, 'create materialized view public.fixed as select count(*) from ledger.updates');
     await rebuild(world, '--drop-previous --yes');
     await expect(rebuild(world, '')).rejects.toMatchObject({

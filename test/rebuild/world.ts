@@ -1,4 +1,4 @@
-/** A ledger, an indexer that goes on, and `rebuild` beside it, as an operator runs it. */
+/** A ledger, a running indexer, and `rebuild` at the same time, like an operator runs it. */
 import { rebuildCommand } from '../../src/cli/rebuild/rebuild.ts';
 import type { HistoryWorld } from '../history/history-run.ts';
 import { query } from '../support/database.ts';
@@ -33,7 +33,7 @@ function quiet(lines: string[]) {
   };
 }
 
-/** The view that a query names first, once there is one. */
+/** The view that a query names first, once one exists. */
 export async function viewOf(world: HistoryWorld, text: string): Promise<string> {
   return waitFor('a typed view', async () => {
     const name = await value(world, text);

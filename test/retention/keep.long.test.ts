@@ -1,4 +1,4 @@
-/** INDEXER_RETENTION: old history goes while the indexer runs, and never what somebody holds. */
+/** INDEXER_RETENTION: old history is pruned while the indexer runs, up to the oldest hold. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { holdCommand } from '../../src/cli/maintain/hold.ts';
 import { pruneCommand } from '../../src/cli/maintain/prune.ts';
@@ -29,7 +29,7 @@ async function prunedToOffset(schema: string): Promise<number> {
   return Number(row?.kept ?? 0);
 }
 
-/** The last offset that is older than five minutes beside what was recorded last. */
+/** The last offset that is older than five minutes, relative to the newest record time. */
 async function tooOld(schema: string): Promise<number> {
   const [row] = await world.query<{ last: string }>(
     `select min("offset") - 1 as last from ${schema}.updates
@@ -38,15 +38,15 @@ async function tooOld(schema: string): Promise<number> {
   return Number(row?.last);
 }
 
-/** Resolves once history begins where it should. */
+/** Resolves once history begins at the expected offset. */
 function untilPruned(schema: string, offset: number): Promise<true> {
   return waitFor(`history of ${schema} begins after ${String(offset)}`, async () =>
     (await prunedToOffset(schema)) === offset ? true : undefined,
   );
 }
 
-describe('history that is too old', () => {
-  it('goes while the stream goes on, counted from what was recorded last', async () => {
+describe('history older than the retention', () => {
+  it('is pruned while the stream continues, relative to the newest record time', async () => {
     await using indexer = await world.index('kept', keep);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd(), 60_000);
     const first = await tooOld('kept');
@@ -68,7 +68,7 @@ describe('history that is too old', () => {
     expect(await keptFacts(world, 'kept', boundary)).toEqual(await keptFacts(world, 'whole', boundary));
   }, 120_000);
 
-  it('stays for as long as somebody holds it', async () => {
+  it('stays as long as a hold covers it', async () => {
     await world.fill('held');
     expect(await hold('held', 'place', 'replica-2', '--after', '40', '--reason', 'copy')).toEqual([
       'replica-2 holds what comes after offset 40',
@@ -76,7 +76,7 @@ describe('history that is too old', () => {
     const boundary = await tooOld('held');
     await using indexer = await world.index('held', keep);
     await untilPruned('held', 40);
-    await waitFor('the hold is told', () =>
+    await waitFor('the hold is reported', () =>
       indexer.logged('history is held: it is not pruned as far as INDEXER_RETENTION says') === 1 ? true : undefined,
     );
     expect((await indexer.status()).retention).toMatchObject({
@@ -102,7 +102,7 @@ describe('history that is too old', () => {
     await expect(hold('held', 'release', 'replica-2')).rejects.toMatchObject({ code: 'HOLD_NOT_FOUND' });
   }, 120_000);
 
-  it('stays where the role may not delete, which is told, and the stream goes on', async () => {
+  it('stays if the role may not delete it, which is reported, and the stream continues', async () => {
     await world.fill('narrow');
     const role = `narrow_${String(process.pid)}`;
     await world.query(`create role ${role} login password 'w'`);
@@ -115,7 +115,7 @@ describe('history that is too old', () => {
       url.username = role;
       url.password = 'w';
       await using indexer = await world.index('narrow', { ...keep, DATABASE_URL: url.href, POSTGRES_MIGRATE: 'never' });
-      await waitFor('the refusal is told', () =>
+      await waitFor('the refusal is reported', () =>
         indexer.logged('old history could not be pruned, trying again') > 0 ? true : undefined,
       );
       world.grow(20);

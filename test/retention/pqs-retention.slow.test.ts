@@ -1,4 +1,4 @@
-/** The functions of PQS that take things out, who may call them, and what the others say afterwards. */
+/** The removing functions of PQS: who may call them, and the results of other functions afterwards. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -53,7 +53,7 @@ async function archived(): Promise<string> {
 }
 
 describe('redact_contract and redact_exercise', () => {
-  it('are refused to readers', async () => {
+  it('fail for readers', async () => {
     const id = await archived();
     const exercise = `(select (max("offset"), 0)::pqs.event_id from ledger.exercises where node_id = 0)`;
     const calls = [`redact_contract('${id}', 'r')`, `redact_exercise(${exercise}, 'r')`, 'prune_archived_to_offset(1)'];
@@ -62,7 +62,7 @@ describe('redact_contract and redact_exercise', () => {
     }
   });
 
-  it('let the redactor remove what is archived, and say how many rows it was', async () => {
+  it('let the redactor remove archived contents, and return the number of rows', async () => {
     const id = await archived();
     expect(await query(urlOf('redactor'), `select pqs.redact_contract('${id}', 'r-1') as rows`)).toEqual([{ rows: 1 }]);
     expect(await query(urlOf('redactor'), `select pqs.redact_contract('${id}', 'r-2') as rows`)).toEqual([{ rows: 0 }]);
@@ -77,7 +77,7 @@ describe('redact_contract and redact_exercise', () => {
     expect(audit).toEqual({ subject: 'contract', contract_id: id, requested_by: `${prefix}_redactor` });
   });
 
-  it('refuse a contract that is active', async () => {
+  it('reject an active contract', async () => {
     const [row] = await world.query<{ id: string }>(
       'select contract_id as id from ledger.lifetimes where deactivated_offset is null order by 1 limit 1',
     );
@@ -98,7 +98,7 @@ describe('redact_contract and redact_exercise', () => {
     expect(shown).toEqual([{ argument: null, result: null, redaction_id: 'r-3' }]);
   });
 
-  it('are there for the command as well, which needs no more rights', async () => {
+  it('are available to the command as well, which needs no more rights', async () => {
     const env = { DATABASE_URL: urlOf('redactor') };
     const lines: string[] = [];
     const { signal } = new AbortController();
@@ -117,7 +117,7 @@ describe('redact_contract and redact_exercise', () => {
 });
 
 describe('prune_archived_to_offset', () => {
-  it('says first what goes, then removes it, and history begins later', async () => {
+  it('counts first, then removes, and history begins later', async () => {
     await world.query('set search_path = pqs');
     const active = 'select contract_id, payload, created_at_offset, update_id from active() order by 1, 2';
     const before = await world.query(active);
@@ -152,7 +152,7 @@ describe('prune_archived_to_offset', () => {
     await world.query('reset search_path');
   });
 
-  it('leaves what verify has nothing to say against', async () => {
+  it('leaves data that verify accepts', async () => {
     const quiet = { stdout: new Sink(), stderr: new Sink(), stop: new AbortController().signal };
     const env = { LEDGER_URL: world.sandbox.url, DATABASE_URL: world.url };
     const code = await runCommand(verifyCommand, ['--invariants', '--acs', '--tail', '50'], env, quiet);
@@ -169,7 +169,7 @@ class Sink extends Writable {
 }
 
 describe('a reader limited to parties', needs(noLimits), () => {
-  it('sees that contents are missing, and not who asked for it', async () => {
+  it('sees that contents are missing, and not who redacted them', async () => {
     const [row] = await world.query<{ party: string; id: string }>(
       `select signatories[1] as party, contract_id as id from ledger.decoded_contracts where redaction_id is not null limit 1`,
     );

@@ -1,4 +1,4 @@
-/** Old history goes, what was active at the boundary stays, and readers of what is later see no difference. */
+/** Pruning of old history: contracts active at the boundary stay, and queries of later history do not change. */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { demoInterfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
@@ -27,7 +27,7 @@ function rowsOf(result: Record<string, unknown>): Record<string, number> {
   return Object.fromEntries(tables.map(({ table, rows }) => [table, rows]));
 }
 
-/** Keys of an output, and of the objects in it, that the table of docs/how-to/change/prune.md does not have. */
+/** Keys of an output and of its objects that are missing in the table of docs/how-to/change/prune.md. */
 function undocumented(output: object): readonly string[] {
   const table =
     readFileSync('docs/how-to/change/prune.md', 'utf8').split('| Key of `--json`')[1]?.split('\n\n')[0] ?? '';
@@ -39,7 +39,7 @@ function undocumented(output: object): readonly string[] {
 }
 
 describe('prune', () => {
-  it('shows without --yes exactly what it then removes, and changes nothing', async () => {
+  it('without --yes reports exactly what it would remove, and changes nothing', async () => {
     const before = await digestOf(world.url, 'a');
     const facts = await keptFacts(world, 'a', middle);
     const plan = await world.prune('a', '--before', String(middle));
@@ -74,7 +74,7 @@ describe('prune', () => {
     expect(rowsOf(await world.prune('a', '--before', String(middle)))).toMatchObject({ contracts: 0, updates: 0 });
   });
 
-  it('leaves the same whatever the size of its transactions, stopped and begun again', async () => {
+  it('leaves the same data with any transaction size, also when stopped and restarted', async () => {
     const options = { statementTimeoutMs: 60_000, applicationName: 'test', maxConnections: 1 };
     for (const schema of ['b', 'c']) {
       const database = openDatabase({ url: world.url, schema, ...options });
@@ -83,7 +83,7 @@ describe('prune', () => {
         const onProgress = (): void => stop.abort();
         const cut = await prune(database, { offset: middle }, { stop: stop.signal, batchRows: 3, onProgress });
         expect(cut.finished).toBe(false);
-        // A lower offset than before does not leave the rest behind.
+        // A lower offset than before still removes the rest.
         const rest = await prune(database, { offset: 1 }, { stop: new AbortController().signal, batchRows: 40 });
         expect(rest).toMatchObject({ finished: true, boundary: middle });
         expect(rest.batches).toBeGreaterThan(20);
@@ -93,7 +93,7 @@ describe('prune', () => {
     expect(await digestOf(world.url, 'b')).toBe(await digestOf(world.url, 'c'));
   });
 
-  it('takes a time, and never goes beyond the checkpoint nor takes the proof of the history', async () => {
+  it('accepts a time, and never goes beyond the checkpoint nor removes the last update id of the history', async () => {
     const [at] = await world.query<{ time: Date; offset: string }>(
       `select record_time as time, "offset" from b.updates where "offset" > $1 order by "offset" offset 50 limit 1`,
       [middle],
@@ -118,7 +118,7 @@ describe('prune', () => {
     expect(await keptFacts(world, 'b', end)).toEqual(await keptFacts(world, 'c', end));
   });
 
-  it('names the update that was recorded far ahead of those behind it, and goes past it by offset', async () => {
+  it('names an update that was recorded far ahead of later ones, and prunes past it by offset', async () => {
     await world.fill('ahead');
     const early = Math.floor(middle / 2);
     const [ahead] = await world.query<{ offset: number }>(
@@ -136,7 +136,7 @@ describe('prune', () => {
     const before = ['--before', at?.time.toISOString() ?? ''];
     const held = await world.prune('ahead', ...before);
     expect(undocumented(held)).toEqual([]);
-    // Of most of those behind it, of which the first was recorded first.
+    // Of most later updates, of which the first was recorded first.
     const { since } = held['heldBy'] as { since: string };
     expect([at?.since.toISOString() ?? '', since, at?.time.toISOString() ?? ''].toSorted()[1]).toBe(since);
     expect(held).toMatchObject({
@@ -155,7 +155,7 @@ describe('prune', () => {
     expect(await world.prune('ahead', ...before)).toMatchObject({ heldBy: null });
   });
 
-  it('blames no update when single ones behind it were recorded early', async () => {
+  it('names no update when only single later ones were recorded early', async () => {
     await world.fill('early');
     // Sparse, so that the update at the boundary was recorded long after the time.
     await world.query(`update early.updates set record_time = now() - (5_000 - "offset") * interval '1 day'`);
@@ -170,7 +170,7 @@ describe('prune', () => {
     );
     const time = row?.time ?? new Date(NaN);
     const anHourBefore = new Date(time.getTime() - 3_600_000);
-    // The newest is far behind the others: alone it is not most of a window.
+    // The newest is far behind the others: alone it is less than half of a window.
     await world.query('delete from early.updates where "offset" > $1 and "offset" < $2', [
       rows[39]?.offset,
       end?.offset,
@@ -224,7 +224,7 @@ describe('prune', () => {
     [['--yes'], 'USAGE'],
     [['--before', 'yesterday'], 'USAGE'],
     [['--before', '2026-01-01T00:00:00'], 'USAGE'],
-  ])('refuses %j', async (argv, code) => {
+  ])('rejects %j', async (argv, code) => {
     await expect(world.prune('a', ...argv)).rejects.toMatchObject({ code });
   });
 });

@@ -1,4 +1,4 @@
-/** Contents go for good: from the rows, and from every row that is written again later. */
+/** Permanent removal of contents: from the rows, and from every row that is written again later. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { demoInterfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
 import { digestOf } from '../support/digest.ts';
@@ -14,7 +14,7 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-/** A contract with a view and exercises, by whether it is archived. */
+/** A contract with a view and exercises; the flag says whether it is archived. */
 async function contract(schema: string, archived: boolean): Promise<string> {
   const [row] = await world.query<{ id: string }>(
     `select l.contract_id as id from ${schema}.contracts c
@@ -45,7 +45,7 @@ async function contents(schema: string, id: string): Promise<unknown> {
 }
 
 describe('redact', () => {
-  it('shows first, then removes payload, blob and views of an archived contract, and says who and why', async () => {
+  it('reports first, then removes payload, blob and views of an archived contract, and records who and why', async () => {
     const id = await contract('a', true);
     const before = await digestOf(world.url, 'a');
     const plan = await world.redact('a', 'contract', id, '--reason', 'ticket 7');
@@ -71,7 +71,7 @@ describe('redact', () => {
     }
   });
 
-  it('leaves active contracts alone unless told otherwise', async () => {
+  it('skips active contracts without --include-active', async () => {
     const id = await contract('a', false);
     await expect(world.redact('a', 'contract', id, '--reason', 'r', '--yes')).rejects.toMatchObject({
       code: 'REDACTION_REFUSED',
@@ -96,7 +96,7 @@ describe('redact', () => {
     expect(row).toEqual({ argument: null, result: null, redaction_id: done['redactionId'] });
   });
 
-  it('removes what a party was a stakeholder of, but what is active', async () => {
+  it('removes contracts of which a party was a stakeholder, except active ones', async () => {
     const [p] = await world.query<{ party: string; archived: number; active: number }>(
       `select party, count(*) filter (where gone)::int as archived, count(*) filter (where not gone)::int as active
          from (select distinct unnest(c.signatories || c.observers) as party, c.contract_id,
@@ -116,7 +116,7 @@ describe('redact', () => {
     expect(await world.redact('a', 'party', party, '--reason', 'left')).toMatchObject({ contracts: 0 });
   });
 
-  it('leaves every view for readers at work', async () => {
+  it('leaves every view for readers working', async () => {
     const views = await world.query<{ name: string }>(
       `select format('%I.%I', schemaname, viewname) as name from pg_views
         where schemaname in ('a_explore', 'a_pqs', 'a_typed', 'a')`,
@@ -135,13 +135,13 @@ describe('redact', () => {
     [['exercise', '5', '--reason', 'r'], 'USAGE'],
     [['exercise', '999999:0', '--reason', 'r', '--yes'], 'REDACTION_REFUSED'],
     [['everything', 'x', '--reason', 'r'], 'USAGE'],
-  ])('refuses %j', async (argv, code) => {
+  ])('rejects %j', async (argv, code) => {
     await expect(world.redact('a', ...argv)).rejects.toMatchObject({ code });
   });
 });
 
-describe('what was redacted stays removed', () => {
-  /** Everything redacted in schema a, asked of another schema. */
+describe('redacted contents stay removed', () => {
+  /** All redactions of schema a, applied to another schema. */
   const stillThere = (schema: string): string => `
     select (select count(*)::int from ${schema}.decoded_contracts c join ${schema}.redacted_contracts r using (contract_id)
              where c.payload is not null or c.created_event_blob is not null
@@ -156,7 +156,7 @@ describe('what was redacted stays removed', () => {
                              where r.contract_id = e.contract_id and r.exercises))) as exercises`;
   const gone = { contracts: 0, views: 0, exercises: 0 };
 
-  /** Empties the tables of a schema as a new beginning does, and copies what schema a has redacted. */
+  /** Empties the tables of a schema like a fresh start, and copies the redactions of schema a. */
   async function begin(schema: string): Promise<void> {
     await world.fill(schema, env);
     for (const table of ['redactions', 'redacted_contracts', 'redacted_exercises']) {
@@ -187,7 +187,7 @@ describe('what was redacted stays removed', () => {
     expect(row?.redacted).toBeGreaterThan(0);
   });
 
-  it('when a running indexer gets more of it', async () => {
+  it('when a running indexer receives more of the contract', async () => {
     await using indexer = await world.index('a', env);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
     const [busiest] = await world.query<{ party: string }>(

@@ -1,6 +1,6 @@
 /**
- * Contents of a contract that is redacted while more of it is on its way: whatever brings them once more, they are in no
- * table and no view, of the schema and of what a reseed gathers.
+ * Contents of a contract that is redacted while further events of it arrive: they are in no table and no view, of the
+ * schema and of the staged contracts of a reseed.
  */
 import { describe, expect, it } from 'vitest';
 import { quarantineCommand } from '../../src/cli/maintain/quarantine.ts';
@@ -19,7 +19,7 @@ const schemas = schemasOfEachTest();
 const world = (schema: string, updates: readonly JsonRecord[]): Promise<World> =>
   redactionWorld(schemas, schema, updates);
 
-it('is found by the search in every table and view that shows contents', async () => {
+it('the search finds it in every table and view with contents', async () => {
   const { traces } = await world('fresh', [create(1), exercise(2)]);
   const found = await traces();
   const explore = ['active_contracts', 'contracts', 'events', 'exercises', 'interface_views'];
@@ -29,14 +29,14 @@ it('is found by the search in every table and view that shows contents', async (
   expect(found.filter((name) => name.startsWith('typed.')).length).toBe(2);
 });
 
-describe('redacted while the next batch is being written', () => {
-  it('that batch is refused, and written anew without contents', async () => {
+describe('redacted during a write of the next batch', () => {
+  it('that batch is rejected, and written again without contents', async () => {
     const { write, session, redact: take, traces } = await world('fresh', [create(1)]);
     const running = await session();
     const batch = running.newBatch(1);
     const updates = [leave(2), arrive(3), exercise(4, true)];
     for (const update of updates) batch.add(decodeUpdate(frames.text(update)));
-    // So many rows are copied before the batch ahead has committed.
+    // This many rows are copied before the previous batch has committed.
     const filler = Array.from({ length: 300 }, (_, at) => ({
       CreatedEvent: frames.created({ offset: 5, nodeId: at, contractId: `00f${at}` }),
     }));
@@ -57,7 +57,7 @@ describe('redacted while the next batch is being written', () => {
     expect(row).toEqual({ contracts: 2, exercises: 1 });
   });
 
-  it('a batch that commits while the redaction waits is emptied with the rest', async () => {
+  it('a batch that commits while the redaction waits is emptied too', async () => {
     const { database, redact: take, session, traces } = await world('fresh', [create(1)]);
     const running = await session();
     const holder = await database.pool.connect();
@@ -86,15 +86,15 @@ describe('redacted while the next batch is being written', () => {
   });
 });
 
-describe('more of it comes', () => {
-  it('is exercised, leaves and arrives in sessions to come', async () => {
+describe('further events of a redacted contract', () => {
+  it('an exercise, an unassign and an assign in later sessions', async () => {
     const { write, redact: take, traces } = await world('fresh', [create(1)]);
     await take();
     await write(1, [exercise(2), leave(3), arrive(4), exercise(5, true)]);
     expect(await traces()).toEqual([]);
   });
 
-  it('keeps arguments and results where these were not asked for, until they are', async () => {
+  it('keep arguments and results if these were not redacted, until they are', async () => {
     const { write, redact: take, traces } = await world('fresh', [create(1), exercise(2)]);
     await take({ exercises: false });
     await write(2, [exercise(3)]);
@@ -105,7 +105,7 @@ describe('more of it comes', () => {
     expect(await traces()).toEqual([]);
   });
 
-  it('is followed once more after going back', async () => {
+  it('after a reset and a second pass over the stream', async () => {
     const { database, write, redact: take, traces } = await world('fresh', [create(1), exercise(2)]);
     await take();
     await resetTo(database, 0, 'test');
@@ -113,7 +113,7 @@ describe('more of it comes', () => {
     expect(await traces()).toEqual([]);
   });
 
-  it('one exercise alone, which comes once more, and not the one beside it', async () => {
+  it('one redacted exercise that arrives again, while the other one keeps its contents', async () => {
     const both = frames.transaction(2, [
       { ExercisedEvent: secretExercise(id, { offset: 2, nodeId: 0, consuming: false }) },
       { ExercisedEvent: secretExercise('00c2', { offset: 2, nodeId: 1, consuming: false }) },
@@ -126,7 +126,7 @@ describe('more of it comes', () => {
     expect((await tracesOf(schemas.url, 'fresh', '00c2')).length).toBeGreaterThan(2);
   });
 
-  it('late, as an update that was set aside: which is told, and holds contents until it is stored', async () => {
+  it('a quarantined update: this is reported, and it holds contents until it is stored', async () => {
     const { database, schema, write, redact: take, traces } = await world('fresh', [create(1), leave(2)]);
     const late = frames.text(arrive(3));
     await (

@@ -1,4 +1,6 @@
-/** Contents of a contract that is redacted before, or while, a list of active contracts names it: they do not come back. */
+/**
+ * Contents of a contract that is redacted before or during a list of active contracts with it: they do not come back.
+ */
 import { describe, expect, it } from 'vitest';
 import { type Database } from '../../src/store/connection/database.ts';
 import { mergeStaging } from '../../src/store/history/merge.ts';
@@ -17,7 +19,7 @@ const schemas = schemasOfEachTest();
 const world = (schema: string, updates: readonly JsonRecord[]): Promise<World> =>
   redactionWorld(schemas, schema, updates);
 
-/** The three ways in which a list of active contracts can name it. */
+/** The three kinds of entries for a contract in a list of active contracts. */
 const entries: readonly (readonly [string, JsonRecord])[] = [
   [
     'active',
@@ -51,7 +53,7 @@ async function gather(database: Database, entry: JsonRecord): Promise<void> {
   await session.publishSeed(9, 'seed');
 }
 
-describe.each(entries)('a list names it as %s', (how, entry) => {
+describe.each(entries)('a list names the redacted contract as %s', (how, entry) => {
   const merge = {
     identity,
     offset: 9,
@@ -74,7 +76,7 @@ describe.each(entries)('a list names it as %s', (how, entry) => {
     expect(await traces()).toEqual([]);
   });
 
-  it('found by a seed, it can be redacted', async () => {
+  it('in a seed, after which it can be redacted', async () => {
     const database = schemas.open('fresh');
     await gather(database, entry);
     expect((await tracesOf(schemas.url, 'fresh', id)).length).toBeGreaterThan(0);
@@ -94,7 +96,7 @@ describe.each(entries)('a list names it as %s', (how, entry) => {
     expect(await tracesOf(schemas.url, 'fresh', id)).toEqual([]);
   });
 
-  it('in a reseed, redacted before it and while it gathers', async () => {
+  it('in a reseed, redacted before it and while it stages contracts', async () => {
     for (const [when, schema] of [
       ['before', 'fresh'],
       ['while', 'ledger'],

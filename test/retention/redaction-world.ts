@@ -1,4 +1,4 @@
-/** A contract that is redacted while more of it is on its way: its frames, and a stream that stores them. */
+/** A contract that is redacted while further events of it arrive: its frames, and a stream that stores them. */
 import { expect } from 'vitest';
 import { decodeUpdate } from '../support/wire/decode.ts';
 import { type Database } from '../../src/store/connection/database.ts';
@@ -30,13 +30,13 @@ export interface World {
   readonly schema: string;
   readonly database: Database;
   readonly session: () => Promise<StoreSession>;
-  /** One batch, in a session of its own unless one is given. */
+  /** One batch, in a new session unless one is given. */
   readonly write: (from: number, updates: readonly JsonRecord[], session?: StoreSession) => Promise<void>;
   readonly redact: (change?: Partial<RedactionRequest>) => ReturnType<typeof redact>;
   readonly traces: () => Promise<readonly string[]>;
 }
 
-/** A stream with these updates from offset 1 on. */
+/** A stream with these updates from offset 1. */
 export async function redactionWorld(schemas: Schemas, schema: string, updates: readonly JsonRecord[]): Promise<World> {
   const database = schemas.open(schema);
   await migrate(database);

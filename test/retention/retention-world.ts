@@ -1,4 +1,4 @@
-/** A ledger with believable history, an indexer in this process, and what readers see of it from an offset on. */
+/** A ledger with realistic history, an indexer in this process, and results of readers from an offset. */
 import { Client } from 'pg';
 import type { Command } from '../../src/cli/command-line/command.ts';
 import { pruneCommand } from '../../src/cli/maintain/prune.ts';
@@ -15,12 +15,12 @@ export interface RetentionWorld extends AsyncDisposable {
   readonly sandbox: Sandbox;
   /** Appends updates to the ledger. */
   grow(updates: number): void;
-  /** The whole indexer, into a schema; from genesis unless told otherwise. */
+  /** The complete indexer, into a schema; from genesis by default. */
   index(schema: string, env?: Readonly<Record<string, string>>): Promise<IndexerRun>;
   /** Indexes into a schema up to the ledger end and stops. */
   fill(schema: string, env?: Readonly<Record<string, string>>): Promise<void>;
   query<T extends object = Record<string, unknown>>(sql: string, values?: unknown[]): Promise<readonly T[]>;
-  /** What the verb prints with `--json`. */
+  /** Output of the verb with `--json`. */
   prune(schema: string, ...argv: string[]): Promise<Record<string, unknown>>;
   redact(schema: string, ...argv: string[]): Promise<Record<string, unknown>>;
 }
@@ -74,7 +74,7 @@ export async function createRetentionWorld(seed: number, updates: number): Promi
   };
 }
 
-/** Everything that must not change when history up to `boundary` is pruned, as one hash for each question. */
+/** Data that must not change when history up to `boundary` is pruned, as one hash per query. */
 export async function keptFacts(world: RetentionWorld, schema: string, boundary: number): Promise<unknown> {
   const explore = `${schema}_explore`;
   const facts: Record<string, unknown> = {};

@@ -1,10 +1,10 @@
-/** What a stolen password must not be good for: statements, and the roles that are to be refused them. */
+/** Statements that a stolen password must not allow, and the roles that must not run them. */
 import type { Client } from 'pg';
 
-/** Every statement names what it would do. It is tried by every role that logs in. */
+/** Every statement names its effect. Every login role tries it. */
 export interface Attempt {
   readonly sql: string;
-  /** Roles that may; all others must be refused. */
+  /** Roles that may run it; it must fail for all others. */
   readonly may?: readonly string[];
 }
 
@@ -13,7 +13,7 @@ const emptied = 'payload = null, contract_key = null, created_event_blob = null'
 const noteOf = (update: string): string =>
   `insert into ledger.redacted_exercises select max("offset"), 0, ${update}, 'mine' from ledger.updates`;
 
-/** What the redactor may change beside contents: each column says what was removed, and may say no more. */
+/** Columns besides contents that the redactor may change: each records what was removed, and may record no more. */
 const ofRedactions: readonly Attempt[] = [
   { sql: `update ledger.contracts set payload = 'null'`, may: ['migrator'] },
   { sql: `update ledger.exercises set argument = 'null', result = 'null'`, may: ['migrator'] },
@@ -143,7 +143,7 @@ export const attempts: readonly Attempt[] = [
   { sql: `select rolpassword from pg_authid` },
 ];
 
-/** Tries it in a transaction that is rolled back: undefined when it worked, else the SQLSTATE. */
+/** Runs it in a transaction that is rolled back: undefined if it succeeded, otherwise the SQLSTATE. */
 export async function attempt(client: Client, sql: string): Promise<string | undefined> {
   await client.query('begin read write');
   try {

@@ -1,4 +1,4 @@
-/** A token, passwords and payloads that nobody may see: the real program under faults of the ledger and of the database. */
+/** Secrecy of a token, passwords and payloads: the real program under faults of the ledger and of the database. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Faults } from '../../packages/ledger-sandbox/src/faults/faults.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -29,7 +29,7 @@ describe('the canary', () => {
     expect(canary.leaks()).toContainEqual(expect.objectContaining({ where: 'log', what: 'password', form }));
   });
 
-  it('finds any part of a token but its header', () => {
+  it('finds any part of a token except its header', () => {
     const canary = new Canary({ tokens: ['header-of-it.body-of-the-token.signature-of-it'], passwords: [], words: [] });
     canary.look('log', 'header-of-it');
     expect(canary.leaks()).toEqual([]);
@@ -81,7 +81,7 @@ describe('the program under faults', () => {
     await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists "${role}"`);
   });
 
-  /** A contract and a choice on it, with secrets in all that is contents. */
+  /** A contract and a choice on it, with secrets in all contents. */
   function appendSecrets(): number {
     nth += 1;
     const contents = { [key]: value, list: [value, { [key]: value }] };
@@ -126,7 +126,7 @@ describe('the program under faults', () => {
     { splitFrames: { path: '/v2/updates', times: 2 } },
   ];
 
-  it('shows nothing while it seeds, follows and recovers', { timeout: 120_000 }, async () => {
+  it('prints no secret while it seeds, follows and recovers', { timeout: 120_000 }, async () => {
     await using stored = await watchStored(database.url);
     await using daemon = start();
     await stored.reaches(daemon, 'ledger', sandbox.ledger.ledgerEnd(), 20_000);
@@ -135,7 +135,7 @@ describe('the program under faults', () => {
       await stored.reaches(daemon, 'ledger', appendSecrets());
       await stored.reaches(daemon, 'ledger', appendSecrets());
     }
-    // What a participant says of its failure is shown as it says it, but tokens are cut out of that as well.
+    // Error texts of a participant are printed unchanged, except for tokens.
     const body = { code: 'NOVEL', cause: `refused ${good}`, context: { [key]: value }, grpcCodeValue: 14 };
     sandbox.faults.errorFrameOnce = { body };
     await stored.reaches(daemon, 'ledger', appendSecrets());
@@ -158,9 +158,9 @@ describe('the program under faults', () => {
 
   /** Each ends with a program that waits for an operator. */
   const lasting: readonly (readonly [string, () => Promise<Faults>])[] = [
-    ['a frame that is no JSON', async () => ({ invalidJson: { path: '/v2/updates', times: 2 } })],
+    ['a frame that is not JSON', async () => ({ invalidJson: { path: '/v2/updates', times: 2 } })],
     ['a frame without contract ids', async () => ({ dropKeys: { path: '/v2/updates', keys: ['contractId'] } })],
-    ['a row that Postgres refuses, and quotes', poison],
+    ['a row that Postgres rejects and quotes', poison],
     ['a forged token', async () => ({})],
     ['a wrong password', async () => ({})],
   ];
@@ -171,7 +171,7 @@ describe('the program under faults', () => {
     return {};
   }
 
-  it.each(lasting)('shows nothing when it parks over %s', { timeout: 120_000 }, async (name, prepare) => {
+  it.each(lasting)('prints no secret when it parks over %s', { timeout: 120_000 }, async (name, prepare) => {
     const env = envOf(name.includes('forged') ? forged : good, name.includes('wrong') ? wrongPassword : password);
     await using daemon = start(env);
     if (env['LEDGER_TOKEN'] === good && env['DATABASE_URL'] === urlWith(password)) {
@@ -179,7 +179,7 @@ describe('the program under faults', () => {
       Object.assign(sandbox.faults, await prepare());
       appendSecrets();
     }
-    // A wrong password is tried for a while: it may be on its way.
+    // A wrong password is retried for a while: the change may still propagate.
     const end = name.includes('wrong') ? 'store failed, trying again' : parked;
     await daemon.logged(end);
     await canary.lookAt(name, daemon);
@@ -189,14 +189,14 @@ describe('the program under faults', () => {
     expect(canary.leaks()).toEqual([]);
   });
 
-  /** What a verb prints; it may fail. */
+  /** Output of a verb, which may fail. */
   async function run(words: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
     const { stdout, stderr } = await programInProcess(words, env);
     return stdout + stderr;
   }
 
   it(
-    'shows nothing on the command line: config, status, migrate, and what they refuse',
+    'prints no secret on the command line: config, status, migrate, and their errors',
     { timeout: 240_000 },
     async () => {
       const verbs = [['config'], ['config', '--json'], ['status'], ['migrate'], ['views', 'list'], ['ledger', 'end']];

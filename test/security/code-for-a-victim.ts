@@ -1,19 +1,21 @@
 /**
- * Namesakes of what Postgres brings, planted by one role in schema `public` for whoever has that on the path: functions,
- * aggregates, operators and types. Those with the very same parameters win where `public` comes first; those that take
- * a value as it is win on any path, over what Postgres would have to convert for, and over a list of any length.
+ * Objects with the names of built-in ones, placed by one role in schema `public` for sessions that have it on the path:
+ * functions, aggregates, operators and types. Objects with exactly the same parameters win if `public` comes first; those
+ * with an exact type match win on any path, over built-in ones that need a conversion, and over variadic ones.
  */
 import type { ClientBase } from 'pg';
 import { callsOf, type Callable } from '../read/reader-attempts.ts';
 
-/** Raised by planted code. */
+/** Raised by placed code. */
 const planted = 'XX043';
 const types = ['jsonb', 'text', 'integer', 'bigint', 'boolean', 'text[]', 'interval', 'timestamp with time zone'];
 const names = types.map((type) => `'${type}'::regtype`).join(', ');
 const body = `language plpgsql immutable as $$ begin raise exception '%', tg using errcode = '${planted}'; end $$`;
 const alarm = (what: string): string => body.replace('tg', `'${what.replaceAll("'", "''")}'`);
 
-/** What our functions name that are not parsed when they are made: functions of Postgres, aggregates, operators. */
+/**
+ * Objects that our functions use and that are not resolved at creation: functions of Postgres, aggregates, operators.
+ */
 interface Original {
   readonly kind: 'f' | 'a' | 'o';
   readonly name: string;
@@ -37,8 +39,8 @@ select 'o', o.oprname, o.oprresult::regtype::text, array[o.oprleft::regtype::tex
  where o.oprnamespace = 'pg_catalog'::regnamespace and o.oprleft in (${names}) and o.oprright in (${names})`;
 
 /**
- * What takes a list of any length, or any type, taken more exactly. Not operators on two `jsonb`, which a literal would fit
- * better: `'field'` is none, and the statement then ends before any code is run.
+ * Variants of variadic and polymorphic functions with more exact types. Not operators on two `jsonb`, which would match
+ * a literal better: `'field'` is not valid JSON, so the statement fails before any code runs.
  */
 const better: readonly Original[] = [
   ...['jsonb_build_object', 'jsonb_build_array', 'jsonb_object_agg', 'format', 'concat', 'concat_ws'].flatMap((name) =>
@@ -53,7 +55,7 @@ const better: readonly Original[] = [
   { kind: 'a', name: 'array_agg', parameters: ['integer'], returns: 'integer[]' },
 ];
 
-/** As `role`, who may create in schema public. */
+/** As `role`, which may create objects in schema public. */
 export async function plant(client: ClientBase, role: string): Promise<void> {
   const { rows } = await client.query<Original>(originals);
   await client.query(`set role ${role}`);
@@ -79,7 +81,7 @@ function plantOf({ kind, name, parameters, returns }: Original, at: number): str
     create aggregate public.${name}(${list}) (sfunc = public.${called}, stype = ${returns})`;
 }
 
-/** One pair of value and omitted fields for each way that a value is completed. */
+/** One pair of value and omitted fields for each kind of completion. */
 const omissions: readonly (readonly [string, string])[] = [
   ['{"a":{"b":1}}', '{"nulls":{"a":null,"z":null},"fields":{"a":{"nulls":{"c":null},"fields":{}}}}'],
   ['[{"b":1}]', '{"items":{"nulls":{"c":null},"fields":{}}}'],
@@ -88,7 +90,9 @@ const omissions: readonly (readonly [string, string])[] = [
   ['{"tag":"K","value":{"b":1}}', '{"cases":{"K":{"nulls":{"c":null},"fields":{}}}}'],
 ];
 
-/** Every function, procedure and view of ours, called and read by the client; one line for each that runs planted code. */
+/**
+ * Calls and reads every function, procedure and view of ours as the client; one line for each that runs placed code.
+ */
 export async function runsPlanted(client: ClientBase, path: string): Promise<readonly string[]> {
   const ours = `n.nspname in ('ledger', 'explore', 'typed', 'pqs', 'pqs_multisync')`;
   const { rows: functions } = await client.query<Callable>(
@@ -110,7 +114,7 @@ export async function runsPlanted(client: ClientBase, path: string): Promise<rea
   ];
   const found: string[] = [];
   for (const statement of statements) {
-    // What the victim itself writes is its own affair.
+    // Statements that the victim writes itself are out of scope.
     const own = statement.replaceAll(/::(?=text|jsonb)/g, '::pg_catalog.');
     const outcome = await attempt(client, path, own);
     if (outcome !== undefined) found.push(`${own} runs ${outcome}`);
@@ -118,7 +122,7 @@ export async function runsPlanted(client: ClientBase, path: string): Promise<rea
   return found;
 }
 
-/** What planted code was run, if any; nothing of the statement stays. */
+/** The placed code that ran, if any; rolls the statement back. */
 async function attempt(client: ClientBase, path: string, statement: string): Promise<string | undefined> {
   await client.query(`begin; set local search_path = ${path}; set local statement_timeout = '200ms'`);
   try {
@@ -128,7 +132,7 @@ async function attempt(client: ClientBase, path: string, statement: string): Pro
     const { code, message } = thrown as { code?: string; message: string };
     return code === planted ? message : undefined;
   } finally {
-    // The limit of the statement holds for this one too; after it is cut, it is as it was before the transaction.
+    // The limit of the statement applies to this one too; after a timeout it is as before the transaction.
     await client.query('rollback').catch(() => client.query('rollback'));
   }
 }

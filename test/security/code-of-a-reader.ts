@@ -1,13 +1,13 @@
 /**
- * What a role that may make temporary tables, types, casts and a schema can have run by others: values of types of its own
- * are converted by functions of its own wherever its tables are read, and names are found in its schema first. Reports its
- * code when that finds itself another role.
+ * Code of a role that may create temporary tables, types, casts and a schema, run by other roles: its own functions
+ * convert values of its own types when its tables are read, and its schema comes first in name lookups. Reports its
+ * code when that runs as another role.
  */
 import type { Client } from 'pg';
 import { callsOf, type Callable } from '../read/reader-attempts.ts';
 
 const ours = `p.pronamespace::regnamespace::text in ('ledger', 'explore', 'typed', 'pqs', 'pqs_multisync')`;
-/** Raised by the role's code when it is run as somebody else. */
+/** Raised by the code of the role when it runs as another role. */
 const breach = 'XX042';
 const alarm = `begin
   if current_user <> session_user then
@@ -16,7 +16,7 @@ const alarm = `begin
   return null;
 end`;
 
-/** One line for each way in; the client is logged in as the role. */
+/** One line for each successful attack; the client is logged in as the role. */
 export async function breachesOf(client: Client): Promise<readonly string[]> {
   await client.query('set search_path = pg_catalog');
   const baits = await makeBaits(client);
@@ -24,7 +24,7 @@ export async function breachesOf(client: Client): Promise<readonly string[]> {
   return [...found, ...(await throughNames(client))];
 }
 
-/** For each type that columns and parameters have: a type of one's own that becomes it without being asked to. */
+/** For each type of columns and parameters: an own type with an implicit cast to it. */
 async function makeBaits(client: Client): Promise<ReadonlyMap<string, string>> {
   const { rows } = await client.query<{ type: string }>(
     `select format_type(a.atttypid, null) as type from pg_attribute a join pg_class c on c.oid = a.attrelid
@@ -45,7 +45,7 @@ async function makeBaits(client: Client): Promise<ReadonlyMap<string, string>> {
   return baits;
 }
 
-/** Every trigger function, attached in every way to tables that look like ours and are baits in every column. */
+/** Every trigger function, attached in every way to tables that look like ours, with bait values in every column. */
 async function throughTriggers(client: Client, baits: ReadonlyMap<string, string>): Promise<readonly string[]> {
   const triggers = await client.query<{ name: string; called: string }>(
     `select p.oid::regprocedure::text as name, p.oid::regproc::text as called from pg_proc p
@@ -76,7 +76,7 @@ async function throughTriggers(client: Client, baits: ReadonlyMap<string, string
   return [...found];
 }
 
-/** Every function and procedure, given baits. */
+/** Every function and procedure, called with bait values. */
 async function throughCalls(client: Client, baits: ReadonlyMap<string, string>): Promise<readonly string[]> {
   const found: string[] = [];
   for (const { name, types, kind } of await called(client)) {
@@ -87,7 +87,7 @@ async function throughCalls(client: Client, baits: ReadonlyMap<string, string>):
   return found;
 }
 
-/** Every function and view, with a path on which what Postgres itself brings comes last. */
+/** Every function and view, with a path on which the objects of Postgres come last. */
 async function throughNames(client: Client): Promise<readonly string[]> {
   await makeNamesakes(client);
   const { rows: views } = await client.query<{ name: string }>(
@@ -157,7 +157,7 @@ async function called(client: Client): Promise<readonly (Callable & { readonly k
   return rows;
 }
 
-/** As whom the role's code was run, if as another; nothing of it stays. */
+/** The other role that ran the code, if any; rolls everything back. */
 async function run(client: Client, ...statements: readonly string[]): Promise<string | undefined> {
   await client.query('begin');
   try {
@@ -167,7 +167,7 @@ async function run(client: Client, ...statements: readonly string[]): Promise<st
     const { code, message } = thrown as { code?: string; message: string };
     return code === breach ? message : undefined;
   } finally {
-    // The limit of the statement holds for this one too; after it is cut, it is as it was before the transaction.
+    // The limit of the statement applies to this one too; after a timeout it is as before the transaction.
     await client.query('rollback').catch(() => client.query('rollback'));
   }
 }

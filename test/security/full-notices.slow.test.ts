@@ -1,4 +1,7 @@
-/** A login without any right fills the queue of notices, which is one for the whole server. The server is one of this file. */
+/**
+ * A login without any right fills the queue of notices, which the complete server shares. The server is used only by
+ * this file.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,7 +30,7 @@ let database: Database;
 const clients: Client[] = [];
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'full-notices-'));
-  // The smallest queue there is: with the usual one of 8 GB it takes a minute to fill.
+  // The smallest possible queue: the default one of 8 GB takes a minute to fill.
   server = await startEmbeddedPostgres({
     dataDir: join(folder, 'postgres'),
     settings: { max_notify_queue_pages: '64', shared_buffers: '32MB' },
@@ -55,14 +58,14 @@ async function connected(url: string): Promise<Client> {
   return client;
 }
 
-/** What the command `check` says of the queue. */
+/** Line about the queue in the output of `check`. */
 async function noticesChecked(): Promise<unknown> {
   const { stdout } = await programInProcess(['check', '--json'], { DATABASE_URL: server.url });
   const { checks } = JSON.parse(stdout) as { readonly checks: readonly { readonly name: string }[] };
   return checks.find(({ name }) => name === 'notices');
 }
 
-it('does not stop the writer, is reported once, and listeners hear again once that login has left', async () => {
+it('a full queue does not stop the writer, is reported once, and listeners receive notices again after that login has left', async () => {
   const url = new URL(server.url);
   url.username = 'stranger';
   url.password = 'secret';

@@ -1,4 +1,7 @@
-/** Functions of our schemas: what runs with the owner's rights, who may call it, and whether a reader gets in through it. */
+/**
+ * Functions of our schemas: which run with the rights of the owner, who may call them, and whether a reader gains
+ * rights through them.
+ */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -67,7 +70,7 @@ afterAll(async () => {
 });
 
 describe('functions of our schemas', () => {
-  it('run with the rights of their owner in one case, with a path of its own, called by the writer alone', async () => {
+  it('run with the rights of their owner in one case, with a fixed path, called by the writer only', async () => {
     const found = (await routines()).filter(({ owners }) => owners);
     expect(found.map(({ name, path, returns, callers }) => ({ name, path, returns, callers }))).toEqual([
       {
@@ -79,11 +82,11 @@ describe('functions of our schemas', () => {
     ]);
   });
 
-  it('can be called by everybody or the redactor where a list says so, else by their owner alone', async () => {
+  it('can be called by PUBLIC or the redactor if listed, otherwise only by their owner', async () => {
     const all = await routines();
     const open = all.filter(({ callers }) => callers.includes('everybody'));
     expect(open.length).toBeGreaterThan(30);
-    // A right of its own would outlive the list.
+    // A separate grant would outlive the list.
     expect(open.filter(({ callers }) => callers.length !== 5).map(({ name }) => name)).toEqual([]);
     const closed = all.filter(({ callers }) => !callers.includes('everybody'));
     const names = (caller: string | undefined): readonly string[] =>
@@ -113,17 +116,17 @@ describe('functions of our schemas', () => {
     ]);
   });
 
-  it('find what they name without the search path of their caller', async () => {
+  it('resolve names without the search path of their caller', async () => {
     const byPath = (await routines()).filter(({ parsed, path }) => !parsed && path?.endsWith(', pg_temp') !== true);
     expect(byPath.map(({ name }) => name)).toEqual([
       // It names nothing.
       'explore.with_name(text)',
-      // Called for every row; every name in it has its schema.
+      // Called for every row; every name in it is qualified.
       'pqs.with_nulls(jsonb,jsonb)',
     ]);
   });
 
-  it('are not handed to the owner when somebody else made one that runs with the rights of its owner', async () => {
+  it('are not given to the owner when another role created one that runs with the rights of its owner', async () => {
     await query(
       created.url,
       `create function typed.strange() returns int language sql security definer return 1;
@@ -137,7 +140,7 @@ describe('functions of our schemas', () => {
     await query(created.url, 'drop function typed.strange()');
   });
 
-  it('are called by nobody when the owner makes new ones, until a migration grants them', async () => {
+  it('cannot be called when the owner creates new ones, until a migration grants them', async () => {
     const made = `${prefix}_owner`;
     await query(
       created.url,
@@ -150,7 +153,7 @@ describe('functions of our schemas', () => {
   });
 });
 
-describe('the code of a reader who may make temporary tables', () => {
+describe('the code of a reader that may create temporary tables', () => {
   async function asLimited<T>(work: (client: Client) => Promise<T>): Promise<T> {
     const url = new URL(created.url);
     const database = url.pathname.slice(1);
@@ -167,11 +170,11 @@ describe('the code of a reader who may make temporary tables', () => {
     }
   }
 
-  it('runs with no rights but its own, whatever it is given to', async () => {
+  it('runs only with its own rights, wherever it is passed', async () => {
     expect(await asLimited(breachesOf)).toEqual([]);
   });
 
-  it('would run as the owner through a trigger function with his rights, were there one', async () => {
+  it('would run as the owner through a trigger function with the rights of the owner, if one existed', async () => {
     await query(
       created.url,
       `create function ledger.example() returns trigger language plpgsql security definer

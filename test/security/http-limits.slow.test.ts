@@ -1,4 +1,7 @@
-/** The endpoints against clients that mean harm: slow ones, large ones, many of them. Raw sockets, no client in between. */
+/**
+ * The endpoints under hostile clients: slow ones, large requests, many connections. Raw sockets without a client
+ * library.
+ */
 import { spawnSync } from 'node:child_process';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { readFileSync } from 'node:fs';
@@ -36,19 +39,19 @@ afterEach(async () => {
   await server.close();
 });
 
-/** Opens so many connections to a port, and ends when the system has connected all of them. */
+/** Opens this many connections to a port, and returns when the system has accepted all of them. */
 const connects = `
   const [port, count] = process.argv.slice(1).map(Number);
   let connected = 0;
   for (let nth = 0; nth < count; nth += 1) {
     require('node:net').connect(port, '127.0.0.1', () => ++connected === count && process.exit(0));
   }`;
-/** What the system allows, which is not known outside of Linux. */
+/** The limit of the system, which is not known outside of Linux. */
 const mostWaiting = process.platform === 'linux' ? Number(readFileSync('/proc/sys/net/core/somaxconn', 'utf8')) : 0;
 
 interface Talk {
   readonly socket: Socket;
-  /** What the server said so far. */
+  /** Output of the server so far. */
   readonly heard: () => string;
   /** Resolves when the server has closed. */
   readonly closed: Promise<void>;
@@ -74,11 +77,11 @@ async function said(text: string): Promise<string> {
 const head = (line: string, ...headers: string[]): string =>
   `${[line, 'Host: localhost', ...headers, 'Connection: close'].join('\r\n')}\r\n\r\n`;
 
-it('are bound to this machine alone unless told otherwise', () => {
+it('listen on the loopback interface only by default', () => {
   expect(new URL(server.url).hostname).toBe('127.0.0.1');
 });
 
-describe('what is answered', () => {
+describe('accepted requests', () => {
   it('GET with a body, HEAD without one', async () => {
     expect(await said(head('GET /livez HTTP/1.1'))).toMatch(/^HTTP\/1.1 200 [^]*"live":true/);
     const answer = await said(head('HEAD /livez HTTP/1.1'));
@@ -86,7 +89,7 @@ describe('what is answered', () => {
     expect(answer).not.toContain('"live"');
   });
 
-  it.each(['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'PROPFIND'])('%s is refused', async (method) => {
+  it.each(['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'PROPFIND'])('%s is rejected', async (method) => {
     expect(await said(head(`${method} /metrics HTTP/1.1`))).toMatch(/^HTTP\/1.1 405 [^]*allow: GET, HEAD/i);
   });
 
@@ -102,7 +105,7 @@ describe('what is answered', () => {
     ['chunks', 'Transfer-Encoding: chunked'],
   ])('no body is read, announced by %s', async (_, header) => {
     const talked = talk(head('GET /status HTTP/1.1', header).replace('Connection: close\r\n', ''));
-    // It never sends the body: who waited for it would not close.
+    // It never sends the body: a server that waited for it would not close.
     await talked.closed;
     expect(talked.heard()).toMatch(/^HTTP\/1.1 413 /);
   });
@@ -110,7 +113,7 @@ describe('what is answered', () => {
 
 describe('limits', () => {
   it.each(['X: nothing', 'Expect: nothing'])(
-    'requests that arrive together with %j are dropped unmade',
+    'requests that arrive together with %j are dropped without a response',
     async (header) => {
       let made = 0;
       const count = (): void => void (made += 1);
@@ -124,19 +127,19 @@ describe('limits', () => {
     },
   );
 
-  it('a connection whose requests expect what is not met is closed with the first answer', async () => {
+  it('a connection with unmet expectations is closed with the first response', async () => {
     const request = 'GET /livez HTTP/1.1\r\nHost: localhost\r\nExpect: nothing\r\n\r\n';
     expect(await said(request)).toMatch(/^HTTP\/1.1 417 [^]*connection: close/i);
     const answers = (await said(request.repeat(500))).match(/HTTP\/1.1 417 /g) ?? [];
     expect(answers.length).toBeLessThanOrEqual(1);
   });
 
-  it('headers and addresses of more than 8 KiB are refused', async () => {
+  it('headers and addresses of more than 8 KiB are rejected', async () => {
     expect(await said(head('GET /livez HTTP/1.1', `X: ${'x'.repeat(9_000)}`))).toMatch(/^HTTP\/1.1 431 /);
     expect(await said(head(`GET /livez?${'x'.repeat(9_000)} HTTP/1.1`))).toMatch(/^HTTP\/1.1 431 /);
   });
 
-  it('a client that sends nothing, or a header byte by byte, is cut off within seconds; others are served', async () => {
+  it('a client that sends nothing, or a header byte by byte, is disconnected within seconds; others are served', async () => {
     const silent = talk('');
     const slow = talk('GET /livez HTTP/1.1\r\nHost: x\r\n');
     const drip = setInterval(() => slow.socket.write('X-a: b\r\n'), 200);
@@ -154,7 +157,7 @@ describe('limits', () => {
     }
   });
 
-  it('fourteen hundred half requests, more of them all the time, do not keep the probes out', async () => {
+  it('fourteen hundred half requests, with more arriving all the time, do not block the probes', async () => {
     const open = async (count: number): Promise<void> => {
       const opened = Array.from({ length: count }, () => talk('GET /livez HTTP/1.1\r\nHost: localhost\r\nX: '));
       await Promise.all(
@@ -172,29 +175,29 @@ describe('limits', () => {
   const noRoom = mostWaiting < 1_000 ? 'needs net.core.somaxconn of at least 1000' : undefined;
   it('a thousand connections wait to be accepted while the event loop is busy', needs(noRoom), () => {
     const { port } = new URL(server.url);
-    // It blocks this process. Without room the system drops connections, and tries them again after seconds.
+    // It blocks this process. With a full queue the system drops connections, and retries them after seconds.
     const { status } = spawnSync(process.execPath, ['--eval', connects, port, '1000'], { timeout: 30_000 });
     expect(status).toBe(0);
   });
 
-  it('a client that does not read its answer is cut off within seconds', async () => {
+  it('a client that does not read its response is disconnected within seconds', async () => {
     const bytes = 32 * 1024 * 1024;
     metrics.registry.registerMetric(new Gauge({ name: 'large', help: 'x'.repeat(bytes), registers: [] }));
     const unread = talk('');
     unread.socket.pause();
     unread.socket.write('GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    // Who waits for an answer is not taken for one that does not read it.
+    // A client that waits for a response is not taken for one that does not read it.
     const waiting = talk(head('GET /wait?offset=9&timeout=7 HTTP/1.1'));
     await waiting.closed;
     expect(waiting.heard()).toMatch(/^HTTP\/1.1 504 /);
-    // What was in the buffers still comes; the rest does not.
+    // Buffered data still arrives; the rest does not.
     unread.socket.resume();
     await unread.closed;
     expect(unread.heard()).toMatch(/^HTTP\/1.1 200 /);
     expect(unread.heard().length).toBeLessThan(bytes);
   });
 
-  it('a second request before the answer to the first ends the connection: none is answered at the same time', async () => {
+  it('a second request before the response to the first ends the connection: requests are not processed concurrently', async () => {
     const request = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
     const floods = Array.from({ length: 16 }, () => talk(request('/metrics').repeat(990)));
     const behind = talk(request('/wait?offset=9&timeout=60'));
@@ -207,7 +210,7 @@ describe('limits', () => {
     expect((await fetch(`${server.url}/livez`)).status).toBe(200);
   });
 
-  it('requests that follow each other on one connection are answered', async () => {
+  it('requests that follow each other on one connection are served', async () => {
     const kept = talk('');
     for (let nth = 1; nth <= 5; nth += 1) {
       kept.socket.write('GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n');
@@ -217,12 +220,12 @@ describe('limits', () => {
     }
   });
 
-  it('a request with two hosts is refused', async () => {
+  it('a request with two hosts is rejected', async () => {
     const asked = head('GET /status HTTP/1.1', 'Host: 127.0.0.1');
     expect(await said(asked)).toMatch(/^HTTP\/1.1 400 /);
   });
 
-  it('whoever waits for an answer is not cut off by those who ask for nothing', async () => {
+  it('a client that waits for a response is not disconnected by idle ones', async () => {
     const waiting = talk('GET /wait?offset=9&timeout=2 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
     await vi.waitUntil(() => waiters.size === 1, 40_000);
     for (let nth = 0; nth < 600; nth += 1) talk('GET /');
@@ -231,7 +234,7 @@ describe('limits', () => {
   });
 });
 
-describe('names', () => {
+describe('host names', () => {
   const asked = (path: string, host: string): Promise<string> =>
     said(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
   const guarded = ['/', '/events', '/status', '/metrics', '/wait?offset=0', '/nothing'];
@@ -242,7 +245,7 @@ describe('names', () => {
     'localhost.evil.example',
     '127.0.0.1.evil.example',
     'indexer.example.evil',
-  ])('a page that had %s lead here reads nothing', async (host) => {
+  ])('a page with %s pointed at this address reads nothing', async (host) => {
     for (const path of guarded) {
       expect(await asked(path, host), path).toMatch(/^HTTP\/1.1 421 [^]*INDEXER_HTTP_ALLOWED_HOSTS/);
     }
@@ -256,11 +259,11 @@ describe('names', () => {
     'LOCALHOST',
     'indexer.example:7580',
     'Indexer.Example.',
-  ])('addresses, localhost and the names that were configured are answered: %s', async (host) => {
+  ])('addresses, localhost and configured names are accepted: %s', async (host) => {
     expect(await asked('/status', host)).toMatch(/^HTTP\/1.1 200 /);
   });
 
-  it('probes are answered by any name, and say why by one of ours only', async () => {
+  it('probes are accepted under any name, with a reason only under a configured one', async () => {
     const why = /"reason":"not connected yet"/;
     const verdict = /^{"ready":false,"live":true}\r?$/m;
     for (const [path, status] of Object.entries({ '/livez': 200, '/readyz': 503 })) {

@@ -1,4 +1,4 @@
-/** EXPLAIN, asked by a role that is limited to parties: it tells nothing of payload fields that are indexed. */
+/** EXPLAIN by a role that is limited to parties: it reveals nothing about indexed payload fields. */
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -48,7 +48,7 @@ async function index(field: string): Promise<string> {
   return lines.join('\n');
 }
 
-/** How many rows the planner expects of all that have the value, for each of a million rows beside them. */
+/** Estimated rows among all that have the value, per million other rows. */
 async function estimate(client: Client, field: string, value: string): Promise<number> {
   const { rows } = await client.query<{ 'QUERY PLAN': readonly { Plan: { 'Plan Rows': number } }[] }>(
     `explain (format json) select from generate_series(1, 1000000), ledger.contracts where payload ->> '${field}' = '${value}'`,
@@ -71,8 +71,8 @@ async function asReader<T>(work: (client: Client) => Promise<T>): Promise<T> {
 const kept = `select tablename::text as name from pg_stats where schemaname = 'ledger' and tablename like '%payload%'
               union all select stxname from pg_statistic_ext where stxexprs is not null`;
 
-describe('what a payload holds that row security hides', needs(noLimits), () => {
-  it('is in no plan, whether the field was indexed before the role was limited or after', async () => {
+describe('values in payloads hidden by row security', needs(noLimits), () => {
+  it('are in no plan, whether the field was indexed before the role was limited or after', async () => {
     const built = await index('secret');
     await query(created.url, 'analyze ledger.contracts');
     expect(await query(created.url, kept)).toHaveLength(2);
@@ -98,7 +98,7 @@ describe('what a payload holds that row security hides', needs(noLimits), () => 
     });
   });
 
-  it('is in no plan of a rebuilt storage, nor by the procedure of schema pqs', async () => {
+  it('are in no plan of a rebuilt schema, nor through the procedure of schema pqs', async () => {
     const beside = openDatabase({
       url: created.url,
       schema: 'ledger_beside',

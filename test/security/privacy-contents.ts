@@ -1,4 +1,4 @@
-/** What contracts and exercises of the random history hold, such that every view of the read side has something to show. */
+/** Contents of contracts and exercises of the random history, chosen so that every view of the read side has rows. */
 import type { PackageModel } from '../../src/daml/package-model.ts';
 import { template, type Json } from '../support/frames.ts';
 
@@ -10,12 +10,12 @@ const allocation = `${'c3'.repeat(32)}:Splice.Api.Token.AllocationV1:Allocation`
 
 export const interfaces = [holding, instruction, allocation];
 
-/** A template of the network's own package. */
+/** A template of the package of the network. */
 function network(entity: string): string {
   return `${'c5'.repeat(32)}:Splice.${entity}`;
 }
 
-/** Interface, null for the template itself, choice, and the template where it is another one. */
+/** Interface, null for the template itself, choice, and the template if it is another one. */
 export type Choice = readonly [string | null, string, string?];
 
 export const choices: readonly Choice[] = [
@@ -29,7 +29,7 @@ export const choices: readonly Choice[] = [
   [null, 'ValidatorLicense_ReportActive', network('ValidatorLicense:ValidatorLicense')],
 ];
 
-/** Templates of the network, of which every third contract is one. */
+/** Templates of the network; every third contract is of one of them. */
 const networkTemplates = [
   'Round:OpenMiningRound',
   'Round:ClosedMiningRound',
@@ -41,10 +41,10 @@ const networkTemplates = [
   'ValidatorLicense:ValidatorLicense',
 ];
 
-/** Of so many contracts with numbers in a row, there is one of each template. */
+/** This many contracts with consecutive numbers include one of each template. */
 export const contractsOfEveryTemplate = 3 * networkTemplates.length;
 
-/** The package that the name of a template's package is of. */
+/** The package of a template, by its package name. */
 export function packageNameOf(templateId: string): string {
   return templateId === template ? 'iou' : 'splice-amulet';
 }
@@ -55,7 +55,7 @@ function templateOf(id: string): string {
   return entity === undefined ? template : network(entity);
 }
 
-/** The argument of an exercise at an offset, as all token choices want it. */
+/** The argument of an exercise at an offset, with the fields of all token choices. */
 export function argumentOf(offset: number, contractId: string, actor: string): Json {
   return {
     secret: `argument ${String(offset)}`,
@@ -73,7 +73,7 @@ export function argumentOf(offset: number, contractId: string, actor: string): J
   };
 }
 
-/** The result of an exercise at an offset, as all choices want it. */
+/** The result of an exercise at an offset, with the fields of all choices. */
 export function resultOf(offset: number): Json {
   return {
     secret: `result ${String(offset)}`,
@@ -84,7 +84,7 @@ export function resultOf(offset: number): Json {
   };
 }
 
-/** The fields of a created event that are contents, all of them telling which contract they are of. */
+/** The content fields of a created event, each naming its contract. */
 export function contentsOf(id: string, sender: string, receiver: string, views: readonly string[]) {
   return {
     templateId: templateOf(id),
@@ -116,7 +116,7 @@ export function contentsOf(id: string, sender: string, receiver: string, views: 
 }
 
 function viewOf(interfaceId: string, id: string, sender: string, receiver: string) {
-  // One of ten views could not be computed, and says why.
+  // One of ten views could not be computed, and has a reason.
   const failed = id.endsWith('7');
   const message = failed ? `failure of ${id}` : '';
   return {

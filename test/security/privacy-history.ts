@@ -1,6 +1,6 @@
 /**
  * A random history over several parties, and who may see which of its rows: the table of
- * docs/how-to/secure/reader-roles.md, applied to what was sent rather than to what was stored.
+ * docs/how-to/secure/reader-roles.md, applied to the sent frames rather than to the stored rows.
  */
 import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 import * as frames from '../support/frames.ts';
@@ -19,7 +19,7 @@ import {
 
 export const parties = ['Ann', 'Ben', 'Cyd', 'Dan', 'Eva', 'Fay'].map((name) => `${name}::1220`);
 
-/** Where contracts are seeded; updates follow from here. */
+/** Contracts are seeded at this offset; updates follow. */
 export const seedOffset = 20;
 
 /** A row by its table and key, and who may see it. */
@@ -40,7 +40,7 @@ interface Contract {
 
 type Event = { readonly node: number; readonly offset: number };
 
-/** Frames, and what the model says of them. The same seed gives the same history. */
+/** Frames, and the rows of the model. The same seed gives the same history. */
 export class PrivateHistory {
   readonly entries: JsonRecord[] = [];
   readonly updates: JsonRecord[] = [];
@@ -51,7 +51,7 @@ export class PrivateHistory {
   #offset = seedOffset;
   /** Whether every step happens, and is seen by parties of its contract. */
   #certain = false;
-  /** What belongs to the update that is being made. */
+  /** State of the current update. */
   #seers = new Set<string>();
 
   constructor(seed: number, updates: number) {
@@ -74,7 +74,10 @@ export class PrivateHistory {
     for (let at = seedOffset + 1; at <= this.#offset; at += 1) if (this.#random.chance(0.3)) this.#complete(at);
   }
 
-  /** What chance may have left out: every kind of update, choice, template and interface view once, and not ended. */
+  /**
+   * Events that chance may have left out: every kind of update, choice, template and interface view once, and not
+   * ended.
+   */
   #everyKind(): void {
     this.#certain = true;
     this.#create();
@@ -91,7 +94,10 @@ export class PrivateHistory {
     this.#certain = false;
   }
 
-  /** What became of a command that up to three parties submitted together; every second one is refused, for a contract's sake. */
+  /**
+   * The completion of a command that up to three parties submitted together; every second one is rejected because of a
+   * contract.
+   */
   #complete(offset: number): void {
     const actAs = this.#some(3, 1);
     const refused = this.#random.chance(0.5);
@@ -166,7 +172,7 @@ export class PrivateHistory {
     return this.#offset;
   }
 
-  /** A contract that becomes known, with the rows that this makes. */
+  /** A contract that becomes known, with its rows. */
   #begin({ node, offset }: Event, origin: 'seed' | 'create' | 'assign', known?: Contract): [JsonRecord, Contract] {
     const contract = known ?? {
       id: `00c${this.#contracts.length}`,
@@ -208,7 +214,7 @@ export class PrivateHistory {
       this.entries.push(frames.entry('JsIncompleteUnassigned', { createdEvent, unassignedEvent }));
       contract.state = 'travelling';
     } else if (offset % 7 === 1) {
-      // Only the half that arrives is known: no contract yet.
+      // Only the assign is known: no contract yet.
       this.rows.splice(before);
       this.#half([offset, id, 'a'], createdEvent['witnessParties'] as string[]);
       const assignedEvent = frames.assigned({ ...reassignment, source: other, target: place, createdEvent });
@@ -237,7 +243,7 @@ export class PrivateHistory {
     this.#transaction(offset, events, frames.here);
   }
 
-  /** On a contract of any state: what was divulged can be exercised as well. */
+  /** Exercises a contract of any state: divulged contracts can be exercised as well. */
   #exercise([interfaceId, choice, templateId = template]: Choice = this.#pick(choices)): void {
     const contract = this.#pick(this.#contracts);
     const offset = this.#next();
@@ -333,7 +339,7 @@ export class PrivateHistory {
     return place === frames.here ? [frames.here, frames.there] : [frames.there, frames.here];
   }
 
-  /** Changes of hosting, of several parties at once; one that this version does not know names nobody. */
+  /** Changes of hosting, of several parties at once; one of an unknown kind names no party. */
   #host(): void {
     const offset = this.#next();
     const events = Array.from({ length: this.#random.between(1, 3) }, (_, index): Json => {

@@ -1,6 +1,6 @@
 /**
- * What a limited reader should see: a copy of the database from which every row is gone that the model does not allow it.
- * All views and functions are asked there, as the owner, and in the original, as the reader: both must say the same.
+ * Expected results of a limited reader: a copy of the database without the rows that the model does not allow. Every
+ * view and function is read there as the owner, and in the original as the reader: both must return the same.
  */
 import { Client, DatabaseError, escapeIdentifier, type ClientBase } from 'pg';
 import { readSchemas } from '../../src/store/connection/read-schemas.ts';
@@ -12,7 +12,10 @@ import type { ModelRow } from './privacy-history.ts';
 interface KeyRule {
   /** Columns, as SQL. */
   readonly key: string;
-  /** The model's name of it; absent: that of the table. A row of the model is in one of the tables that it calls so. */
+  /**
+   * Name of the table in the model; absent if it is the same. A row of the model is in one of the tables with this
+   * name.
+   */
   readonly as?: string;
 }
 
@@ -20,7 +23,7 @@ function listed(...columns: readonly string[]): string {
   return columns.map((column) => `array_to_string(${column}, ',')`).join(', ');
 }
 
-/** What a limited reader may see of a table. A table that is not here has no rule, which is an error. */
+/** Rows that a limited reader may see, by table. A table without a rule is an error. */
 export const rules: Readonly<Record<string, 'all' | 'none' | 'some columns' | KeyRule>> = {
   contracts: { key: `"offset", node_id` },
   live: { key: `"offset", node_id`, as: 'states' },
@@ -66,13 +69,13 @@ export const rules: Readonly<Record<string, 'all' | 'none' | 'some columns' | Ke
   filter_additions: 'none',
 };
 
-/** Columns that name the parties the indexer reads for, or let somebody ask the ledger on. */
+/** Columns with the parties that the indexer reads for, or with data for further requests to the ledger. */
 export const hidden: Readonly<Record<string, readonly string[]>> = {
   'ledger.stream': ['filter', 'filter_hash', 'seed_token', 'filter_extended_from'],
   'ledger.completion_ranges': ['parties'],
 };
 
-/** Works on a connection, with the search path of readers. */
+/** Runs on a connection with the search path of readers. */
 export async function connected<T>(url: string, work: (client: ClientBase) => Promise<T>): Promise<T> {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -86,12 +89,12 @@ export async function connected<T>(url: string, work: (client: ClientBase) => Pr
   }
 }
 
-/** A database with the same contents. Nobody may be connected to the original meanwhile. */
+/** A database with the same contents. No session may be connected to the original meanwhile. */
 export async function copyOf(url: string): Promise<TestDatabase> {
   return createTestDatabase(escapeIdentifier(new URL(url).pathname.slice(1)));
 }
 
-/** Keys of the rows that are there, by the model's name of their table. */
+/** Keys of the existing rows, by the name of their table in the model. */
 export async function keysOf(url: string): Promise<ReadonlyMap<string, readonly string[]>> {
   const keys = new Map<string, readonly string[]>();
   for (const [table, rule] of Object.entries(rules)) {
@@ -103,7 +106,7 @@ export async function keysOf(url: string): Promise<ReadonlyMap<string, readonly 
   return keys;
 }
 
-/** The keys of the model's rows that one of the parties may see; without parties, all. */
+/** Keys of the rows of the model that one of the parties may see; without parties, all. */
 export function allowed(rows: readonly ModelRow[], table: string, parties?: readonly string[]): readonly string[] {
   return sorted(
     rows
@@ -112,12 +115,12 @@ export function allowed(rows: readonly ModelRow[], table: string, parties?: read
   );
 }
 
-/** Each once: who takes part is the same in many events. */
+/** Each once: the party sets of many events are equal. */
 function sorted(keys: readonly string[]): readonly string[] {
   return [...new Set(keys)].sort();
 }
 
-/** Leaves in the copy what the parties may see. */
+/** Keeps in the copy only the rows that the parties may see. */
 export async function takeOut(url: string, rows: readonly ModelRow[], parties: readonly string[]): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -132,7 +135,7 @@ export async function takeOut(url: string, rows: readonly ModelRow[], parties: r
   await client.end();
 }
 
-/** What a statement says: its rows in any order, or how it is refused, with every word that could tell something. */
+/** Result of a statement: its rows in any order, or its error with all details. */
 export async function answerOf(client: ClientBase, sql: string): Promise<readonly string[]> {
   await client.query('begin');
   try {
@@ -146,7 +149,7 @@ export async function answerOf(client: ClientBase, sql: string): Promise<readonl
   }
 }
 
-/** The whole of a relation, of some tables what readers may see of them. */
+/** A complete relation, or of some tables only the rows that readers may see. */
 export async function selectOf(url: string, { name }: Relation): Promise<string> {
   const withheld = hidden[name];
   if (withheld === undefined) return `select to_jsonb(t)::text as line from ${name} t`;
@@ -177,7 +180,7 @@ export async function callables(url: string, role: string): Promise<readonly Cal
   )) as unknown as readonly Callable[];
 }
 
-/** Calls with arguments drawn from what the history has: own and foreign contracts, names, offsets inside and outside. */
+/** Calls with arguments drawn from the history: own and foreign contracts, names, offsets inside and outside. */
 export function callsOf({ name, types }: Callable, random: Random, lastOffset: number): readonly string[] {
   const draw = (type: string): string => {
     const values: Readonly<Record<string, readonly string[]>> = {

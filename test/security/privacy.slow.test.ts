@@ -1,6 +1,6 @@
 /**
- * Limited readers over a random history of several parties: each sees in every table, view and function what the ledger
- * would show its parties, all of it and nothing else. `TEST_SEED` gives another history.
+ * Limited readers over a random history of several parties: each sees in every table, view and function exactly what
+ * the ledger would return to its parties. `TEST_SEED` gives another history.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -42,11 +42,11 @@ import { canLimit, noLimits } from '../support/skips/server-version.ts';
 const seed = seedFor();
 printRepeatCommand(seed);
 const random = new Random(seed);
-/** Says what the role is, and nothing of the history. */
+/** Describes the role, not the history. */
 const ofTheRole = new Set(['explore.is_limited']);
 const history = new PrivateHistory(seed, 150);
 
-/** One to three parties each; then one that is no party of any row, and all together. */
+/** One to three parties each; then one that is not a party of any row, and all together. */
 const readers = [
   ...Array.from({ length: 4 }, (_, at) =>
     parties.filter((__, nth) => nth % 4 === at || (at < 2 && random.chance(0.2))).slice(0, 3),
@@ -106,7 +106,7 @@ beforeAll(async () => {
   expect((await syncTypedViews(database, packages)).failed).toEqual([]);
   await grant(3, readers.length);
   await database.close();
-  // What is set aside and what was removed is nobody's but the operator's: there is some of it.
+  // Quarantined and redacted data is visible to the operator only: there is some of it.
   await query(
     created.url,
     `insert into ledger.quarantine values (1, 'X', 'secret', 'secret', 1);
@@ -139,9 +139,9 @@ function urlOf(role: string): string {
 }
 
 /**
- * A name that is refused on one side only: with no row to look at, Postgres may not ask whether there is such a name. Or a
- * name by one side and an offset by the other, where both are wrong. The words hold nothing but names of templates and
- * offsets, which every reader may see.
+ * A name that is rejected on one side only: without a row, Postgres may not check whether the name exists. Or a name on
+ * one side and an offset on the other, if both are wrong. The messages contain only names of templates and offsets,
+ * which every reader may see.
  */
 function isRefusedArgument(one: readonly string[], other: readonly string[]): boolean {
   const isRefusal = (rows: readonly string[], codes: RegExp): boolean => rows.length === 1 && codes.test(rows[0] ?? '');
@@ -149,7 +149,7 @@ function isRefusedArgument(one: readonly string[], other: readonly string[]): bo
   return other.length === 0 || isRefusal(other, /^22003 /);
 }
 
-/** What both say to the statements, where they say something else. */
+/** Results of the statements on both sides, if they differ. */
 async function differences(role: string, copy: string, statements: readonly string[]): Promise<object[]> {
   const said = async (url: string): Promise<readonly (readonly string[])[]> =>
     connected(url, async (client) => {
@@ -178,9 +178,9 @@ describe('limited readers', needs(noLimits), () => {
     for (const [table, keys] of await keysOf(created.url)) expect(keys, table).toEqual(allowed(history.rows, table));
   });
 
-  // Some hundred statements for each of two databases, on a machine that has other work too.
+  // Some hundred statements for each of two databases, on a machine with other load.
   it.each(readers)(
-    '$of: every table, view and function says what belongs to the parties',
+    '$of: every table, view and function returns the rows of the parties',
     async ({ role, of }) => {
       const functions = await callables(created.url, role);
       expect(functions.length).toBeGreaterThan(30);
@@ -205,7 +205,7 @@ describe('limited readers', needs(noLimits), () => {
   );
 
   it.each(['contracts', 'live', 'ended', 'exercises', 'archives', 'reassignments'])(
-    'look up their combinations of parties once for all rows of %s',
+    'look up their party sets once for all rows of %s',
     async (table) => {
       const role = readers[0]?.role ?? '';
       const plan = await query(urlOf(role), `explain select count(*) from ledger.${table}`);
@@ -213,14 +213,14 @@ describe('limited readers', needs(noLimits), () => {
     },
   );
 
-  it("had something to see in every table and view but those that are nobody's", async () => {
+  it('saw rows in every table and view except those for operators', async () => {
     const empty: string[] = [];
     for (const relation of tables) {
       if ((shown.get(await selectOf(created.url, relation)) ?? 0) === 0) empty.push(relation.name);
     }
     const hidden = Object.entries(rules).flatMap(([table, rule]) => (rule === 'none' ? [`ledger.${table}`] : []));
     const sums = ['explore.activity', 'explore.activity_updates'];
-    // Not in every random history is there one that a limited reader sees.
+    // Not every random history has one that a limited reader sees.
     const ofChance = new Set(['explore.token_discrepancies', 'explore.reward_rounds']);
     expect(empty.filter((name) => !ofChance.has(name)).sort()).toEqual(
       [

@@ -1,4 +1,7 @@
-/** What docs/explanation/security-model.md and docs/how-to/secure promise, and the tests that fail if it stops being true. */
+/**
+ * Promises of docs/explanation/security-model.md and docs/how-to/secure, and the tests that fail if they stop being
+ * true.
+ */
 interface Promised {
   readonly promise: string;
   /** Test files, or folders of them. */

@@ -1,4 +1,4 @@
-/** The roles of a stream: what they are refused, tried statement by statement, and an indexer that needs no more. */
+/** The roles of a stream: denied operations, tried statement by statement, and an indexer that needs no more rights. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -64,7 +64,7 @@ async function as<T>(kind: Kind, work: (client: Client) => Promise<T>): Promise<
   }
 }
 
-/** Live, and then with what the ledger adds. */
+/** Live, and then with the updates that the ledger adds. */
 async function live(url: string, schema: string, env: Readonly<Record<string, string>> = {}): Promise<IndexerRun> {
   const common = { LEDGER_URL: sandbox.url, DATABASE_URL: url, POSTGRES_SCHEMA: schema, INDEXER_BATCH_UPDATES: '20' };
   const indexer = await runIndexer({ ...common, ...env });
@@ -106,7 +106,7 @@ afterAll(async () => {
   await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${roles}`);
 });
 
-it('are shown before they are made, without passwords, and what is shown is all of it', async () => {
+it('are printed before they are created, without passwords, and the output is complete', async () => {
   const lines = await grant('--dry-run');
   expect(lines).toContain(`create role "${prefix}_writer" login password '…' bypassrls;`);
   expect(lines.join('\n')).not.toContain(password);
@@ -139,7 +139,7 @@ it('let a real indexer seed and follow as the writer, with the same tables as th
   expect(owner).toEqual({ strangers: 0 });
 });
 
-it('leave the views to the migrator, who makes them for the reader', async () => {
+it('leave the views to the migrator, which creates them for the reader', async () => {
   const env = { DATABASE_URL: urlOf('migrator') };
   const lines: string[] = [];
   await runCommand(migrateCommand, [], env, { write: (text) => lines.push(text) });
@@ -161,7 +161,7 @@ it('leave the views to the migrator, who makes them for the reader', async () =>
 });
 
 describe.each(kinds)('the %s', (kind) => {
-  it('is refused all that it does not need, and may do what it needs', async () => {
+  it('is denied everything that it does not need, and may do what it needs', async () => {
     await as(kind, async (client) => {
       for (const { sql, may = [] } of attempts) {
         const outcome = await attempt(client, sql);
@@ -171,7 +171,7 @@ describe.each(kinds)('the %s', (kind) => {
   });
 });
 
-it('do not let the writer clear what is published, nor anybody else clear anything', async () => {
+it('do not let the writer delete published data, nor any other role delete anything', async () => {
   const count = 'select count(*)::int as n from ledger.contracts';
   const before = await query(created.url, count);
   const clear = 'select ledger.clear_unfinished_seed(epoch) as cleared from ledger.stream';
@@ -182,7 +182,7 @@ it('do not let the writer clear what is published, nor anybody else clear anythi
   expect(await query(created.url, count)).toEqual(before);
 });
 
-it('do not let the writer clear history by saying that it is not published', async () => {
+it('do not let the writer delete history by marking it as unpublished', async () => {
   const tables = ['contracts', 'live', 'ended', 'coverage', 'contract_parties', 'templates'];
   const count = `select ${tables.map((table) => `(select count(*)::int from ledger.${table}) as ${table}`).join(', ')}`;
   const before = await query(created.url, count);
@@ -198,7 +198,7 @@ it('do not let the writer clear history by saying that it is not published', asy
   });
 });
 
-it('park an indexer that finds history and no published seed, and leave the history', async () => {
+it('park an indexer that finds history and no published seed, and keep the history', async () => {
   const count = 'select count(*)::int as n from ledger.contracts';
   const before = await query(created.url, count);
   const [{ seeded } = {}] = await query(created.url, 'select seeded_at::text as seeded from ledger.stream');
@@ -214,7 +214,7 @@ it('park an indexer that finds history and no published seed, and leave the hist
   }
 });
 
-it.each(['migrator', 'writer'] as const)('let the %s end what a writer before it left half-sent', async (kind) => {
+it.each(['migrator', 'writer'] as const)('let the %s end the half-sent data of an earlier writer', async (kind) => {
   const left = new Client({ connectionString: urlOf(kind), application_name: writerSessionName('ledger') });
   left.on('error', () => undefined);
   const gone = new Promise((resolve) => left.once('end', resolve));
@@ -225,7 +225,7 @@ it.each(['migrator', 'writer'] as const)('let the %s end what a writer before it
   expect(await as(kind, (client) => endStaleWriters(client, 'ledger'))).toBe(0);
 });
 
-it('let the writer deliver to webhooks, as whoever is told reads, and note dead letters and their replay', async () => {
+it('let the writer deliver to webhooks, as the role that reads, and store dead letters and their replay', async () => {
   await using receiver = await startReceiver();
   const lines: string[] = [];
   const webhook = (url: string, ...words: string[]) =>
@@ -235,7 +235,7 @@ it('let the writer deliver to webhooks, as whoever is told reads, and note dead 
   await webhook(created.url, 'add', 'told', '--url', `${receiver.url}/told`, ...role);
   receiver.name = 'told';
   receiver.secret = /whsec_\S+/.exec(lines.join('\n'))?.[0] ?? '';
-  // What came first is refused, once.
+  // The first event is rejected, once.
   receiver.reply = ({ place }) => ({ status: place === receiver.heard[0]?.place ? 422 : 204 });
   const env = { INDEXER_WEBHOOK_NETWORKS: 'loopback', INDEXER_WEBHOOK_ATTEMPTS: '1', POSTGRES_MIGRATE: 'never' };
   await using indexer = await live(urlOf('writer'), 'ledger', env);
@@ -250,7 +250,7 @@ it('let the writer deliver to webhooks, as whoever is told reads, and note dead 
   await waitFor('no letter is left', async () => ((await dead()).length === 0 ? true : undefined));
   expect(indexer.log.filter((line) => line.includes('a problem on this side'))).toEqual([]);
   await asksNothingAsWriter(indexer);
-  // Whoever else logs in sees no address and no secret.
+  // Other logins see no address and no secret.
   for (const kind of ['reader', 'redactor'] as const) {
     const seen = await as(kind, async (client) => (await client.query('select from ledger.webhook_secrets')).rowCount);
     expect(seen, kind).toBe(0);
@@ -258,7 +258,7 @@ it('let the writer deliver to webhooks, as whoever is told reads, and note dead 
   await webhook(urlOf('migrator'), 'remove', 'told');
 });
 
-/** A program of this machine has no password: the page does not read for it as the login of the indexer. */
+/** A program on this machine has no password: the page does not read for it as the login of the indexer. */
 async function asksNothingAsWriter({ httpUrl }: IndexerRun): Promise<void> {
   for (const statement of [
     'select secret from ledger.webhook_secrets',
@@ -296,7 +296,7 @@ it('let the redactor redact and prune', async () => {
   ]);
 });
 
-it('can be granted again at any time, by the migrator too, and then mean the same', async () => {
+it('can be granted again at any time, by the migrator too, with the same result', async () => {
   const rights = `select c.oid::regclass::text as name, array(select a::text from unnest(c.relacl) a order by 1) as acl
                     from pg_class c where c.relnamespace = 'ledger'::regnamespace order by 1`;
   const before = await query(created.url, rights);
@@ -306,7 +306,7 @@ it('can be granted again at any time, by the migrator too, and then mean the sam
   expect(await query(created.url, rights)).toEqual(before);
 });
 
-it('let the writer go on beside a reader that is limited to parties', needs(noLimits), async () => {
+it('let the writer continue next to a reader that is limited to parties', needs(noLimits), async () => {
   const [party] = sandbox.ledger.localParties();
   const role = `${prefix}_limited`;
   await runCommand(grantReaderCommand, [role, '--party', String(party)], { DATABASE_URL: created.url });
@@ -315,7 +315,8 @@ it('let the writer go on beside a reader that is limited to parties', needs(noLi
   let token = '';
   const io = { print: (line: string) => void (token = line), stderr: new PassThrough() };
   await runCommand(readerTokenCommand, ['create', '--role', role], { DATABASE_URL: created.url }, io);
-  // The writer has become a member of the role: a stream that is granted anew takes that, and nothing of the role binds the writer.
+  // The writer has become a member of the role: another grant revokes that, and no policy of the role restricts the
+  // writer.
   await grant();
   const all = await query(created.url, 'select count(*)::int as n from ledger.contracts');
   expect(await query(urlOf('writer'), 'select count(*)::int as n from ledger.contracts')).toEqual(all);
@@ -331,7 +332,9 @@ it('let the writer go on beside a reader that is limited to parties', needs(noLi
     await query(created.url, `drop owned by "${String(name)}"; drop role "${String(name)}"`);
 });
 
-/** By an indexer that may alter no role: what is open ends, and whoever may alter roles closes the login. */
+/**
+ * Ended by an indexer that may alter no role: open connections end, and a role that may alter roles closes the login.
+ */
 async function endsWithToken(token: string): Promise<void> {
   const [found] = await query(created.url, 'select login_name as login from ledger.reader_tokens');
   const url = new URL(created.url);
@@ -350,7 +353,7 @@ async function endsWithToken(token: string): Promise<void> {
   expect(await query(created.url, mayLogIn)).toEqual([{ rolcanlogin: false }]);
 }
 
-/** Pages of changes under the role, questions as the login of the token: by an indexer that is no superuser. */
+/** Pages of changes under the role, statements as the login of the token: by an indexer that is not a superuser. */
 async function answersAs(indexer: IndexerRun, role: string, token: string, after: number): Promise<void> {
   const seen = await query(
     `${created.url}?options=-c%20role%3D${role}`,

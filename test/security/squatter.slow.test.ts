@@ -1,4 +1,4 @@
-/** Schemas that somebody made under our names before us: nothing is made in them, whoever migrates. */
+/** Schemas that another role created under our names earlier: nothing is created in them, whichever role migrates. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { grantRolesCommand } from '../../src/cli/roles/grant-roles.ts';
@@ -50,32 +50,29 @@ async function madeIn(storage: string): Promise<unknown> {
   return row?.['made'];
 }
 
-/** Something is to be made again: the views and functions for readers. */
+/** Marks objects for re-creation: the views and functions for readers. */
 async function outdate(storage: string): Promise<void> {
   await query(created.url, `comment on schema ${storage}_explore is 'read side of another version'`);
 }
 
-describe('a schema that a stranger made before us', () => {
-  it.each(['', '_explore', '_typed', '_pqs'])(
-    'is refused by the first migrate, whoever runs it (%s)',
-    async (suffix) => {
-      const storage = `first${suffix}`;
-      const squatted = `${storage}${suffix}`;
-      await query(
-        created.url,
-        `create schema ${squatted} authorization ${mallory}; grant all on schema ${squatted} to public`,
-      );
-      for (const database of [open(storage), open(storage, app)]) {
-        await expect(migrate(database)).rejects.toMatchObject(refusal);
-        await expect(migrate(database)).rejects.toThrow(`schema "${squatted}" belongs to role "${mallory}"`);
-      }
-      const printed = await printMigrations(storage);
-      await expect(query(created.url, printed)).rejects.toThrow(`schema "${squatted}" belongs to role "${mallory}"`);
-      expect(await madeIn(storage)).toBe(0);
-    },
-  );
+describe('a schema that an untrusted role created earlier', () => {
+  it.each(['', '_explore', '_typed', '_pqs'])('is rejected by the first migrate, as any role (%s)', async (suffix) => {
+    const storage = `first${suffix}`;
+    const squatted = `${storage}${suffix}`;
+    await query(
+      created.url,
+      `create schema ${squatted} authorization ${mallory}; grant all on schema ${squatted} to public`,
+    );
+    for (const database of [open(storage), open(storage, app)]) {
+      await expect(migrate(database)).rejects.toMatchObject(refusal);
+      await expect(migrate(database)).rejects.toThrow(`schema "${squatted}" belongs to role "${mallory}"`);
+    }
+    const printed = await printMigrations(storage);
+    await expect(query(created.url, printed)).rejects.toThrow(`schema "${squatted}" belongs to role "${mallory}"`);
+    expect(await madeIn(storage)).toBe(0);
+  });
 
-  it('is refused when it looks like a stream that lacks a migration', async () => {
+  it('is rejected when it looks like a stream that lacks a migration', async () => {
     const squatter = open('lookalike', mallory);
     await migrate(squatter);
     await query(
@@ -90,7 +87,7 @@ describe('a schema that a stranger made before us', () => {
     await expect(migrate(open('lookalike'))).rejects.toMatchObject(refusal);
   });
 
-  it('is refused by a reseed', async () => {
+  it('is rejected by a reseed', async () => {
     await query(created.url, `create schema gathered_reseed authorization ${mallory}`);
     const prepared = prepareStaging(open('gathered_reseed'), 'gathered', 'reseed', { identity, notBefore: 0 });
     await expect(prepared).rejects.toMatchObject(refusal);
@@ -98,7 +95,7 @@ describe('a schema that a stranger made before us', () => {
 });
 
 describe('a schema of our own', () => {
-  it('is what the administrator made for the role that migrates, or for himself', async () => {
+  it('is accepted from the administrator for the role that migrates, or for the administrator', async () => {
     await query(
       created.url,
       `create schema given authorization ${app}; create schema kept; grant all on schema kept to ${app}`,
@@ -110,13 +107,13 @@ describe('a schema of our own', () => {
     }
   });
 
-  it('is one that psql is given the printed migrations for, made before or not', async () => {
+  it('is accepted for the printed migrations in psql, created before or not', async () => {
     await query(created.url, 'create schema printed');
     await query(created.url, await printMigrations('printed'));
     await expect(assertMigrated(open('printed'))).resolves.toBeUndefined();
   });
 
-  it('is one of the owner that grant-roles made, for migrator and superuser', async () => {
+  it('is accepted from the owner of grant-roles, for migrator and superuser', async () => {
     await migrate(open(prefix));
     const env = { DATABASE_URL: created.url, POSTGRES_SCHEMA: prefix };
     await runCommand(grantRolesCommand, ['--prefix', prefix], env);

@@ -1,4 +1,7 @@
-/** What a role plants in schema `public` must not be run by those who have that on their path, a superuser among them. */
+/**
+ * Code that a role places in schema `public`: sessions with that schema on their path, including those of a superuser,
+ * must not run it.
+ */
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -26,8 +29,8 @@ afterAll(async () => {
   await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${mallory}`);
 });
 
-describe('what another role planted in public', () => {
-  it('is run where somebody names it, so that the attempts below would show it', async () => {
+describe('code that another role placed in public', () => {
+  it('is run when a statement names it, so that the attempts below would detect it', async () => {
     const naming = `create function explore.naming() returns pg_catalog.jsonb language plpgsql as
       $$ begin return jsonb_build_object('a'::pg_catalog.text, '1'::pg_catalog.jsonb); end $$`;
     await victim.query(naming);

@@ -1,4 +1,4 @@
-/** What `check` says of a writer that lacks a right: each one that `grant-roles` gives is taken away. */
+/** `check` of a writer that lacks a right: each right that `grant-roles` gives is revoked in turn. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { migrateCommand } from '../../src/cli/follow/migrate.ts';
@@ -33,7 +33,7 @@ async function granted(): Promise<readonly string[]> {
   return rows.map((row) => String(row['right']));
 }
 
-/** Spaces between types and quotes are no difference. */
+/** Spaces between types and quotes do not matter. */
 const sorted = (rights: readonly string[]): readonly string[] =>
   rights.map((right) => right.replaceAll(', ', ',').replaceAll('"', '')).toSorted();
 
@@ -64,13 +64,13 @@ afterAll(async () => {
 });
 
 describe('the rights of the writer', () => {
-  it('are all there after grant-roles, and check says so', async () => {
+  it('are complete after grant-roles, and check confirms it', async () => {
     expect((await tryRights(database)).missing).toEqual([]);
     const { stdout } = await programInProcess(['check', '--json'], { DATABASE_URL: writerUrl });
     expect(stdout).toContain('"name":"rights to write","state":"pass"');
   });
 
-  it('are all missed when all are taken', async () => {
+  it('are all reported when all are revoked', async () => {
     const all = await granted();
     expect(all.length).toBeGreaterThan(100);
     await query(
@@ -100,7 +100,7 @@ describe('the rights of the writer', () => {
     expect(line?.fix).toContain('as the writer of `ledger-indexer grant-roles`');
   });
 
-  it('fail the check of a redactor that lacks a right as those of a reader', async () => {
+  it('fail the check of a redactor that lacks a right, like those of a reader', async () => {
     const [kept, login] = ['update (pruned_to_offset) on ledger.stream', `${prefix}_redactor`];
     const url = Object.assign(new URL(created.url), { username: login, password: 'secret' }).href;
     await query(created.url, `alter role ${login} login password 'secret'; revoke ${kept} from ${login}`);

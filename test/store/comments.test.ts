@@ -1,4 +1,4 @@
-/** SQL is a public interface: whoever lists tables and columns finds out there what they mean. */
+/** SQL is a public interface: comments in the catalog explain tables and columns. */
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';

@@ -1,4 +1,4 @@
-/** Rows in binary form against a real Postgres: every type comes back as it went in, and as text would have gone in. */
+/** Rows in binary form on a real Postgres: every type is read as it was written, and equals its text form. */
 import * as fc from 'fast-check';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -53,7 +53,7 @@ const hexDigits = Array.from({ length: 16 }, (_, digit) => digit.toString(16));
 const int8 = fc.oneof(fc.maxSafeInteger(), fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }));
 
 describe('COPY in binary form', () => {
-  it('names the columns and types that the migrations make', async () => {
+  it('names the columns and types that the migrations create', async () => {
     const { rows } = await client.query<{ table: TableName; column: string; type: string }>(
       `select table_name as table, column_name as column, udt_name as type
          from information_schema.columns where table_schema = 'ledger'`,
@@ -69,7 +69,7 @@ describe('COPY in binary form', () => {
     }
   });
 
-  it('brings texts, JSON, lists and numbers into Postgres unchanged', async () => {
+  it('stores texts, JSON, lists and numbers in Postgres unchanged', async () => {
     let offset = 0;
     const row = fc.tuple(texts, json, fc.array(texts, { maxLength: 4 }), int8, fc.boolean());
     await expectProperty(
@@ -99,7 +99,7 @@ describe('COPY in binary form', () => {
     );
   });
 
-  it('gives ids, base64 and traces back as they were, whatever they look like', async () => {
+  it('returns ids, base64 and traces unchanged, in any form', async () => {
     const hex = (length: fc.StringConstraints): fc.Arbitrary<string> =>
       fc.string({ unit: fc.constantFrom(...hexDigits), ...length });
     const digits = hex({ maxLength: 140 });
@@ -124,7 +124,7 @@ describe('COPY in binary form', () => {
     );
   });
 
-  it('finds how long a contract lived as the storage does', async () => {
+  it('computes the lifetime of a contract like the storage', async () => {
     const lengths = Array.from({ length: 53 }, (_, power) => 2 ** power).flatMap((at) => [at - 1, at, at + 1]);
     const wanted = [...new Set(lengths)].filter((length) => length >= 1 && length <= 2 ** 52);
     const { rows } = await client.query<{ class: number }>(
@@ -134,7 +134,7 @@ describe('COPY in binary form', () => {
     expect(rows.map((row) => row.class)).toEqual(wanted.map((length) => lifetimeClass(5, 5 + length - 1)));
   });
 
-  it('reads times as Postgres reads their text', async () => {
+  it('stores times as Postgres reads their text', async () => {
     const times = ['1970-01-01T00:01:00Z', '2026-08-14T10:51:04.3Z', '2026-08-14T10:51:04.319123Z', '9999-12-31T23:59:59.999999Z']; // prettier-ignore
     await client.query('truncate updates');
     await copy(
@@ -160,7 +160,7 @@ describe('COPY in binary form', () => {
     expect(rows[0]?.sizes).toEqual([2, 5_000_002, 5_000_002, 5_000_002, 5_000_002, 3, 8]);
   });
 
-  it('refuses a number beyond the column and a time that is none, by the name of the table only', () => {
+  it('rejects a number beyond the column and an invalid time, with only the name of the table', () => {
     const row = (nodeId: number): Row => [1, nodeId, 1, 1, 'c'];
     expect(() => encoded('archives', [row(2 ** 31)])).toThrow(/archives.*32 bits/);
     expect(() => encoded('archives', [row(Number.NaN)])).toThrow(/32 bits/);

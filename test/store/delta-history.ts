@@ -1,6 +1,6 @@
 /**
- * One random history as participants of different releases and shapes would send it, and what has to be in the tables then:
- * lifetimes, counts, archives and sums, told from what happened and not from what was stored.
+ * One random history in the form of participants of different releases and shapes, and the expected tables: lifetimes,
+ * counts, archives and sums, derived from the generated events and not from stored rows.
  */
 import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 import * as frames from '../support/frames.ts';
@@ -31,7 +31,7 @@ export interface Sums {
   exercises: number;
 }
 
-/** What the tables should say. */
+/** Expected contents of the tables. */
 export interface Expected {
   readonly lifetimes: Lifetime[];
   readonly archives: Archived[];
@@ -55,7 +55,7 @@ const hosted = all.slice(0, 3);
 const versions = ['a1'.repeat(32), 'a2'.repeat(32)] as const;
 
 export class DeltaHistory {
-  /** Updates in the order of their offsets; what the rendering does not show is not there. */
+  /** Updates in the order of their offsets; events that the rendering does not contain are left out. */
   readonly updates: { readonly offset: number; readonly text: string }[] = [];
   readonly expected: Expected = { lifetimes: [], archives: [], sums: new Map() };
   readonly #random: Random;
@@ -63,7 +63,7 @@ export class DeltaHistory {
   readonly #contracts: Contract[] = [];
   #made = 0;
   #offset = 0;
-  /** Of the transaction that is being made. */
+  /** Events of the current transaction. */
   #events: Json[] = [];
   #node = 0;
   #place = frames.here;
@@ -103,7 +103,7 @@ export class DeltaHistory {
     return found.length === 0 ? undefined : this.#pick(found);
   }
 
-  /** Of the parties of the reader those that see an event. */
+  /** The parties of the reader that see an event. */
   #witnesses(of: readonly string[]): string[] {
     return hosted.filter((party) => of.includes(party));
   }
@@ -144,7 +144,7 @@ export class DeltaHistory {
   }
 
   #new(ours: boolean): Contract {
-    // Without a stakeholder among the reader's parties a contract is seen, but is not theirs.
+    // Without a stakeholder among the parties of the reader a contract is witnessed only.
     const others = all.filter((party) => !hosted.includes(party));
     const signatories = ours ? [this.#pick(hosted), ...this.#parties(others, 0, 1)] : this.#parties(others, 1, 2);
     this.#made += 1;
@@ -206,10 +206,10 @@ export class DeltaHistory {
     if (open !== undefined) open.to = this.#offset;
   }
 
-  /** By a package that may be newer than the one of the create. */
+  /** Archives by a package that may be newer than that of the create. */
   #archive(): void {
     const contract = this.#find('active', this.#place);
-    // Of one transaction's own contracts a participant says nothing in ACS_DELTA.
+    // In ACS_DELTA a participant sends nothing about transient contracts of a transaction.
     if (contract === undefined || this.#isOfThis(contract)) return;
     const named = { ...contract, version: this.#pick([contract.version, versions[1]]) };
     this.#consume(named, this.#witnesses([...contract.signatories, ...contract.observers]), true);
@@ -258,7 +258,7 @@ export class DeltaHistory {
     return { ...whole, ...this.#acsDelta(changes) };
   }
 
-  /** Created and archived by one transaction: before 3.4 nobody says that it never was active. */
+  /** Created and archived by one transaction: before 3.4 no field says that it never was active. */
   #transient(): void {
     if (this.#rendering === 'delta') return;
     const contract = this.#new(true);

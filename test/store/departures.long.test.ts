@@ -1,4 +1,7 @@
-/** Contracts of parties that left the participant are unhosted from there on: who is meant, and that the order of writing does not matter. */
+/**
+ * Contracts of parties that left the participant are unhosted from then on: which parties count, and that the order of
+ * writing does not matter.
+ */
 import { describe, expect, it } from 'vitest';
 import { filterFingerprint } from '../../src/ledger/api/request-format.ts';
 import { decodeUpdate } from '../support/wire/decode.ts';
@@ -15,17 +18,17 @@ const schemas = schemasOfFile();
 
 interface Wanted {
   readonly parties?: readonly string[];
-  /** Null: it is not told. */
+  /** Null: the participant id is not reported. */
   readonly participantId?: string | null;
   /** Updates of one batch; default: one. */
   readonly perBatch?: number;
-  /** The update with this offset is set aside, and stored when everything else is. */
+  /** The update with this offset is quarantined, and stored after all others. */
   readonly late?: number;
 }
 
 let histories = 0;
 
-/** What a stream of these parties' events is stored with; of any party when there is none. */
+/** Filter of the stream: events of these parties; of any party if there are none. */
 function asking(parties: readonly string[]) {
   const shape = 'LEDGER_EFFECTS';
   const filter = {
@@ -40,7 +43,7 @@ function asking(parties: readonly string[]) {
   return { filter: json, filterHash: hash, shape } as const;
 }
 
-/** Stores updates with offsets from 1 on; the name of the schema. */
+/** Stores updates with offsets from 1; returns the name of the schema. */
 async function stored(updates: readonly JsonRecord[], wanted: Wanted = {}): Promise<string> {
   const { parties = [], participantId = 'p::1220', perBatch = 1, late } = wanted;
   const schema = `s${(histories += 1)}`;
@@ -88,7 +91,7 @@ const other = 'other::1220bb';
 const local = 'local::1220';
 const remote = 'remote::1220ee';
 
-/** All of them stakeholders, and witnesses unless told otherwise. */
+/** A create whose parties are all stakeholders, and witnesses by default. */
 const create = (offset: number, contractId: string, parties: string[], change: JsonRecord = {}, where = here) =>
   frames.transaction(
     offset,
@@ -111,7 +114,7 @@ const archive = (offset: number, contractId: string) =>
 const hosting = (offset: number, ...changes: HostingChange[]) => frames.hosting(offset, changes);
 
 describe('a party that leaves', () => {
-  it('makes contracts unhosted that none of the parties sees that are known to be here', async () => {
+  it('makes contracts unhosted if none of the parties that see them is known to be hosted', async () => {
     const schema = await stored([
       hosting(1, ['Added', guest], ['Added', other], ['Added', remote, 'q::1220']),
       create(2, 'alone', [guest]),
@@ -135,7 +138,7 @@ describe('a party that leaves', () => {
     expect(await brokenRules(schemas.url, schema)).toEqual([]);
   });
 
-  it('leaves another participant, or is named in the filter with others: nothing becomes unhosted', async () => {
+  it('leaves another participant, or is in the filter with others: nothing becomes unhosted', async () => {
     const elsewhere = [create(1, 'a', [guest]), hosting(2, ['Revoked', guest, 'q::1220'])];
     expect(await statuses(await stored(elsewhere))).toEqual({ a: 'active' });
     const named = [create(1, 'a', [guest, other]), create(2, 'b', [guest]), hosting(3, ['Revoked', guest])];
@@ -143,7 +146,7 @@ describe('a party that leaves', () => {
     expect(await statuses(await stored(named, { parties }))).toEqual({ a: 'active', b: 'unhosted 3' });
   });
 
-  it('is the last of several, and may come back: what is unhosted stays so until an event ends it', async () => {
+  it('is the last of several, and may come back: unhosted contracts stay so until an event ends them', async () => {
     const schema = await stored([
       hosting(1, ['Added', guest], ['Added', other]),
       create(2, 'a', [guest, other]),
@@ -163,7 +166,7 @@ describe('a party that leaves', () => {
              from ${schema}_explore.active_at(${offset})`,
         )
       )[0]?.['ids'];
-    // That a was archived at 7 proves that it was active until then.
+    // The archive of a at 7 implies that it was active until then.
     expect([await at(4), await at(5), await at(6), await at(7), await at(8)]).toEqual(['a,b', 'a', 'a', '', 'c']);
     const counts = await query(schemas.url, `select active, activated, unhosted from ${schema}_explore.templates`);
     expect(counts.filter(({ activated }) => activated !== '0')).toEqual([
@@ -171,7 +174,7 @@ describe('a party that leaves', () => {
     ]);
   });
 
-  it('takes nothing with it that had ended, and what ends in the same batch is ended', async () => {
+  it('does not affect ended contracts, and contracts that end in the same batch are ended', async () => {
     const updates = [create(1, 'a', [guest]), archive(2, 'a'), create(3, 'b', [guest]), hosting(4, ['Revoked', guest])];
     updates.push(hosting(5, ['Added', guest]), archive(6, 'b'));
     const schema = await stored(updates, { perBatch: 6 });
@@ -179,7 +182,7 @@ describe('a party that leaves', () => {
     expect(await brokenRules(schemas.url, schema)).toEqual([]);
   });
 
-  it('is not noticed while the participant has no id, and is when it gets one', async () => {
+  it('is not detected while the participant has no id, and is after it gets one', async () => {
     const updates = [create(1, 'a', [guest]), hosting(2, ['Revoked', guest])];
     const schema = await stored(updates, { participantId: null });
     expect(await statuses(schema)).toEqual({ a: 'active' });
@@ -190,7 +193,7 @@ describe('a party that leaves', () => {
   });
 });
 
-describe('the marks', () => {
+describe('the marks of unhosted contracts', () => {
   const history = [
     hosting(1, ['Added', guest], ['Added', other]),
     create(2, 'a', [guest]),
@@ -212,7 +215,7 @@ describe('the marks', () => {
     );
   });
 
-  // The first of each name gives it its number, so updates that bring names are not late; combinations of parties are named.
+  // The first of each name gives it its number, so updates with new names are not late; party sets are named.
   it.each([[3], [4], [5], [6], [7], [8], [9], [10]])('are the same when update %d comes last', async (late) => {
     const schema = await stored(history, { late });
     expect(await statuses(schema)).toEqual(await statuses(await stored(history)));

@@ -1,6 +1,6 @@
 /**
- * Names behind the small numbers: however many a batch brings, and whenever the rest of a name is learned, each row
- * stands for the names that were sent with it.
+ * Names behind the small numbers: with any number of names in a batch, and whenever the rest of a name arrives, each
+ * row refers to the names that were sent with it.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
@@ -29,7 +29,7 @@ async function followed(schema: string): Promise<Database> {
   return database;
 }
 
-/** Transactions as one batch; resolves to where it ends. */
+/** Transactions as one batch; resolves to the offset of its end. */
 async function write(session: StoreSession, after: number, sent: readonly JsonRecord[]): Promise<number> {
   const batch = session.newBatch(after);
   for (const frame of sent) batch.add(decodeUpdate(frames.text(frame)));
@@ -84,7 +84,7 @@ function manyNames(): readonly JsonRecord[] {
         exercise(2, index, { choice: `Choice${index}` }),
       ]),
     ),
-    // One template where others are at home.
+    // One template among those of another package.
     ...each.map((index) => on(index, [create(`away ${index}`, 0)])),
   ];
   return sent.map(({ events, synchronizerId }, index) => frames.transaction(index + 1, events, { synchronizerId }));
@@ -106,16 +106,16 @@ const viewNames = (schema: string): string =>
      from ${schema}.decoded_interface_views v left join ${schema}.templates i on i.template_pk = v.interface_pk
      left join ${schema}.template_interfaces m on m.interface_pk = v.interface_pk
      left join ${schema}.templates t on t.template_pk = m.template_pk order by v."offset"`;
-/** What the hours count and the rows do not, or the other way round. */
+/** Counts of the hours that the rows do not have, or the other way round. */
 const miscounted = (schema: string): string =>
   `with counted as (
      select template_pk, choice_pk, synchronizer_pk, creates, exercises from ${schema}.activity_hourly where template_pk <> 0),
-   told as (
+   row_counts as (
      select template_pk, 0 as choice_pk, synchronizer_pk, count(*) as creates, 0 as exercises from ${schema}.decoded_contracts group by 1, 3
      union all
      select e.template_pk, e.choice_pk, u.synchronizer_pk, 0, count(*) from ${schema}.decoded_exercises e
        join ${schema}.decoded_updates u using ("offset") group by 1, 2, 3)
-   (table counted except table told) union all (table told except table counted)`;
+   (table counted except table row_counts) union all (table row_counts except table counted)`;
 
 describe('a batch that brings a hundred new names of each kind', () => {
   const rows = (sql: (schema: string) => string) => query(schemas.url, sql('many'));
@@ -165,11 +165,11 @@ describe('a batch that brings a hundred new names of each kind', () => {
     );
   });
 
-  it('counts each template, choice and synchronizer by itself', async () => {
+  it('counts each template, choice and synchronizer separately', async () => {
     expect(await rows(miscounted)).toEqual([]);
   });
 
-  it('is gone on with by another session, which gives new numbers to new names only', async () => {
+  it('is continued by another session, which gives new numbers to new names only', async () => {
     const sizes = (schema: string): string =>
       `select (select count(*)::int from ${schema}.templates) as templates, (select count(*)::int from ${schema}.choices) as choices,
               (select count(*)::int from ${schema}.synchronizers) as synchronizers,
@@ -204,14 +204,14 @@ const named = (offset: number): JsonRecord => frames.transaction(offset, [create
 const packages = (schema: string) => query(schemas.url, `select template_pk, package_name from ${schema}.templates`);
 const learned = [{ template_pk: 1, package_name: 'package7' }];
 
-describe('the name of a package that comes after the template', () => {
-  it('is stored when it comes in the same batch', async () => {
+describe('the name of a package that arrives after the template', () => {
+  it('is stored when it arrives in the same batch', async () => {
     const session = await openSession(await followed('same_batch'), identity);
     await write(session, 0, [nameless(1), named(2)]);
     expect(await packages('same_batch')).toEqual(learned);
   });
 
-  it('is stored when it comes in a later batch, and stays', async () => {
+  it('is stored when it arrives in a later batch, and stays', async () => {
     const session = await openSession(await followed('later_batch'), identity);
     await write(session, 0, [nameless(1)]);
     expect(await packages('later_batch')).toEqual([{ template_pk: 1, package_name: null }]);
@@ -221,7 +221,7 @@ describe('the name of a package that comes after the template', () => {
     expect(await packages('later_batch')).toEqual(learned);
   });
 
-  it('is stored when it comes after a restart, and stays after the next', async () => {
+  it('is stored when it arrives after a restart, and stays after the next', async () => {
     const database = await followed('restarted');
     await write(await openSession(database, identity), 0, [nameless(1)]);
     await write(await openSession(database, identity), 1, [named(2)]);
@@ -230,7 +230,7 @@ describe('the name of a package that comes after the template', () => {
     expect(await packages('restarted')).toEqual(learned);
   });
 
-  it('is stored with the batch that comes after one that was rolled back', async () => {
+  it('is stored with the batch after one that was rolled back', async () => {
     const database = await followed('rolled_back');
     const session = await openSession(database, identity);
     await write(session, 0, [nameless(1)]);
@@ -241,7 +241,7 @@ describe('the name of a package that comes after the template', () => {
   });
 });
 
-/** A batch that Postgres refuses: one node cannot be two exercises. */
+/** A batch that Postgres rejects: one node cannot be two exercises. */
 async function rollBack(session: StoreSession, after: number, frame: JsonRecord): Promise<void> {
   const node = exercise(5, 20, { choice: 'Twice' });
   const unlawful = frames.transaction(after + 2, [node, node]);
@@ -249,7 +249,7 @@ async function rollBack(session: StoreSession, after: number, frame: JsonRecord)
 }
 
 describe('names of a batch that was rolled back', () => {
-  it('are stored by the session that comes after, with whatever comes first then', async () => {
+  it('are stored by the next session, with its first events', async () => {
     const database = await followed('forgotten');
     const lost = [
       create('lost', 1),
@@ -279,8 +279,8 @@ describe('names of a batch that was rolled back', () => {
   });
 });
 
-describe('names of a seed that begins again', () => {
-  it('are stored once more, because those of the first one are gone', async () => {
+describe('names of a seed that restarts', () => {
+  it('are stored again, because those of the first one are deleted', async () => {
     const session = await openSession(await emptySchema('seeded'), identity);
     const entries = each.map((index) =>
       decodeActiveContract(

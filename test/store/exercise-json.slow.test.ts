@@ -1,4 +1,4 @@
-/** Arguments and results stored as jsonb or as json: who decides, what comes back, and what is refused. */
+/** Arguments and results stored as jsonb or as json: which setting decides, what is returned, and what is rejected. */
 import { describe, expect, it } from 'vitest';
 import { migrateCommand } from '../../src/cli/follow/migrate.ts';
 import { decodeUpdate } from '../../src/ledger/frames/decode.ts';
@@ -21,30 +21,30 @@ async function made(schema: string, exerciseJson?: 'jsonb' | 'json'): Promise<Da
   return database;
 }
 
-/** The text stands in the frame as it is given. */
+/** The text is in the frame unchanged. */
 function exercise(offset: number, argument: string): string {
   const event = frames.exercised({ offset, choiceArgument: 'ARGUMENT', exerciseResult: 'RESULT' });
   const text = frames.text(frames.transaction(offset, [{ ExercisedEvent: event }]));
   return text.replace('"ARGUMENT"', () => argument).replace('"RESULT"', () => argument);
 }
 
-describe('how a schema stores them', () => {
-  it.each(types)('is what it was made with: %s', async (type) => {
+describe('the type of arguments and results in a schema', () => {
+  it.each(types)('is the one it was created with: %s', async (type) => {
     expect(await stored(await made(`made_${type}`, type))).toBe(type);
   });
 
-  it('is jsonb where nobody says anything, and not known without tables', async () => {
+  it('is jsonb by default, and not known without tables', async () => {
     expect(await stored(schemas.open('not_there'))).toBeUndefined();
     expect(await stored(await made('unsaid'))).toBe('jsonb');
   });
 
-  it.each(types)('is what the printed SQL was made for: %s', async (type) => {
+  it.each(types)('is the one of the printed SQL: %s', async (type) => {
     const schema = `printed_${type}`;
     await schemas.open('public').pool.query(await printMigrations(schema, { exerciseJson: type }));
     expect(await stored(schemas.open(schema))).toBe(type);
   });
 
-  it('stays, and another configuration is refused with what to do', async () => {
+  it('stays, and another configuration is rejected with a remedy', async () => {
     const database = await made('kept', 'json');
     await expect(assertExerciseJson(database, 'json')).resolves.toBeUndefined();
     await expect(assertExerciseJson(database, undefined)).resolves.toBeUndefined();
@@ -59,7 +59,7 @@ describe('how a schema stores them', () => {
     expect(await stored(database)).toBe('json');
   });
 
-  it('is decided by the command migrate as well, and it refuses another', async () => {
+  it('is decided by the command migrate as well, which rejects another', async () => {
     const run = (type: string): Promise<unknown> => {
       const env = { DATABASE_URL: schemas.url, POSTGRES_SCHEMA: 'by_command', INDEXER_EXERCISE_JSON: type };
       return runCommand(migrateCommand, [], env);
@@ -70,7 +70,7 @@ describe('how a schema stores them', () => {
   });
 });
 
-/** What jsonb prints otherwise than it came, and what it refuses. */
+/** Texts that jsonb prints differently, and texts that it rejects. */
 const texts = [
   String.raw`{"longer":1,"a":"x\u0041","a":1.50,"n":1e3}`,
   String.raw`{"a":"x\u0000y"}`,
@@ -81,7 +81,7 @@ const texts = [
   'null',
 ];
 
-describe('what comes back', () => {
+describe('the returned value', () => {
   async function filled(type: 'jsonb' | 'json'): Promise<Database> {
     const database = await made(`filled_${type}`, type);
     const session = await openSession(database, identity);
@@ -103,7 +103,7 @@ describe('what comes back', () => {
     return database.withClient(async (client) => (await client.query<Record<string, unknown>>(select)).rows);
   };
 
-  it('is the same from the views of both, a late update included, and the ledger’s text from the table of json', async () => {
+  it('is equal in the views of both, a late update included, and the ledger’s text in the table of json', async () => {
     const [parsed, asSent] = [await filled('jsonb'), await filled('json')];
     const rows = await shown(parsed, 'filled_jsonb_explore.exercises');
     expect(rows).toHaveLength(texts.length + 1);
@@ -117,7 +117,7 @@ describe('what comes back', () => {
     expect((await shown(asSent, 'exercises'))[0]).toMatchObject({ argument: texts[0], result: texts[0] });
   });
 
-  it('is refused with a number beyond numeric: at once by jsonb, by the views of json', async () => {
+  it('with a number beyond numeric is rejected: at once by jsonb, by the views of json', async () => {
     const write = async (database: Database): Promise<unknown> => {
       const session = await openSession(database, identity);
       await session.publishSeed(0, 'genesis');

@@ -1,4 +1,4 @@
-/** What this version does not know, and what it does not look into, through a real Postgres and back: as it was written. */
+/** Unknown kinds and opaque fields, through a real Postgres and back: unchanged. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeUpdate } from '../support/wire/decode.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
@@ -9,7 +9,7 @@ import * as frames from '../support/frames.ts';
 import type { JsonRecord } from '../support/frames.ts';
 import { identity } from '../support/schemas.ts';
 
-describe('kept as it came', () => {
+describe('data stored raw', () => {
   let created: TestDatabase;
   let database: Database;
   let session: StoreSession;
@@ -45,7 +45,7 @@ describe('kept as it came', () => {
     return checkpoint;
   }
 
-  describe('what this version does not know comes back as the ledger wrote it', () => {
+  describe('unknown data is returned as the ledger wrote it', () => {
     const asSent = (column: string): string =>
       `case when starts_with(${column}::text, '{"$escaped":') then ${column} ->> '$escaped' else ${column}::text end`;
     const strange = [
@@ -66,7 +66,7 @@ describe('kept as it came', () => {
       expect(row).toEqual({ kind: 'unknown', raw });
     });
 
-    it.each(strange)('an event of topology, with %s', async (_what, value) => {
+    it.each(strange)('a topology event, with %s', async (_what, value) => {
       const raw = `{"PartyRenamed":{"value":{"partyId":"${frames.alice}","deep":${value}}, "more":1}}`;
       const frame = frames.text(frames.topology(nextOffset()));
       const events = /"events":\[(.*?)\],"traceContext"/;
@@ -86,7 +86,7 @@ describe('kept as it came', () => {
     });
   });
 
-  it('with no details where the list of them is empty, whatever blanks are in it', async () => {
+  it('without details if their list is empty, with any blanks in it', async () => {
     const view = frames.created()['interfaceViews'] as JsonRecord[];
     const views = ['[]', '[ ]', '[\n\t]', '[ 1.0 ]'].map((details, at) =>
       frames

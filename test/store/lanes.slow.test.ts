@@ -1,4 +1,4 @@
-/** Two batches under way at the same time: the later one commits after the earlier one, or not at all. */
+/** Two concurrent batches: the later one commits after the earlier one, or not at all. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { decodeUpdate } from '../support/wire/decode.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
@@ -15,7 +15,7 @@ let session: StoreSession;
 
 beforeEach(async () => {
   created = await createTestDatabase();
-  // A default under which a later batch would not see what the one before it has committed.
+  // A default under which a later batch would not see the commit of the previous one.
   const name = new URL(created.url).pathname.slice(1);
   await query(created.url, `alter database ${name} set default_transaction_isolation = 'repeatable read'`);
   database = openDatabase({
@@ -33,7 +33,7 @@ afterEach(async () => {
   await created.drop();
 });
 
-/** A batch of one transaction, filled up with so many other creates. */
+/** A batch of one transaction, filled up with this many other creates. */
 function batchOf(from: number, others: number, event: frames.JsonRecord): StoreBatch {
   const batch = session.newBatch(from);
   const filling = Array.from({ length: others }, (_, index) => ({
@@ -50,7 +50,7 @@ const stored = `select (select checkpoint from ledger.stream) as checkpoint,
   (select array_agg("offset" order by "offset") from ledger.decoded_updates) as offsets,
   (select array_agg(deactivated_offset) from ledger.lifetimes) as ends`;
 
-/** Sessions of ours that wait in an open transaction: the rows are sent, the commit is not. */
+/** Own sessions that wait in an open transaction: the rows are sent, the commit is not. */
 const waiting = `select 1 from pg_stat_activity
   where application_name = 'test lanes' and datname = current_database() and state = 'idle in transaction'`;
 
@@ -58,7 +58,7 @@ describe.each([
   ['few', 0],
   ['many', 500],
 ])('with %s rows:', (_, others) => {
-  it('a batch that was sent first commits after the one before it, and ends what that one began', async () => {
+  it('a batch that was sent first commits after the previous one, and ends its contracts', async () => {
     let commit = (): void => undefined;
     const allowed = new Promise<void>((resolve) => {
       commit = resolve;
@@ -77,18 +77,18 @@ describe.each([
     expect(await query(created.url, stored)).toEqual([{ checkpoint: '2', offsets: ['1', '2'], ends: ['2'] }]);
   });
 
-  it('a batch leaves nothing when the one before it fails', async () => {
+  it('a batch leaves nothing when the previous one fails', async () => {
     const second = batchOf(1, others, create);
     const predecessor = Promise.reject(new Error('gone'));
-    // The queue of the pipeline watches every write; here nobody else does.
+    // The queue of the pipeline watches every write; in this test there is none.
     predecessor.catch(() => undefined);
     await expect(session.writeBatch(second, 1, predecessor)).rejects.toHaveProperty('message');
     expect(await query(created.url, stored)).toEqual([{ checkpoint: '0', offsets: null, ends: null }]);
   });
 });
 
-describe('a batch that waits for the one before it', () => {
-  it('is not taken for a writer that fell silent, however long that one takes', async () => {
+describe('a batch that waits for the previous one', () => {
+  it('is not taken for an idle writer, however long the previous one takes', async () => {
     await database.close();
     const idleInTransactionMs = 400;
     const options = { url: created.url, schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test lanes' };

@@ -1,6 +1,6 @@
 /**
- * Sums of batches with thousands of events of one template, more than any statement, message or list may have been made
- * for: what is counted is what was sent, in every place that counts.
+ * Sums of batches with thousands of events of one template, above the limits of single statements, messages or lists:
+ * every count equals the sent events.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
@@ -17,7 +17,7 @@ const other = `${'ef'.repeat(32)}:Main.Other:Other`;
 const sizes = { endsAtOnce: 1_100, endsLater: 1_300, stays: 1_200 };
 const all = sizes.endsAtOnce + sizes.endsLater + sizes.stays;
 const ended = sizes.endsAtOnce + sizes.endsLater;
-/** Of the other template, each in its own transaction. */
+/** Contracts of the other template, each in its own transaction. */
 const others = 3;
 
 let created: TestDatabase;
@@ -40,7 +40,7 @@ const exercise = (contractId: string): JsonRecord => ({
 });
 const numbers = (from: number, count: number): number[] => Array.from({ length: count }, (_, index) => from + index);
 
-/** Transactions with offsets from `after` on, as one batch. */
+/** Transactions with offsets after `after`, as one batch. */
 async function writeBatch(
   session: StoreSession,
   after: number,
@@ -91,7 +91,7 @@ describe('two batches with thousands of contracts of one template', () => {
     });
   });
 
-  it('end each contract where it was exercised, and no other', async () => {
+  it('end each exercised contract, and no other', async () => {
     const [ends] = await rows(
       `select count(*)::int as lifetimes, count(l.deactivated_offset)::int as ended,
               count(*) filter (where l.deactivated_offset is distinct from e."offset")::int as wrong
@@ -126,7 +126,7 @@ describe('two batches with thousands of contracts of one template', () => {
   });
 
   it('count the updates of the hour, their costs and delays, and the events of all templates', async () => {
-    // A tenth of a second and a microsecond each, in the units that add up without rounding.
+    // A tenth of a second and a microsecond each, in units that add up without rounding.
     const delay = (checkpoint * Math.round(0.100001 * 2 ** 20)) / 2 ** 20;
     const [hour] = await rows(
       `select transactions::int, paid_traffic_cost::int as cost, delay_seconds as delay, total_creates::int as creates,

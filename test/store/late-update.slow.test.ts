@@ -1,4 +1,4 @@
-/** An update that was set aside and is stored afterwards: the tables are as if it had come in time, wherever it belongs. */
+/** A quarantined update that is stored later: the tables equal those without quarantine, for any offset. */
 import { describe, expect, it } from 'vitest';
 import { decodeUpdate } from '../support/wire/decode.ts';
 import { type Database } from '../../src/store/connection/database.ts';
@@ -15,7 +15,7 @@ const schemas = schemasOfFile();
 const timed = (frame: JsonRecord, offset: number): string =>
   frames.text(frame).replaceAll(frames.recordTime, `2026-08-14T11:0${offset}:00.000000Z`);
 
-/** Stores updates with offsets from 1 on, one per batch; the one at `aside` is set aside. */
+/** Stores updates with offsets from 1, one per batch; the one at `aside` is quarantined. */
 async function stored(schema: string, updates: readonly string[], aside?: number): Promise<Database> {
   const database = await schemas.migrated(schema);
   const session = await openSession(database, identity);
@@ -70,7 +70,7 @@ describe.each([
   });
 });
 
-it('is refused when ends of its contracts may have been pruned: they would be active for ever', async () => {
+it('a late update is rejected when ends of its contracts may have been pruned, because they would stay active forever', async () => {
   const updates = [create(1, '00c1', here), archive(2), create(3, '00c3', here)].map((frame, at) =>
     timed(frame, at + 1),
   );

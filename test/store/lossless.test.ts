@@ -1,4 +1,6 @@
-/** From the text of a frame through a real Postgres and back: nothing is lost, and nothing is written twice or half. */
+/**
+ * From the text of a frame through a real Postgres and back: nothing is lost, and nothing is written twice or partly.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeUpdate } from '../support/wire/decode.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
@@ -57,7 +59,7 @@ describe('batches', () => {
     return { text: row?.escaped ?? row?.whole ?? '', escaped: typeof row?.escaped === 'string' };
   }
 
-  describe('a payload comes back as the ledger sent it', () => {
+  describe('a payload is returned as the ledger sent it', () => {
     it.each([
       ['NUL', String.raw`{"a":"x\u0000y"}`],
       ['NUL in a key', String.raw`{"a\u0000":"y"}`],
@@ -96,7 +98,7 @@ describe('batches', () => {
       expect((await throughPostgres(`{"n": "${number}"}`)).text).toBe(`{"n": "${number}"}`);
     });
 
-    it('with the last of duplicate keys, as JSON parsers do', async () => {
+    it('with the last of duplicate keys, like JSON parsers', async () => {
       expect((await throughPostgres('{"a":1,"b":2,"a":3}')).text).toBe('{"a": 3, "b": 2}');
       expect((await throughPostgres('{"a":1.5,"b":2,"a":3.50}')).text).toBe('{"a": 3.50, "b": 2}');
     });
@@ -115,7 +117,7 @@ describe('batches', () => {
     });
   });
 
-  describe('an update comes back as the ledger sent it', () => {
+  describe('an update is returned as the ledger sent it', () => {
     const awkward = [
       '"',
       "'",
@@ -209,7 +211,7 @@ describe('batches', () => {
     });
   });
 
-  describe('a batch is written whole, once, by one writer', () => {
+  describe('a batch is written completely, once, by one writer', () => {
     const everything = `select (select jsonb_agg(to_jsonb(u) order by u."offset") from decoded_updates u)::text as updates,
     (select count(*) from decoded_contracts)::int as contracts, (select count(*) from lifetimes)::int as lifetimes,
     (select count(*) from templates)::int as templates, (select sum(creates) from activity_hourly)::text as activity,
@@ -223,7 +225,7 @@ describe('batches', () => {
     const create = (offset: number, change: JsonRecord = {}): JsonRecord =>
       frames.transaction(offset, [{ CreatedEvent: frames.created({ offset, ...change }) }]);
 
-    it('refuses a batch that begins elsewhere than the checkpoint, and changes nothing', async () => {
+    it('rejects a batch that does not begin at the checkpoint, and changes nothing', async () => {
       const before = await query(everything);
       const wrong = checkpoint - 1;
       await expect(session.writeBatch(batchOf(wrong, create(checkpoint + 5)), wrong)).rejects.toMatchObject({
@@ -233,7 +235,7 @@ describe('batches', () => {
       expect(await query(everything)).toEqual(before);
     });
 
-    it('refuses the batch of a writer whose epoch was taken over, and changes nothing', async () => {
+    it('rejects the batch of a writer whose epoch was taken over, and changes nothing', async () => {
       const old = session;
       const batch = batchOf(checkpoint, create(checkpoint + 1));
       session = await openSession(database, identity);
@@ -259,7 +261,7 @@ describe('batches', () => {
       expect(await query(everything)).not.toEqual(before);
     });
 
-    it('refuses a time that is none, and changes nothing', async () => {
+    it('rejects an invalid time, and changes nothing', async () => {
       const before = await query(everything);
       const wrong = async (): Promise<unknown> =>
         session.writeBatch(batchOf(checkpoint, create(checkpoint + 1, { createdAt: 'not a time' })), checkpoint);
@@ -268,7 +270,7 @@ describe('batches', () => {
       session = await openSession(database, identity);
     });
 
-    it('refuses to write the same updates twice', async () => {
+    it('rejects the same updates a second time', async () => {
       const from = checkpoint;
       await write(frames.text(create(nextOffset())));
       const before = await query(everything);

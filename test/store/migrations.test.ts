@@ -46,7 +46,7 @@ async function counter(database: Database): Promise<unknown> {
   return rows[0]?.n;
 }
 
-/** The same database, seen by a role without any right that is not granted here. Roles outlive databases. */
+/** The same database, seen by a role with only the rights granted here. Roles outlive databases. */
 async function asLimitedRole<T>(work: (url: string, role: string) => Promise<T>): Promise<T> {
   const role = `limited_${randomUUID().replaceAll('-', '')}`;
   const admin = open('public');
@@ -61,7 +61,7 @@ async function asLimitedRole<T>(work: (url: string, role: string) => Promise<T>)
 }
 
 describe('migrate', () => {
-  it('creates the schema, applies what is pending in order, and finds nothing to do the second time', async () => {
+  it('creates the schema, applies pending migrations in order, and finds nothing to do the second time', async () => {
     const database = open(freshSchema());
     expect(await migrate(database, { files: [first] })).toEqual(['0001_first']);
     expect(await migrate(database, { files: [first, second] })).toEqual(['0002_second']);
@@ -77,7 +77,7 @@ describe('migrate', () => {
     expect(await counter(starters[0] ?? open(schema))).toBe(1);
   });
 
-  it('keeps what went before a broken migration and nothing of the broken one', async () => {
+  it('keeps the migrations before a broken one and nothing of the broken one', async () => {
     const database = open(freshSchema());
     await expect(migrate(database, { files: [first, second, broken] })).rejects.toMatchObject({
       code: 'STORE_SCHEMA_MISMATCH',
@@ -86,7 +86,7 @@ describe('migrate', () => {
     await expect(assertMigrated(database, [first, second])).resolves.toBeUndefined();
   });
 
-  it('refuses a schema that a newer program migrated', async () => {
+  it('rejects a schema that a newer program migrated', async () => {
     const database = open(freshSchema());
     await migrate(database, { files: [first, second] });
     const refusal = { code: 'SCHEMA_NEWER', retry: 'fatal', exitCode: 78 };
@@ -94,7 +94,7 @@ describe('migrate', () => {
     await expect(assertMigrated(database, [first])).rejects.toMatchObject(refusal);
   });
 
-  it('refuses a schema of the layout before this one, and changes nothing in it', async () => {
+  it('rejects a schema of the previous layout, and changes nothing in it', async () => {
     const database = open(freshSchema());
     const former = ['0001_storage', '0009_departed_parties'].map((id) => ({ id, sql: `create table "${id}" ()` }));
     await migrate(database, { files: [] });
@@ -141,7 +141,7 @@ describe('migrate', () => {
     });
   });
 
-  it('does not let the statement limit of the daemon cut a long migration short', async () => {
+  it('does not apply the statement limit of the daemon to a long migration', async () => {
     const database = openDatabase({
       url: server.url,
       schema: freshSchema(),
@@ -156,7 +156,7 @@ describe('migrate', () => {
 });
 
 describe('assertMigrated', () => {
-  it('names what is pending, also when there is no schema at all', async () => {
+  it('names pending migrations, also without a schema', async () => {
     const database = open(freshSchema());
     const outdated = { code: 'SCHEMA_OUTDATED', retry: 'fatal', exitCode: 78 };
     await expect(assertMigrated(database, [first, second])).rejects.toMatchObject(outdated);
@@ -164,7 +164,7 @@ describe('assertMigrated', () => {
     await expect(assertMigrated(database, [first, second])).rejects.toThrow('0002_second');
   });
 
-  it('notices views for readers that another version made', async () => {
+  it('detects views for readers that another version created', async () => {
     const schema = freshSchema();
     const database = open(schema);
     await migrate(database);
@@ -215,7 +215,7 @@ describe('checkServer', () => {
     await expect(checkServer(open(freshSchema()))).resolves.toBeUndefined();
   });
 
-  it('refuses a role that may neither create nor use the schema, naming the missing right', async () => {
+  it('rejects a role that may neither create nor use the schema, naming the missing right', async () => {
     const schema = freshSchema();
     await asLimitedRole(async (url, role) => {
       const limited = open(schema, url);
@@ -232,11 +232,11 @@ describe('checkServer', () => {
     });
   });
 
-  it('refuses a database that does not store UTF8', async () => {
+  it('rejects a database that does not store UTF8', async () => {
     const admin = open('public');
     const name = `ascii_${randomUUID().replaceAll('-', '')}`;
     const { rows } = await admin.pool.query<{ v: number }>(`select current_setting('server_version_num')::int as v`);
-    // Servers since 15 may have a default locale provider that knows UTF8 only.
+    // Servers since 15 may have a default locale provider that supports only UTF8.
     const provider = (rows[0]?.v ?? 0) >= 150_000 ? 'locale_provider libc' : '';
     await admin.pool.query(
       `create database ${name} encoding 'SQL_ASCII' lc_collate 'C' lc_ctype 'C' ${provider} template template0`,

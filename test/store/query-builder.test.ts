@@ -1,4 +1,4 @@
-/** Statements built with Kysely go the way of all others: the client that was lent, its transaction, the same errors. */
+/** Statements built with Kysely run like all others: on the lent client, in its transaction, with the same errors. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -31,7 +31,7 @@ afterAll(async () => {
 const synchronizer = { synchronizer_pk: 1, synchronizer_id: 'global::1' };
 
 describe('a statement of the query builder', () => {
-  it('is part of the transaction of its client, and gone with it', async () => {
+  it('is part of the transaction of its client, and rolled back with it', async () => {
     const failed = database.transaction(async (client) => {
       await tablesOf(client).insertInto('synchronizers').values(synchronizer).execute();
       const rows = await tablesOf(client).selectFrom('synchronizers').selectAll().execute();
@@ -44,7 +44,7 @@ describe('a statement of the query builder', () => {
     expect(rows).toEqual([]);
   });
 
-  it('says how many rows it changed, and is timed by what it does', async () => {
+  it('returns the number of changed rows, and is timed by its purpose', async () => {
     timed.length = 0;
     const changed = await database.withClient((client) =>
       tablesOf(client).deleteFrom('synchronizers').where('synchronizer_pk', '=', 7).executeTakeFirst(),
@@ -53,7 +53,7 @@ describe('a statement of the query builder', () => {
     expect(timed).toEqual(['write']);
   });
 
-  it('fails as any statement does: by the catalogue, without contents', async () => {
+  it('fails like any statement: with an error of the catalogue, without contents', async () => {
     const twice = database.transaction(async (client) => {
       await tablesOf(client).insertInto('synchronizers').values([synchronizer, synchronizer]).execute();
     });
@@ -64,7 +64,7 @@ describe('a statement of the query builder', () => {
     });
   });
 
-  it('gives an int8 that a number cannot hold as a bigint', async () => {
+  it('returns an int8 that a number cannot hold as a bigint', async () => {
     const epoch = 2n ** 60n;
     const read = database.withClient((client) =>
       tablesOf(client)
@@ -75,7 +75,7 @@ describe('a statement of the query builder', () => {
   });
 });
 
-it('columns are named where the compiler looks for ones that no table has: in no callback, and in no spread', () => {
+it('names columns where the compiler checks them: in no callback, and in no spread', () => {
   const unseen = /\.set\(\s*\(|\.(?:set|values|doUpdateSet)\(\{[^}]*\.\.\./;
   const store = join(import.meta.dirname, '../../src/store');
   const files = readdirSync(store, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));

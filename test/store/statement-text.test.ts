@@ -1,4 +1,4 @@
-/** Where a statement ends and with which word it begins, whatever hides in strings and comments. */
+/** End and first word of a statement, whatever is in its strings and comments. */
 import { describe, expect, it } from 'vitest';
 import { readStatement } from '../../src/store/reads/answer.ts';
 
@@ -27,7 +27,7 @@ describe('the text of a statement', () => {
     },
   );
 
-  it('is read in one pass, however it is made', () => {
+  it('is scanned in one pass, in any form', () => {
     const many = 200_000;
     const texts = ['(', '/*', '/* a */ ', '--\n', ' ', "'a'", "e'\\''", '$a$', ';', '"'].map((part) =>
       part.repeat(many),

@@ -1,4 +1,7 @@
-/** Failed interface views and reassignment counters are stored as the ledger's frames say, whichever way the frames come. */
+/**
+ * Failed interface views and reassignment counters are stored as in the frames of the ledger, in any encoding of the
+ * frames.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
@@ -26,14 +29,14 @@ afterEach(async () => {
   await created.drop();
 });
 
-/** How frames are written: compact ones are read the quick way, others by the scanner. */
+/** Encodings of frames: compact ones use the fast parser, others the scanner. */
 const writings = [
   ['compact', (frame: JsonRecord) => JSON.stringify(frame)],
   ['spaced', (frame: JsonRecord) => JSON.stringify(frame, undefined, 1)],
 ] as const;
 type Written = (typeof writings)[number][1];
 
-/** Publishes a seed of the entries, each a batch of its own or all in one. */
+/** Publishes a seed of the entries, each a separate batch or all in one. */
 async function seed(entries: readonly JsonRecord[], written: Written, together: boolean): Promise<void> {
   await session.beginSeed(seedOffset);
   let count = 0;
@@ -70,7 +73,7 @@ const third = `${'12'.repeat(32)}:Account:Account`;
 const details = [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', metadata: { category: '9' } }];
 const message = 'NO_VETTED_INTERFACE_IMPLEMENTATION_PACKAGE(9,0a1b): no package of "iou" is vetted';
 
-/** One that was computed between two that were not. */
+/** A computed view between two failed ones. */
 const views: JsonRecord[] = [
   {
     interfaceId: other,
@@ -86,7 +89,7 @@ const views: JsonRecord[] = [
   },
   {
     interfaceId: third,
-    viewStatus: { code: 2, message: 'UNKNOWN(2,0): \u0000 stands in it', details: [] },
+    viewStatus: { code: 2, message: 'UNKNOWN(2,0): \u0000 is in it', details: [] },
     viewValue: null,
     implementationPackageId: 'cd'.repeat(32),
   },
@@ -102,7 +105,7 @@ function viewRows(contractId: string, offset: number): readonly JsonRecord[] {
       interface: third,
       view: null,
       status_code: 2,
-      status_message: String.raw`json:"UNKNOWN(2,0): \u0000 stands in it"`,
+      status_message: String.raw`json:"UNKNOWN(2,0): \u0000 is in it"`,
       status_details: null,
       implementation_package_id: strange['implementationPackageId'] ?? null,
     },
@@ -133,7 +136,7 @@ const storedViews = `
     from decoded_interface_views v join templates t on t.template_pk = v.interface_pk order by v."offset", 3`;
 
 describe.each(writings)('views of %s frames', (_name, written) => {
-  it.each([true, false])('keep status, message and details where they failed; together: %s', async (together) => {
+  it.each([true, false])('keep status, message and details if they failed; together: %s', async (together) => {
     const event = (contractId: string, offset: number): JsonRecord =>
       frames.created({ contractId, offset, interfaceViews: views });
     await seed(
@@ -171,7 +174,7 @@ describe.each(writings)('views of %s frames', (_name, written) => {
   });
 });
 
-/** Leaves and arrives, back and forth, with the counter that the ledger gives to both halves. */
+/** Leaves and arrives repeatedly, with the counter that the ledger gives to both halves. */
 function journey(contractId: string, offset: number, counter: number, source = frames.here): readonly JsonRecord[] {
   const target = source === frames.here ? frames.there : frames.here;
   return [leaving(contractId, offset, counter, source), arriving(contractId, offset + 1, counter, source, target)];
@@ -217,7 +220,7 @@ function counter(row: string, id: string, offset: number, on: string, value: num
 const large = 4_294_967_299;
 
 describe.each(writings)('reassignment counters of %s frames', (_name, written) => {
-  it.each([true, false])('are those of each half and each activation; together: %s', async (together) => {
+  it.each([true, false])('equal those of each half and each activation; together: %s', async (together) => {
     const { here, there } = frames;
     const at = (contractId: string, offset: number): JsonRecord => frames.created({ contractId, offset });
     await seed(
@@ -244,7 +247,7 @@ describe.each(writings)('reassignment counters of %s frames', (_name, written) =
         ...journey('c', 16, 4, there),
         ...journey('a', 18, large),
         frames.transaction(20, [{ CreatedEvent: at('f', 20) }]),
-        // Of a release that does not say.
+        // Reassignments of a release without the field.
         leaving('e', 21, null, here),
         arriving('e', 22, null, here, there),
       ],

@@ -1,4 +1,6 @@
-/** What else is done to a stream goes on being done right after it was switched to another participant: gaps, parties that left, updates set aside. */
+/**
+ * Operations on a stream right after a switch to another participant: gaps, offboarded parties, quarantined updates.
+ */
 import { expect, it } from 'vitest';
 import { filterCommand } from '../../src/cli/maintain/filter.ts';
 import { quarantineCommand } from '../../src/cli/maintain/quarantine.ts';
@@ -30,7 +32,7 @@ async function expectVerified(world: SwitchWorld, participant: number): Promise<
   );
 }
 
-it('a gap is bridged by the active contracts of the new participant, which knows them by other offsets', async () => {
+it('a gap is bridged by the active contracts of the new participant, which has other offsets for them', async () => {
   await using world = await SwitchWorld.open({ seed: 21, updates: 150 });
   await switched(world);
   const before = await world.checkpoint();
@@ -57,7 +59,7 @@ async function idsOf(world: SwitchWorld, schema: string): Promise<readonly strin
   return rows.map(({ id }) => String(id));
 }
 
-it('a party that left the participant before and is hosted by the new one did not leave', async () => {
+it('a party that left the previous participant and is hosted by the new one is not offboarded', async () => {
   await using world = await SwitchWorld.open({ seed: 22, updates: 120 });
   const { network } = world;
   await world.follow(0);
@@ -93,7 +95,7 @@ function departure(left: object, where: { readonly synchronizerId: string; reado
   return { TopologyTransaction: { value } } as unknown as Update;
 }
 
-it('an update that was set aside is known to both, and is stored where it belongs', async () => {
+it('a quarantined update is known to both participants, and is stored at its offset', async () => {
   await using world = await SwitchWorld.open({ seed: 23, updates: 60 }, { INDEXER_QUARANTINE: 'true' });
   const other = await Network.open({ seed: 91, updates: 2 });
   const strange = other.participants[0]?.ledger.range(0, Infinity, 2).map(({ update }) => update) ?? [];
@@ -109,7 +111,7 @@ it('an update that was set aside is known to both, and is stored where it belong
     world.network.tell(odd(update, String(row?.['time'])));
     world.network.settle();
     await using indexer = await world.run(participant);
-    await waitFor('an update is set aside', async () => (indexer.logged('update set aside') > 0 ? true : undefined));
+    await waitFor('an update is quarantined', async () => (indexer.logged('update set aside') > 0 ? true : undefined));
   };
   await world.follow(0);
   await tell(strange[0], 0);
@@ -134,7 +136,7 @@ it('an update that was set aside is known to both, and is stored where it belong
   expect(ids).toHaveLength(world.network.updateIds.length + 2);
 });
 
-it('going back to before the switch goes back to the participant of then', async () => {
+it('a reset to before the switch returns to the previous participant', async () => {
   await using world = await SwitchWorld.open({ seed: 24, updates: 80 });
   await switched(world);
   const [row] = await world.rows('select max(from_offset) as at from ledger.participants');
@@ -151,7 +153,7 @@ it('going back to before the switch goes back to the participant of then', async
   expect(difference(await contentsOf(url), await contentsOf(url, 'fresh'))).toEqual({ lost: [], added: [] });
 });
 
-it('a filter is extended by what the new participant shows, whatever offsets that has there', async () => {
+it('a filter is extended with the active contracts of the new participant, whatever its offsets are', async () => {
   await using world = await SwitchWorld.open({ seed: 27, updates: 120, travels: true }, { LEDGER_PARTIES: traveller });
   const { network } = world;
   const reachesEnd = async (indexer: IndexerRun, participant: number): Promise<void> => {
@@ -190,7 +192,7 @@ it('a filter is extended by what the new participant shows, whatever offsets tha
   );
 });
 
-it('completions go on with those of the new participant, and say what was not read of the former', async () => {
+it('completions continue with those of the new participant, and report what was not read from the previous one', async () => {
   await using world = await SwitchWorld.open({ seed: 25, updates: 60 });
   const submit = async (participant: number, commandId: string): Promise<void> => {
     const { url = '' } = world.network.participants[participant] ?? {};
@@ -222,7 +224,7 @@ it('completions go on with those of the new participant, and say what was not re
   expect(JSON.stringify(coverage)).toContain('submitted through validator1');
 });
 
-it('views of an interface that comes later are gathered from the new participant, for what was there before too', async () => {
+it('views of a later interface are backfilled from the new participant, including those from before the switch', async () => {
   await using world = await SwitchWorld.open(
     { seed: 26, updates: 120 },
     { LEDGER_INTERFACES: '#splice-api-token-holding-v1:Splice.Api.Token.HoldingV1:Holding' },

@@ -1,12 +1,12 @@
 /**
- * What is stored, told by ids of updates and contracts alone: without offsets, numbers of nodes and what only the participant
- * knows that it was read from. Indexes of two participants of one network are the same in it.
+ * Stored data by ids of updates and contracts alone: without offsets, numbers of nodes and data specific to a
+ * participant. It is equal for indexes of two participants of one network.
  */
 import { query } from '../support/database.ts';
 
 const templateOf = "t.package_id || ':' || t.module_name || ':' || t.entity_name";
 
-/** One text for each row, sorted. @param shown as its kind and a hash, for histories that are long */
+/** One text for each row, sorted. @param shown as its kind and a hash, for long histories */
 export async function contentsOf(
   url: string,
   schema = 'ledger',
@@ -61,7 +61,7 @@ export async function contentsOf(
   return rows.map(({ line }) => String(line)).sort();
 }
 
-/** What one of them has more often than the other. */
+/** Rows that one of them has more often than the other. */
 export function difference(
   stored: readonly string[],
   wanted: readonly string[],

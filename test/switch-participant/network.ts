@@ -1,6 +1,6 @@
 /**
- * Participants of one network that host the same parties: what happens is made up once, and each of them shows it at offsets
- * of its own, with other gaps, in another order of the two synchronizers, sooner or later than the others.
+ * Participants of one network that host the same parties: a common generated history, which each of them returns at its
+ * own offsets, with other gaps, another order of the two synchronizers, and another delay.
  */
 import { accountTemplate } from '../../packages/ledger-sandbox/src/contracts/keyed-model.ts';
 import { Ledger } from '../../packages/ledger-sandbox/src/ledger/ledger.ts';
@@ -14,23 +14,23 @@ import { valueOf, type Update } from '../../packages/ledger-sandbox/src/wire/wir
 /** Updates among which the next one is chosen. */
 const reordered = 12;
 const betweenMicros = 40_000_000;
-/** Of the updates of a market each so-manieth is one of a contract that travels. */
+/** One of this many updates of a market is for a contract that travels. */
 const stepsPerTravel = 4;
 
 export interface NetworkOptions {
   readonly seed?: number;
   readonly participants?: number;
-  /** So many have happened, and are shown by all. */
+  /** This many have happened, and are visible on all. */
   readonly updates?: number;
   readonly auth?: SandboxOptions['auth'];
-  /** Contracts travel between the synchronizers as well. */
+  /** Contracts also move between the synchronizers. */
   readonly travels?: boolean;
 }
 
 interface Member {
   readonly sandbox: Sandbox;
   readonly random: Random;
-  /** What has happened and is not shown there yet. */
+  /** Updates that have happened and are not visible there yet. */
   readonly pending: Update[];
 }
 
@@ -75,7 +75,7 @@ export class Network {
     return this.#markets.flatMap(({ updateIds }) => updateIds);
   }
 
-  /** So much more happens; each participant shows some of it. */
+  /** Generates this many updates; each participant publishes some of them. */
   happen(updates: number): void {
     for (let done = 0; done < updates; done += 1) {
       this.#micros += betweenMicros;
@@ -89,12 +89,12 @@ export class Network {
     }
   }
 
-  /** One more update, which every participant shows in its time. */
+  /** One more update, which every participant publishes later. */
   tell(update: Update): void {
     for (const { pending } of this.#members) pending.push(update);
   }
 
-  /** Each participant shows everything. */
+  /** Each participant publishes everything. */
   settle(): void {
     for (const member of this.#members) while (member.pending.length > 0) this.#show(member);
   }
@@ -109,7 +109,7 @@ export class Network {
       .slice(0, reordered)
       .map((_, index) => index)
       .filter((index) => mayComeFirst(pending, index));
-    // Each is quicker on one of them.
+    // Each is faster on one of them.
     const preferred = sandbox.ledger.synchronizers[this.#members.indexOf(member) % 2]?.id;
     const quick = candidates.filter((index) => valueOf(pending[index] as Update).synchronizerId === preferred);
     const among = quick.length > 0 && random.chance(0.8) ? quick : candidates;
@@ -120,10 +120,10 @@ export class Network {
   }
 }
 
-/** Sees the contracts that travel, and nothing else. */
+/** Sees only the contracts that move between synchronizers. */
 export const traveller = 'Traveller::1220cc';
 
-/** A contract that goes to the other synchronizer and back, and is archived; then another one. */
+/** A contract that moves to the other synchronizer and back, and is archived; then another one. */
 export class Traveller {
   readonly #ledger: Ledger;
   readonly #parties = ['Bank::1220cc', traveller] as const;
@@ -165,7 +165,7 @@ export class Traveller {
   }
 }
 
-/** What happens on one synchronizer. */
+/** Updates of one synchronizer. */
 class Market {
   readonly #ledger: Ledger;
   readonly #steps: Steps;
@@ -190,7 +190,7 @@ class Market {
     if (this.#traveller !== undefined && this.#made % stepsPerTravel === 0) this.#traveller.step(at);
     else this.#steps.step(at);
     const [one, other] = this.#ledger.synchronizers.map(({ id }) => id);
-    // Made on the first; what travels there and back goes from the own synchronizer to the other.
+    // Created on the first; moved contracts go from the own synchronizer to the other and back.
     const swapped = (text: string): string =>
       text.replaceAll(new RegExp(`${one}|${other}`, 'gu'), (id) => (id === one ? other : one) ?? id);
     return this.#ledger.range(before, Infinity, Infinity).flatMap(({ update }) => {
@@ -201,7 +201,7 @@ class Market {
   }
 }
 
-/** The order of a synchronizer holds everywhere, and nothing comes before what it needs. */
+/** The order of a synchronizer is the same everywhere, and each update comes after those it depends on. */
 function mayComeFirst(pending: readonly Update[], index: number): boolean {
   const update = pending[index];
   if (update === undefined) return false;
@@ -223,7 +223,7 @@ function contractsOf(update: Update): ReadonlySet<string> {
   return known;
 }
 
-/** What only one participant knows: who submitted it, its span of the trace, and how its nodes are numbered. */
+/** Data specific to one participant: the submitter, its span of the trace, and the numbers of its nodes. */
 function asTold(update: Update, index: number, members: number): Update {
   const own = Number.parseInt(valueOf(update).updateId.slice(-4), 16) % members === index;
   const text = JSON.stringify(update)

@@ -1,4 +1,4 @@
-/** What would lose an update, or bring one twice, is refused with the reason, and nothing is changed. */
+/** Switches that would lose or duplicate an update are rejected with the reason, and change nothing. */
 import { expect, it } from 'vitest';
 import { digestOf } from '../support/digest.ts';
 import { sharedSecret, token } from '../support/tokens.ts';
@@ -6,7 +6,7 @@ import { waitFor } from '../support/wait-for.ts';
 import { SwitchWorld } from './switch-world.ts';
 import { Network } from './network.ts';
 
-/** The code it is refused with; what is stored is as before. */
+/** The code of the error; stored data is unchanged. */
 async function refused(
   world: SwitchWorld,
   participant: number,
@@ -19,7 +19,7 @@ async function refused(
   return error?.code;
 }
 
-it('refuses another history', async () => {
+it('rejects another history', async () => {
   await using world = await SwitchWorld.open({ seed: 3, updates: 50 });
   await world.follow(0);
   const other = await Network.open({ seed: 4, updates: 50 });
@@ -27,15 +27,15 @@ it('refuses another history', async () => {
   await other.close();
 });
 
-it('refuses before anything is stored', async () => {
+it('rejects a switch before anything is stored', async () => {
   await using world = await SwitchWorld.open({ seed: 3, updates: 5 });
   await world.follow(0);
-  // As while a seed is under way.
+  // The state during a seed.
   await world.rows('update ledger.stream set seeded_at = null, checkpoint = null');
   expect(await refused(world, 1)).toBe('SWITCH_REFUSED');
 });
 
-it('refuses a participant that was pruned past what is stored', async () => {
+it('rejects a participant that was pruned past the stored data', async () => {
   await using world = await SwitchWorld.open({ seed: 6, updates: 50 });
   await world.follow(0);
   world.network.happen(40);
@@ -45,7 +45,7 @@ it('refuses a participant that was pruned past what is stored', async () => {
   expect(await refused(world, 1)).toBe('SWITCH_PRUNED');
 });
 
-it('compares what is left where it was pruned before that', async () => {
+it('compares the remaining updates if it was pruned before that', async () => {
   await using world = await SwitchWorld.open({ seed: 6, updates: 50 });
   await world.follow(0);
   const { ledger } = world.network.participants[1] ?? {};
@@ -53,7 +53,7 @@ it('compares what is left where it was pruned before that', async () => {
   expect(await world.switchTo(1, [])).toContain('nothing was changed');
 });
 
-it('refuses one that knows of an update before the cut that is not stored', async () => {
+it('rejects a participant with an update before the switch that is not stored', async () => {
   await using world = await SwitchWorld.open({ seed: 7, updates: 50 });
   const other = await Network.open({ seed: 90, updates: 1 });
   const [strange] = other.participants[0]?.ledger.range(0, Infinity, 1) ?? [];
@@ -66,7 +66,7 @@ it('refuses one that knows of an update before the cut that is not stored', asyn
   expect(await refused(world, 1)).toBe('SWITCH_UPDATE_UNKNOWN');
 });
 
-it('refuses one that is not as far, until it is', async () => {
+it('rejects a participant that is behind, until it has caught up', async () => {
   await using world = await SwitchWorld.open({ seed: 8, updates: 30 });
   const { ledger } = world.network.participants[1] ?? {};
   world.network.happen(30);
@@ -76,7 +76,7 @@ it('refuses one that is not as far, until it is', async () => {
   expect(await refused(world, 1)).toBe('SWITCH_BEHIND');
 });
 
-it('refuses while a job beside the stream is not finished', async () => {
+it('rejects a switch while a background job is not finished', async () => {
   await using world = await SwitchWorld.open({ seed: 3, updates: 30 });
   await world.follow(0);
   await world.rows(`insert into ledger.jobs (name, state, request) values ('history', 'paused', '{}')`);
@@ -85,7 +85,7 @@ it('refuses while a job beside the stream is not finished', async () => {
   expect(await world.switchTo(1)).toContain('done');
 });
 
-it('goes by the ids of updates where the user may not ask for those of participants', async () => {
+it('compares ids of updates if the user may not read those of participants', async () => {
   const secret = 'a shared secret for tests of moves';
   const users = [
     { id: 'reader', rights: [{ kind: 'CanReadAsAnyParty' as const }] },

@@ -1,4 +1,4 @@
-/** A network, a database, and an indexer that is told which participant to read, as an operator does it. */
+/** A network, a database, and an indexer with a configured participant, like an operator runs it. */
 import type { IndexerError } from '../../src/errors/indexer-error.ts';
 import { toIndexerError } from '../../src/errors/indexer-error.ts';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
@@ -21,7 +21,7 @@ export class SwitchWorld {
     this.#env = env;
   }
 
-  /** @param env what every indexer and command is configured with */
+  /** @param env common configuration of every indexer and command */
   static async open(options: NetworkOptions, env: Variables = {}): Promise<SwitchWorld> {
     return new SwitchWorld(await Network.open(options), await createMigratedDatabase(), env);
   }
@@ -31,7 +31,7 @@ export class SwitchWorld {
     await this.database.drop();
   }
 
-  /** To read this participant. */
+  /** Environment to read this participant. */
   env(participant: number, schema = 'ledger'): Record<string, string> {
     return {
       LEDGER_URL: this.network.participants[participant]?.url ?? '',
@@ -47,12 +47,12 @@ export class SwitchWorld {
     return runIndexer({ ...this.env(participant), ...more });
   }
 
-  /** `ledger-indexer switch-participant` at a participant; resolves to what it printed. */
+  /** `ledger-indexer switch-participant` at a participant; resolves to its output. */
   async switchTo(participant: number, argv: readonly string[] = ['--yes'], more: Variables = {}): Promise<string> {
     return await switchParticipant({ ...this.env(participant), ...more }, argv);
   }
 
-  /** Why it is refused. */
+  /** Reason for the rejection. */
   async refusal(participant: number, more: Variables = {}): Promise<IndexerError | undefined> {
     return await this.switchTo(participant, ['--yes'], more).then(
       () => undefined,
@@ -60,7 +60,7 @@ export class SwitchWorld {
     );
   }
 
-  /** Runs an indexer until everything that the participant shows is stored. */
+  /** Runs an indexer until everything on the participant is stored. */
   async follow(participant: number, schema = 'ledger'): Promise<void> {
     await using indexer = await runIndexer(this.env(participant, schema));
     const [newest] = this.network.participants[participant]?.ledger.range(0, Infinity, 1, true) ?? [];

@@ -1,4 +1,4 @@
-/** `ledger-indexer/testing`: what an application's tests start, in the way they start it. */
+/** `ledger-indexer/testing`, used like in the tests of an application. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -47,7 +47,7 @@ async function databases(): Promise<readonly unknown[]> {
 }
 
 describe('startLedgerIndexer', () => {
-  it('starts on its own, and leaves neither process nor folder behind', async () => {
+  it('starts without a configuration, and leaves neither process nor folder behind', async () => {
     const began = performance.now();
     const on = await startLedgerIndexer({ templates: [invoice, receipt] });
     const took = performance.now() - began;
@@ -66,7 +66,7 @@ describe('startLedgerIndexer', () => {
     await expect(fetch(`${on.ledgerUrl}/v2/version`)).rejects.toThrow();
   });
 
-  it('reads what was just submitted: a template of the test, its choice, and who took part', async () => {
+  it('reads the submitted data: a template of the test, its choice, and the parties', async () => {
     await using on = await startLedgerIndexer({ databaseUrl: server(), templates: [invoice, receipt] });
     const { seller, buyer, offset } = await invoiceOf(on);
     await on.waitFor(offset);
@@ -89,7 +89,7 @@ describe('startLedgerIndexer', () => {
     ]);
   });
 
-  it('gives each of two that run at once a ledger and a database of its own, and drops both databases', async () => {
+  it('gives each of two concurrent ones its own ledger and database, and drops both databases', async () => {
     const options = { databaseUrl: server(), templates: [invoice] };
     const [one, two] = await Promise.all([startLedgerIndexer(options), startLedgerIndexer(options)]);
     const { offset } = await invoiceOf(one);
@@ -102,7 +102,7 @@ describe('startLedgerIndexer', () => {
     for (const { databaseUrl } of [one, two]) expect(left).not.toContain(new URL(databaseUrl).pathname.slice(1));
   });
 
-  it('uploads a DAR, and hands the log and the options of the indexer through', async () => {
+  it('uploads a DAR, and passes the log and the options of the indexer through', async () => {
     const lines: string[] = [];
     const env = { POSTGRES_SCHEMA: 'desk', INDEXER_LOG_LEVEL: 'debug' };
     await using on = await startLedgerIndexer({ databaseUrl: server(), env, log: (line) => lines.push(line) });
@@ -117,7 +117,7 @@ describe('startLedgerIndexer', () => {
     expect(lines.some((line) => line.includes('"level":"info"'))).toBe(true);
   });
 
-  it('says what is wrong with a wait, a query, a submission, an option, a server; a failed start leaves nothing', async () => {
+  it('reports mistakes in a wait, a query, a submission, an option, a server; a failed start leaves nothing', async () => {
     const before = (await databases()).length;
     {
       await using on = await startLedgerIndexer({ databaseUrl: server() });
@@ -183,7 +183,7 @@ describe('with testcontainers', () => {
 
 const image = process.env['TEST_POSTGRES_IMAGE'] ?? 'postgres:17-alpine';
 
-/** Undefined when containers can be started from the image, else why not. */
+/** Undefined if containers can be started from the image, otherwise the reason. */
 async function engineWithImage(): Promise<string | undefined> {
   try {
     const { container } = await getContainerRuntimeClient();

@@ -1,4 +1,4 @@
-/** `verify` over shape ACS_DELTA and a release without continuation tokens: equal, and not because it looks away. */
+/** `verify` over shape ACS_DELTA and a release without continuation tokens: equal, and it does detect differences. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
@@ -42,7 +42,7 @@ async function index(schema: string, upTo: number, more: Readonly<Record<string,
 
 const words = ['--invariants', '--tail', '100000', '--acs'];
 
-it.each(['seeded', 'whole'])('finds nothing in what was %s', async (schema) => {
+it.each(['seeded', 'whole'])('finds no difference in data that was %s', async (schema) => {
   const run = await runVerify(words, env(schema));
   expect(run.results.flatMap(({ findings }) => findings)).toEqual([]);
   expect(run).toMatchObject({ code: 0, outcome: 'equal' });
@@ -55,7 +55,7 @@ it.each(['seeded', 'whole'])('finds nothing in what was %s', async (schema) => {
   expect(Number(counts?.['archives'])).toBeGreaterThan(20);
 });
 
-it('holds the same after the seed as when everything was followed', async () => {
+it('stores the same after the seed as when everything was followed', async () => {
   const later = (schema: string): string => `
     select a."offset"::int, a.node_id, a.contract_id, t.package_id, t.entity_name, a.witness_parties, a.implemented_interfaces,
            (select array_agg(l.deactivated_offset::int) from ${schema}.lifetimes l where l.contract_id = a.contract_id) as ended
@@ -69,7 +69,7 @@ it('holds the same after the seed as when everything was followed', async () => 
 describe('finds', () => {
   const last = `("offset", node_id) = (select "offset", node_id from archives order by 1 desc, 2 limit 1)`;
   it.each([
-    ['an archived event that is missing', `delete from archives where ${last}`],
+    ['a missing archived event', `delete from archives where ${last}`],
     [
       'another witness of one',
       `insert into event_parties select max(parties_pk) + 1, '{}', '{Nobody::1220}', '{}' from event_parties;
@@ -81,7 +81,7 @@ describe('finds', () => {
     ],
     ['a contract that did not end', alive(`contract_id = (select contract_id from archives where ${last})`)],
     [
-      'one that ended too soon',
+      'one that ended too early',
       `update ended set ended_offset = "offset" where contract_id = (select contract_id from archives where ${last})`,
     ],
     [

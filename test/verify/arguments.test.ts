@@ -1,4 +1,4 @@
-/** The command line of `verify`, and how its results look on a terminal. */
+/** The command line of `verify`, and its results on a terminal. */
 import { describe, expect, it } from 'vitest';
 import { parse } from '../../src/cli/command-line/parse.ts';
 import { exitCodeOf, shownResults, type VerifyResult } from '../../src/cli/verify/result.ts';
@@ -43,7 +43,7 @@ describe('the arguments of verify', () => {
     [['--tail=-1']],
     [['--range', '3']],
     [['--range', '3', '--invariants']],
-  ])('refuses %j', (argv) => {
+  ])('are rejected: %j', (argv) => {
     expect(() => argumentsOf(argv)).toThrow(expect.objectContaining({ code: 'USAGE', exitCode: 2 }) as Error);
   });
 });
@@ -62,7 +62,7 @@ describe('results', () => {
     ...change,
   });
 
-  it('are lines that say what differs', () => {
+  it('are lines that describe the differences', () => {
     const different = result({
       kind: 'range',
       outcome: 'different',
@@ -79,7 +79,7 @@ describe('results', () => {
     ]);
   });
 
-  it('decide the exit code: a difference counts more than what is undecided', () => {
+  it('decide the exit code: a difference counts more than an undecided result', () => {
     const [equal, different, undecided] = (['equal', 'different', 'undecided'] as const).map((outcome) =>
       result({ outcome }),
     );

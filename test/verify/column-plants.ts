@@ -1,10 +1,10 @@
-/** Which row of a table is changed, and to what, for each kind of rows that docs/reference/verify-columns.md distinguishes. */
+/** For each kind of rows in docs/reference/verify-columns.md: which row of a table is changed, and to which value. */
 
 export interface Rows {
   readonly table: string;
-  /** Which of them, as SQL; all of them unless given. */
+  /** Condition for the rows, as SQL; all of them by default. */
   readonly where?: string;
-  /** What has to be in the tables `stream` and `coverage` before, as SQL. */
+  /** Required rows of the tables `stream` and `coverage`, as SQL. */
   readonly setUp?: string;
 }
 
@@ -16,7 +16,7 @@ const twoRanges = `
     values (1, 2, 'seed', 'of old', 'LEDGER_EFFECTS');
   update coverage set origin = 'reseed', reason = 'a gap' where to_offset is null`;
 
-/** A stream that was switched to another participant where it stands. */
+/** A stream that was switched to another participant at its checkpoint. */
 const twoParticipants = `
   insert into participants (participant_number, participant_id, from_offset, offset_shift, overlap_to_offset) values (1, 'the one before', 0, 0, 0);
   insert into participants (participant_number, participant_id, from_offset, offset_shift, overlap_to_offset, common_offset, common_update_id, reason)
@@ -53,7 +53,7 @@ const kinds: Readonly<Record<string, Rows>> = {
   'activity_hourly of updates': { table: 'activity_hourly', where: 'template_pk = 0 and paid_traffic_cost > 0' },
   'completions, accepted': { table: 'completions', where: 'status_code = 0' },
   'completions, rejected': { table: 'completions', where: 'status_code <> 0' },
-  // Entries that nothing names can have any name.
+  // Unreferenced entries can have any name.
   templates: { table: 'templates', where: 'template_pk in (select template_pk from contracts)' },
   choices: { table: 'choices', where: 'choice_pk in (select choice_pk from exercises) and interface_pk > 0' },
   synchronizers: { table: 'synchronizers', where: 'synchronizer_pk in (select synchronizer_pk from live)' },
@@ -69,7 +69,7 @@ const kinds: Readonly<Record<string, Rows>> = {
   },
 };
 
-/** The rows that the document calls so; a table where no kinds are told apart. */
+/** The rows with this name in the document; the table if it has only one kind. */
 export function rowsOf(name: string): Rows {
   return kinds[name] ?? { table: name };
 }
@@ -108,7 +108,7 @@ const keyed: readonly string[] = [
   'choices',
 ];
 
-/** Where another value of the type would not do. */
+/** Columns that need more than another value of the type. */
 const particular: Readonly<Record<string, string>> = {
   'stream.checkpoint': 'checkpoint - 1',
   'stream.epoch': '0',
@@ -138,27 +138,27 @@ const particular: Readonly<Record<string, string>> = {
   'verifications.outcome': `'undecided'`,
 };
 
-/** Changes that look like what happens lawfully, of columns of which others are noticed. */
+/** Changes that look like valid history, of columns of which other changes are detected. */
 export const lawfulChanges: Readonly<Record<string, string>> = {
   'stream.checkpoint': 'checkpoint + 1',
   'stream.epoch': 'epoch + 1',
   'stream.record_times': `record_times || (select jsonb_build_object(key, '2026-06-01T00:00:00Z') from jsonb_each_text(record_times)
                                             where value < '2026-06-01' limit 1)`,
-  // Of the first batch: nothing comes before it.
+  // In the first batch, with none before it.
   'batches.epoch': 'epoch - 1',
   'stream.pruned_to_offset': 'seed_offset + 5',
   'coverage, a closed range.from_offset': 'from_offset - 1',
   'coverage, a closed range.to_offset': 'to_offset + 1',
   'coverage, a closed range.origin': `'oldest'`,
   'completion_ranges.from_offset': 'from_offset - 1',
-  // Nothing became of a command at the end of the history.
+  // A command without completion at the end of the history.
   'completion_ranges.to_offset': 'to_offset - 1',
   'packages.model': `model || '{"planted": 1}'`,
   'quarantine.epoch': 'epoch - 1',
   'interface_views of updates.implementation_package_id': `repeat('ef', 32)`,
 };
 
-/** The statement that changes one column of one row, one where it says something. */
+/** The statement that changes one column of one row, one with a value. */
 export function planted(name: string, column: string, type: string, value?: string): string {
   const { table, where = 'true' } = rowsOf(name);
   const quoted = `"${column}"`;
@@ -168,7 +168,7 @@ export function planted(name: string, column: string, type: string, value?: stri
   return `update ${table} set ${quoted} = ${other} where ctid = (${row})`;
 }
 
-/** A list that is compared of every row that names the combination. */
+/** A list that is compared in every row with the party set. */
 const comparedList: Readonly<Record<string, readonly [dictionary: string, list: string]>> = {
   contracts: ['contract_parties', 'signatories'],
   live: ['contract_parties', 'signatories'],

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface ColumnGroup {
-  /** Which rows of which table, as the document calls them. */
+  /** Table and kind of rows, with the names of the document. */
   readonly rows: string;
   readonly columns: readonly string[];
   /** Commands and rules, e.g. `--acs`, `I21`. */

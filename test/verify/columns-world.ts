@@ -1,6 +1,6 @@
 /**
- * A stream in which every column of the storage says something: a seed with contracts of all kinds, updates of all kinds,
- * redactions, an update that was set aside, typed views. The indexer is gone, the ledger still answers.
+ * A stream with a value in every column of the storage: a seed with contracts of all kinds, updates of all kinds,
+ * redactions, a quarantined update, typed views. The indexer is stopped, the ledger still responds.
  */
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { redact, type RedactionRequest } from '../../src/store/retention/redact.ts';
@@ -67,7 +67,7 @@ async function fill(ledger: Ledger, database: TestDatabase, env: Readonly<Record
   });
 }
 
-/** A command that is accepted, and refused as a duplicate. */
+/** A command that is accepted, and rejected as a duplicate. */
 function submitTwice(ledger: Ledger): void {
   const owner = `Submitter::1220${'ab'.repeat(32)}`;
   const argument = { bank: owner, owner, number: '1', balance: '1.0', version: '1' };
@@ -93,7 +93,7 @@ const keyed: JsonRecord = {
   witnessParties: [frames.bob, frames.alice],
 };
 
-/** Active, on its way, and arrived before it is seen to leave: at nodes that no other contract of the demo is at. */
+/** Active, in flight, and assigned before the unassign is visible: at nodes that no other contract of the demo has. */
 function seeded(): readonly JsonRecord[] {
   const active = frames.created({ offset: 5, nodeId: 93, contractId: '00seed', interfaceViews: [failed], ...keyed });
   const left = frames.created({ offset: 6, nodeId: 92, contractId: '00left', ...keyed });
@@ -109,7 +109,7 @@ function seeded(): readonly JsonRecord[] {
 }
 
 const contractId = '00moved';
-/** Each made for its offset. */
+/** Updates, each created for its offset. */
 const sent: readonly ((offset: number) => JsonRecord)[] = [
   (offset) =>
     frames.transaction(
@@ -147,7 +147,7 @@ function topologyOf(offset: number, events: Json[]): JsonRecord {
   });
 }
 
-/** Moves the first topology update of the updates into quarantine: nothing counts it. */
+/** Moves the first topology update of the updates into quarantine: no counter includes it. */
 async function setAside(sandbox: Sandbox, database: TestDatabase, change: ColumnsWorld['change']): Promise<void> {
   const [row] = await query(database.url, `select min("offset") as "offset" from ledger.topology_events`);
   const offset = String(row?.['offset']);

@@ -1,6 +1,6 @@
 /**
- * Changes every stored column without the indexer and runs `verify`: changes that docs/reference/verify-columns.md lists as
- * detected are detected, and the others are not. A column that is missing in the page fails here.
+ * Changes every stored column without the indexer and runs `verify`: changes that docs/reference/verify-columns.md
+ * lists as detected are detected, and the others are not. A column that is missing in the page fails here.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toIndexerError } from '../../src/errors/indexer-error.ts';
@@ -16,7 +16,7 @@ let types: ReadonlyMap<string, string>;
 beforeAll(async () => {
   world = await columnsWorld();
   types = await catalog();
-  // A checkpoint may lawfully be later than the last update, where the ledger has nothing more.
+  // A checkpoint may be later than the last update, if the ledger has nothing more.
   world.sandbox.ledger.skipOffsets(5);
 }, 120_000);
 afterAll(async () => {
@@ -38,7 +38,7 @@ async function catalog(): Promise<ReadonlyMap<string, string>> {
 
 const everything = ['I01', '--acs', '--tail'];
 
-/** What of these found something, as the document names it; empty when all is equal. */
+/** Checks that found a difference, with the names of the document; empty if all is equal. */
 async function noticedBy(by: readonly string[]): Promise<readonly string[]> {
   const names = by.includes('refused') ? everything : by;
   const words = [
@@ -67,7 +67,7 @@ interface Change {
   readonly by?: readonly string[];
 }
 
-/** What notices a change of one row, of each of the columns; the rows are put back. */
+/** Checks that detect a change of one row, for each of the columns; restores the rows. */
 async function whileChanged({ rows, columns, value, by = everything }: Change): Promise<readonly string[]> {
   const { table, setUp } = rowsOf(rows);
   const touched = [...new Set([table, ...(setUp === undefined ? [] : ['stream', 'coverage'])])];
@@ -79,7 +79,7 @@ async function whileChanged({ rows, columns, value, by = everything }: Change): 
     try {
       await world.change(changes.join(';'));
     } catch (thrown) {
-      // A check of the table: the database refuses it itself.
+      // A check of the table: the database itself rejects it.
       if (Reflect.get(thrown as object, 'code') === '23514') return ['refused'];
       throw thrown;
     }
@@ -93,7 +93,7 @@ async function whileChanged({ rows, columns, value, by = everything }: Change): 
 const each = (groups: readonly ColumnGroup[]) =>
   groups.flatMap(({ rows, columns, by }) => columns.map((column) => [rows, column, by] as const));
 
-it('says nothing while nothing is changed', async () => {
+it('reports nothing while nothing is changed', async () => {
   expect(await noticedBy(everything)).toEqual([]);
 });
 
@@ -109,7 +109,7 @@ it('each column is in docs/reference/verify-columns.md, once for each kind of ro
   expect(new Set(tables)).toEqual(new Set(kinds.map((rows) => rowsOf(rows).table)));
 });
 
-describe('a change is noticed', () => {
+describe('a change is detected', () => {
   it.each([...each(noticed), ...each(inPart)])('%s: %s', async (rows, column, by) => {
     const found = await whileChanged({ rows, columns: [column], by });
     expect(
@@ -119,8 +119,8 @@ describe('a change is noticed', () => {
   });
 });
 
-describe('a change is not noticed', () => {
-  it('of the order of parties, in a create that is on its way', async () => {
+describe('a change is not detected', () => {
+  it('of the order of parties, in a create that is in flight', async () => {
     const value = `jsonb_set(created_event, '{witnessParties}', (
       select jsonb_agg(p order by place desc) from jsonb_array_elements(created_event -> 'witnessParties') with ordinality l (p, place)))`;
     expect(
@@ -128,12 +128,12 @@ describe('a change is not noticed', () => {
     ).toEqual([]);
   });
 
-  // All at once: what none of them shows, none alone does.
+  // All at once: a change that is detected in none of them is not detected alone.
   it.each(outOfSight)('$rows: $columns', async ({ rows, columns }) => {
     expect(await whileChanged({ rows, columns })).toEqual([]);
   });
 
-  it.each(each(inPart))('%s: %s, where it is lawful', async (rows, column) => {
+  it.each(each(inPart))('%s: %s, if it is valid', async (rows, column) => {
     const value = lawfulChanges[`${rows}.${column}`];
     expect(value).toBeDefined();
     expect(await whileChanged({ rows, columns: [column], value })).toEqual([]);

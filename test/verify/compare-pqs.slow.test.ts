@@ -1,4 +1,7 @@
-/** `compare-pqs`: a database laid out as that of a PQS, filled from the ledger itself, against what the indexer made of the same ledger. */
+/**
+ * `compare-pqs`: a database with the layout of a PQS, filled from the ledger itself, compared with the index of the
+ * same ledger.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { demoInterfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -27,7 +30,7 @@ beforeAll(async () => {
     LEDGER_INTERFACES: demoInterfaces.join(','),
   });
   await indexer.reaches(sandbox.ledger.ledgerEnd(), 60_000);
-  // Packages are read beside the stream; until then interfaces go by the ids of theirs.
+  // Packages are read in the background; until then interfaces are identified by their package ids.
   const unnamed = `select from pqs.__contract_tpe where template_fqn ~ '^[0-9a-f]{64}:'
     union all select from pqs.__exercise_tpe where template_fqn ~ '^[0-9a-f]{64}:'`;
   const named = async (): Promise<true | undefined> =>
@@ -54,7 +57,7 @@ async function compared(...argv: readonly string[]): Promise<ComparedPqs & { rea
   const { code, lines } = await run('--json', ...argv);
   return { code, ...(JSON.parse(lines.join('\n')) as ComparedPqs) };
 }
-/** What is found while the PQS is changed in this way; afterwards it is as it was. */
+/** Findings while the PQS is changed in this way; restores it afterwards. */
 async function foundAfter(
   change: string,
   ...argv: readonly string[]
@@ -114,7 +117,7 @@ describe('compare-pqs', () => {
     });
   });
 
-  it('names the range and the offset of an event that is elsewhere', async () => {
+  it('names the range and the offset of a displaced event', async () => {
     const { exercise_event_pk: pk, exercised_at_ix: ix } = await one(
       'select * from __exercises order by 2 desc limit 1',
     );
@@ -132,7 +135,7 @@ describe('compare-pqs', () => {
     expect(Number(offset)).toBeLessThanOrEqual(difference?.to ?? 0);
   });
 
-  it('reads contents when it is asked to, and not otherwise', async () => {
+  it('reads contents only on request', async () => {
     const change = `update __contracts set payload = payload || '{"owner": "somebody"}'
       where contract_id = (select contract_id from contract where payload_type = 'template' and archived_at_ix is null limit 1)`;
     expect((await foundAfter(change)).code).toBe(0);
@@ -141,7 +144,7 @@ describe('compare-pqs', () => {
     expect(new Set(kinds(read.differences))).toEqual(new Set(['active']));
   });
 
-  it('sets apart what a filter leaves out: what only the PQS has is a difference, what only we have is none', async () => {
+  it('reports contracts outside of a filter separately: those only in the PQS are a difference, those only here are not', async () => {
     const holdings = `select pk from __contract_tpe where payload_type = 'interface' limit 1`;
     const { template_fqn: name } = await one(`select template_fqn from __contract_tpe where pk = (${holdings})`);
     const less = await foundAfter(`delete from __contracts where tpe_pk = (${holdings})`);
@@ -153,7 +156,7 @@ describe('compare-pqs', () => {
     await pqs.query('delete from __contract_tpe where pk = 1000');
   });
 
-  it('notices updates that are not here, and refuses to compare where none is', async () => {
+  it('detects missing updates, and refuses to compare without any', async () => {
     const newest = '(select max(ix) from __transactions)';
     const some = await foundAfter(`update __transactions set transaction_id = 'other' where ix = ${newest}`);
     expect(some.differences).toMatchObject([{ kind: 'updates', pqs: 100, indexer: 99, missing: 1 }]);
@@ -163,7 +166,7 @@ describe('compare-pqs', () => {
     });
   });
 
-  it('refuses what is no PQS, an offset that only one of them has, and words that make no sense', async () => {
+  it('rejects a database that is not a PQS, an offset that only one of them has, and invalid arguments', async () => {
     await expect(run('--pqs-schema', 'pg_catalog')).rejects.toMatchObject({ code: 'COMPARE_IMPOSSIBLE' });
     await expect(run('--at', String(sandbox.ledger.ledgerEnd() + 1))).rejects.toMatchObject({
       code: 'COMPARE_IMPOSSIBLE',
@@ -173,7 +176,7 @@ describe('compare-pqs', () => {
     await expect(nothing).rejects.toMatchObject({ code: 'COMPARE_IMPOSSIBLE' });
   });
 
-  it('says in lines for people what it found', async () => {
+  it('prints its findings in lines for people', async () => {
     const { code, lines } = await run();
     expect(code).toBe(0);
     expect(lines[0]).toBe('equal: this database has everything that the PQS has');

@@ -1,4 +1,4 @@
-/** Which views a participant may send otherwise than they were stored, and which of them are different. */
+/** Views that a participant may compute differently than the stored ones, and views that count as different. */
 import { describe, expect, it } from 'vitest';
 import { recomputedBy } from '../../src/cli/verify/computed-views.ts';
 import { comparedRow } from '../../src/model/compared-rows.ts';
@@ -31,12 +31,12 @@ const computed = (packageId: string | null, view = '{"amount": "1"}'): Fields =>
 const failed = (message = 'NO_VETTED_INTERFACE_IMPLEMENTATION_PACKAGE(9,1f0a): none'): Fields =>
   fields(null, '9', message, null);
 
-describe('a view is computed anew', () => {
+describe('a view is recomputed', () => {
   it.each<[string, Fields, Fields, string]>([
     ['by another version', computed(first), computed(second, '{"added": null}'), `${first} ${second}`],
     ['by a package whose archive was not read', computed(first), computed(unread), `${first} ${unread}`],
-    ['and fails, as no version is vetted now', computed(first), failed(), `${first} none`],
-    ['that failed, as no version was vetted then', failed(), computed(first), `none ${first}`],
+    ['and fails, because no version is vetted now', computed(first), failed(), `${first} none`],
+    ['that failed, because no version was vetted then', failed(), computed(first), `none ${first}`],
     ['and fails again, in another request', failed(), failed('NO_VETTED(9,77aa): none'), 'none none'],
     ['that was redacted', fields(null, '0', null, first), fields(null, '0', null, second), `${first} ${second}`],
   ])('%s', (_what, stored, sent, pair) => {
@@ -47,11 +47,11 @@ describe('a view is computed anew', () => {
 describe('a view is different', () => {
   it.each<[string, Fields, Fields]>([
     ['although the package is the same', computed(first), computed(first, '{}')],
-    ['where the package has another name: it is that of another contract', computed(stranger), computed(first)],
-    ['where the stored package is none', computed('planted'), computed(first)],
-    ['where no package is named', computed(null), computed(null, '{}')],
-    ['where a stored failure has a value', fields('{}', '9', null, null), computed(first)],
-    ['where a stored failure has a package', fields(null, '9', null, first), computed(second)],
+    ['if the package has another name, which is that of another contract', computed(stranger), computed(first)],
+    ['if the stored package is not a package id', computed('planted'), computed(first)],
+    ['if no package is named', computed(null), computed(null, '{}')],
+    ['if a stored failure has a value', fields('{}', '9', null, null), computed(first)],
+    ['if a stored failure has a package', fields(null, '9', null, first), computed(second)],
   ])('%s', (_what, stored, sent) => {
     expect(recomputedBy(stored, sent, packageNames)).toBeUndefined();
   });

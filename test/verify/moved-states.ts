@@ -1,8 +1,8 @@
-/** Statements that make a contract live or ended behind the indexer's back: its row goes from one table to the other. */
+/** Statements that make a contract live or ended without the indexer: its row moves from one table to the other. */
 
 const same = '"offset", unhosted_since, node_id, template_pk, synchronizer_pk, parties_pk, contract_id';
 
-/** Ends live contracts, at the offset that `at` gives (SQL over a row of `live`), as by an update that is not here. */
+/** Ends live contracts, at the offset of `at` (SQL over a row of `live`), as by an update that is not stored. */
 export function ended(where: string, at = '"offset"'): string {
   return `with gone as (delete from live where ${where} returning *)
     insert into ended (${same}, ended_offset, class, ended_by)
@@ -14,7 +14,7 @@ export function alive(where: string): string {
   return `with gone as (delete from ended where ${where} returning *) insert into live (${same}) select ${same} from gone`;
 }
 
-/** Gives a contract a combination of parties of its own, wherever it is named: with one list that `to` (SQL) replaces. */
+/** Gives a contract its own party set in all rows, with one list replaced by `to` (SQL). */
 export function otherParties(
   column: 'signatories' | 'observers' | 'witness_parties',
   to: string,

@@ -1,4 +1,4 @@
-/** Both sides of `verify` put the same event into the same words, whatever is in it. */
+/** Both sides of `verify` render the same event as the same text, whatever is in it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BucketSums, digestOf, fieldDigests } from '../../src/cli/verify/bucket-sums.ts';
 import { plainEntry } from '../../src/ledger/frames/plain-active.ts';
@@ -162,7 +162,7 @@ describe('updates', () => {
     expect(stored).toEqual(sent);
   });
 
-  it('differ in the field that differs, whichever it is', async () => {
+  it('differ in exactly the changed field', async () => {
     const text = frames.text(frames.fullTransaction(next()));
     await write(text);
     const stored = await database.withClient((client) => storedLines(client, checkpoint - 1, checkpoint));
@@ -177,7 +177,7 @@ describe('updates', () => {
     expect(leaves).toBeGreaterThan(40);
   });
 
-  it('show the texts of one row', async () => {
+  it('contain the texts of one row', async () => {
     const line = { kind: 'update', key: 'update', offset: checkpoint } as const;
     const fields = await database.withClient((client) => storedFields(client, line));
     const texts = new Map(comparedFields.update.map((name, at) => [name, fields?.[at]]));
@@ -237,7 +237,7 @@ describe('active contracts', () => {
   });
 });
 
-/** Stored in a dictionary, where the first one stays; offsets say which update it is. */
+/** Stored in a dictionary, which keeps the first one; offsets identify the update. */
 const unstored: ReadonlySet<string> = new Set(['packageName']);
 
 /** The frame with one text, number or flag changed, for each of them. */

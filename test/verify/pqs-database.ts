@@ -1,7 +1,7 @@
 /**
- * A database laid out as that of a PQS, filled from what the ledger itself says: its tables under their names, with ordinals of
- * transactions where this project has offsets, and the functions of its read API over them. Written for these tests; nothing of
- * PQS runs here. Reassignments are left out: a contract stays where it was created.
+ * A database with the layout of a PQS, filled from the data of the ledger itself: its tables under their names, with
+ * ordinals of transactions instead of offsets, and the functions of its read API over them. Written for these tests;
+ * nothing of PQS runs here. Reassignments are left out: a contract stays on its synchronizer.
  */
 import { Client } from 'pg';
 import { interfaces, interfacesV2 } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
@@ -92,7 +92,7 @@ export interface PqsDatabase extends AsyncDisposable {
   query(sql: string, ...values: unknown[]): Promise<readonly Row[]>;
 }
 
-/** The rows of the tables, made of the transactions in their order. */
+/** The rows of the tables, from the transactions in their order. */
 class Filling {
   readonly #ledger: Ledger;
   readonly #viewed: ReadonlySet<string>;
@@ -195,7 +195,7 @@ function interfaceOf(id: string): string {
   return interfaceNames.find((name) => name.endsWith(tail)) ?? id;
 }
 
-/** A PQS names a field that is None, where the ledger leaves it out. */
+/** A PQS includes a field that is None; the ledger omits it. */
 function withNulls(payload: JsonObject): JsonObject {
   return { ...payload, aFieldThatIsNone: null };
 }

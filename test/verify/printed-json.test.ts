@@ -1,4 +1,4 @@
-/** JSON printed as Postgres prints jsonb: the same text, whatever the value. */
+/** JSON printed like jsonb in Postgres: the same text for any value. */
 import { array, bigInt, constantFrom, letrec, oneof, sample, string, tuple, type Arbitrary } from 'fast-check';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -53,12 +53,12 @@ const json: Arbitrary<string> = letrec<{ value: string }>((tie) => ({
 })).value;
 
 describe('printed JSON', () => {
-  it('is what Postgres prints, from the text', async () => {
+  it('equals the text of Postgres', async () => {
     const texts = sample(json, { numRuns: 3_000, seed: 11 });
     expect(texts.map((text) => printedText(text))).toEqual(await byPostgres(texts));
   });
 
-  it('is the same from the parsed value, unless a number is in it', async () => {
+  it('is the same from the parsed value, unless it contains a number', async () => {
     const texts = sample(json, { numRuns: 3_000, seed: 12 });
     const quick = texts.flatMap((text) => {
       const printed = printedValue(JSON.parse(text));
@@ -78,7 +78,7 @@ describe('printed JSON', () => {
     }
   });
 
-  it('keeps the text where jsonb cannot hold the value', () => {
+  it('keeps the text if jsonb cannot hold the value', () => {
     for (const text of [
       '"\\u0000"',
       '["\\ud800"]',

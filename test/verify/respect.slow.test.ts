@@ -1,4 +1,6 @@
-/** What `verify` must not call a difference: quarantine, redactions, pruned history, filters, other shapes. */
+/**
+ * Data that `verify` must not report as a difference: quarantine, redactions, pruned history, filters, other shapes.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { updateFormat, type LedgerFilter } from '../../src/ledger/api/request-format.ts';
 import { demoInterfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
@@ -50,8 +52,8 @@ async function everything(...more: readonly string[]): Promise<VerifyRun> {
 
 const equal = { code: 0, outcome: 'equal' };
 
-describe('verify respects', () => {
-  it('updates in quarantine, and says how many', async () => {
+describe('verify accepts', () => {
+  it('updates in quarantine, and reports how many', async () => {
     await index(200);
     const { offset, filter } = await one<{ offset: string; filter: LedgerFilter }>(
       `select c."offset", st.filter from ledger.contracts c cross join ledger.stream st
@@ -78,7 +80,7 @@ describe('verify respects', () => {
     expect(run.results[1]?.quarantined).toBeGreaterThan(1);
   });
 
-  it('redactions: contents are not compared, everything else is', async () => {
+  it('redactions: contents are not compared, all other data is', async () => {
     await index(200);
     const contract = await one<{ contract_id: string }>(
       `select contract_id from ledger.decoded_contracts c join ledger.lifetimes l using (contract_id)

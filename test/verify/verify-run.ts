@@ -1,4 +1,4 @@
-/** `verify` as an operator calls it, inside the test's process. */
+/** `verify` as an operator calls it, in the process of the test. */
 import { Writable } from 'node:stream';
 import { verifyCommand } from '../../src/cli/verify/verify.ts';
 import type { VerifyResult } from '../../src/cli/verify/result.ts';

@@ -1,4 +1,4 @@
-/** `verify` against a ledger: equal after a clean run, and precise about what was changed behind its back. */
+/** `verify` against a ledger: equal after a clean run, and precise about changes made without the indexer. */
 import { readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,14 +33,14 @@ async function one<T>(select: string): Promise<T> {
   return row as T;
 }
 
-/** Changes rows of the storage without anybody noticing. */
+/** Changes rows of the storage without the indexer. */
 async function change(statements: string): Promise<void> {
   await query(database.url, `begin; set local search_path to ledger; ${statements}; commit`);
 }
 
 const states = ['live', 'ended'] as const;
 
-/** The findings while the tables are changed; they are put back afterwards. */
+/** The findings while the tables are changed; restores them afterwards. */
 async function findingsWhile(changed: string | readonly string[], statements: string, ...words: readonly string[]) {
   const tables = [changed].flat();
   await change(tables.map((table) => `create table kept_${table} as select * from ${table}`).join(';'));
@@ -77,7 +77,7 @@ afterAll(async () => {
 });
 
 describe('verify of a clean run', () => {
-  it('is equal by every way of comparing', async () => {
+  it('is equal in every kind of comparison', async () => {
     const run = await verify('--invariants', '--tokens', '--tail', '100', '--acs', ...range());
     expect(run.results.map(({ kind, outcome, findings, note }) => ({ kind, outcome, findings, note }))).toEqual(
       ['invariants', 'tokens', 'tail', 'range', 'acs'].map((kind) => ({
@@ -103,7 +103,7 @@ describe('verify of a clean run', () => {
     expect(Number(active.count)).toBeGreaterThan(50);
   });
 
-  it('is equal where the participant lists parties in another order than before', async () => {
+  it('is equal if the participant returns parties in another order than before', async () => {
     sandbox.faults.reverseParties = {};
     const run = await verify('--tail', '100', '--acs', ...range());
     sandbox.faults.reverseParties = undefined;
@@ -112,7 +112,7 @@ describe('verify of a clean run', () => {
     );
   });
 
-  it('is equal where the participant computes views with a newer package than before, and says so', async () => {
+  it('is equal if the participant computes views with a newer package than before, and reports it', async () => {
     const packageId = 'ef'.repeat(32);
     sandbox.faults.newerViews = { packageId };
     const run = await verify('--acs', ...range());
@@ -128,7 +128,7 @@ describe('verify of a clean run', () => {
     expect(run.results[1]?.recomputed).toBeUndefined();
   });
 
-  it('keeps its results for readers, and writes a report to a file', async () => {
+  it('stores its results for readers, and writes a report to a file', async () => {
     const file = join(tmpdir(), `verify-${String(process.pid)}.json`);
     try {
       await runVerify(['--tail', '5', '--json', file], ledger()).catch(() => undefined);
@@ -142,7 +142,7 @@ describe('verify of a clean run', () => {
     });
   });
 
-  it('is equal at offsets of the past', async () => {
+  it('is equal at earlier offsets', async () => {
     for (const at of [seedOffset, seedOffset + 1, seedOffset + 250, checkpoint - 1]) {
       const run = await verify('--acs', '--at', String(at));
       expect(run.results).toMatchObject([{ outcome: 'equal', atOffset: at }]);
@@ -182,7 +182,7 @@ describe('verify of a clean run', () => {
 });
 
 describe('verify --tokens names', () => {
-  it('a change that the admin logs otherwise than it was, and nothing the tables are to blame for', async () => {
+  it('a movement that the admin logged wrongly, and nothing that the tables caused', async () => {
     const event = await one<{ offset: string; node_id: number; instrument_id: string }>(
       `select "offset", node_id, instrument_id from explore.token_events where side = 'sender' order by "offset" limit 1`,
     );
@@ -209,7 +209,7 @@ describe('verify --acs names', () => {
     expect(findings).toMatchObject([{ type: 'missing', contractId: id }]);
   });
 
-  it('a contract that lives on', async () => {
+  it('a contract that is live again', async () => {
     const { contract_id: id } = await one<{ contract_id: string }>(
       `select contract_id from ledger.lifetimes where deactivated_offset is not null
         and contract_id not in (select contract_id from ledger.decoded_reassignments) limit 1`,
@@ -260,7 +260,7 @@ describe('verify --range names', () => {
     return Number(row.offset);
   };
 
-  it('an update that is not there', async () => {
+  it('a missing update', async () => {
     const offset = await someOffset('updates', `kind = 't'`);
     const tables = ['updates', 'contracts', 'exercises', 'archives', 'interface_views'];
     const deletes = tables.map((table) => `delete from ${table} where "offset" = ${String(offset)}`);
@@ -304,7 +304,7 @@ describe('verify --range names', () => {
     for (const finding of findings) expect(finding).toMatchObject({ type: 'different', offset, fields: [field] });
   });
 
-  it('contracts that somebody else saw', async () => {
+  it('contracts with other witnesses', async () => {
     const offset = await someOffset('contracts', `origin = 'c'`);
     const altered = otherParties('witness_parties', `'{planted}'`, `"offset" = ${String(offset)}`);
     const findings = await findingsWhile(['contracts', 'contract_parties', ...states], altered, ...range());
@@ -313,7 +313,7 @@ describe('verify --range names', () => {
     expect(findings.every(({ fields = [] }) => fields.includes('witness_parties'))).toBe(true);
   });
 
-  it('rows that are gone, and rows that are too many', async () => {
+  it('missing rows, and extra rows', async () => {
     const offset = await someOffset('exercises');
     const gone = `delete from exercises where "offset" = ${String(offset)}`;
     const missing = await findingsWhile('exercises', gone, ...range());
@@ -327,7 +327,7 @@ describe('verify --range names', () => {
   });
 });
 
-describe('verify beside an indexer at work', () => {
+describe('verify with a running indexer', () => {
   it('is equal every time, whatever is committed meanwhile', async () => {
     await using indexer = await runIndexer(ledger());
     const traffic = startTraffic(sandbox.ledger, { seed: 9, updatesPerSecond: 50 });

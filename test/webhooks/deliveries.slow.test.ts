@@ -1,4 +1,4 @@
-/** Webhooks of an indexer that runs: every event, signed for a verifier of somebody else, in order for each contract. */
+/** Webhooks of a running indexer: every event, signed for a third-party verifier, in order for each contract. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { holdCommand } from '../../src/cli/maintain/hold.ts';
@@ -41,7 +41,7 @@ async function webhook(...words: string[]): Promise<readonly string[]> {
   return lines;
 }
 
-/** Adds one and tells the receiver its secret. */
+/** Adds a webhook and gives the receiver its secret. */
 async function add(name: string, ...words: string[]): Promise<void> {
   const reader = words.includes('--role') ? [] : ['--role', role];
   receiver.heard.length = 0;
@@ -56,14 +56,14 @@ async function add(name: string, ...words: string[]): Promise<void> {
 
 const level = (): Promise<void> => indexer.reaches(world.sandbox.ledger.ledgerEnd());
 
-/** Resolves when the line of the one webhook there is matches. */
+/** Resolves when the line of the only webhook matches. */
 function listed(expected: RegExp): Promise<true> {
   return waitFor(`webhook list has ${String(expected)}`, async () =>
     expected.test((await webhook('list')).join('\n')) ? true : undefined,
   );
 }
 
-/** Of the one webhook there is. */
+/** Cursor of the only webhook. */
 async function cursor(): Promise<number> {
   return Number((await query(world.database.url, 'select cursor_offset from ledger.webhooks'))[0]?.['cursor_offset']);
 }
@@ -82,7 +82,7 @@ async function stored(where = 'true'): Promise<readonly string[]> {
 const places = (received: readonly Received[]): readonly string[] =>
   inOrder([...new Set(received.map(({ place }) => place))]);
 
-/** Resolves when everything of these events was taken. */
+/** Resolves when all of these events were accepted. */
 function taken(expected: readonly string[]): Promise<true> {
   return waitFor(`${String(expected.length)} events are taken`, () =>
     new Set(receiver.taken.map(({ place }) => place)).size >= expected.length ? true : undefined,
@@ -93,7 +93,7 @@ function expectOrder(received: readonly Received[]): void {
   for (const found of byContract(received).values()) expect(found).toEqual(inOrder(found));
 }
 
-/** With several events, not too many. */
+/** A contract with several events, but not too many. */
 async function busyContract(): Promise<string> {
   const text = `select contract_id from explore.events where contract_id is not null
                  group by contract_id having count(*) between 2 and 20 order by count(*) desc, min("offset") limit 1`;
@@ -102,7 +102,7 @@ async function busyContract(): Promise<string> {
 }
 
 describe('a webhook', () => {
-  it('is told everything after its offset, then what is committed, each event once', async () => {
+  it('receives everything after its offset, then each commit, each event once', async () => {
     await add('all', '--after', '0');
     const before = await stored();
     expect(before.length).toBeGreaterThan(100);
@@ -124,7 +124,7 @@ describe('a webhook', () => {
     await webhook('remove', 'all');
   });
 
-  it('is told what its filter lets through, from now on where nothing is said', async () => {
+  it('receives what its filter selects, from now on by default', async () => {
     await add('few', '--event-type', 'created', '--event-type', 'archived');
     const before = (await stored(`event_type in ('created', 'archived')`)).length;
     world.grow(20);
@@ -136,7 +136,7 @@ describe('a webhook', () => {
     await webhook('remove', 'few');
   });
 
-  it('is told what its role may see, and nothing else', needs(noLimits), async () => {
+  it('receives what its role may see, and nothing more', needs(noLimits), async () => {
     const [busiest] = await query(
       world.database.url,
       `select p as party from explore.events e cross join unnest(e.parties) p group by 1 order by count(*), 1 limit 1 offset 2`,
@@ -153,12 +153,12 @@ describe('a webhook', () => {
     expect(mine.length).toBeLessThan((await stored()).length);
     await taken(mine);
     // It has read to the end of history.
-    await waitFor('it is level', async () => ((await cursor()) === (await world.checkpoint()) ? true : undefined));
+    await waitFor('it has caught up', async () => ((await cursor()) === (await world.checkpoint()) ? true : undefined));
     expect(places(receiver.taken)).toEqual(mine);
     await webhook('remove', 'limited');
   });
 
-  it('keeps its address and its secret from readers, and from lists and logs', async () => {
+  it('hides its address and its secret from readers, and from lists and logs', async () => {
     await add('secret');
     const [line = ''] = await webhook('list');
     expect(line).toContain('secret  active  http://127.0.0.1:');
@@ -174,8 +174,8 @@ describe('a webhook', () => {
   });
 });
 
-describe('an event that is refused', () => {
-  it('holds up its contract alone, becomes a dead letter with those behind it, and is replayed in order', async () => {
+describe('an event that is rejected', () => {
+  it('blocks only its contract, becomes a dead letter with those after it, and is replayed in order', async () => {
     await add('again', '--after', '0');
     const contract = await busyContract();
     receiver.reply = (received) => ({ status: received.contract === contract ? 422 : 204 });
@@ -195,7 +195,7 @@ describe('an event that is refused', () => {
     await waitFor('they are counted', async () =>
       (await indexer.metric('indexer_webhook_dead_letters{webhook="again"}')) === own.length ? true : undefined,
     );
-    // What they name is read again, so it must stay.
+    // Their content is read again, so it must stay.
     expect(await held('again')).toBe(Number(own[0]?.split('-')[0]) - 1);
     receiver.reply = () => ({ status: 204 });
     await webhook('replay', 'again');
@@ -208,7 +208,7 @@ describe('an event that is refused', () => {
     await webhook('remove', 'again');
   });
 
-  it('is left out when it is discarded, and those behind it go on', async () => {
+  it('is skipped when it is discarded, and those after it continue', async () => {
     const contract = await busyContract();
     await add('lossy', '--after', '0');
     receiver.reply = (received) => ({ status: received.contract === contract ? 500 : 204 });
@@ -228,7 +228,7 @@ describe('an event that is refused', () => {
 });
 
 describe('a receiver', () => {
-  it('that is not there is asked by one event at a time until it answers', async () => {
+  it('that is unreachable receives one event at a time until it responds', async () => {
     await add('away', '--after', '0');
     const atOnce = 16;
     const refused = atOnce + 3;
@@ -241,14 +241,14 @@ describe('a receiver', () => {
       return { status: 204 };
     };
     await taken(await stored());
-    // Up to sixteen were under way when the first was answered.
+    // Up to sixteen were in progress at the first response.
     expect(unanswered.slice(atOnce, refused)).toEqual([1, 1, 1]);
     expectOrder(receiver.taken);
     await webhook('remove', 'away');
   });
 
-  it('that is not there is waited for, and nothing is given up', async () => {
-    // The only event that it is told: the last one of a template.
+  it('that is unreachable is waited for, and no event is abandoned', async () => {
+    // The only event that it receives: the last one of a template.
     const [only = {}] = await query(
       world.database.url,
       `select template_fqn, "offset" - 1 as before from explore.events e where template_fqn is not null
@@ -257,19 +257,19 @@ describe('a receiver', () => {
         order by "offset" limit 1`,
     );
     await add('patient', '--template', String(only['template_fqn']), '--after', String(only['before']));
-    // An event that is refused has three attempts.
+    // An event that is rejected has three attempts.
     let isAway = true;
     receiver.reply = () => ({ status: isAway || receiver.heard.length <= 5 ? 503 : 204 });
     await listed(/ {2}failing since 20\S+: status 503/);
     isAway = false;
-    await waitFor('it is taken', () => receiver.taken[0]);
+    await waitFor('it is accepted', () => receiver.taken[0]);
     await listed(/^(?!.*failing)/);
     expect(new Set(receiver.heard.map(({ place }) => place)).size).toBe(1);
     expect(await webhook('dead-letters', 'patient')).toEqual(['patient has no dead letters']);
     await webhook('remove', 'patient');
   });
 
-  it('that sends somewhere else is not followed', async () => {
+  it('that redirects elsewhere is not followed', async () => {
     await add('moved', '--after', '0');
     receiver.reply = () => ({ status: 302, headers: { location: `${receiver.url}/elsewhere` } });
     await waitFor('there are dead letters', async () =>
@@ -279,7 +279,7 @@ describe('a receiver', () => {
     await webhook('remove', 'moved');
   });
 
-  it('that is disabled is told nothing until it is resumed, and holds no history', async () => {
+  it('that is disabled receives nothing until it is resumed, and holds no history', async () => {
     await add('leaver', '--after', '0');
     receiver.reply = () => ({ status: receiver.taken.length < 30 ? 204 : 410 });
     await waitFor('it is disabled', async () =>
@@ -296,8 +296,8 @@ describe('a receiver', () => {
   });
 });
 
-describe('a history that goes back', () => {
-  it('is told anew from there, with the same ids for the same events', async () => {
+describe('history that is reset', () => {
+  it('is sent again from there, with the same ids for the same events', async () => {
     await add('back', '--after', '0');
     await taken(await stored());
     const told = [...receiver.taken];
@@ -321,13 +321,13 @@ describe('a history that goes back', () => {
 });
 
 describe('a standby', () => {
-  it('delivers nothing beside the writer, and goes on at the cursor: what comes twice has the same id', async () => {
+  it('delivers nothing while the writer runs, and continues at the cursor: repeated events have the same id', async () => {
     const delivered = (run: IndexerRun, name: string) =>
       run.metric(`indexer_webhook_deliveries_total{webhook="${name}",result="delivered"}`);
     const standby = await world.run('ledger', env);
     await waitFor('it stands by', async () => ((await standby.status()).state === 'standby' ? true : undefined));
     await add('both', '--after', '0');
-    // Some are under way whenever it stops.
+    // Some are in progress whenever it stops.
     receiver.delayMs = 30;
     await waitFor('half is taken', async () =>
       receiver.taken.length * 2 > (await stored()).length ? true : undefined,
@@ -357,7 +357,7 @@ describe('history that was pruned', () => {
     return lines.join('\n');
   };
 
-  it('is held for a webhook; where the hold was taken away, the list says what it was not told', async () => {
+  it('is held for a webhook; if the hold was removed, the list reports what was not sent', async () => {
     await add('behind', '--after', '0');
     receiver.reply = () => ({ status: 503 });
     await waitFor('it was tried', () => (receiver.heard.length > 0 ? true : undefined));
@@ -375,7 +375,7 @@ describe('history that was pruned', () => {
     await webhook('remove', 'behind');
   });
 
-  it('is told to nobody who was disabled: it is resumed behind it, and the list says so', async () => {
+  it('is not sent to a disabled webhook: it is resumed after it, and the list reports that', async () => {
     await add('late', '--after', '20');
     receiver.reply = () => ({ status: 410 });
     await waitFor('it is disabled', async () =>

@@ -1,9 +1,9 @@
-/** The receiver in docs/how-to/integrate/webhooks.md, as it stands there, takes what we sign and nothing else. */
+/** The receiver in docs/how-to/integrate/webhooks.md, unchanged, accepts our signatures and rejects all others. */
 import { expect, it } from 'vitest';
 import { messageId, newSecret, signedHeaders } from '../../src/webhooks/signature.ts';
 import { exampleWith } from './example.ts';
 
-it('accepts our signature, and none that is of another body, key, id or time', async () => {
+it('accepts our signature, and none of another body, key, id or time', async () => {
   const secret = newSecret();
   const { received } = await exampleWith(secret);
   const id = messageId('hook', 1043, 2, '1220ab');
@@ -16,7 +16,7 @@ it('accepts our signature, and none that is of another body, key, id or time', a
   expect(() => received(body, signedHeaders(secret, id, body, Date.now() - 600_000))).toThrow(/old/);
 });
 
-it('gives one event one id, and others to other webhooks, places and histories', () => {
+it('gives one event one id, and others to other webhooks, positions and histories', () => {
   const ids = [
     messageId('hook', 1, 2, 'u'),
     messageId('other', 1, 2, 'u'),

@@ -1,12 +1,12 @@
-/** The receiver in docs/how-to/integrate/webhooks.md, as it stands there. */
+/** The receiver in docs/how-to/integrate/webhooks.md, unchanged. */
 import { blocksOf, pages } from '../docs/pages.ts';
 
 interface Example {
-  /** @throws where the signature is not ours */
+  /** @throws if the signature is not ours */
   readonly received: (body: string, headers: object) => unknown;
 }
 
-/** A module of its own for each secret, with the package where this project has it. */
+/** A separate module for each secret, with the package of this project. */
 export async function exampleWith(secret: string): Promise<Example> {
   const [block] = pages()
     .filter(({ path }) => path === 'docs/how-to/integrate/webhooks.md')

@@ -1,4 +1,7 @@
-/** Receivers whose answers are no HTTP, or have no end: events of different contracts are sent to them one by one. Raw sockets. */
+/**
+ * Receivers whose responses are not HTTP, or have no end: events of different contracts are sent to them one by one.
+ * Raw sockets.
+ */
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import type { Change } from '../../src/model/push/changes.ts';
@@ -7,7 +10,7 @@ import { HookRun } from '../../src/webhooks/hook-run.ts';
 import type { DeliveryOptions } from '../../src/webhooks/ports.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** As many events as are under way at once, and a few more. */
+/** As many events as are in progress at once, and a few more. */
 const atOnce = 16;
 const events = atOnce + 8;
 
@@ -57,10 +60,10 @@ const observer: DeliveryOptions['observer'] = {
   webhookStuck: nothing,
 };
 
-describe('a receiver that answers with', () => {
+describe('a receiver that responds with', () => {
   it.each(Object.entries(answers))('%s is sent one event at a time after the first ones', async (_, answer) => {
     const open = new Set<Socket>();
-    /** How many connections were open with each new one. */
+    /** Number of open connections at each new one. */
     const crowd: number[] = [];
     const server = createServer((socket) => {
       crowd.push(open.add(socket).size);
@@ -83,7 +86,7 @@ describe('a receiver that answers with', () => {
     const run = new HookRun(webhook, { ...options, reach: 'loopback' }).run(stop.signal);
     try {
       await waitFor('all events', () => (crowd.length >= events ? true : undefined));
-      // The one before may not have noticed yet that it was closed.
+      // The previous one may not have detected its end yet.
       expect(Math.max(...crowd.slice(atOnce, events))).toBeLessThanOrEqual(2);
     } finally {
       stop.abort();

@@ -1,4 +1,4 @@
-/** One delivery to receivers that misbehave, and to names that lead elsewhere. */
+/** One delivery to faulty receivers, and to names that resolve elsewhere. */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { readFileSync } from 'node:fs';
@@ -9,12 +9,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Poster, type Answer, type PosterOptions } from '../../src/webhooks/post.ts';
 import type { Resolve } from '../../src/webhooks/reach.ts';
 
-/** Of receivers that hang. */
+/** Timeout for receivers that hang. */
 const timeoutMs = 1_000;
-/** Of all others: longer than a busy machine needs. */
+/** Timeout for all others: longer than a busy machine needs. */
 const longMs = 30_000;
 const megabyte = Buffer.alloc(1024 * 1024);
-/** By path, what comes after the event was read. */
+/** Receivers by path: their response after the event was read. */
 const receivers: Readonly<Record<string, (response: ServerResponse) => void>> = {
   '/fine': (response) => void response.writeHead(204).end(),
   '/broken': (response) => void response.writeHead(500, { 'retry-after': '7' }).end('no'),
@@ -27,7 +27,7 @@ const receivers: Readonly<Record<string, (response: ServerResponse) => void>> = 
   '/closes-half-way': (response) => {
     response.writeHead(200, { 'content-length': '9' }).write('ok', () => response.destroy());
   },
-  // One packet each: what stands behind the answer is read with it.
+  // One packet each: data after the response is read with it.
   '/fine-with-a-body': (response) => void response.socket?.end('HTTP/1.1 204 No Content\r\n\r\n{"ok":true}'),
   '/fine-and-more': (response) =>
     void response.socket?.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok and more\r\n\r\n'),
@@ -73,7 +73,7 @@ const receivers: Readonly<Record<string, (response: ServerResponse) => void>> = 
     more();
   },
 };
-/** Bytes that a receiver whose answer has no end could write until the connection was closed. */
+/** Bytes that a receiver with an endless response could write until the connection was closed. */
 let chunked = 0;
 const asked: string[] = [];
 let server: Server;
@@ -118,7 +118,7 @@ describe('a receiver', () => {
     ['/gone', { kind: 'gone' }],
     ['/moved', refused('status 307, and redirects are not followed')],
     ['/hangs', refused(`no response within ${String(timeoutMs)} ms`)],
-    // The status is the answer.
+    // The status is the response.
     ['/hangs-in-its-answer', { kind: 'delivered' }],
     ['/closes-half-way', { kind: 'delivered' }],
     ['/ten-megabytes', { kind: 'delivered', isCut: true }],
@@ -133,21 +133,21 @@ describe('a receiver', () => {
     ['/gone-and-more', { kind: 'gone' }],
     ['/busy-and-more', { kind: 'away', problem: 'status 503', retryAfterMs: 7_000 }],
     ['/is-no-http', cut('no response: HPE_INVALID_CONSTANT')],
-  ])('%s is told from others', async (path, expected) => {
+  ])('%s is distinguished from others', async (path, expected) => {
     asked.length = 0;
     const limit = { timeoutMs: path.startsWith('/hangs') ? timeoutMs : longMs };
     expect(await answered(`http://127.0.0.1:${String(port)}${path}`, limit)).toEqual(expected);
     expect(asked).toEqual([path]);
   });
 
-  it('that answers in chunks of one byte without end is read for some of them', async () => {
+  it('that responds in chunks of one byte without end is read up to a limit', async () => {
     chunked = 0;
     await answered(`http://127.0.0.1:${String(port)}/endless-chunks`);
     expect(chunked).toBeGreaterThan(0);
     expect(chunked).toBeLessThan(64 * 1024);
   });
 
-  it('that cannot be connected to is away', async () => {
+  it('that cannot be connected to is unavailable', async () => {
     const closed = createServer();
     const unused = await listening(closed);
     await new Promise((resolve) => closed.close(resolve));
@@ -157,7 +157,7 @@ describe('a receiver', () => {
     });
   });
 
-  it('whose certificate nobody vouches for is away, and is sent nothing', async () => {
+  it('whose certificate is not trusted is unavailable, and receives nothing', async () => {
     const file = (name: string) => readFileSync(join(import.meta.dirname, '../support/certificates', name));
     const calls: string[] = [];
     const secure = createHttpsServer(
@@ -173,9 +173,9 @@ describe('a receiver', () => {
   });
 });
 
-describe('a name', () => {
+describe('a host name', () => {
   const url = () => `http://hooks.localhost:${String(port)}/fine`;
-  /** Answers each question with the next of these, the last one from then on. */
+  /** Returns the next of these for each query, and the last one from then on. */
   const resolving = (...answers: readonly string[][]) => {
     const questions: string[] = [];
     const resolve: Resolve = (hostname, _options, callback) => {
@@ -192,28 +192,28 @@ describe('a name', () => {
   it.each<[string, PosterOptions['reach'], string[], string]>([
     ['this machine', 'private', ['127.0.0.1'], 'this machine'],
     ['a private network', 'public', ['10.0.0.1'], 'a private network'],
-    ['where clouds tell secrets', 'loopback', ['169.254.169.254'], 'no receiver'],
-    ['here and elsewhere', 'loopback', ['127.0.0.1', '169.254.169.254'], 'no receiver'],
-    ['another machine, in clear', 'loopback', ['10.0.0.1'], 'in clear'],
+    ['the metadata address of clouds', 'loopback', ['169.254.169.254'], 'no receiver'],
+    ['this machine and another one', 'loopback', ['127.0.0.1', '169.254.169.254'], 'no receiver'],
+    ['another machine, without TLS', 'loopback', ['10.0.0.1'], 'in clear'],
     ['none', 'loopback', [], 'it has no address'],
-  ])('that leads to %s is not connected to', async (_what, reach, addresses, problem) => {
+  ])('that resolves to %s is not connected to', async (_what, reach, addresses, problem) => {
     asked.length = 0;
     const answer = await answered(url(), { reach, ...resolving(addresses) });
     expect(answer).toMatchObject({ kind: 'away', problem: expect.stringContaining(problem) });
     expect(asked).toEqual([]);
   });
 
-  it('that leads elsewhere later is asked for each connection once, and refused then', async () => {
+  it('that resolves elsewhere later is resolved once per connection, and rejected then', async () => {
     asked.length = 0;
     const { questions, resolve } = resolving(['127.0.0.1'], ['169.254.169.254']);
     const poster = new Poster({ reach: 'loopback', connections: 1, timeoutMs: longMs, resolve });
     const posted = { url: url(), headers: {}, body: '{}' };
     expect(await poster.post(posted)).toEqual({ kind: 'delivered' });
-    // The same connection, to the address that was looked at.
+    // The same connection, to the checked address.
     expect(await poster.post(posted)).toEqual({ kind: 'delivered' });
     expect(questions).toEqual(['hooks.localhost']);
     server.closeAllConnections();
-    // The end of the first one may come to light only with the next event.
+    // The end of the first one may be detected only with the next event.
     const [, later] = [await poster.post(posted), await poster.post(posted)];
     expect(later).toMatchObject({ kind: 'away', problem: 'its address is refused: no receiver may have this address' });
     expect(asked).toEqual(['/fine', '/fine']);

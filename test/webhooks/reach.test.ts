@@ -1,4 +1,4 @@
-/** Where deliveries may go, by address and by URL; and when again. */
+/** Allowed targets of deliveries, by address and by URL; and the time of the next attempt. */
 import { describe, expect, it } from 'vitest';
 import { backOff, longestMs } from '../../src/webhooks/back-off.ts';
 import { retryAfter } from '../../src/webhooks/post.ts';
@@ -44,7 +44,7 @@ describe('an address', () => {
     ['public', open],
     ['private', [...open, ...own]],
     ['loopback', [...open, ...own, ...here]],
-  ] as const)('%s allows what it says and nothing else', (reach, allowed) => {
+  ] as const)('%s allows exactly its networks', (reach, allowed) => {
     const all = [...open, ...own, ...here, ...never];
     expect(all.filter((address) => refusedAddress(address, reach) === undefined)).toEqual(allowed);
   });
@@ -68,27 +68,35 @@ describe('a URL', () => {
     'https://hooks.example.com/#here',
     'ftp://hooks.example.com/',
     'hooks',
-  ])('%s is refused', (url) => {
+  ])('%s is rejected', (url) => {
     expect(refusedUrl(url, 'public')).toBeTypeOf('string');
   });
 });
 
 describe('a URL of another machine', () => {
-  it.each(['public', 'private', 'loopback'] as const)('is refused in clear, whatever may be reached: %s', (reach) => {
-    for (const url of ['http://hooks.example.com/', 'http://93.184.216.34/', 'http://10.0.0.1/', 'http://127.example/'])
-      expect(refusedUrl(url, reach)).toContain('in clear');
-  });
+  it.each(['public', 'private', 'loopback'] as const)(
+    'is rejected without TLS, with any allowed networks: %s',
+    (reach) => {
+      for (const url of [
+        'http://hooks.example.com/',
+        'http://93.184.216.34/',
+        'http://10.0.0.1/',
+        'http://127.example/',
+      ])
+        expect(refusedUrl(url, reach)).toContain('in clear');
+    },
+  );
 });
 
 describe('the wait after a failure', () => {
-  it('doubles up to a limit, half of it by chance, and is never shorter than what was asked for', () => {
+  it('doubles up to a limit, half of it at random, and is never shorter than requested', () => {
     expect([1, 2, 3].map((failures) => backOff(failures, undefined, 0))).toEqual([125, 250, 500]);
     expect(backOff(3, undefined, 1)).toBe(1_000);
     expect(backOff(1_000, undefined, 1)).toBe(longestMs);
     expect(backOff(1, 60_000, 0)).toBe(60_000);
   });
 
-  it('is told in seconds or as a date, an hour at most', () => {
+  it('is given in seconds or as a date, at most an hour', () => {
     const now = Date.UTC(2026, 10, 25, 12);
     expect(retryAfter(undefined, now)).toBeUndefined();
     expect(retryAfter('soon', now)).toBeUndefined();

@@ -1,4 +1,4 @@
-/** A receiver of webhooks in the process of the test: what it takes was accepted by the verifier of somebody else. */
+/** A receiver of webhooks in the process of the test: it accepts only events that a third-party verifier accepts. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
@@ -11,29 +11,29 @@ export interface Received {
   readonly place: string;
   readonly contract: string;
   readonly data: Readonly<Record<string, unknown>>;
-  /** As it came. */
+  /** Unchanged body. */
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What it answers: a status, with headers or none; `silent`: nothing. */
+/** The response: a status, with headers or none; `silent`: none. */
 export type Reply = { readonly status: number; readonly headers?: Readonly<Record<string, string>> } | 'silent';
 
 export interface Receiver extends AsyncDisposable {
   readonly url: string;
-  /** All that came and was signed, whatever was answered, in the order in which it came. */
+  /** All signed events, with any response, in order of arrival. */
   readonly heard: Received[];
-  /** What was answered with 2xx. */
+  /** Events with a 2xx response. */
   readonly taken: Received[];
-  /** Bodies that the verifier refused. */
+  /** Bodies that the verifier rejected. */
   readonly forged: string[];
-  /** Asked for every one; 204 by default. */
+  /** Returns the response to every event; 204 by default. */
   reply: (received: Received) => Reply;
-  /** Between an event and its answer. */
+  /** Between an event and its response. */
   delayMs: number;
-  /** As `webhook add` printed it; until then nothing is answered. */
+  /** As `webhook add` printed it; until then there is no response. */
   secret: string;
-  /** Last part of the path of the one that is listened to. */
+  /** Last part of the path it listens on. */
   name: string;
 }
 
@@ -101,7 +101,7 @@ function receivedOf(request: IncomingMessage, body: string, secret: string): Rec
   };
 }
 
-/** Places of each contract in the order in which they came first. */
+/** Positions of each contract in order of first arrival. */
 export function byContract(
   received: readonly Pick<Received, 'id' | 'contract' | 'place'>[],
 ): ReadonlyMap<string, readonly string[]> {
@@ -115,7 +115,7 @@ export function byContract(
   return found;
 }
 
-/** In the order of history. */
+/** Sorts positions in the order of history. */
 export function inOrder(places: readonly string[]): readonly string[] {
   const numbers = (place: string): readonly number[] => place.split('-').map(Number);
   return places.toSorted((one, other) => {

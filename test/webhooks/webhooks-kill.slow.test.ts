@@ -1,4 +1,7 @@
-/** A webhook while the indexer and the receiver are killed again and again: nothing lost, in order, twice only with the same id. */
+/**
+ * A webhook while the indexer and the receiver are killed repeatedly: nothing lost, in order, duplicates only with the
+ * same id.
+ */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -15,7 +18,7 @@ import { runCommand } from '../support/run-command.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
 import { byContract, inOrder, type Received } from './receiver.ts';
 
-/** Of both together; 200 of them for a campaign. The fifth is one beside a standby. */
+/** Total of both; 200 of them in a chaos run. The fifth happens next to a standby. */
 const kills = Number(process.env['WEBHOOKS_KILLS'] ?? 5);
 const role = `killed_${String(process.pid)}`;
 const program = join(import.meta.dirname, 'receiver-process.mjs');
@@ -70,7 +73,7 @@ it(`loses nothing over ${String(kills)} SIGKILLs of both sides`, { timeout: 60_0
       daemon = start();
     };
     const killBesideStandby = async (): Promise<void> => {
-      // Else the new one may have the lock before the other.
+      // Otherwise the new one may have the lock before the other.
       await daemon.logged('live');
       const standby = start();
       await standby.logged('standby');
@@ -84,7 +87,7 @@ it(`loses nothing over ${String(kills)} SIGKILLs of both sides`, { timeout: 60_0
     };
     for (let killed = 0; killed < kills; killed += 1) {
       world.grow(15);
-      // Anywhere: while it starts, while it writes, while it sends.
+      // At any moment: during the start, a write or a response.
       await pause(100 + ((killed * 397) % 900));
       const awayMs = (killed * 131) % 300;
       if (killed % 5 === 4) {
@@ -100,7 +103,7 @@ it(`loses nothing over ${String(kills)} SIGKILLs of both sides`, { timeout: 60_0
     await waitFor('everything is stored', async () => ((await world.checkpoint()) >= end ? true : undefined));
     const all = await stored(databaseUrl);
     const places = async (): Promise<ReadonlySet<string>> => new Set((await received(file)).map(({ place }) => place));
-    await waitFor('everything is taken', async () => ((await places()).size >= all.length ? true : undefined));
+    await waitFor('everything is accepted', async () => ((await places()).size >= all.length ? true : undefined));
     const told = await received(file);
     expect(inOrder([...(await places())])).toEqual(all);
     for (const found of byContract(told).values()) expect(found).toEqual(inOrder(found));

@@ -11,7 +11,7 @@ function eventOf(offset: number, contract: string): WindowEvent {
 
 const outcome = fc.record({ at: fc.nat(100), taken: fc.boolean() });
 
-it('sends events of a contract one after the other, passes none that is not taken, and ends behind all', () => {
+it('sends events of a contract one after the other, skips none that is not accepted, and ends after all', () => {
   const histories = fc.array(fc.constantFrom('a', 'b', 'c', ''), { maxLength: 30 });
   expectProperty(
     fc.property(histories, fc.array(outcome, { minLength: 300, maxLength: 300 }), (contracts, outcomes) => {

@@ -215,7 +215,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'The offset of the seed is pruned during the seed',
     indexer: 'Starts over at a new ledger end',
     tests: {
-      'test/history/parks.long.test.ts': ['during a seed makes it start over at a new ledger end, without parking'],
+      'test/history/parks.long.test.ts': ['during a seed restarts it at a new ledger end, without parking'],
     },
   },
   {
@@ -245,7 +245,7 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Waits for five minutes, then parks',
     tests: {
       'test/history/parks.long.test.ts': [
-        'is waited for, not parked at, and followed again when it has caught up',
+        'is waited for without a park, and followed again when it has caught up',
         'parks after five minutes, with the command for a restored backup',
       ],
     },
@@ -326,7 +326,9 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Tries to connect at least every two seconds; few log lines',
     tests: {
       'test/e2e/away.long.test.ts': ['is followed within five seconds of its return'],
-      'test/observe/doubling.test.ts': ['come at once and then after pauses that double'],
+      'test/observe/doubling.test.ts': [
+        'appear at once and then after pauses that double, with the number of suppressed ones',
+      ],
     },
   },
   {

@@ -8,7 +8,7 @@ export const contentFaults: readonly Fault[] = [
     indexer: 'Stores them escaped and marked; they are read back exactly',
     tests: {
       'test/store/lossless.test.ts': ['escaped, with %s'],
-      'test/model/escape.test.ts': ['escapes exactly what jsonb refuses, for any text'],
+      'test/model/escape.test.ts': ['escapes exactly the texts that jsonb rejects'],
     },
   },
   {
@@ -51,7 +51,7 @@ export const contentFaults: readonly Fault[] = [
     fault: 'A duplicate key in an object',
     indexer: 'Uses the last one, as every JSON parser',
     tests: {
-      'test/store/lossless.test.ts': ['with the last of duplicate keys, as JSON parsers do'],
+      'test/store/lossless.test.ts': ['with the last of duplicate keys, like JSON parsers'],
     },
   },
   {
@@ -90,7 +90,7 @@ export const contentFaults: readonly Fault[] = [
     indexer: 'Uses them as values, never as part of a statement',
     tests: {
       'test/security/hostile-names.slow.test.ts': [
-        'become views with harmless names, whose rows are read as any other',
+        'become views with harmless names, whose rows can be read like any other',
       ],
       'test/store/lossless.test.ts': ['with awkward names of parties, templates and choices'],
     },

@@ -31,8 +31,8 @@ export const historyFaults: readonly Fault[] = [
         'parks when only the last update is another one',
       ],
       'test/history/restored.long.test.ts': [
-        'that has no update at our newest offset, and later ones',
-        'that has updates after our newest one, where we were told that there are none',
+        'without an update at our newest offset, with later ones: parks, and reset resolves it',
+        'with updates after our newest one, where it had reported none: parks, and reset resolves it',
       ],
     },
   },
@@ -41,10 +41,12 @@ export const historyFaults: readonly Fault[] = [
     fault: 'Pruned past the checkpoint',
     indexer: 'Parks; `reseed` continues and records the gap, which ends at the pruned offset',
     tests: {
-      'test/history/parks.long.test.ts': ['parks a reader it overtakes in mid-stream, and keeps what came before'],
+      'test/history/parks.long.test.ts': [
+        'parks an indexer that falls behind it during a stream, and keeps earlier updates',
+      ],
       'test/history/reseed.long.test.ts': [
-        'is bridged by reseed: what is active is right, the history stays, the gap is recorded',
-        'is the pruned offset: every update after it is followed',
+        'is bridged by reseed: active contracts are right, the history stays, the gap is recorded',
+        'is the pruned offset: every later update is followed',
       ],
     },
   },
@@ -53,7 +55,7 @@ export const historyFaults: readonly Fault[] = [
     fault: 'Pruning comes near the checkpoint',
     indexer: 'Reports the distance',
     tests: {
-      'test/history/parks.long.test.ts': ['shows how far it is away from the checkpoint before it gets there'],
+      'test/history/parks.long.test.ts': ['has its distance from the checkpoint in /status before it gets there'],
     },
   },
   {
@@ -62,7 +64,7 @@ export const historyFaults: readonly Fault[] = [
     indexer: 'Stores payloads as before; views get the new fields',
     tests: {
       'test/read/typed/typed-views.test.ts': [
-        'appends the fields of the next, keeps views built on it, and old rows have null there',
+        'appends the fields of the next version, keeps dependent views, and old rows have null there',
       ],
     },
   },
@@ -73,7 +75,7 @@ export const historyFaults: readonly Fault[] = [
     tests: {
       'test/verify/plain-frame.test.ts': ['are the same on both sides: %s'],
       'test/read/typed/typed-failures.slow.test.ts': [
-        'that the participant does not give is told once and read at the next start',
+        'that the participant does not return is reported once and read at the next start',
       ],
     },
   },
@@ -84,7 +86,7 @@ export const historyFaults: readonly Fault[] = [
     tests: {
       'test/model/batch.test.ts': [
         'moves a contract between synchronizers and back, active on one at a time',
-        'takes an incomplete assign as no statement that the contract is active',
+        'does not treat an incomplete assign as evidence that the contract is active',
       ],
     },
   },
@@ -94,7 +96,7 @@ export const historyFaults: readonly Fault[] = [
     indexer: 'Orders by offset alone',
     tests: {
       'test/history/followed.slow.test.ts': [
-        'go back from one synchronizer to the other; order, resume and the newest time per synchronizer stay right',
+        'fall between two synchronizers; order, resume and the newest time per synchronizer stay right',
       ],
     },
   },
@@ -104,7 +106,7 @@ export const historyFaults: readonly Fault[] = [
     indexer: 'Stores the event, invents no contract',
     tests: {
       'test/history/followed.slow.test.ts': [
-        'their archives are stored as events, and no contract is made up for them',
+        'have archives that are stored as events, and no contract is invented for them',
       ],
     },
   },

@@ -49,7 +49,9 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'Failover to a lagging standby',
     indexer: 'Finds the new primary, continues from its checkpoint',
     tests: {
-      'test/ha/failover.slow.test.ts': ['leads to the primary, and to the promoted standby after the primary has died'],
+      'test/ha/failover.slow.test.ts': [
+        'connects to the primary, and to the promoted standby after the primary has died',
+      ],
     },
   },
   {
@@ -57,7 +59,7 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'Read-only, or in recovery',
     indexer: 'Tries the next host, or waits',
     tests: {
-      'test/ha/postgres.long.test.ts': ['waits while the database is read-only, and goes on by itself'],
+      'test/ha/postgres.long.test.ts': ['waits while the database is read-only, and resumes automatically'],
     },
   },
   {
@@ -65,7 +67,7 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'No connection is left',
     indexer: 'Waits',
     tests: {
-      'test/ha/postgres.long.test.ts': ['waits while its role has no connection left, and goes on by itself'],
+      'test/ha/postgres.long.test.ts': ['waits while its role has no connection left, and resumes automatically'],
     },
   },
   {
@@ -86,7 +88,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'The server ends it within the lease; its locks are free',
     tests: {
       'test/ha/postgres.long.test.ts': [
-        'that falls silent is ended by the server within the lease, and its locks are free',
+        'that becomes idle is ended by the server within the lease, and its locks are free',
       ],
     },
   },
@@ -96,7 +98,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Waits, retries every 30 s; quarantines nothing',
     tests: {
       'test/ha/disk-full.long.test.ts': [
-        'is waited for; once there is room everything is stored as if nothing had been',
+        'is waited for; after disk space is freed, everything is stored as without the fault',
       ],
       'test/pipeline/retry/retry.test.ts': ['waits half a minute for a full disk'],
     },
@@ -114,7 +116,7 @@ export const postgresFaults: readonly Fault[] = [
     tests: {
       'test/store/connection/database.test.ts': [
         'gives up on a frozen connection after the statement limit plus five seconds',
-        'closes within its limit even when a lent connection is frozen, and cuts the query that hangs',
+        'closes within its limit even when a lent connection is frozen, and cancels the hanging query',
       ],
     },
   },
@@ -123,7 +125,7 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'A commit that did not commit, after a swallowed failure',
     indexer: 'Detects it by the response',
     tests: {
-      'test/store/connection/database.test.ts': ['is refused when a statement failed and the failure was swallowed'],
+      'test/store/connection/database.test.ts': ['is rejected when a statement failed and the failure was swallowed'],
     },
   },
   {
@@ -132,7 +134,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Parks, writes nothing',
     tests: {
       'test/ha/postgres.long.test.ts': [
-        'parks when a column is missing, writes nothing, and leaves the lock to who finds it back',
+        'parks when a column is missing, writes nothing, and leaves the lock to a recovered writer',
       ],
     },
   },
@@ -152,7 +154,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Times out after five seconds, so that others do not wait',
     tests: {
       'test/ha/postgres.long.test.ts': [
-        'that meets a reader of the table gives up after five seconds, so that others are not kept waiting',
+        'that waits for a reader of the table fails after five seconds, so that others are not blocked',
       ],
     },
   },
@@ -161,10 +163,7 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'Rows are changed by hand',
     indexer: '`verify` names them',
     tests: {
-      'test/verify/verify.slow.test.ts': [
-        'a contract whose lifetime was ended',
-        'rows that are gone, and rows that are too many',
-      ],
+      'test/verify/verify.slow.test.ts': ['a contract whose lifetime was ended', 'missing rows, and extra rows'],
     },
   },
   {
@@ -173,7 +172,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Holds no snapshot while waiting, so vacuum continues',
     tests: {
       'test/store/writer-lock.slow.test.ts': [
-        'waits on one connection, however often it asks, and outlives many leases',
+        'waits on one connection, with any number of attempts, and outlives many leases',
       ],
     },
   },
@@ -188,7 +187,7 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'A pooler that shares sessions',
     indexer: 'Parks before anything is written',
     tests: {
-      'test/ha/pooler.outside.test.ts': ['the lock is refused in %s mode, and it is said what to do'],
+      'test/ha/pooler.outside.test.ts': ['the lock is rejected in %s mode, with a remedy'],
     },
   },
   {
@@ -197,7 +196,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Retries every 10 s for five minutes, then parks; reads `DATABASE_URL_FILE` again',
     tests: {
       'test/ha/postgres.long.test.ts': [
-        'tries a changed password slowly, and goes on when it is the old one again',
+        'retries a changed password slowly, and resumes after it is changed back',
         'reads a changed password from the file of its URL',
       ],
     },
@@ -219,8 +218,8 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Refuses them, never ignores them',
     tests: {
       'test/store/connection/postgres-tls.slow.test.ts': [
-        'is refused when the certificate names another host',
-        'is refused when another authority is trusted, and when only the public ones are',
+        'is rejected when the certificate names another host',
+        'is rejected when another authority is trusted, and when only the public ones are',
       ],
     },
   },

@@ -19,9 +19,9 @@ export const processFaults: readonly Fault[] = [
     tests: {
       'test/ha/process.long.test.ts': [
         'during a batch ends with 0, the batch committed or rolled back, the lock free',
-        'during the seed ends with 0 and leaves it to be gone on with',
-        'while it waits to try again ends at once with 0',
-        'while a query hangs cuts it and ends within the limit',
+        'during the seed ends with 0, and the next start resumes the seed',
+        'during a retry delay ends at once with 0',
+        'during a hanging query cancels it and ends within the limit',
         'twice ends at once with 75',
       ],
     },
@@ -42,7 +42,7 @@ export const processFaults: readonly Fault[] = [
     indexer: 'One writes, the other stands by; without the lock the epoch still lets one commit',
     tests: {
       'test/e2e/takeover.long.test.ts': ['takes over at once from a process that was killed'],
-      'test/store/lossless.test.ts': ['refuses the batch of a writer whose epoch was taken over, and changes nothing'],
+      'test/store/lossless.test.ts': ['rejects the batch of a writer whose epoch was taken over, and changes nothing'],
     },
   },
   {
@@ -94,7 +94,7 @@ export const processFaults: readonly Fault[] = [
     fault: 'The reader of the log is gone',
     indexer: 'Continues without it',
     tests: {
-      'test/ha/process.long.test.ts': ['may be closed by whoever reads them: it goes on and stops as asked'],
+      'test/ha/process.long.test.ts': ['may be closed by their reader: it continues and stops on request'],
     },
   },
   {
@@ -108,7 +108,7 @@ export const processFaults: readonly Fault[] = [
     fault: 'The HTTP port is taken',
     indexer: 'Exits with 78 before requesting the lock',
     tests: {
-      'test/ha/process.long.test.ts': ['leave the database alone when the port for them is taken'],
+      'test/ha/process.long.test.ts': ['do not touch the database when the HTTP port is in use'],
     },
   },
   {
@@ -124,7 +124,7 @@ export const processFaults: readonly Fault[] = [
     fault: 'A new release starts while the old one runs',
     indexer: 'Takes over when the old one stops; the old one changes no newer schema',
     tests: {
-      'test/ha/process.long.test.ts': ['leaves a schema alone that a newer release has migrated'],
+      'test/ha/process.long.test.ts': ['leaves a schema unchanged that a newer release has migrated'],
     },
   },
 ];

@@ -1,4 +1,4 @@
-/** What an indexer says whose ledger has gone: the error of now and its remedy, not the one it began with. */
+/** Status of an indexer whose ledger is unreachable: the current error and its remedy, not the first one. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
@@ -19,7 +19,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-it('an indexer names the error of now once the closed stream has become a closed port', async () => {
+it('an indexer reports the current error after the closed stream has become a closed port', async () => {
   await using indexer = await runIndexer({
     LEDGER_URL: sandbox.url,
     DATABASE_URL: database.url,
@@ -30,7 +30,7 @@ it('an indexer names the error of now once the closed stream has become a closed
   const answer = async (path: string): Promise<Readonly<Record<string, unknown>>> =>
     (await (await fetch(`${indexer.httpUrl}${path}`)).json()) as never;
   const now = { reason: expect.stringMatching(/^for \d+ s: LEDGER_UNREACHABLE: /) as unknown };
-  const found = await waitFor('the error of now is named', async () => {
+  const found = await waitFor('the current error is reported', async () => {
     const { reason } = await answer('/readyz');
     return String(reason).includes('LEDGER_UNREACHABLE') ? await answer('/readyz') : undefined;
   });
@@ -39,6 +39,6 @@ it('an indexer names the error of now once the closed stream has become a closed
     remedy: expect.stringContaining('check that the participant runs') as unknown,
   });
   expect(await answer('/status')).toMatchObject({ ...now, state: 'backing_off', remedy: found['remedy'] });
-  // The phase has not changed with the error: the log has one line of it.
+  // The phase has not changed with the error: the log has one line for it.
   expect(indexer.logged('backing off')).toBe(1);
 });

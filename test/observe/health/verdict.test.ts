@@ -37,12 +37,12 @@ describe('verdict', () => {
     expect(verdict(behind, 1000).reason).toBe('50 offsets behind the ledger end');
   });
 
-  it('keeps a quiet ledger ready for as long as everything is stored', () => {
+  it('keeps a quiet ledger ready as long as everything is stored', () => {
     expect(verdict(live, 1000)).toMatchObject({ state: 'live', ready: true });
     expect(verdict(live, 1000 * minute)).toMatchObject({ state: 'idle', ready: true, live: true });
   });
 
-  it('is ledger_timeout, not ready and says why, once the ledger end was not learned for longer than allowed', () => {
+  it('is ledger_timeout, not ready and names the reason after no ledger end for longer than allowed', () => {
     const old = { ...live, learnedAtMs: 0, unlearnedReason: 'LEDGER_UNAUTHENTICATED: refused' };
     expect(verdict(old, 10_000)).toMatchObject({ state: 'live', ready: true });
     expect(verdict(old, 10_001)).toEqual({
@@ -58,7 +58,7 @@ describe('verdict', () => {
     expect(verdict(away, 11_000)).toMatchObject({ state: 'backing_off', ready: false });
   });
 
-  it('is not ledger_timeout while frames come, and is once they stay away as well', () => {
+  it('is not ledger_timeout while frames arrive, and is after they stop as well', () => {
     const old = { ...live, learnedAtMs: 0, frameAtMs: 300_000, unlearnedReason: 'LEDGER_UNAVAILABLE: busy' };
     expect(verdict(old, 310_000)).toMatchObject({ ready: true });
     expect(verdict(old, 310_001)).toMatchObject({
@@ -70,7 +70,7 @@ describe('verdict', () => {
     expect(verdict({ ...old, frameAtMs: 0, learnedAtMs: 300_000 }, 310_000).ready).toBe(true);
   });
 
-  it('calls a checkpoint that does not move below the ledger end stalled, and a restart useful only much later', () => {
+  it('calls a checkpoint that does not move below the ledger end stalled, and suggests a restart only much later', () => {
     const stuck = { ...live, ledgerEnd: 101, waitingSinceMs: 0 };
     expect(verdict(stuck, 4 * minute)).toMatchObject({ state: 'live', ready: true });
     expect(verdict(stuck, 5 * minute)).toMatchObject({ state: 'stalled', ready: false, live: true });
@@ -122,16 +122,16 @@ describe('HealthTracker', () => {
     health.checkpointReached(facts.checkpoint);
   };
 
-  it('names the error of now, with its remedy, and counts from the first', () => {
+  it('reports the current error with its remedy, and counts from the first', () => {
     const { health, pass } = tracker();
     const first = new IndexerError('closed with 1006', { code: 'LEDGER_STREAM_CLOSED', remedy: 'check proxies' });
-    const second = new IndexerError('nobody listens', { code: 'LEDGER_UNREACHABLE', remedy: 'start it' });
+    const second = new IndexerError('connection refused', { code: 'LEDGER_UNREACHABLE', remedy: 'start it' });
     health.phaseChanged('backing_off', first);
     pass(5_000);
     health.phaseChanged('backing_off', second);
     pass(5_000);
     expect(health.verdict()).toMatchObject({
-      reason: 'for 10 s: LEDGER_UNREACHABLE: nobody listens',
+      reason: 'for 10 s: LEDGER_UNREACHABLE: connection refused',
       remedy: 'start it',
     });
     health.phaseChanged('live', undefined);
@@ -139,9 +139,9 @@ describe('HealthTracker', () => {
     expect(health.status().remedy).toBeNull();
   });
 
-  it('is ready once after a long outage: when everything is stored again', () => {
+  it('is ready again after a long outage when everything is stored', () => {
     const { health, pass } = tracker();
-    const lost = new IndexerError('nobody listens', { code: 'LEDGER_UNREACHABLE', remedy: 'start it' });
+    const lost = new IndexerError('connection refused', { code: 'LEDGER_UNREACHABLE', remedy: 'start it' });
     const ready: boolean[] = [];
     const look = (): number => ready.push(health.verdict().ready);
     health.phaseChanged('live', undefined);
@@ -152,7 +152,7 @@ describe('HealthTracker', () => {
     look();
     pass(60_000);
     look();
-    // It comes back, is ahead by now, and loses its first connections.
+    // The ledger returns, is ahead by now, and drops its first connections.
     health.ledgerPolled(50);
     look();
     health.phaseChanged('catching_up', undefined);
@@ -187,7 +187,7 @@ describe('HealthTracker', () => {
     expect(health.verdict()).toMatchObject({ state: 'backing_off', ready: false });
   });
 
-  it('is not ready again because a ledger that is behind responds', () => {
+  it('does not become ready when a ledger that is behind responds', () => {
     const { health, pass } = tracker();
     const behind = new IndexerError('ends at 5', { code: 'LEDGER_BEHIND_CHECKPOINT', remedy: 'wait for it' });
     health.phaseChanged('live', undefined);
@@ -203,11 +203,11 @@ describe('HealthTracker', () => {
     expect(health.verdict().ready).toBe(true);
   });
 
-  it('names no secret, whatever the error says', () => {
+  it('contains no secret, whatever the error says', () => {
     const { health } = tracker();
-    const text = 'look at postgres://me:hunter2@db/ledger';
+    const text = 'see postgres://me:hunter2@db/ledger';
     health.phaseChanged('parked', new IndexerError(text, { code: 'STORE_FAILED', remedy: text }));
-    const scrubbed = 'look at postgres://me:***@db/ledger';
+    const scrubbed = 'see postgres://me:***@db/ledger';
     expect(health.verdict()).toMatchObject({ reason: `STORE_FAILED: ${scrubbed}`, remedy: scrubbed });
   });
 
@@ -228,7 +228,7 @@ describe('HealthTracker', () => {
     expect(health.verdict().state).toBe('live');
   });
 
-  it('is behind by no more than the time since everything was stored', () => {
+  it('is behind by at most the time since everything was stored', () => {
     const { health, pass } = tracker();
     health.phaseChanged('live', undefined);
     health.ledgerPolled(10);
@@ -239,7 +239,7 @@ describe('HealthTracker', () => {
     health.ledgerPolled(14);
     expect(health.status()).toMatchObject({ offsetsBehind: 4, lagSeconds: 1 });
     pass(2000);
-    // What was there when the ledger end was learned is stored, what came since is not known.
+    // Everything up to the last ledger end is stored; later updates are not known.
     commit(health, batch(14));
     pass(3000);
     expect(health.status().lagSeconds).toBe(0);
@@ -247,7 +247,7 @@ describe('HealthTracker', () => {
     expect(health.status().lagSeconds).toBe(5);
   });
 
-  it('is behind by the newest record time that is stored, also when a batch of a slower synchronizer comes after it', () => {
+  it('is behind by the newest stored record time, also when a batch of a slower synchronizer follows', () => {
     const { health, pass } = tracker();
     health.phaseChanged('live', undefined);
     health.ledgerPolled(20);
@@ -257,7 +257,7 @@ describe('HealthTracker', () => {
     expect(health.status().lagSeconds).toBe(1);
   });
 
-  it('says what the ledger told of the stretch that is missing, until the checkpoint moves', () => {
+  it('reports what the ledger returned for the missing range, until the checkpoint moves', () => {
     const work = { shares: () => ({ source: 1, decode: 0, database: 0 }) };
     const health = new HealthTracker({ version: '1', schema: 'ledger', stalledAfterMs: minute, work });
     health.phaseChanged('live', undefined);
@@ -272,7 +272,7 @@ describe('HealthTracker', () => {
     expect(sentence()).toContain('Behind by 2 offsets: the source sends no faster.');
   });
 
-  it('knows nothing of the lag while it is ledger_timeout, names the failure since, and forgets both with the next answer', () => {
+  it('has no lag while it is ledger_timeout, names the failure since, and clears both with the next response', () => {
     const { health, pass } = tracker();
     health.phaseChanged('live', undefined);
     commit(health, batch(10));
@@ -294,7 +294,7 @@ describe('HealthTracker', () => {
     expect(health.verdict().reason).toMatch(/no answer$/);
   });
 
-  it('takes a frame for a sign that the ledger answers', () => {
+  it('counts a frame as a response of the ledger', () => {
     const { health, pass } = tracker();
     health.phaseChanged('live', undefined);
     commit(health, batch(10));
@@ -308,7 +308,7 @@ describe('HealthTracker', () => {
     expect(health.verdict()).toMatchObject({ state: 'ledger_timeout', ready: false });
   });
 
-  it('counts a failure from its beginning, however often the phase is announced again', () => {
+  it('counts a failure from its beginning, however often the phase is reported again', () => {
     const { health, pass } = tracker();
     health.phaseChanged('live', undefined);
     const error = new IndexerError('refused', { code: 'LEDGER_UNREACHABLE', retry: 'retry' });
@@ -341,7 +341,7 @@ describe('HealthTracker', () => {
 });
 
 describe('catchUpText', () => {
-  it('names a remaining time only from three samples on and only while the distance shrinks', () => {
+  it('names a remaining time only after three samples and only while the distance shrinks', () => {
     const samples = [0, 1, 2].map((second) => ({ atMs: second * 1000, checkpoint: 100 * second, ledgerEnd: 1000 }));
     expect(catchUpText(0, samples.slice(0, 2))).toBe('catching up: 10.0 %, offset 100 of 1000');
     expect(catchUpText(0, samples)).toBe('catching up: 20.0 %, offset 200 of 1000, 100 offsets/s, 8 s left');

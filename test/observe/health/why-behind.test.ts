@@ -1,4 +1,4 @@
-/** The sentence of the status page, the remaining time, and the command that connects. */
+/** The delay message of the status page, the remaining time, and the psql command. */
 import { describe, expect, it } from 'vitest';
 import { CatchUp } from '../../../src/observe/figures/lag.ts';
 import { catalogue, type ErrorCode } from '../../../src/errors/catalogue.ts';
@@ -9,24 +9,24 @@ import { connectCommand } from '../../../src/store/connection/connect-command.ts
 
 const timeShares = { source: 0.05, decode: 0.12, database: 0.83 };
 
-describe('why behind', () => {
+describe('the delay message', () => {
   it.each([
     [{ source: 0.9, decode: 0.05, database: 0.05 }, 'source', 'the source sends no faster. 90 %'],
     [{ source: 0.1, decode: 0.7, database: 0.2 }, 'decode', 'this process decodes no faster. 70 %'],
     [timeShares, 'database', 'the database stores no faster. 83 %'],
-  ] as const)('names what takes most of the time: %j', (shares, cause, sentence) => {
+  ] as const)('names the part that takes most of the time: %j', (shares, cause, sentence) => {
     const why = delayOf({ state: 'catching_up', reason: '', distance: 1234, timeShares: shares });
     expect(why).toEqual({ cause, message: expect.stringContaining(`Behind by 1,234 offsets: ${sentence}`) as string });
   });
 
-  it('is not behind at the ledger end, however the time is spent', () => {
+  it('reports no delay at the ledger end, however the time is spent', () => {
     for (const state of ['live', 'idle'] as const) {
       const why = delayOf({ state, reason: 'the ledger is quiet', distance: 0, timeShares });
       expect(why).toEqual({ cause: 'none', message: expect.stringMatching(/^Not behind: /) as string });
     }
   });
 
-  it('blames nothing that takes little of the time', () => {
+  it('names no part that takes little of the time', () => {
     const shares = { source: 0.1, decode: 0.05, database: 0.05 };
     const why = delayOf({ state: 'live', reason: '', distance: 1, timeShares: shares });
     expect(why).toEqual({ cause: 'none', message: 'Behind by 1 offset.' });
@@ -40,13 +40,13 @@ describe('why behind', () => {
     expect(delayOf({ state: 'backing_off', reason, distance: 5, timeShares })).toMatchObject({ cause });
   });
 
-  it('says of a ledger that tells nothing that nothing can be said', () => {
+  it('reports that the delay is unknown when the ledger does not report its end', () => {
     const reason = 'the ledger end has not been learned for 34 s: LEDGER_UNAUTHENTICATED: refused';
     const why = delayOf({ state: 'ledger_timeout', reason, distance: 0, timeShares });
     expect(why).toEqual({ cause: 'source', message: `Whether it is behind cannot be said: ${reason}.` });
   });
 
-  it('asks for somebody when parked', () => {
+  it('requests an operator when parked', () => {
     const why = delayOf({ state: 'parked', reason: 'STORE_SCHEMA_MISMATCH: newer', distance: 0, timeShares: null });
     expect(why).toEqual({ cause: 'operator', message: 'Stopped until somebody acts. STORE_SCHEMA_MISMATCH: newer.' });
   });
@@ -76,7 +76,7 @@ describe('the remaining time', () => {
 });
 
 describe('the last errors', () => {
-  it('are kept once each, newest first, eight of them, without secrets', () => {
+  it('are kept once each, newest first, at most eight, without secrets', () => {
     const errors = new RecentErrors();
     const fail = (code: ErrorCode): void =>
       errors.add(new IndexerError('at postgres://u:hidden@h/d', { code, remedy: 'wait' }), new Date(0));
@@ -89,7 +89,7 @@ describe('the last errors', () => {
   });
 });
 
-describe('the command that connects', () => {
+describe('the psql command', () => {
   it.each([
     ['postgres://u:secret@db.example:5433/ledger', "psql 'postgres://u@db.example:5433/ledger'"],
     [
@@ -98,7 +98,7 @@ describe('the command that connects', () => {
     ],
     ["postgres://u:s@h/l'$(id)", "psql 'postgres://u@h/l%27$(id)'"],
     ['secret', 'psql "$DATABASE_URL"'],
-    // A slash in the password, not escaped: what follows it would stand where the database does.
+    // An unescaped slash in the password: the text after it would be taken for the database.
     ['postgres://u:12/secret@h/l', 'psql "$DATABASE_URL"'],
   ])('%s', (url, command) => {
     expect(connectCommand(url)).toBe(command);

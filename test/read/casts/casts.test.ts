@@ -1,6 +1,6 @@
 /**
- * No condition of a reader meets what another template, choice or interface holds, whatever plan Postgres makes: each
- * statement casts a field that other templates have in another type.
+ * Conditions of a reader never see values of another template, choice or interface, whatever plan Postgres chooses:
+ * each statement casts a field that other templates have with another type.
  */
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../../packages/ledger-sandbox/src/wire/random.ts';
@@ -13,7 +13,7 @@ const seed = seedFor();
 const runs = runsFor(2);
 printRepeatCommand(seed, runs);
 
-/** Settings that keep the planner from what it would choose, and back to it. */
+/** Settings that keep the planner from its preferred plan, and their reset. */
 const plans: readonly (readonly string[])[] = [
   [],
   ['enable_nestloop'],
@@ -38,9 +38,9 @@ async function failuresOf(database: ReadDatabase, statements: readonly Asked[]):
 describe.each(Array.from({ length: runs }, (_, run) => run))(
   'templates with fields of the same names, world %i',
   (run) => {
-    it('are told apart under every plan, before and after statistics', async () => {
+    it('are kept separate under every plan, before and after statistics', async () => {
       const random = new Random(seed + run);
-      // By turns few contracts of many templates, all active, and many of few, most of them archived.
+      // Alternately few contracts of many templates, all active, and many of few, most of them archived.
       const isWide = run % 2 === 0;
       const shape = isWide
         ? { count: random.between(10, 40), each: 3, archives: false }

@@ -1,6 +1,6 @@
 /**
- * Templates, choices and interfaces whose fields share names and differ in type, with values that no cast of another type
- * takes. What each holds is known, so that every answer can be compared.
+ * Templates, choices and interfaces whose fields share names and differ in type, with values that fail in casts of
+ * another type. The contents are known, so that every result can be compared.
  */
 import type { Random } from '../../../packages/ledger-sandbox/src/wire/random.ts';
 import type { DamlField, DamlType, PackageModel } from '../../../src/daml/package-model.ts';
@@ -12,10 +12,10 @@ import type { ReadDatabase } from '../read-database.ts';
 
 const packageId = 'ab'.repeat(32);
 export const packageName = 'mix';
-/** Of every contract, whatever its template. */
+/** Hash of the key of every contract, for all templates. */
 export const keyHash = 'aGFzaA==';
 
-/** A type of a field: what the ledger writes for number `n`, and the cast that readers write for it. */
+/** A type of a field: the ledger value for number `n`, and the cast that readers use for it. */
 export interface FieldKind {
   readonly daml: DamlType;
   readonly cast: string;
@@ -47,9 +47,9 @@ export type Fields = Readonly<Record<string, keyof typeof kinds>>;
 export interface MixedTemplate {
   readonly entity: string;
   readonly fields: Fields;
-  /** Of the argument of its choice Give. */
+  /** Fields of the argument of its choice Give. */
   readonly argument: Fields;
-  /** Of the interface that it alone implements. */
+  /** Fields of the interface that only this template implements. */
   readonly view: Fields;
   /** Numbers of its contracts, and of those that are still active. */
   readonly contracts: readonly number[];
@@ -62,7 +62,7 @@ export interface MixedWorld {
   readonly end: number;
 }
 
-/** Writes a world of `count` templates with `each` contracts, most of them archived where `archives` says so. */
+/** Writes a world of `count` templates with `each` contracts, most of them archived if `archives` is set. */
 export async function writeMixedWorld(
   database: ReadDatabase,
   random: Random,
@@ -98,7 +98,7 @@ export function valuesOf(fields: Fields, n: number): frames.JsonRecord {
   return Object.fromEntries(Object.entries(fields).map(([name, kind]) => [name, kinds[kind]?.value(n) ?? null]));
 }
 
-/** Create, exercise, and the archive of those that do not stay. */
+/** Create, exercise, and the archive of those that end. */
 function lifeOf(template: MixedTemplate, n: number, offset: number): readonly frames.JsonRecord[] {
   const named = { contractId: `${template.entity}c${n}`, templateId: `${packageId}:M:${template.entity}`, packageName };
   const interfaceId = `${packageId}:M:I${template.entity}`;

@@ -1,8 +1,11 @@
-/** Statements that cast what templates, choices and interfaces hold, at every place of a query, with the answers they must have. */
+/**
+ * Statements that cast fields of templates, choices and interfaces, at every position of a query, with the expected
+ * results.
+ */
 import type { Random } from '../../../packages/ledger-sandbox/src/wire/random.ts';
 import { type Fields, fieldNames, keyHash, kinds, type MixedTemplate, packageName, valuesOf } from './mixed-world.ts';
 
-/** What is asked: rows of one template, choice or interface. */
+/** Kinds of requested rows: of one template, choice or interface. */
 interface Relation {
   readonly from: string;
   /** The column that holds the JSON. */
@@ -20,10 +23,10 @@ export interface Asked {
 
 type Part = Omit<Relation, 'from' | 'isTyped'>;
 
-/** What takes a name as an argument. */
+/** Relations that take a name as an argument. */
 interface Named extends Part {
   readonly call: (name: string) => string;
-  /** What stands before and after the name of the template in the name that is asked for. */
+  /** Text before and after the name of the template in the requested name. */
   readonly before: string;
   readonly after: string;
 }
@@ -50,7 +53,7 @@ function partsOf({ active, contracts, fields, argument, view }: MixedTemplate): 
   };
 }
 
-/** Everything that takes the name of a template, a choice or an interface. */
+/** All relations that take the name of a template, a choice or an interface. */
 function functionsOf(template: MixedTemplate, end: number): readonly Named[] {
   const { current, created, archived, exercised, views } = partsOf(template);
   const of = (part: Part, call: Named['call'], [before, after] = [prefix, '']): Named => ({
@@ -80,7 +83,7 @@ function functionsOf(template: MixedTemplate, end: number): readonly Named[] {
   ];
 }
 
-/** Functions and views by a name that the statement says itself. */
+/** Functions and views with a literal name in the statement. */
 function relationsOf(template: MixedTemplate, end: number): readonly Relation[] {
   const { current, created, exercised, views } = partsOf(template);
   const entity = template.entity.toLowerCase();
@@ -100,7 +103,7 @@ function relationsOf(template: MixedTemplate, end: number): readonly Relation[] 
   ];
 }
 
-/** The same functions by a name that comes from another relation: for each function the relations it may come from. */
+/** The same functions with a name from another relation: for each function the possible relations. */
 function lateralRelationsOf(template: MixedTemplate, end: number): readonly (readonly Relation[])[] {
   const { entity, contracts, fields, argument } = template;
   const from = (source: string, call: string, where = ''): string =>
@@ -145,12 +148,12 @@ interface Compared {
   readonly value: (alias: string) => string;
   /** A value of that type. */
   readonly literal: string;
-  /** Rows there are, and rows that have the value. */
+  /** Number of rows, and of rows that have the value. */
   readonly all: number;
   readonly equal: number;
 }
 
-/** Each says how many rows it finds. */
+/** Each returns its number of rows. */
 const forms: readonly ((from: string, compared: Compared) => Asked)[] = [
   (from, { value, literal, equal }) => counted(`${from} r where ${value('r')} = ${literal}`, equal),
   (from, { value, literal, equal }) => counted(`${from} r where coalesce(${value('r')} = ${literal}, false)`, equal),
@@ -179,8 +182,8 @@ function counted(rest: string, expected: number): Asked {
 }
 
 /**
- * One statement of each form for each relation of a template, each over a field that is drawn; and one statement
- * of a drawn form for each function whose name comes from another relation.
+ * One statement of each form for each relation of a template, each over a random field; and one statement of a random
+ * form for each function whose name comes from another relation.
  */
 export function statementsOf(random: Random, template: MixedTemplate, end: number): readonly Asked[] {
   const lateral = lateralRelationsOf(template, end).map((sources) => {
@@ -197,7 +200,7 @@ function compared(random: Random, { json, fields, rows, isTyped }: Relation): Co
   const field = fieldNames[random.between(0, fieldNames.length - 1)] ?? 'amount';
   const kind = kinds[fields[field] ?? 'words'];
   if (kind === undefined) throw new Error(`no kind of field ${field}`);
-  // A record has a column for each of its fields instead.
+  // A record has one column per field instead.
   const column = isTyped && fields[field] !== 'record' && random.chance(0.5);
   const value = (alias: string): string =>
     column ? `${alias}.${field}::${kind.cast}` : `(${alias}.${json} ->> '${field}')::${kind.cast}`;

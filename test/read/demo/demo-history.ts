@@ -1,6 +1,6 @@
 /**
- * A month of the demo and the minutes after it, its package upgrade included, indexed into a database; and what the ledger
- * itself says of it, for comparison.
+ * A month of the demo and the minutes after it, including its package upgrade, indexed into a database; and the data of
+ * the ledger itself, for comparison.
  */
 import { Client } from 'pg';
 import { demoInterfaces, interfaces } from '../../../packages/ledger-sandbox/src/demo/templates/names.ts';
@@ -15,14 +15,14 @@ import { pause, waitFor } from '../../support/wait-for.ts';
 
 const seed = 17;
 
-/** Everything that the filter of the test asks views of. */
+/** Every template and interface for which the filter of the test requests views. */
 export const viewed: readonly string[] = [
   ...demoInterfaces.map((name) => name.slice(1)),
   interfaces.transferFactory,
   interfaces.allocationFactory,
 ];
 
-/** Accounts have a key, which nothing in the demo has. */
+/** Accounts have a key, unlike all templates of the demo. */
 function createAccounts(ledger: Ledger): void {
   for (const number of ['1', '2']) {
     const account = { bank: 'bank', owner: 'owner', number, balance: '10', version: '1' };
@@ -38,11 +38,11 @@ export interface Known {
   readonly payload: JsonObject;
 }
 
-/** What the ledger says. */
+/** Data of the ledger. */
 export class World {
   readonly #ledger: Ledger;
   readonly transactions: readonly Transaction[];
-  /** Updates that contracts changed by: transactions and reassignments. */
+  /** Updates that changed contracts: transactions and reassignments. */
   readonly updates: number;
 
   constructor(ledger: Ledger) {
@@ -66,7 +66,7 @@ export class World {
       .filter((one) => name === '' || one.name === name);
   }
 
-  /** The views of an interface that are active, with the contract's id. */
+  /** The active views of an interface, with the id of the contract. */
   views(interfaceName: string): readonly { readonly contractId: string; readonly view: JsonObject }[] {
     return this.active('').flatMap(({ name, created, payload }) =>
       this.#ledger.model
@@ -76,7 +76,7 @@ export class World {
     );
   }
 
-  /** All contracts of a template that were made, with the offset. */
+  /** All created contracts of a template, with the offset. */
   creates(name: string): readonly (Known & { readonly offset: number })[] {
     return this.transactions.flatMap(({ offset, events }) =>
       events
@@ -110,7 +110,7 @@ export interface DemoDatabase extends AsyncDisposable {
   query(sql: string, ...values: unknown[]): Promise<readonly Record<string, unknown>[]>;
 }
 
-/** Waits until no package was read and no view was made for a second. */
+/** Waits until no package was read and no view was created for a second. */
 async function untilStill(query: DemoDatabase['query']): Promise<void> {
   const state = 'select (select count(*) from ledger.packages), (select count(*) from ledger.typed_columns)';
   const made = async (): Promise<string> => JSON.stringify(await query(state));
@@ -138,11 +138,11 @@ export async function indexDemo(): Promise<DemoDatabase> {
   await reader.connect();
   const query: DemoDatabase['query'] = async (sql, ...values) => (await reader.query(sql, values)).rows;
   await indexer.reaches(sandbox.ledger.ledgerEnd(), 120_000);
-  // Views appear in the background; that of licenses has the column of the upgrade when all packages were read.
+  // Views appear in the background; the view of licenses has the column of the upgrade after all packages were read.
   const seats = `select from information_schema.columns where table_name = 'quickstart_licensing__license' and column_name = 'seats'`;
   await waitFor('the typed views appear', async () => ((await query(seats)).length > 0 ? true : undefined), 60_000);
   await untilStill(query);
-  // As autovacuum does within a minute.
+  // Like autovacuum within a minute.
   await query('analyze');
   await query('set search_path = pqs');
   return {

@@ -1,6 +1,6 @@
 /**
- * More queries of docs/reference/pqs-functions.md on a month of the demo: the history, exercises, summaries, what explorers read;
- * and the typed views of the demo. Part of demo-queries.test.ts, which has indexed it.
+ * More queries of docs/reference/pqs-functions.md on a month of the demo: history, exercises, summaries, queries of
+ * explorers; and the typed views of the demo. Part of demo-queries.test.ts, which has indexed it.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { interfaces, names } from '../../../packages/ledger-sandbox/src/demo/templates/names.ts';
@@ -10,7 +10,7 @@ import { parseNumeric } from '../../../packages/ledger-sandbox/src/wire/values.t
 import { at } from '../../../packages/ledger-sandbox/test/server/sockets.ts';
 import type { DemoDatabase, Known, World } from './demo-history.ts';
 
-/** Holdings that stay on one synchronizer: those that travel have a row per arrival. */
+/** Holdings that stay on one synchronizer: reassigned ones have a row per arrival. */
 const amulet = 'splice-amulet:Splice.Amulet:Amulet';
 
 let demo: DemoDatabase;
@@ -28,7 +28,7 @@ function first<T>(list: readonly T[]): T {
   if (found === undefined) throw new Error('the demo has none');
   return found;
 }
-/** Contracts of a template that ended up to an offset; not those that lived in one transaction only. */
+/** Contracts of a template that ended up to an offset, except those within one transaction. */
 function archived(name: string, upTo: number): readonly Known[] {
   const ended = new Set(
     world.transactions
@@ -42,7 +42,7 @@ function archived(name: string, upTo: number): readonly Known[] {
   return world.creates(name).filter(({ created }) => created.acsDelta && ended.has(created.contractId));
 }
 
-/** @param of once it is indexed */
+/** @param of after it is indexed */
 export function describeHistory(of: () => DemoDatabase): void {
   beforeAll(() => {
     demo = of();
@@ -50,12 +50,12 @@ export function describeHistory(of: () => DemoDatabase): void {
   });
   describe('the history', theHistory);
   describe('time and maintenance', timeAndMaintenance);
-  describe('what explorers read', whatExplorersRead);
+  describe('queries of explorers', whatExplorersRead);
   describe('the typed views', theTypedViews);
 }
 
 function theHistory(): void {
-  it('#19 ranges as the Rust client asks', async () => {
+  it('#19 ranges as in queries of the Rust client', async () => {
     const half = Math.floor(world.end / 2);
     const before = world.creates(amulet).filter(({ offset }) => offset <= half);
     expect(await column(`select contract_id from creates($1, oldest_offset(), $2)`, amulet, half)).toEqual(ids(before));
@@ -92,7 +92,7 @@ function theHistory(): void {
     expect(await column(joined, amulet, world.end)).toEqual(ids(archived(amulet, world.end)));
   });
 
-  it('#24 what is new since the last time', async () => {
+  it('#24 new rows since the last read', async () => {
     const last = Math.floor((world.end * 9) / 10);
     const sql = `select contract_id from creates('Amulet', from_offset := $1) where created_at_offset > $1 order by created_at_offset`;
     expect(await column(sql, last)).toEqual(ids(world.creates(amulet).filter(({ offset }) => offset > last)));
@@ -113,7 +113,7 @@ function theHistory(): void {
     ]);
   });
 
-  it('#26 also known as: licenses that are, with those they came from', async () => {
+  it('#26 also known as: current licenses, with their predecessors', async () => {
     const sql = `select a.contract_id || count(*) || coalesce(string_agg(c.payload->>'expiresAt', ',' order by c.payload->>'expiresAt'), '')
       from active('License') a inner join archives('License') c
         on a.payload->>'user' = c.payload->>'user' and a.payload->>'licenseNum' = c.payload->>'licenseNum' group by a.contract_id`;
@@ -143,7 +143,7 @@ function theHistory(): void {
     expect(wanted.length).toBeGreaterThan(20);
   });
 
-  it('#28 who settled', async () => {
+  it('#28 the settling parties', async () => {
     const sql = `select contract_id, argument->'allocationsWithContext' as legs, signatories, stakeholders(e) as all, controllers, witnesses
       from exercises('Splice.Testing.Apps.TradingApp:OTCTrade:OTCTrade_Settle') e`;
     const found = await rows(sql);
@@ -180,7 +180,7 @@ function theHistory(): void {
     expect(choices.get('OTCTrade_Settle')).toBe(world.exercises('OTCTrade_Settle').length);
   });
 
-  it('#30 a contract whatever its state, its views, its exercises', async () => {
+  it('#30 a contract in any state, its views, its exercises', async () => {
     const { created } = first(archived(amulet, world.end));
     expect(await column(`select template_fqn from lookup_contract($1)`, created.contractId)).toEqual([
       amulet,
@@ -270,7 +270,7 @@ function theTypedViews(): void {
     expect(found).toHaveLength(5);
   });
 
-  it('grow a column when a package is upgraded; it is null in the rows before', async () => {
+  it('get a column when a package is upgraded; it is null in the rows before', async () => {
     const found = await rows(
       `select package_version as version, seats, count(*) from typed.quickstart_licensing__license group by 1, 2 order by 1, 2`,
     );
@@ -287,7 +287,7 @@ function theTypedViews(): void {
     });
   });
 
-  it('are there for every template and interface of the demo, and no package was refused', async () => {
+  it('exist for every template and interface of the demo, and no package failed', async () => {
     const made = await column(`select table_name from information_schema.views where table_schema = 'typed'`);
     expect(made.length).toBeGreaterThan(60);
     // The template with a key is not part of the demo, and its package is not written.

@@ -1,6 +1,7 @@
 /**
- * The queries of docs/reference/pqs-functions.md on a month of the demo, by their numbers; names of templates and of fields are
- * those of the demo. What they must answer is read off the ledger that was indexed. Those of the history are in demo-queries-history.ts.
+ * The queries of docs/reference/pqs-functions.md on a month of the demo, by their numbers, with names of templates and
+ * fields of the demo. Expected results are derived from the indexed ledger. Queries of the history are in
+ * demo-queries-history.ts.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { interfaces, names } from '../../../packages/ledger-sandbox/src/demo/templates/names.ts';
@@ -47,7 +48,7 @@ function sums<T>(list: readonly T[], key: (each: T) => unknown, amount: (each: T
 }
 const text = (value: Json, ...path: string[]): string => String(at(value, ...path));
 
-describe('what is active', () => {
+describe('active contracts', () => {
   it('#1 all of a template', async () => {
     const found = await rows(`select contract_id, payload from active($1)`, names.license);
     const payloads = new Map(found.map((row) => [row['contract_id'], row['payload']]));
@@ -55,7 +56,7 @@ describe('what is active', () => {
     expect(payloads.size).toBeGreaterThan(20);
   });
 
-  it('#2 with a condition on the payload, #3 one by its id, #21 whether there is one', async () => {
+  it('#2 with a condition on the payload, #3 one by its id, #21 whether one exists', async () => {
     const { payload, created } = first(world.active(names.license));
     const wanted = world.active(names.license).filter((one) => one.payload['user'] === payload['user']);
     const sql = `select contract_id, payload from active($1) where payload->>'user' = $2`;
@@ -158,7 +159,7 @@ describe('what is active', () => {
     expect(coupons.length).toBeGreaterThan(0);
   });
 
-  it('#9 two templates at an offset of the past', async () => {
+  it('#9 two templates at an earlier offset', async () => {
     const sql = `select ia.contract_id from active('AmuletTransferInstruction', $1) ia join active('LockedAmulet', $1) ip
       on ia.payload->>'lockedAmulet' = ip.contract_id`;
     const offset = Math.floor(world.end / 2);
@@ -244,7 +245,7 @@ describe('what is active', () => {
     expect(await column(sql, executor)).toEqual(wanted.map(({ contractId }) => contractId).sort());
   });
 
-  it('#17 by containment, #18 conditions as the Rust client makes them', async () => {
+  it('#17 by containment, #18 conditions as in queries of the Rust client', async () => {
     const featured = world.active(names.appRewardCoupon).filter(({ payload }) => payload['featured'] === true);
     const sql = `select contract_id from active('#${names.appRewardCoupon}') where payload @> '{"featured": true}'`;
     expect(await column(sql)).toEqual(ids(featured));

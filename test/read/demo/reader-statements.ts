@@ -1,11 +1,13 @@
-/** What readers may query on the demo's ledger: every documented statement, every view, a call of every function. */
+/**
+ * Statements of readers on the ledger of the demo: every documented statement, every view, a call of every function.
+ */
 import type { Client } from 'pg';
 import { documentedQueries } from '../../docs/documented.ts';
 
 /** Every documented statement. */
 export const documented: readonly string[] = documentedQueries.map(({ sql }) => sql);
 
-/** Quoted names of all views that are made beside the storage. */
+/** Quoted names of all views in the schemas next to the storage. */
 export async function viewNames(client: Client): Promise<readonly string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select format('%I.%I', schemaname, viewname) as name from pg_views where schemaname in ('explore', 'pqs', 'typed') order by 1`,

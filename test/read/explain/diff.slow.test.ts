@@ -1,4 +1,4 @@
-/** `diff`, against sets of contracts and their lifetimes, over a random history with reassignments. */
+/** `diff`, compared with sets of contracts and their lifetimes, over a random history with reassignments. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { program, type Ended } from '../../cli/program.ts';
 import * as frames from '../../support/frames.ts';
@@ -67,7 +67,7 @@ const total = (rows: readonly DiffRow[], column: keyof DiffRow): number =>
   rows.reduce((sum, row) => sum + Number(row[column]), 0);
 
 describe('explore.diff', () => {
-  it('counts what came, went and stayed, at random offsets', async () => {
+  it('counts created, ended and unchanged contracts, at random offsets', async () => {
     const random = randomFrom(7);
     let flights = 0;
     for (let nth = 0; nth < 40; nth += 1) {
@@ -99,7 +99,7 @@ describe('explore.diff', () => {
     expect(flights).toBeGreaterThan(3);
   });
 
-  it('refuses offsets that are not known, and one that is before the other', async () => {
+  it('rejects unknown offsets, and offsets in the wrong order', async () => {
     for (const [from, to, code] of [
       [0, 999, 'LI003'],
       [999, 1_000, 'LI003'],
@@ -110,7 +110,7 @@ describe('explore.diff', () => {
       ).rejects.toMatchObject({ code });
   });
 
-  it('is of one stakeholder where one is named', async () => {
+  it('counts contracts of one stakeholder if one is named', async () => {
     const rows = (party: string) => database.query<DiffRow>('select * from explore.diff(10, 200, null, $1)', [party]);
     expect(await rows(frames.alice)).toEqual(await database.query('select * from explore.diff(10, 200)'));
     await expect(rows('Nobody::1220')).rejects.toMatchObject({ code: '42704' });
@@ -146,7 +146,7 @@ describe('the command', () => {
     expect(lines.filter((line) => line.includes(',unchanged,'))).toHaveLength(total(ofA, 'unchanged'));
   });
 
-  it('takes times as bounds', async () => {
+  it('accepts times as bounds', async () => {
     const [at] = await database.query<{ at: Date }>(
       'select effective_at as at from explore.updates where effective_at is not null order by "offset" limit 1',
     );
@@ -161,7 +161,7 @@ describe('the command', () => {
     [['200', '10'], /after/],
     [['10', '200', '--template', 'Nothing'], /Unknown name/],
     [['10', '200', '--csv', '--json'], /one format/],
-  ])('refuses %j', async (words, said) => {
+  ])('rejects %j', async (words, said) => {
     const { code, stdout, stderr } = await diff(...words);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(said);

@@ -1,4 +1,7 @@
-/** `explain_contract`: a life from create to archive, through upgrades, reassignments, departures, redactions, gaps and pruning. */
+/**
+ * `explain_contract`: a history from create to archive, through upgrades, reassignments, departures, redactions, gaps
+ * and pruning.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as frames from '../../support/frames.ts';
 import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
@@ -41,7 +44,7 @@ const life = (contractId: string, most: number | null = null): Promise<readonly 
 const events = (rows: readonly Row[]): readonly unknown[] => rows.map((row) => [Number(row.offset), row.event_type]);
 
 describe('explain_contract', () => {
-  it('goes through a newer package and two synchronizers, and ends with what came in its place', async () => {
+  it('covers a newer package and two synchronizers, and ends with the successors', async () => {
     await database.write(
       frames.transaction(1, [created('00c1', { offset: 1 })]),
       frames.transaction(2, [
@@ -90,7 +93,7 @@ describe('explain_contract', () => {
     expect((await life('00c2'))[0]).toMatchObject({ event_type: 'created', other_contract_id: '00c1' });
   });
 
-  it('says since when nobody knows, and what is known again', async () => {
+  it('lists when its parties left, and a later archive', async () => {
     await database.write(
       frames.transaction(1, [created('00c1', { offset: 1, observers: [], interfaceViews: [] })]),
       frames.hosting(2, [['Revoked', alice]]),
@@ -109,7 +112,7 @@ describe('explain_contract', () => {
     ]);
   });
 
-  it('has no contents of what was redacted, and names the redaction', async () => {
+  it('has no contents of a redacted contract, and names the redaction', async () => {
     await database.write(
       frames.transaction(1, [created('00c1', { offset: 1 })]),
       frames.transaction(2, [exercised('00c1', { offset: 2 })]),
@@ -126,7 +129,7 @@ describe('explain_contract', () => {
     expect(consumed).toEqual({ before: null, after: null, changed: null, redaction_id: 'gdpr-7' });
   });
 
-  it('shows an end in a gap as ended, and of what was pruned what is left', async () => {
+  it('returns an end in a gap as ended, and the remaining rows of pruned history', async () => {
     await database.write(
       frames.transaction(1, [
         created('00c1', { offset: 1, interfaceViews: [] }),
@@ -135,7 +138,7 @@ describe('explain_contract', () => {
       frames.transaction(2, [exercised('00c2', { offset: 2, choice: 'Look', consuming: false, acsDelta: false })]),
       frames.transaction(9, [created('00c3', { offset: 9, interfaceViews: [] })]),
     );
-    // As a new seed after a gap does with what is no longer in the list.
+    // Like a new seed after a gap for contracts that are no longer in the list.
     await database.query(
       `with gone as (delete from ledger.live where ledger.id_text(contract_id) = '00c1' returning *)
        insert into ledger.ended ("offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk, class, ended_by, contract_id)
@@ -167,7 +170,7 @@ describe('explain_contract', () => {
     expect(await life('00c1')).toHaveLength(22);
   });
 
-  it('has no row for what is not known', async () => {
+  it('has no row for an unknown contract', async () => {
     expect(await life('00ff')).toEqual([]);
   });
 });

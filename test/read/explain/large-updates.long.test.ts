@@ -1,4 +1,6 @@
-/** `explain` over updates that are deep and wide: right to the last node, in bounded memory, and saying what it leaves out. */
+/**
+ * `explain` over deep and wide updates: correct to the last node, in bounded memory, with a note about omitted events.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { main, program, type Ended } from '../../cli/program.ts';
 import * as frames from '../../support/frames.ts';
@@ -62,7 +64,7 @@ describe('a deep update', () => {
     );
   });
 
-  it('stays within 80 columns, however deep', async () => {
+  it('stays within 80 columns at any depth', async () => {
     const { stdout } = await explain(String(deepAt), '--max-events', '2000');
     const lines = stdout.split('\n');
     expect(lines.filter((line) => Array.from(line).length > 80)).toEqual([]);
@@ -72,7 +74,7 @@ describe('a deep update', () => {
 });
 
 describe('a wide update', () => {
-  it('is left out from the thousandth event on, which is said', async () => {
+  it('is truncated from the thousandth event, with a note', async () => {
     const { stdout, stderr, code } = await explain(String(wideAt), '--json');
     expect([code, stderr]).toEqual([0, '']);
     const { events, events_omitted: leftOut } = JSON.parse(stdout) as Printed;
@@ -93,7 +95,7 @@ describe('a wide update', () => {
     expect(events.length + leftOut).toBe(width);
   });
 
-  it('ends without a word when nobody reads on', async () => {
+  it('ends silently when the reader closes the output', async () => {
     const env = { PATH: process.env['PATH'], DATABASE_URL: database.url };
     const words = [main, 'explain', String(wideAt), '--max-events', '20000'];
     const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'pipe', 'pipe'] });

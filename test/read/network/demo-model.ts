@@ -1,6 +1,6 @@
 /**
- * What a month of the demo did with the network's own contracts, told from the updates of its ledger alone: each contract
- * with how it ended, and each exercise with those around it.
+ * Effects of a month of the demo on the contracts of the network, derived from the updates of its ledger alone: each
+ * contract with its end, and each exercise with its ancestors.
  */
 import type { Json, JsonObject } from '../../../packages/ledger-sandbox/src/wire/json.ts';
 import type { Ledger } from '../../../packages/ledger-sandbox/src/ledger/ledger.ts';
@@ -11,7 +11,7 @@ export interface Made {
   readonly created: CreatedEvent;
   readonly payload: JsonObject;
   readonly transaction: Transaction;
-  /** The exercise that archived it, with the choices around that, innermost last. */
+  /** The archiving exercise, with its ancestor choices, innermost last. */
   ended?: {
     readonly by: ExercisedEvent;
     readonly within: readonly ExercisedEvent[];
@@ -24,7 +24,7 @@ export interface Done {
   readonly transaction: Transaction;
 }
 
-/** Units of 10^-10 of a Numeric or a whole number. */
+/** Units of 10^-10 of a Numeric or of an integer. */
 export function units(value: Json | undefined): bigint {
   const [whole = '0', fraction = ''] = (typeof value === 'string' ? value : '').split('.');
   return BigInt(whole + fraction.padEnd(10, '0'));
@@ -36,7 +36,7 @@ export function decimal(value: bigint): string {
   return `${digits.slice(0, -10)}.${digits.slice(-10)}`;
 }
 
-/** A product of two numbers of 10^-10 units as Daml has it: ten digits, half to even. */
+/** A product of two numbers in units of 10^-10 as in Daml: ten digits, half to even. */
 function times(one: bigint, other: bigint): bigint {
   const exact = one * other;
   const [down, rest] = [exact / 10n ** 10n, exact % 10n ** 10n];
@@ -93,7 +93,7 @@ export function textOf(value: Json | undefined, ...path: string[]): string {
   return String(at(value, ...path));
 }
 
-/** Where a coupon's worth stands in the round that issues. */
+/** Field of the issuing round with the value of a coupon. */
 const issuanceOf = (entity: string, payload: Made['payload']): string =>
   entity === 'AppRewardCoupon'
     ? `issuancePer${payload['featured'] === true ? 'F' : 'Unf'}eaturedAppRewardCoupon`
@@ -112,7 +112,7 @@ const kinds = {
   DevelopmentFundCoupon: 'development',
 } as const;
 
-/** Coupons that are Amulet by themselves. */
+/** Coupons that are Amulet themselves. */
 const isAmulet = (kind: string): boolean => kind === 'traffic' || kind === 'development';
 
 function rewardsOf(kind: string, payload: Made['payload']): string {
@@ -131,7 +131,7 @@ export interface Purchase {
   readonly byTransfer: boolean;
 }
 
-/** All purchases, in the order of the ledger, as arguments and results tell of them; what they cost in USD is in the contract. */
+/** All purchases, in the order of the ledger, from arguments and results; the price in USD is in the contract. */
 export function purchases(model: NetworkModel): readonly Purchase[] {
   const prefix = 'splice.lfdecentralizedtrust.org';
   const usdOf = (transaction: Transaction): string => {
@@ -169,7 +169,7 @@ export function purchases(model: NetworkModel): readonly Purchase[] {
 
 export interface Coupon {
   readonly kind: string;
-  /** Whom a coupon rewards that is computed outside the ledger; '' for others. */
+  /** Party that a coupon computed outside the ledger rewards; '' for others. */
   readonly rewards: string;
   readonly party: string;
   readonly provider: string;
@@ -179,7 +179,7 @@ export interface Coupon {
   readonly collector: string;
 }
 
-/** All coupons, by what the ledger says of them. */
+/** All coupons, from the data of the ledger. */
 export function coupons(model: NetworkModel): readonly Coupon[] {
   const issuing = new Map(
     model.made('IssuingMiningRound').map(({ payload }) => [textOf(payload, 'round', 'number'), payload]),

@@ -1,6 +1,6 @@
 /**
- * The documented statements about the network on a month of the demo: their rows are those that the ledger's own updates
- * come to. The seven questions that were asked in public are among them.
+ * The documented statements about the network on a month of the demo: their rows equal values computed from the updates
+ * of the ledger. They include the seven questions from public channels.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nameOf } from '../../../packages/ledger-sandbox/src/demo/templates/funds.ts';
@@ -43,7 +43,7 @@ const rows = (sql: string): Promise<readonly Row[]> => query(database.url, sql);
 const sum = (list: readonly bigint[]): bigint => list.reduce((total, each) => total + each, 0n);
 
 describe('the seven public questions', () => {
-  it('1: what came and went of the holdings of a party', async () => {
+  it('1: created and ended holdings of a party', async () => {
     const found = await rows(documentedQuery('Every create and archive of a holding of a party'));
     const [first] = await rows(`select owner from explore.token_balances order by owner limit 1`);
     const party = String(first?.['owner']);
@@ -134,7 +134,7 @@ describe('the seven public questions', () => {
     expect(expected.length).toBeGreaterThan(50);
   });
 
-  it('5: every transfer of Amulet, and no movement of it that is none of them', async () => {
+  it('5: every transfer of Amulet, and no other movement of it', async () => {
     const expected = model.done('AmuletRules_Transfer').map(({ exercise, transaction }) => {
       const { choiceArgument: argument, exerciseResult: result } = exercise;
       const outputs = asList((argument as { transfer: { outputs: never } }).transfer.outputs);
@@ -203,7 +203,7 @@ describe('the seven public questions', () => {
 });
 
 describe('rewards', () => {
-  it('are those of the ledger by party, app, round and kind, to the digit', async () => {
+  it('equal those of the ledger by party, app, round and kind, to the digit', async () => {
     const expected = new Map<string, string>();
     const groups = new Map<string, Coupon[]>();
     for (const coupon of coupons(model)) {
@@ -233,7 +233,7 @@ describe('rewards', () => {
       expect(coupons(model).filter((coupon) => coupon.status === status).length, status).toBeGreaterThan(20);
   });
 
-  it('that were collected are what the transfers minted', async () => {
+  it('that were collected equal what the transfers minted', async () => {
     const minted = new Map<string, bigint>();
     for (const { exercise } of model.done('AmuletRules_Transfer')) {
       const sender = textOf(exercise.choiceArgument, 'transfer', 'sender');
@@ -255,7 +255,7 @@ describe('rewards', () => {
     expect(minted.size).toBe(7);
   });
 
-  it('that expired are what nobody claimed', async () => {
+  it('that expired are those that were never claimed', async () => {
     const [expired] = await rows(`select sum(worth) as worth from explore.reward_coupons where status = 'expired'`);
     const [unclaimed] = await rows(`select sum(amount) as amount from explore.unclaimed_rewards where is_active`);
     const left = sum(model.made('UnclaimedReward').map(({ payload }) => units(payload['amount'])));
@@ -280,7 +280,7 @@ describe('rewards', () => {
   });
 });
 
-it('rounds are those of the ledger, each in its phase', async () => {
+it('rounds equal those of the ledger, each in its phase', async () => {
   const phases = ['Open', 'Summarizing', 'Issuing', 'Closed'];
   const expected = new Map<string, string>();
   for (const phase of phases) {
@@ -294,7 +294,7 @@ it('rounds are those of the ledger, each in its phase', async () => {
   expect(new Set(expected.values()).size).toBe(5);
 });
 
-it('rewards of rounds are as far as the ledger says', async () => {
+it('rewards of rounds have the progress that the ledger reports', async () => {
   const expected = new Map<string, string>();
   const keyOf = ({ payload }: Made): string =>
     [textOf(payload, 'round', 'number'), payload['kind'] === 'RewardKind_Validator' ? 'validator' : 'app'].join(' ');
@@ -342,12 +342,12 @@ describe('traffic', () => {
     expect(BigInt(String(mine?.['bytes_left_at_most']))).toBe(
       (bought.get(own) ?? 0n) - BigInt(String(mine?.['bytes_paid'])) - BigInt(String(mine?.['bytes_rejected'])),
     );
-    // Halves of reassignments are paid for as well, and are no transactions.
+    // Halves of reassignments cost traffic as well, and are not transactions.
     expect(BigInt(String(mine?.['bytes_paid']))).toBeGreaterThanOrEqual(paid);
     expect(found.filter((row) => row['bytes_paid'] !== null)).toHaveLength(1);
   });
 
-  it('costs per hour, workflow and choice what the updates cost', async () => {
+  it('has the costs of the updates per hour, workflow and choice', async () => {
     const expected = new Map<string, number>();
     for (const { workflowId, recordTime, paidTrafficCost, events } of model.transactions) {
       const [root] = events;
@@ -368,7 +368,7 @@ describe('traffic', () => {
   });
 });
 
-it('what was burnt is what purchases cost and dust held', async () => {
+it('burnt amounts are the prices of purchases and the contents of dust', async () => {
   const paid = purchases(model).map(({ amulet }) => units(amulet));
   const dust = model
     .made('Amulet')

@@ -1,4 +1,4 @@
-/** A ledger where none of the network's templates was ever seen: the views about them have no rows, and are no errors. */
+/** A ledger without the templates of the network: the views about them have no rows and no errors. */
 import { expect, it } from 'vitest';
 import { createReadDatabase } from '../read-database.ts';
 
@@ -19,7 +19,7 @@ const views = [
   'amulet_burns',
 ];
 
-it('answers with no rows where a template was never seen', async () => {
+it('returns no rows for a template that was never seen', async () => {
   await using database = await createReadDatabase();
   for (const view of views) expect(await database.query(`select * from explore.${view}`), view).toEqual([]);
 });

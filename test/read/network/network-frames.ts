@@ -1,9 +1,12 @@
-/** Events of the network's own templates, in the shapes that splice-amulet publishes, for tests that write them as frames. */
+/**
+ * Events of the templates of the network, in the shapes that splice-amulet publishes, for tests that write them as
+ * frames.
+ */
 import * as frames from '../../support/frames.ts';
 import type { Json, JsonRecord } from '../../support/frames.ts';
 
 export const dso = 'DSO::1220d5';
-/** Two versions of splice-amulet, and a package of somebody else. */
+/** Two versions of splice-amulet, and a package of a third party. */
 export const older = '0a'.repeat(32);
 export const newer = '0b'.repeat(32);
 export const foreign = '0c'.repeat(32);
@@ -13,11 +16,11 @@ interface Of {
   readonly packageName?: string;
   readonly signatories?: readonly string[];
   readonly observers?: readonly string[];
-  /** False: seen, without a stake in it. */
+  /** False: witnessed, without being a stakeholder. */
   readonly acsDelta?: boolean;
 }
 
-/** A contract that is made. @param entity `Module:Entity`, without `Splice.` */
+/** A created contract. @param entity `Module:Entity`, without `Splice.` */
 export function made(contractId: string, entity: string, payload: JsonRecord, nodeId = 0, of: Of = {}): JsonRecord {
   const { packageId = newer, packageName = 'splice-amulet', signatories = [dso], observers = [], acsDelta = true } = of;
   return {
@@ -45,7 +48,7 @@ interface Done extends Of {
   readonly last?: number;
 }
 
-/** A choice that is exercised. */
+/** An exercised choice. */
 export function done(contractId: string, entity: string, choice: string, of: Done = {}): JsonRecord {
   const { packageId = newer, packageName = 'splice-amulet', argument = {}, result = {}, consuming = false } = of;
   const { by = [dso], nodeId = 0, last = nodeId } = of;
@@ -74,7 +77,7 @@ export function gone(contractId: string, entity: string, nodeId: number): JsonRe
   return done(contractId, entity, 'Archive', { consuming: true, nodeId });
 }
 
-/** The summary of a transfer: no fees, no rewards, but what is changed. */
+/** The summary of a transfer: no fees, no rewards, except for the given changes. */
 export function summary(change: JsonRecord = {}): JsonRecord {
   return {
     inputAppRewardAmount: '0.0000000000',

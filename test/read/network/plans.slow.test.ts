@@ -1,4 +1,7 @@
-/** The network's views read the rows of the network's templates and choices, however many contracts there are beside them. */
+/**
+ * The views of the network read only rows of the templates and choices of the network, however many other contracts
+ * exist.
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openDatabase } from '../../../src/store/connection/database.ts';
 import { openSession } from '../../../src/store/write/session.ts';
@@ -16,12 +19,12 @@ let database: ReadDatabase;
 beforeAll(async () => {
   database = await createReadDatabase();
   await generateHistory(database, before);
-  // As many choices as a ledger has: of two, each would be half of all exercises.
+  // As many choices as on a real ledger: with two, each would be half of all exercises.
   await database.query(
     `insert into choices select 2 + n, 1, 0, 'C' || n from generate_series(1, 38) n;
      update exercises set choice_pk = 1 + "offset" % 40`,
   );
-  // The session that began before knows nothing of what Postgres made itself.
+  // A session that began earlier has no statistics that Postgres collected itself.
   const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test plans' };
   const writer = openDatabase({ url: database.url, ...options });
   const session = await openSession(writer, identity);
@@ -43,7 +46,7 @@ beforeAll(async () => {
   }
   await session.writeBatch(batch, before);
   await writer.close();
-  // Transfers are many, and next to none of them buys traffic.
+  // Transfers are frequent, and almost none of them buys traffic.
   await database.query(
     `update exercises set choice_pk = (select choice_pk from choices where choice = 'TransferFactory_Transfer')
       where "offset" <= ${String(before)} and choice_pk = 9`,
@@ -62,7 +65,7 @@ interface Node {
 
 const big = ['contracts', 'live', 'ended', 'exercises', 'archives', 'updates', 'interface_views'];
 
-/** Rows of the big tables that were looked at, kept or not. */
+/** Rows of the big tables that were read, returned or not. */
 function rowsRead(node: Node): number {
   const mine = big.includes(node['Relation Name'] ?? '')
     ? (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
@@ -92,6 +95,6 @@ it.each([
   const plan = row?.['QUERY PLAN'][0].Plan;
   if (plan === undefined) throw new Error('no plan');
   expect(plan['Actual Rows']).toBeGreaterThanOrEqual(view === 'amulet_burns' ? 0 : least);
-  // A contract is a row of live or ended, one of contracts, and of the exercise that ended it.
+  // A contract is a row of live or ended, one of contracts, and one of the exercise that ended it.
   expect(rowsRead(plan)).toBeLessThan(20 * rounds);
 });

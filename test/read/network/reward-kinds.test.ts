@@ -1,4 +1,7 @@
-/** Rewards that are computed outside the ledger, over frames made for each trap: both kinds, none, dry runs, every phase. */
+/**
+ * Rewards that are computed outside the ledger, over frames made for each special case: both kinds, none, dry runs,
+ * every phase.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as frames from '../../support/frames.ts';
 import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
@@ -15,7 +18,7 @@ const lifetime = { microseconds: '129600000000' };
 
 let database: ReadDatabase;
 let offset = 0;
-/** Writes an update a minute after the one before it. */
+/** Writes an update one minute after the previous one. */
 async function update(...events: frames.Json[]): Promise<void> {
   offset += 1;
   await database.write(frames.transaction(offset, events, { effectiveAt: timeOf(offset) }));
@@ -38,7 +41,7 @@ describe('coupons of both kinds', () => {
     offset = 0;
     database = await createReadDatabase();
     await update(
-      // A version of the package without the field, one with it that leaves it out, and one that names it.
+      // A version of the package without the field, one with it that leaves it out, and one that sets it.
       made('00none', coupon, coupons('1.5'), 0, { packageId: older }),
       made('00null', coupon, coupons('2', { beneficiary: null, kind: null }), 1),
       made('00app', coupon, coupons('4', { kind: 'RewardKind_App', beneficiary: user }), 2),
@@ -79,7 +82,7 @@ describe('coupons of both kinds', () => {
   });
   afterAll(() => database[Symbol.asyncDispose]());
 
-  it('say whom they reward, and name the provider of apps alone', async () => {
+  it('name the rewarded party, and the provider for apps only', async () => {
     const rows = await database.query(
       `select contract_id, kind, reward_kind, party, provider, worth, status, mint_after from explore.reward_coupons order by 1`,
     );
@@ -105,7 +108,7 @@ describe('coupons of both kinds', () => {
     ]);
   });
 
-  it('add up apart', async () => {
+  it('are added up separately', async () => {
     const rows = await database.query(
       `select party, provider, kind, reward_kind, coupons::int, worth, collected::int
          from explore.rewards where kind = 'traffic' order by party, reward_kind`,
@@ -164,7 +167,7 @@ describe('rounds', () => {
   beforeAll(async () => {
     offset = 0;
     database = await createReadDatabase();
-    // 1: apps are worked off in two levels of batches, validators still wait for a result; 2: in the middle; 3: tried out.
+    // 1: apps are processed in two levels of batches, validators still wait for a result; 2: in the middle; 3: dry run.
     await update(
       made('00closed', 'Round:ClosedMiningRound', { dso, round: round(1) }, 0),
       made('00c1a', calculate, of(1), 1),
@@ -186,7 +189,7 @@ describe('rounds', () => {
   });
   afterAll(() => database[Symbol.asyncDispose]());
 
-  it('are calculated and processed, each kind for itself', async () => {
+  it('are calculated and processed, each kind separately', async () => {
     const rows = await database.query(
       `select round::int, reward_kind, is_dry_run, status, calculated_at, processed_at, batches::int, batches_left::int,
               round_closed_at, coupon_lifetime::text, last_offset::int
@@ -223,7 +226,7 @@ describe('rounds', () => {
     ]);
   });
 
-  it('show how far they are where rounds are shown, dry runs apart', async () => {
+  it('have their progress in the views of rounds, dry runs separately', async () => {
     const rows = await database.query(
       `select round::int, status, app_rewards_status as apps, validator_rewards_status as validators
          from explore.mining_rounds order by 1`,
@@ -234,7 +237,7 @@ describe('rounds', () => {
     ]);
   });
 
-  it('cost nothing where they are not asked for', async () => {
+  it('cost nothing when they are not selected', async () => {
     const plan = await database.plan('select round, status, issuance_per_sv_coupon from explore.mining_rounds');
     expect(plan).not.toContain('dryRun');
     expect(await database.plan('select round, app_rewards_status from explore.mining_rounds')).toContain('dryRun');

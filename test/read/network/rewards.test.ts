@@ -1,4 +1,7 @@
-/** Coupons, rounds and what was collected, over frames made for each trap: every kind, every ending, both versions. */
+/**
+ * Coupons, rounds and collected rewards, over frames made for each special case: every kind, every ending, both
+ * versions.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as frames from '../../support/frames.ts';
 import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
@@ -18,7 +21,7 @@ async function update(...events: frames.Json[]): Promise<void> {
   await database.write(frames.transaction(offset, events));
 }
 
-/** A coupon, and that it is collected by a transfer of somebody. */
+/** A coupon, and its collection by a transfer of another party. */
 async function collected(contractId: string, entity: string, sender: string, end = gone(contractId, entity, 1)) {
   const argument = { transfer: { sender, provider: sender, inputs: [], outputs: [] } };
   await update(done('00rules', rules, 'AmuletRules_Transfer', { by: [sender], last: 3, argument }), end);
@@ -42,7 +45,7 @@ describe('coupons', () => {
         ...issuance,
         optIssuancePerValidatorFaucetCoupon: '2.85',
       }),
-      // A version that does not reward for being there.
+      // A version without rewards for liveness.
       made('00closed', 'Round:ClosedMiningRound', { dso, round: { number: '6' }, ...issuance }, 1, {
         packageId: older,
       }),
@@ -94,7 +97,7 @@ describe('coupons', () => {
       ),
       made('00next', 'Amulet:AppRewardCoupon', coupon('10', { round: { number: '8' } }), 11),
     );
-    // In between nobody has a stake: seen as a witness.
+    // In between without a stakeholder: seen as a witness.
     await update(made('00seen', 'Amulet:AppRewardCoupon', coupon('1'), 0, { acsDelta: false }));
     await update(
       made('00mine', 'Amulet:AppRewardCoupon', coupon('99'), 0, {
@@ -151,7 +154,7 @@ describe('coupons', () => {
   });
   afterAll(() => database[Symbol.asyncDispose]());
 
-  it('are worth what their round issues for them, rounded as the ledger does', async () => {
+  it('have the value that their round issues, rounded as on the ledger', async () => {
     const rows = await database.query(
       `select contract_id, kind, party, provider, round::int, amount, issuance, worth from explore.reward_coupons
         where dso = '${dso}' order by contract_id`,
@@ -191,7 +194,7 @@ describe('coupons', () => {
     ]);
   });
 
-  it('end as the choice says that ended them', async () => {
+  it('end as the archiving choice says', async () => {
     const rows = await database.query<{ contract_id: string; said: string }>(
       `select contract_id, concat_ws(' ', status, collected_by, archived_at_offset) as said from explore.reward_coupons where dso = '${dso}'`,
     );
@@ -213,7 +216,7 @@ describe('coupons', () => {
     });
   });
 
-  it('add up by party, app and round, each once', async () => {
+  it('are added up by party, app and round, each once', async () => {
     const rows = await database.query(
       `select party, provider, round::int, kind, coupons::int, collected::int, expired::int, active::int, amount, worth, worth_collected, worth_expired
          from explore.rewards where dso = '${dso}' and provider is not null order by 1, 2, 3, 4`,
@@ -282,7 +285,7 @@ describe('coupons', () => {
     ]);
   });
 
-  it("of a stranger are his DSO's, and those of his package nobody's", async () => {
+  it('of another DSO are counted for it, and those of an unrelated package are ignored', async () => {
     const rows = await database.query(
       `select contract_id, dso, worth from explore.reward_coupons where dso <> '${dso}' or amount = 99`,
     );
@@ -293,7 +296,7 @@ describe('coupons', () => {
   });
 });
 
-it('rounds halves to the even neighbor, as the ledger does', async () => {
+it('rounds halves to the even neighbor, like the ledger', async () => {
   await using own = await createReadDatabase();
   const [row] = await own.query(
     `select explore.ledger_product(0.00001, 0.0000050000) as even, explore.ledger_product(0.00001, 0.0000150000) as odd,
@@ -310,7 +313,7 @@ it('rounds halves to the even neighbor, as the ledger does', async () => {
   });
 });
 
-it('shows each round once, in its phase', async () => {
+it('returns each round once, in its phase', async () => {
   await using own = await createReadDatabase();
   const common = { dso, tickDuration: { microseconds: '600000000' }, amuletPrice: '0.005' };
   const opened = (number: string): frames.JsonRecord => ({

@@ -1,4 +1,4 @@
-/** Traffic that is bought by transfers of the token standard: both versions, and everything that only looks like it. */
+/** Traffic bought by transfers of the token standard: both versions, and everything that only looks like it. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openDatabase } from '../../../src/store/connection/database.ts';
 import { grantReader } from '../../../src/store/roles/reader-role.ts';
@@ -108,11 +108,12 @@ it('is a purchase like one by the choice of the rules, in both versions of the s
   await update(sent({ last: 1 }), bought('5000000', 1));
   const account = (owner: string): frames.JsonRecord => ({ owner, provider: null, id: '' });
   await update(sent({ last: 1, receiver: account(sentinel), sender: account(buyer) }), bought('5000000', 1));
-  // The number of the CIP is not assigned yet; keys of the memo come in any order; the buyer sees the contract as a witness.
+  // The number of the CIP is not assigned yet; keys of the memo have any order; the buyer sees the contract as a
+  // witness.
   const other = memo('6000000').split('&').toReversed().join('&');
   const receiver = sentinel.replace('xxx', '0131');
   await update(sent({ last: 1, receiver, reason: other }), bought('6000000', 1, false));
-  // Beside one by the choice, in one update and for one member: one row.
+  // With one by the choice in the same update, for one member: one row.
   await update(
     sent({ last: 1 }),
     bought('5000000', 1),
@@ -151,7 +152,7 @@ it('is a purchase like one by the choice of the rules, in both versions of the s
   );
 });
 
-it('is shown by the transfer to a role that sees nothing else of it', async () => {
+it('is visible through the transfer to a role that sees no other part of it', async () => {
   await update(sent({ last: 1 }), bought('5000000', 1));
   await update(sent({ receiver: 'somebody::1220ff', output: completed('00x') }));
   const owner = openDatabase({
@@ -168,16 +169,16 @@ it('is shown by the transfer to a role that sees nothing else of it', async () =
   await database.query('drop owned by buyer_only; drop role buyer_only');
 });
 
-it('is nothing that only looks like it', async () => {
-  // Of a party that took such a name: the transfer waits for it, or makes a holding.
+it('is not recognized in anything that only looks like it', async () => {
+  // A party with such a name: the transfer waits for it, or creates a holding.
   const taken = 'cip-1_traffic-purchase::1220abcd';
   const pending = { tag: 'TransferInstructionResult_Pending', value: { transferInstructionCid: '00i' } };
   await update(sent({ receiver: taken, output: pending }), bought('1', 1));
   await update(sent({ receiver: taken, output: completed('00h') }), bought('2', 1));
-  // A memo of something else, and one with a word for a number: the contract still counts.
+  // An unrelated memo, and one with a word for a number: the contract still counts.
   await update(sent({ reason: 'rent 4711' }), bought('3', 1));
   await update(sent({ reason: memo('many') }), bought('4', 1));
-  // By the factory of a package of another name.
+  // A transfer by the factory of a package of another name.
   const more = { packageId: foreign, packageName: 'not-splice-amulet' };
   await update(sent({ more }), bought('5', 1));
   expect(await purchases()).toEqual(

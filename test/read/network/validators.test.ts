@@ -1,4 +1,7 @@
-/** Validators and their signs of life: licenses made anew by each, upgraded, ended, and reports that leave them as they are. */
+/**
+ * Validators and their liveness reports: licenses re-created by each report, upgraded, ended, and reports that leave
+ * them unchanged.
+ */
 import { expect, it } from 'vitest';
 import * as frames from '../../support/frames.ts';
 import { createReadDatabase } from '../read-database.ts';
@@ -22,14 +25,14 @@ const beat = (id: string, anew: string, by: string, choice: string, more: object
     ...more,
   });
 
-it('are one row each through upgrades and licenses made anew, with every sign of life', async () => {
+it('are one row each through upgrades and re-created licenses, with every liveness report', async () => {
   await using database = await createReadDatabase();
   let offset = 0;
   const update = async (...events: frames.Json[]): Promise<void> => {
     offset += 1;
     await database.write(frames.transaction(offset, events));
   };
-  // A version that knows neither metadata nor when they were active.
+  // A version without metadata and time of last activity.
   await update(
     made('001', entity, license(one), 0, { packageId: older, observers: [one] }),
     made('002', entity, license(two), 1, { packageId: older, observers: [two] }),

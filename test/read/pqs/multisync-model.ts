@@ -1,6 +1,7 @@
 /**
- * Contracts that move between synchronizers, made by a seed, and what a query store answers about them: told from the frames
- * alone. An assign may come before the unassign of the same reassignment, as it does where synchronizers are read apart.
+ * Contracts that move between synchronizers, generated from a seed, and the expected results of a query store, derived
+ * from the frames alone. An assign may come before the unassign of the same reassignment, as it does when synchronizers
+ * are read separately.
  */
 import { Random } from '../../../packages/ledger-sandbox/src/wire/random.ts';
 import * as frames from '../../support/frames.ts';
@@ -36,14 +37,14 @@ export interface MovingContracts {
 
 export const places = ['one::1220aa', 'two::1220bb', 'three::1220cc'] as const;
 
-/** Something that happens, before it has an offset. */
+/** An event before it has an offset. */
 interface Step {
   readonly synchronizer: string;
-  /** Notes the offset in the model and gives the frame. @param node of the event */
+  /** Stores the offset in the model and returns the frame. @param node of the event */
   readonly at: (offset: number, node: number) => JsonRecord;
 }
 
-/** The life of one contract, in causal order but for halves that change places. */
+/** The history of one contract, in causal order except for swapped halves. */
 function life(contract: string, random: Random, stays: Stay[], halves: Half[]): Step[] {
   const created = (offset: number, nodeId: number): JsonRecord =>
     frames.created({ contractId: contract, offset, nodeId });
@@ -110,7 +111,7 @@ function life(contract: string, random: Random, stays: Stay[], halves: Half[]): 
   return steps;
 }
 
-/** Lives of contracts, interleaved. Nodes differ, so that none is taken for another. */
+/** Histories of contracts, interleaved. Nodes differ, so that events are distinguishable. */
 export function movingContracts(seed: number, count: number): MovingContracts {
   const random = new Random(seed);
   const [stays, halves]: [Stay[], Half[]] = [[], []];

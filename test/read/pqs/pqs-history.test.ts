@@ -1,4 +1,7 @@
-/** More queries of public PQS applications: ranges, exercises, summaries, offsets, and the tables that explorers read, each on both search paths. */
+/**
+ * More queries of public PQS applications: ranges, exercises, summaries, offsets, and the tables of explorers, each on
+ * both search paths.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { alice, bob } from '../../support/frames.ts';
 import { onBothPaths, timeOf, writePqsHistory } from './pqs-history.ts';
@@ -22,7 +25,7 @@ async function column(sql: string, ...values: unknown[]): Promise<readonly unkno
 }
 
 describe('ranges of the history', () => {
-  it('#19 as the Rust client asks', async () => {
+  it('#19 as in queries of the Rust client', async () => {
     const token = 'DA.Register:Token';
     expect(await column(`select contract_id from creates($1, oldest_offset(), $2) order by 1`, token, 2)).toEqual([
       'token-1',
@@ -71,7 +74,7 @@ describe('ranges of the history', () => {
     await rows('select set_oldest(null)');
   });
 
-  it('#24 what is new since the last time', async () => {
+  it('#24 new rows since the last read', async () => {
     const sql = `select contract_id from creates(from_offset := $1) where created_at_offset > $1 order by created_at_offset`;
     expect(await column(sql, 18)).toEqual(['price-2', 'other-token']);
     expect(await column(sql, 20)).toEqual([]);
@@ -91,7 +94,7 @@ describe('ranges of the history', () => {
     ]);
   });
 
-  it('#26 also known as: what is against what was', async () => {
+  it('#26 also known as: current against previous names', async () => {
     const sql = `select a.payload->>'name' as name, string_agg(c.payload->>'name', ', ') as aka
       from active('Names:Person') a inner join archives('Names:Person') c on a.payload->>'user_id' = c.payload->>'user_id'
       group by 1`;
@@ -116,7 +119,7 @@ describe('ranges of the history', () => {
     ]);
   });
 
-  it('#28 who exercised', async () => {
+  it('#28 the exercising parties', async () => {
     const sql = `select argument->>'toBeAllocated' as cid, signatories, observers, stakeholders(e), controllers, witnesses
       from exercises('AssetApp:ProposeSimpleDvP:Accept') e`;
     expect(await rows(sql)).toEqual([
@@ -165,7 +168,7 @@ describe('ranges of the history', () => {
     ]);
   });
 
-  it('#30 a contract whatever its state, its views, its exercises', async () => {
+  it('#30 a contract in any state, its views, its exercises', async () => {
     expect(
       await rows(`select template_fqn, archived_at_offset, archive_event_id::text from lookup_contract('token-2')`),
     ).toEqual([{ template_fqn: 'register:DA.Register:Token', archived_at_offset: '11', archive_event_id: '(11,0)' }]);
@@ -219,7 +222,7 @@ describe('time and maintenance', () => {
   });
 });
 
-describe('what explorers read', () => {
+describe('tables of explorers', () => {
   it('#31 contracts by key', async () => {
     const sql = `select contract_id from __contracts where contract_key = jsonb_build_object('id', 'k1') order by created_at_ix`;
     expect(await column(sql)).toEqual(['trade-1']);

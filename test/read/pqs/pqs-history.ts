@@ -173,7 +173,7 @@ const history: readonly (readonly Json[])[] = [
   [create(20, `${packages.names}:Names:Token`, 'other-token', { quantity: '1' })],
 ];
 
-/** Writes the history and what the packages say of themselves. */
+/** Writes the history and the models of the packages. */
 export async function writePqsHistory(database: ReadDatabase): Promise<void> {
   for (const [index, events] of history.entries()) {
     const offset = index + 1;
@@ -193,8 +193,8 @@ const unseen = { moduleName: 'Names', entityName: 'Unseen', choices: [{ name: 'N
 type Row = Readonly<Record<string, unknown>>;
 
 /**
- * Rows of a query as schema `pqs` answers it, once it is sure that `pqs_multisync` before it answers the same: nothing here is on
- * two synchronizers. What makes something is run once.
+ * Rows of a query on schema `pqs`, after checking that `pqs_multisync` before it returns the same: no contract here is
+ * on two synchronizers. Statements that create something run once.
  */
 export async function onBothPaths(database: ReadDatabase, sql: string, values: unknown[]): Promise<readonly Row[]> {
   await database.query('set search_path = pqs');
@@ -202,7 +202,7 @@ export async function onBothPaths(database: ReadDatabase, sql: string, values: u
   if (/^\s*call\b/.test(sql)) return rows;
   await database.query('set search_path = pqs_multisync, pqs');
   const others = await database.query<Row>(sql, values);
-  // Where all columns are asked for, it has more of them, and counts the reassignments before a create: none.
+  // With all columns selected, it has more of them, and counts the reassignments before a create: none.
   const common = rows.map((row) =>
     Object.fromEntries(Object.entries(row).filter(([column]) => column !== 'reassignment_counter')),
   );

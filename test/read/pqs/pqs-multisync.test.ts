@@ -26,7 +26,7 @@ const columns = `contract_id, synchronizer_id, reassignment_counter::int as coun
   (unassign_event_id)."offset"::int as unassign_event, (unassign_event_id).node_id as unassign_node,
   (created_effective_at is null) as effective_unknown`;
 
-/** What the columns say of a stay. */
+/** Values of the columns for a stay. */
 function said({ contract, synchronizer, counter, begins, from, to, ends }: Stay): Row {
   const created = begins === 'create' ? from : null;
   const assigned = begins === 'assign' ? from : null;
@@ -55,7 +55,7 @@ const byContract = (stays: readonly Stay[]): readonly Row[] =>
   [...stays].sort((a, b) => (a.contract < b.contract ? -1 : 1)).map(said);
 const ordered = `order by contract_id collate "C"`;
 
-it('is a world in which contracts are on two synchronizers at once, come back, and end', () => {
+it('the world has contracts that are on two synchronizers at once, return, and end', () => {
   const { stays, frames } = world;
   const twice = frames.filter((_, at) => {
     const active = activeAt(stays, at + 1);
@@ -67,7 +67,7 @@ it('is a world in which contracts are on two synchronizers at once, come back, a
 });
 
 describe('the ten queries', () => {
-  it('1: active at each offset of the past: a row per contract, with the highest counter', async () => {
+  it('1: active at each earlier offset: a row per contract, with the highest counter', async () => {
     for (let offset = 1; offset <= world.frames.length; offset += 1) {
       const expected = byContract(newest(activeAt(world.stays, offset)));
       const sql = `select ${columns} from active(null, $1) where payload_type = 'template' ${ordered}`;
@@ -84,7 +84,7 @@ describe('the ten queries', () => {
     expect(await rows(`select ${columns} from active('Iou') ${ordered}`)).toEqual(expected);
   });
 
-  it('3: lookup_contract: the newest row, whatever its state', async () => {
+  it('3: lookup_contract: the newest row, in any state', async () => {
     for (const stay of newest(world.stays)) {
       const sql = `select ${columns} from lookup_contract($1) order by payload_type`;
       expect(await rows(sql, stay.contract), stay.contract).toEqual([said(stay), said(stay)]);
@@ -142,7 +142,7 @@ describe('the ten queries', () => {
     expect(expected.size).toBeGreaterThan(4);
   });
 
-  it('8: transactions with their synchronizer, joined to what an assign began', async () => {
+  it('8: transactions with their synchronizer, joined to the begin of assigned contracts', async () => {
     const found = await rows(`select "offset"::int as at, synchronizer_id from transactions order by "offset"`);
     expect(found).toEqual(world.synchronizers.map((synchronizer_id, at) => ({ at: at + 1, synchronizer_id })));
     const joined = await rows(
@@ -191,7 +191,7 @@ describe('the ten queries', () => {
     );
   });
 
-  it('10: what begins and ends in a range, by conditions on the new columns', async () => {
+  it('10: begins and ends in a range, by conditions on the new columns', async () => {
     const [from, to] = [Math.floor(world.frames.length / 4), Math.floor((world.frames.length * 3) / 4)];
     const within = world.stays.filter((stay) => stay.from >= from && (stay.to ?? Infinity) <= to);
     const found = await rows(`select payload_type, count::int from summary_transients($1, $2) order by 1`, from, to);
@@ -210,7 +210,7 @@ describe('the ten queries', () => {
   });
 });
 
-it('leaves schema pqs as it is: a row per synchronizer, and no new columns', async () => {
+it('leaves schema pqs unchanged: a row per synchronizer, and no new columns', async () => {
   for (let offset = 1; offset <= world.frames.length; offset += 1) {
     const [found] = await rows(`select count(*)::int as n from pqs.active('Iou', $1)`, offset);
     expect(found, `offset ${String(offset)}`).toEqual({ n: activeAt(world.stays, offset).length });
@@ -219,7 +219,7 @@ it('leaves schema pqs as it is: a row per synchronizer, and no new columns', asy
   expect(Object.keys(row ?? {}).filter((column) => /assign_|assigned_/.test(column))).toEqual([]);
 });
 
-it('counts deleted_reassignments where it prunes', async () => {
+it('counts deleted_reassignments when it prunes', async () => {
   const boundary = Math.floor(world.frames.length / 2);
   const expected = { deleted_reassignments: world.halves.filter(({ offset }) => offset <= boundary).length };
   const columnsOf = 'select deleted_reassignments from';

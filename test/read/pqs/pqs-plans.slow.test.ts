@@ -1,4 +1,4 @@
-/** Schema pqs at size: what its functions read, and that what they find is what a scan of everything finds. */
+/** Schema pqs with many rows: which rows its functions read, and that their results equal those of a scan. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { generateHistory } from '../generated-history.ts';
 import { randomHistory } from '../random-history.ts';
@@ -12,7 +12,7 @@ const activeByScan = `
    where t.entity_name = $1 and l.activated_offset <= $2 and (l.deactivated_offset is null or l.deactivated_offset > $2)
    order by 1`;
 
-describe('20,000 contracts', () => {
+describe('schema pqs with 20,000 contracts', () => {
   let database: ReadDatabase;
   beforeAll(async () => {
     database = await createReadDatabase();
@@ -35,14 +35,14 @@ describe('20,000 contracts', () => {
     return (await database.plan(sql)).split('"*SELECT* 2"')[0] ?? '';
   }
 
-  it('reads what is active now from the index of live rows, and joins nothing that is not asked for', async () => {
+  it('reads active contracts from the index of live rows, and joins only for selected columns', async () => {
     const plan = await firstPart(`select contract_id, payload from active('big:M:T1')`);
     expect(plan).toMatch(/(using|on) live_template/);
     expect(plan).toMatch(/using contracts_(template_offset|pkey)/);
     expect(plan).not.toMatch(/updates|templates t|synchronizers|packages|exercises/);
   });
 
-  it('reads no ended row for what is active now', async () => {
+  it('reads no ended row for active contracts', async () => {
     const plan = await database.query<{ 'QUERY PLAN': string }>(
       `explain (analyze, costs off, timing off) select contract_id from active('big:M:T1')`,
     );
@@ -51,8 +51,8 @@ describe('20,000 contracts', () => {
     expect(ended.filter((line) => !line.includes('never executed'))).toEqual([]);
   });
 
-  it('finds live views of an interface by the live contracts of the templates that implement it', async () => {
-    // As where the table is large: reading the whole of it is out of the question.
+  it('finds live views of an interface through the live contracts of the templates that implement it', async () => {
+    // As with a large table: a full scan must not happen.
     const whole = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin'];
     await database.query(whole.map((way) => `set enable_${way} = off`).join(';'));
     const plan = await database.query<{ 'QUERY PLAN': string }>(
@@ -69,7 +69,7 @@ describe('20,000 contracts', () => {
     expect(plan.map((row) => row['QUERY PLAN']).join()).toContain('live_template');
   });
 
-  it('looks nothing up for columns that are not asked for, in any of the parts', async () => {
+  it('does no lookups for columns that are not selected, in any part of the plan', async () => {
     const few = await database.plan(`select contract_id, payload from active()`);
     expect(few).not.toMatch(/on (updates|templates|synchronizers|packages|exercises) /);
     expect(await database.plan(`select contract_id, payload from archives('big:M:T0', 100, 200)`)).not.toMatch(
@@ -80,7 +80,7 @@ describe('20,000 contracts', () => {
     ).not.toMatch(/on (updates|templates|synchronizers|packages) /);
   });
 
-  it('counts what is active by live rows alone', async () => {
+  it('counts active contracts by live rows alone', async () => {
     const plan = await database.query<{ 'QUERY PLAN': string }>(
       `explain (analyze, costs off, timing off, summary off) select * from summary_active()`,
     );
@@ -92,33 +92,33 @@ describe('20,000 contracts', () => {
     expect(lines.filter((line) => line.includes('Seq Scan on live'))).toEqual([]);
   });
 
-  it('reads the past by classes of lifetimes', async () => {
+  it('reads earlier offsets by classes of lifetimes', async () => {
     const plan = await database.plan(`select contract_id from active('big:M:T1', ${count / 2})`);
     expect(plan).toMatch(/(using|on) ended_template[^\n]*\n\s*Index Cond: [^\n]*w\.class/);
   });
 
-  it.each(["contract_id = md5('4711')", `payload->>'n' = '4711'`])('goes by the index for %s', async (condition) => {
+  it.each(["contract_id = md5('4711')", `payload->>'n' = '4711'`])('uses the index for %s', async (condition) => {
     const plan = await firstPart(`select contract_id from active('big:M:T1') where ${condition}`);
     expect(plan).toMatch(
       condition.startsWith('payload') ? /using contracts_n/ : /using (contracts_pkey|live_contract)/,
     );
-    // Postgres before 16 joins the parties although nobody asks for them; here there are few combinations.
+    // Postgres before 16 joins the parties although no column needs them; there are few party sets here.
     expect(plan).not.toMatch(/Seq Scan on (?!contract_parties)/);
   });
 
-  it('goes by (template_pk, "offset") for a range', async () => {
+  it('uses (template_pk, "offset") for a range', async () => {
     const plan = await firstPart(`select contract_id from creates('big:M:T1', 100, 200) where created_at_offset > 150`);
     expect(plan).toMatch(/using contracts_template_offset[^\n]*\n\s*Index Cond: [^\n]*"offset" > 150/);
   });
 
-  it('goes by (choice_pk, "offset") and by the contract for exercises', async () => {
+  it('uses (choice_pk, "offset") and the contract for exercises', async () => {
     expect(await database.plan(`select contract_id from exercises('big:M:T0:Archive', 100, 200)`)).toMatch(
       /exercises_choice_offset|exercises_pkey/,
     );
     expect(await database.plan(`select choice from lookup_exercises(md5('4711'))`)).toContain('exercises_contract');
   });
 
-  it('finds at any offset what a scan finds', async () => {
+  it('finds at any offset the rows of a scan', async () => {
     for (const offset of [0, 1, 2, 3, 63, 64, 65, 1000, 9_999, 10_000, 19_950, 19_999, 20_000]) {
       const found = await database.query(`select contract_id from active('big:M:T3', $1) order by 1`, [offset]);
       expect(found, `at ${String(offset)}`).toEqual(await database.query(activeByScan, ['T3', offset]));
@@ -144,8 +144,8 @@ describe('20,000 contracts', () => {
   });
 });
 
-describe('random histories with reassignments', () => {
-  it.each([1, 2])('number %d: active at every offset is what a scan finds', async (seed) => {
+describe('schema pqs on random histories with reassignments', () => {
+  it.each([1, 2])('number %d: active contracts at every offset equal those of a scan', async (seed) => {
     await using database = await createReadDatabase();
     await database.write(...randomHistory(seed, 80));
     await database.query('set search_path = pqs');

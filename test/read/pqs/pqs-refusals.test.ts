@@ -1,4 +1,4 @@
-/** Names and offsets that schemas pqs and pqs_multisync refuse, with the words of PQS. */
+/** Names and offsets that schemas pqs and pqs_multisync reject, with the messages of PQS. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writePqsHistory } from './pqs-history.ts';
 import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
@@ -13,7 +13,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-describe('what is refused', () => {
+describe('rejected names and offsets', () => {
   it.each([
     [`select * from active('Nobody')`, 'Identifier not found: Nobody'],
     [`select * from exercises('Nobody:Go')`, 'Identifier not found: Nobody:Go'],
@@ -28,13 +28,16 @@ describe('what is refused', () => {
     await expect(database.query(sql)).rejects.toThrow(message);
   });
 
-  it('not a name that only the packages know', async () => {
+  it('a name that only the packages have is accepted', async () => {
     expect(await database.query(`select * from active('names:Names:Unseen')`)).toEqual([]);
     expect(await database.query(`select * from exercises('Names:Unseen:Never')`)).toEqual([]);
   });
 });
 
-/** Calls with an offset outside of the history, of all functions that read at or between offsets. @param more further arguments */
+/**
+ * Calls with an offset outside of the history, of all functions that read at or between offsets. @param more further
+ * arguments
+ */
 async function callsOutside(of: ReadDatabase, more = ''): Promise<readonly string[]> {
   const calls = await of.query<{ call: string }>(
     `select format('%s.%I(%I => 99%s)', p.pronamespace::regnamespace, p.proname, a.name, $1::text) as call
@@ -47,7 +50,7 @@ async function callsOutside(of: ReadDatabase, more = ''): Promise<readonly strin
   return calls.map(({ call }) => call);
 }
 
-/** What is not refused for its offset. */
+/** Calls that are not rejected for their offset. */
 async function answered(of: ReadDatabase, calls: readonly string[]): Promise<readonly string[]> {
   const answers: string[] = [];
   for (const call of calls) {
@@ -58,12 +61,12 @@ async function answered(of: ReadDatabase, calls: readonly string[]): Promise<rea
   return answers;
 }
 
-describe('an offset outside of the history is refused', () => {
-  it('by every function, also where there is nothing to find', async () => {
+describe('an offset outside of the history is rejected', () => {
+  it('by every function, also for an empty result', async () => {
     await using empty = await createReadDatabase();
     const calls = await callsOutside(empty);
     expect(calls.length).toBeGreaterThan(22);
-    // Whatever the plan: a scan of a whole table looks at its conditions only where there is a row.
+    // With any plan: a scan of a complete table evaluates its conditions only if there is a row.
     for (const scans of ['on', 'off']) {
       await empty.query(`set enable_indexscan = ${scans}`);
       await empty.query(`set enable_bitmapscan = ${scans}`);
@@ -71,7 +74,7 @@ describe('an offset outside of the history is refused', () => {
     }
   });
 
-  it('for a name of which nothing was seen', async () => {
+  it('for a name without rows', async () => {
     const calls = await callsOutside(database, `, qname => 'names:Names:Unseen'`);
     expect(calls.length).toBeGreaterThan(8);
     const ofChoices = calls.filter((call) => call.includes('exercises'));

@@ -1,4 +1,7 @@
-/** Schema pqs itself: everything has a comment, it is made in any schema and again, and values are completed by omitted fields. */
+/**
+ * Schema pqs itself: everything has a comment, it can be created in any schema and again, and omitted fields are
+ * completed.
+ */
 import { describe, expect, it } from 'vitest';
 import { Client } from 'pg';
 import type { PackageModel } from '../../../src/daml/package-model.ts';
@@ -59,7 +62,7 @@ describe('schema pqs', () => {
     expect(await database.query(uncommented, [schema])).toEqual([]);
   });
 
-  it('is made again over itself, beside a storage schema of any name', async () => {
+  it('is created again over itself, for a storage schema of any name', async () => {
     await using database = await createReadDatabase('Node "1"');
     await database.query(await readSideScript('Node "1"'));
     await database.query(`set search_path = 'Node "1"_pqs'`);
@@ -91,7 +94,7 @@ describe('schema pqs', () => {
     expect(row).toEqual({ completed: expected });
   });
 
-  it('shows explicit nulls in views once the omitted fields are stored, and in payloads by payload_with_nulls', async () => {
+  it('returns explicit nulls in views once the omitted fields are stored, and in payloads by payload_with_nulls', async () => {
     await using database = await createReadDatabase();
     const view = {
       interfaceId: `${packageId}:Main:Viewed`,

@@ -1,4 +1,4 @@
-/** A contract of one package version that a choice of a newer version archives, asked for by the id of either. */
+/** A contract of one package version that a choice of a newer version archives, queried by the id of either. */
 import { expect, it } from 'vitest';
 import { created, exercised, transaction } from '../../support/frames.ts';
 import { createReadDatabase } from '../read-database.ts';

@@ -1,4 +1,7 @@
-/** The queries that public applications of PQS run, by their numbers in docs/reference/pqs-functions.md, as they are written there, each on both search paths. */
+/**
+ * The queries of public PQS applications, by their numbers in docs/reference/pqs-functions.md, unchanged, each on both
+ * search paths.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { alice, bob } from '../../support/frames.ts';
 import { onBothPaths, packages, writePqsHistory } from './pqs-history.ts';
@@ -25,7 +28,7 @@ async function column(sql: string, ...values: unknown[]): Promise<readonly unkno
   return (await rows(sql, ...values)).map((row) => Object.values(row)[0]);
 }
 
-describe('what is active', () => {
+describe('active contracts', () => {
   it('#1 all of a template', async () => {
     expect(await rows(`select contract_id, payload from active($1) order by 1`, license)).toEqual([
       { contract_id: 'license-1', payload: { user: bob, admin: alice, licenseNum: '1' } },
@@ -122,7 +125,7 @@ describe('what is active', () => {
     expect(await rows(sql)).toEqual([{ holder: 'h1', sum: '150.5' }]);
   });
 
-  it('#9 two templates at an offset of the past', async () => {
+  it('#9 two templates at an earlier offset', async () => {
     const sql = `select ip.contract_id from active('IssuerApproval', $1) ia join active('DA.Register:Token', $1) ip
       on ip.payload->'token'->'issue'->>'issuer' = ia.payload->>'issuer' order by 1`;
     expect(await column(sql, 10)).toEqual(['token-1', 'token-2']);
@@ -190,14 +193,14 @@ describe('what is active', () => {
     expect(await column(sql)).toEqual(['trade-1', 'trade-2']);
   });
 
-  it('#18 conditions as the Rust client makes them', async () => {
+  it('#18 conditions as in queries of the Rust client', async () => {
     const sql = `select * from active($1) where payload #> $2 = $3 and $4 = any(signatories) limit $5`;
     expect(await rows(sql, 'Trade', ['terms', 'salePrice'], '"2.5"', alice, 5)).toMatchObject([
       { contract_id: 'trade-2' },
     ]);
   });
 
-  it('#21 whether there is one', async () => {
+  it('#21 whether one exists', async () => {
     const sql = `select 1 as one from active($1) where contract_id = $2 limit 1`;
     expect(await rows(sql, license, 'license-1')).toEqual([{ one: 1 }]);
     expect(await rows(sql, license, 'none')).toEqual([]);

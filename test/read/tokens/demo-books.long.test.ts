@@ -1,4 +1,7 @@
-/** The token views over a month of the demo against books kept from raw payloads: to the digit, at a thousand offsets. */
+/**
+ * The token views over a month of the demo, compared with books computed from raw payloads: to the digit, at a thousand
+ * offsets.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
@@ -45,7 +48,7 @@ function someOffsets(): readonly number[] {
   return [...chosen].sort((a, b) => a - b);
 }
 
-/** One balance of a side beside that of the books. */
+/** One balance of a side next to that of the books. */
 interface Difference {
   readonly offset: number;
   readonly key: string;
@@ -79,7 +82,7 @@ describe('a month of the demo', () => {
     ]);
   });
 
-  it('holds at a thousand offsets what its payloads say, for every account', async () => {
+  it('has the balances of its payloads at a thousand offsets, for every account', async () => {
     const offsets = someOffsets();
     const rows = await query(
       database.url,
@@ -96,7 +99,7 @@ describe('a month of the demo', () => {
     expect(compared).toBeGreaterThan(50_000);
   });
 
-  it('changes with each update what its payloads say: the sum up to an offset is the balance there', async () => {
+  it('has the changes of its payloads in each update: the sum up to an offset is the balance there', async () => {
     const rows = await query(database.url, `select "offset", ${account}, net::text as net from explore.token_changes`);
     const told = rows
       .map((row) => `${String(row['offset'])} ${keyIn(row)} ${String(units(row['net']))}`)
@@ -108,7 +111,7 @@ describe('a month of the demo', () => {
     expect(told.length).toBeGreaterThan(3_000);
   });
 
-  it('moves once what moves: one row of the sender and the receiver that the books have', async () => {
+  it('has each movement once: one row of the sender and the receiver according to the books', async () => {
     const side = (which: 'sender' | 'receiver'): string =>
       `${which} as owner, ${which}_provider as provider, ${which}_account_id as account_id, instrument_admin, instrument_id`;
     const of = (which: 'sender' | 'receiver') =>
@@ -129,7 +132,7 @@ describe('a month of the demo', () => {
     });
     const expected = books.filter(({ isJourney }) => !isJourney).flatMap((entry) => movementsOf(entry));
     const between = told.filter(({ isOwn }) => !isOwn).map(({ text }) => text);
-    // Not the arrays: a message of their difference is longer than anybody reads.
+    // Not the arrays: the message with their difference would be too long.
     expect(between.filter((text) => !expected.includes(text))).toEqual([]);
     expect(expected.filter((text) => !between.includes(text))).toEqual([]);
     expect(between).toHaveLength(expected.length);
@@ -140,7 +143,7 @@ describe('a month of the demo', () => {
     expect(kinds.get('burn')).toBeGreaterThan(20);
   });
 
-  it('is told of by choices of version 1 and events of version 2 in one update, and by each alone', async () => {
+  it('has movements reported by choices of version 1 and events of version 2 in one update, and by each alone', async () => {
     const [row] = await query(
       database.url,
       `with told as (
@@ -163,12 +166,12 @@ describe('a month of the demo', () => {
       expect(row?.[count], count).toBeGreaterThan(10);
   });
 
-  it('has nothing logged that did not move', async () => {
+  it('has no logged movement that did not happen', async () => {
     expect(await query(database.url, 'select * from explore.token_discrepancies')).toEqual([]);
   });
 });
 
-/** What owners paid themselves by version 1; of a merge or split of deposits the bank logs no leg. */
+/** Payments of owners to themselves by version 1; the bank logs no leg for a merge or split of deposits. */
 function ownTransfers(): number {
   const events = sandbox.ledger
     .range(0, sandbox.ledger.ledgerEnd(), Infinity)
@@ -182,7 +185,7 @@ function ownTransfers(): number {
   }).length;
 }
 
-/** In the demo an instrument moves once in an update: from who has less to who has more, to nobody or from nobody. */
+/** In the demo an instrument moves once in an update: one account loses and one gains, or only one of both exists. */
 function movementsOf({ offset, net }: Entry): readonly string[] {
   const byInstrument = new Map<string, (readonly [string, bigint])[]>();
   for (const [key, change] of net) {

@@ -1,4 +1,4 @@
-/** What the token views show of the demo's traffic, by both versions of the token standard, against its ledger. */
+/** The token views on the traffic of the demo, with both versions of the token standard, compared with its ledger. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nameOf } from '../../../packages/ledger-sandbox/src/demo/templates/funds.ts';
 import { instrumentOf } from '../../../packages/ledger-sandbox/src/demo/templates/instruments.ts';
@@ -36,7 +36,7 @@ describe('the demo traffic', () => {
     await database.drop();
   });
 
-  it('gives the balances that the ledger has, digit by digit', async () => {
+  it('has the balances of the ledger, digit by digit', async () => {
     const expected = new Map<string, bigint>();
     const locked = new Map<string, bigint>();
     for (const { activation, as } of sandbox.ledger.activeAt(end)) {
@@ -60,7 +60,7 @@ describe('the demo traffic', () => {
     }
   });
 
-  it('shows each step of each transfer with what it came to', async () => {
+  it('has each step of each transfer with its result', async () => {
     const expected = new Map<string, number>();
     for (const { update } of sandbox.ledger.range(0, end, 1e6)) {
       if (update === undefined || !('Transaction' in update)) continue;
@@ -88,7 +88,7 @@ describe('the demo traffic', () => {
     expect(expected.size).toBe(5);
   });
 
-  it('keeps what a second step says in line with the first', async () => {
+  it('keeps the data of a second step consistent with the first', async () => {
     const [row] = await query(
       database.url,
       `select count(*)::int as pairs, count(*) filter (where
@@ -100,7 +100,7 @@ describe('the demo traffic', () => {
     expect(row?.['pairs']).toBeGreaterThan(50);
   });
 
-  it('lists the instructions that wait', async () => {
+  it('has a list of the pending instructions', async () => {
     const waiting = [...sandbox.ledger.activeAt(end)]
       .map(({ activation }) => activation.created)
       .filter(({ templateId }) => /:(?:\w+TransferInstruction|DepositTransfer)$/.test(templateId));
@@ -115,7 +115,7 @@ describe('the demo traffic', () => {
     });
   });
 
-  it('was active at any offset as the ledger itself says', async () => {
+  it('has the active contracts of the ledger at any offset', async () => {
     for (let offset = 0; offset <= end; offset += 97) {
       const there = [...sandbox.ledger.activeAt(offset)].filter(({ as }) => as === 'JsActiveContract');
       const rows = await query(database.url, `select contract_id from explore.active_at(${String(offset)})`);

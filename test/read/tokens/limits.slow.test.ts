@@ -1,4 +1,6 @@
-/** Where the tables cannot tell all of what moved, the token views say so, and never tell something else instead. */
+/**
+ * Movements that the tables do not hold completely: the token views report the missing data, and never a wrong value.
+ */
 import { afterEach, describe, expect, it } from 'vitest';
 import { mergeStaging } from '../../../src/store/history/merge.ts';
 import { prepareStaging, stagingSchema } from '../../../src/store/history/staging.ts';
@@ -40,7 +42,7 @@ async function world(seed?: Beginning): Promise<ReadDatabase> {
   return database;
 }
 
-/** The same tables, for what maintains them. */
+/** The same tables, for maintenance functions. */
 function maintained({ url }: ReadDatabase, schema = 'ledger'): Database {
   const database = openDatabase({ url, schema, statementTimeoutMs: 60_000, applicationName: 'test' });
   opened.unshift({ [Symbol.asyncDispose]: () => database.close() });
@@ -62,15 +64,15 @@ const notes = async (database: ReadDatabase, party: string): Promise<readonly st
     ({ note }) => note,
   );
 
-/** Alice has 10, pays Bob 4, and splits what is left. */
+/** Alice has 10, pays Bob 4, and splits the rest. */
 const payment = [
   frames.transaction(1, [held(0, '00a1', alice, '10.0')]),
   frames.transaction(2, [gone('00a1', 0), held(1, '00a2', alice, '6.0'), held(2, '00b1', bob, '4.0')]),
   frames.transaction(3, [gone('00a2', 0), held(1, '00a3', alice, '5.0'), held(2, '00a4', alice, '1.0')]),
 ];
 
-describe('what was pruned', () => {
-  it('leaves holdings that were kept, not mints', async () => {
+describe('pruned history', () => {
+  it('leaves retained holdings, which are not mints', async () => {
     const database = await world();
     await database.write(...payment);
     await prune(maintained(database), { offset: 2 }, { stop: new AbortController().signal });
@@ -84,7 +86,7 @@ describe('what was pruned', () => {
     expect(await database.query(journal, [bob])).toEqual([{ offset: 2, kind: 'opening', balance: 4 }]);
   });
 
-  it('is the same while it goes', async () => {
+  it('gives the same result while it is pruned', async () => {
     const database = await world();
     await database.write(...payment);
     await database.query('select pqs.__note_pruned(2)');
@@ -94,8 +96,8 @@ describe('what was pruned', () => {
   });
 });
 
-describe('what cannot be read', () => {
-  it('is counted beside what can, and what holdings tell of such an update is unmatched', async () => {
+describe('unreadable holdings', () => {
+  it('are counted separately, and movements of such an update are unmatched', async () => {
     const database = await world();
     await database.write(
       frames.transaction(1, [held(0, '00a1', alice, '10.0', { failed: [1, 2] })]),
@@ -116,7 +118,7 @@ describe('what cannot be read', () => {
     expect(await notes(database, bob)).toEqual([]);
   });
 
-  it('was redacted, as far as one view does not show it still', async () => {
+  it('are redacted holdings, unless another view still has their contents', async () => {
     const database = await world();
     await database.write(...payment);
     const subject = { kind: 'contract', contractId: '00a1' } as const;
@@ -132,7 +134,7 @@ describe('what cannot be read', () => {
     expect(await notes(database, alice)).toHaveLength(1);
   });
 
-  it('is read by the other version, where that is there', async () => {
+  it('are read through the other version, if it exists', async () => {
     const database = await world();
     await database.write(frames.transaction(1, [held(0, '00a1', alice, '10.0', { failed: [2], amountV1: '9.0' })]));
     expect(await database.query('select standard, amount::float from explore.token_holdings')).toEqual([
@@ -143,7 +145,7 @@ describe('what cannot be read', () => {
 });
 
 describe('an update in quarantine', () => {
-  it('is a note to a journal that passes it', async () => {
+  it('is noted in a journal that includes it', async () => {
     const database = await world();
     await database.write(...payment.slice(0, 1));
     await database.quarantine(2);
@@ -154,7 +156,7 @@ describe('an update in quarantine', () => {
   });
 });
 
-/** What is active at the offset follows a gap: the stream knows it up to its checkpoint, and from there on again. */
+/** The active contracts at the offset follow a gap: the stream is known up to its checkpoint, and from there again. */
 async function reseed(database: ReadDatabase, checkpoint: number, seed: Beginning): Promise<void> {
   const staging = maintained(database, stagingSchema('ledger', 'reseed'));
   await prepareStaging(staging, 'ledger', 'reseed', { identity, notBefore: checkpoint });
@@ -173,7 +175,7 @@ const entry = (offset: number, given: tokens.Holding): frames.JsonRecord =>
   frames.activeEntry({ ...tokens.holding(given), offset, nodeId: 0 });
 
 describe('a gap', () => {
-  it('is no part of a journal: each side has its own', async () => {
+  it('separates journals: each side has its own', async () => {
     const database = await world();
     await database.write(...payment.slice(0, 2));
     await reseed(database, 2, { offset: 9, entries: [entry(8, coin('00a9', alice, '2.0'))] });
@@ -187,7 +189,7 @@ describe('a gap', () => {
 });
 
 describe('bounds', () => {
-  it('are refused where nothing is known there, also where no token was ever seen', async () => {
+  it('are rejected in unknown ranges, also if no token was ever seen', async () => {
     const database = await world();
     await database.write(frames.transaction(1, []));
     for (const asked of ['token_balances_at(7)', 'token_holdings_at(7)', `token_journal('x', null, 7)`]) {
@@ -199,7 +201,7 @@ describe('bounds', () => {
     });
   });
 
-  it('are refused where views of holdings were not complete yet', async () => {
+  it('are rejected where views of holdings were not complete yet', async () => {
     const database = await world();
     await database.write(...payment);
     await database.query(
@@ -216,7 +218,7 @@ describe('bounds', () => {
 });
 
 describe('an admin', () => {
-  it('who logs what no holding does is found out, and one who logs to somebody unseen is not', async () => {
+  it('that logs a movement without holdings is reported, and one that logs to an unseen party is not', async () => {
     const database = await world();
     const legs = [{ side: 'ReceiverSide', other: mints, amount: '5.0' }] as const;
     const log = (owner: string, node: number, witnesses = [owner]): frames.JsonRecord =>
@@ -233,7 +235,7 @@ describe('an admin', () => {
     expect(found).toEqual([{ offset: 2, owner: 'Alice', logged: 5, moved: 0 }]);
   });
 
-  it('may have holdings of no owner', async () => {
+  it('may have holdings without an owner', async () => {
     const database = await world();
     const vault = coin('0001', alice, '100.0', { account: mints });
     await database.write(
@@ -283,7 +285,7 @@ describe('a lock', () => {
   const locked = (lock: frames.JsonRecord): Given => ({ lock: { holders: [bob], ...lock } });
   const longest = '9223372036854775807';
 
-  it('of any length leaves the views whole', async () => {
+  it('of any length leaves the views working', async () => {
     const database = await world();
     await database.write(
       frames.transaction(1, [
@@ -298,7 +300,7 @@ describe('a lock', () => {
     expect(await database.query(`select ${shown} from explore.token_balances_at(1)`)).toEqual([expected]);
   });
 
-  it('that was over when history began does not hold there', async () => {
+  it('that had expired when history began does not hold there', async () => {
     const until = locked({ expiresAt: '2026-08-14T11:00:00Z' });
     const database = await world({ offset: 5, entries: [entry(3, coin('00a1', alice, '1.0', until))] });
     const available = 'select available::float from explore.token_balances_at(5)';
@@ -307,7 +309,7 @@ describe('a lock', () => {
     expect(await database.query(available)).toEqual([{ available: 1 }]);
   });
 
-  it('that was not over then does, however long ago that is now', async () => {
+  it('that had not expired then does, however long ago that is now', async () => {
     const until = locked({ expiresAt: '2026-08-14T12:00:00Z' });
     const database = await world({ offset: 5, entries: [entry(3, coin('00a1', alice, '1.0', until))] });
     await database.write(frames.transaction(6, [], { effectiveAt: '2026-08-14T11:01:00Z' }));
@@ -316,8 +318,8 @@ describe('a lock', () => {
   });
 });
 
-describe('an owner who is no stakeholder', () => {
-  it('has a balance and no journal: it is refused where no event names the owner', async () => {
+describe('an owner that is not a stakeholder', () => {
+  it('has a balance and no journal: the journal is rejected if no event names the owner', async () => {
     const database = await world();
     const kept: Given = { event: { signatories: [instrument.admin], witnessParties: [instrument.admin] } };
     await database.write(frames.transaction(1, [held(0, '00a1', alice, '1.0', kept)]), frames.transaction(2, []));
@@ -331,13 +333,13 @@ describe('an owner who is no stakeholder', () => {
 describe('the documented query for missing data', () => {
   const question = documentedQuery('Is anything missing?');
 
-  it('has no answer where nothing is', async () => {
+  it('returns nothing if no data is missing', async () => {
     const database = await world();
     await database.write(...payment);
     expect(await database.query(question)).toEqual([]);
   });
 
-  it('names each thing that is', async () => {
+  it('names each kind of missing data', async () => {
     const database = await world();
     await database.write(
       ...payment,

@@ -1,25 +1,25 @@
 /**
- * What moved, by a model of its own: updates are made of a few kinds of movements, as frames, and the model says for each
- * what the holdings of an account lost and gained, and what was told of it. Amounts are bigints, in units of 10^-10.
+ * Movements by an independent model: updates consist of a few kinds of movements, as frames, and the model records for
+ * each what the holdings of an account lost and gained, and what was reported. Amounts are bigints, in units of 10^-10.
  */
 import * as frames from '../../support/frames.ts';
 import * as tokens from './token-frames.ts';
 
-/** One movement, all of it as numbers, so that it can be made at random and made smaller. */
+/** One movement, all of it as numbers, so that it can be generated and shrunk. */
 export interface Movement {
   readonly kind: 'mint' | 'burn' | 'transfer' | 'lock' | 'merge' | 'transient' | 'noise';
-  /** Accounts, instruments and holdings by their place in a list, counted round. */
+  /** Accounts, instruments and holdings by their index in a list, modulo its length. */
   readonly from: number;
   readonly to: number;
   readonly instrument: number;
   readonly holding: number;
   readonly amount: bigint;
-  /** What it costs beside, in the same units. */
+  /** Additional fee, in the same units. */
   readonly fee: bigint;
   readonly leg: string;
 }
 
-/** How much is told: events of version 2, choices of both versions with or without them, or nothing. */
+/** How much is reported: events of version 2, choices of both versions with or without them, or nothing. */
 export type Telling = 'events' | 'all' | 'choices' | 'nothing';
 
 export interface Step {
@@ -44,9 +44,9 @@ export interface Change {
 
 interface Held extends tokens.Holding {
   readonly units: bigint;
-  /** On its way to another synchronizer. */
+  /** Whether it is in flight to another synchronizer. */
   travels: boolean;
-  /** Of its create, or of its last assignment. */
+  /** Offset of its create, or of its last assignment. */
   offset: number;
   nodeId: number;
 }
@@ -55,7 +55,7 @@ const { alice, bob } = frames;
 const carol = 'Carol::1220cc';
 export const owners = [alice, bob, carol];
 const bank = 'bank::1220ba';
-/** Two admins name an instrument alike. */
+/** Two admins use the same name for an instrument. */
 const instruments: readonly tokens.Instrument[] = [
   { admin: 'admin::1220ad', id: 'Coin' },
   { admin: 'other::1220ad', id: 'Coin' },
@@ -89,13 +89,13 @@ interface Side {
 export class TokenModel {
   readonly frames: frames.JsonRecord[] = [];
   readonly changes: Change[] = [];
-  /** What is held after each offset, by account: only what is not nothing. */
+  /** Balances after each offset, by account, without zeros. */
   readonly balances: ReadonlyMap<string, bigint>[] = [new Map()];
   /** Holdings as the ledger lists them after each offset. */
   readonly listed: (readonly frames.JsonRecord[])[] = [[]];
-  /** Movements that are told, in the words of {@link movementSql}. */
+  /** Reported movements, as {@link movementSql} returns them. */
   readonly told: string[] = [];
-  /** Fees that no leg tells of, while the admin logs the rest: account and offset. */
+  /** Fees without a leg, while the admin logs the rest: account and offset. */
   readonly untold: string[] = [];
   #held = new Map<string, Held>();
   #made = 0;
@@ -163,7 +163,7 @@ export class TokenModel {
     this.#update?.tell(account, mints, instrument, sum(inputs), movement.leg);
   }
 
-  /** Pays what is asked for, or as much as there is; the change comes back. */
+  /** Pays the amount, or as much as the account has; the change returns. */
   #pay(movement: Movement, from: tokens.Account, instrument: tokens.Instrument, to: tokens.Account): void {
     const inputs = this.#inputs(from, instrument, movement);
     if (inputs.length === 0) return;
@@ -244,7 +244,7 @@ export class TokenModel {
   }
 }
 
-/** Events of one update, and what the model says of them. */
+/** Events of one update, and what the model records for them. */
 class Update {
   readonly changes = new Map<string, Change>();
   readonly told: string[] = [];
@@ -270,7 +270,7 @@ class Update {
   }
 
   remove(held: Held, key: string): void {
-    // What one update makes and takes again changes nobody's active contracts.
+    // Contracts created and ended in one update never become active.
     const created = this.#new.get(held.contractId);
     if (created !== undefined) created['acsDelta'] = false;
     const change = created === undefined ? {} : { acsDelta: false };
@@ -278,7 +278,7 @@ class Update {
     count(this.#change(key), held, -1);
   }
 
-  /** A stranger logs what never was. */
+  /** A third party logs a movement that did not happen. */
   noise(account: tokens.Account, instrument: tokens.Instrument): void {
     const leg = { side: 'ReceiverSide', other: mints, amount: '1000000.0000000000' } as const;
     this.#events.push(tokens.logged({ account, instrument, legs: [leg], by: 'Mallory::1220ee' }, this.#events.length));

@@ -1,4 +1,4 @@
-/** Any movements of tokens at all, by the views and by a model of their own. */
+/** Random movements of tokens, by the views and by an independent model. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../src/store/connection/database.ts';
@@ -12,7 +12,7 @@ import { keySql, owners, TokenModel, type Movement, type Step } from './movement
 const seeds = Array.from({ length: runsFor(3) }, (_, at) => seedFor() + at);
 printRepeatCommand(seeds[0] ?? 0, seeds.length);
 
-/** Up to 28 digits before the point, all ten behind it, and nothing. */
+/** Up to 28 digits before the point, all ten after it, and nothing. */
 const amount = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(0n, 1n, 10n ** 10n) },
   { weight: 4, arbitrary: fc.bigInt(1n, 10n ** 13n) },
@@ -77,7 +77,7 @@ async function told(database: ReadDatabase): Promise<readonly string[]> {
   return rows.map(({ text }) => String(text));
 }
 
-/** Updates and accounts for which what came and went by movements is not what holdings say. */
+/** Updates and accounts whose movements do not add up to the change of their holdings. */
 const unbalanced = `
   select c."offset", c.owner, c.kind, c.moved, m.moved as by_movements
     from explore.token_changes c
@@ -91,7 +91,7 @@ const unbalanced = `
               and t.instrument_id = c.instrument_id) m
    where m.moved <> c.moved`;
 
-/** The balance after each row of a journal, by account, is what was held there; and nothing is left out. */
+/** The balance after each row of a journal, by account, equals the holdings there; and nothing is left out. */
 async function journalIsRight(database: ReadDatabase, model: TokenModel, from: number, to: number): Promise<void> {
   for (const owner of owners) {
     const rows = await database.query(
@@ -114,8 +114,8 @@ async function journalIsRight(database: ReadDatabase, model: TokenModel, from: n
   }
 }
 
-describe('any movements', () => {
-  it.each(seeds)('add up in every view, and are told as they were told (TEST_SEED=%i)', async (own) => {
+describe('random movements', () => {
+  it.each(seeds)('add up in every view, and are returned as they were reported (TEST_SEED=%i)', async (own) => {
     const model = new TokenModel();
     for (const one of fc.sample(history, { seed: own, numRuns: 1 }).flat()) model.step(one);
     await using database = await createReadDatabase();
@@ -138,7 +138,7 @@ describe('any movements', () => {
     await journalIsRight(database, model, Math.floor(model.offset / 3), Math.floor((model.offset * 2) / 3));
   });
 
-  it.each(seeds)('make one statement, however they came to be here (TEST_SEED=%i)', async (own) => {
+  it.each(seeds)('give one statement, however they were indexed (TEST_SEED=%i)', async (own) => {
     const model = new TokenModel();
     for (const one of fc.sample(history, { seed: own, numRuns: 1 }).flat()) model.step(one);
     const at = Math.floor(model.offset / 2);
@@ -164,7 +164,7 @@ interface Made {
   readonly notes: readonly string[];
 }
 
-/** What `account-statement` says of each owner from an offset on. */
+/** Rows of `account-statement` for each owner from an offset. */
 async function statements({ url }: ReadDatabase, offset: number): Promise<readonly Made[]> {
   const database = openDatabase({ url, schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' });
   const made: Made[] = [];

@@ -1,4 +1,4 @@
-/** What users do with the published test tokens: flows by both versions of the token standard, and what they move. */
+/** Flows of users with the published test tokens, by both versions of the token standard, and their movements. */
 import { noMeta, reasonMeta } from '../../../packages/ledger-sandbox/src/demo/templates/metadata.ts';
 import { interfaces, interfacesV2 } from '../../../packages/ledger-sandbox/src/demo/templates/names.ts';
 import type { Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
@@ -18,10 +18,10 @@ const account = (owner: string | null, provider: string | null = null, id = ''):
 });
 const dollars = { admin, id: 'USD' };
 const euros = { admin, id: 'EUR' };
-/** Of the token that knows version 1 alone. */
+/** Instrument of the token that implements version 1 only. */
 const pounds = { admin, id: 'GBP' };
 
-/** Drives the templates as their users would. */
+/** Exercises the templates like their users. */
 export class Flows {
   readonly #sandbox: Sandbox;
   readonly #rules: Readonly<Record<'v1' | 'v2', string>>;
@@ -42,7 +42,7 @@ export class Flows {
     return this.#sandbox.ledger.submit({ commands: [exercise], actAs: [by] });
   }
 
-  /** The contracts of the holding template that an account has, free ones. */
+  /** The free contracts of the holding template of an account. */
   #free(owner: JsonObject, instrumentId: JsonObject): string[] {
     return this.#active('TestTokenV2.Holding:Token')
       .filter(({ createArgument: { holding } }) => {
@@ -72,7 +72,7 @@ export class Flows {
     this.#exercise(by, offer, transferInstruction, `TransferInstruction_${action}`, argument);
   }
 
-  /** The offer; '' for a transfer that is done at once. */
+  /** The offer; '' for an immediate transfer. */
   offer(version: 1 | 2, sender: JsonObject, receiver: JsonObject, amount: string, reason = ''): string {
     const [from, to] = version === 1 ? [sender['owner'], receiver['owner']] : [sender, receiver];
     const transfer = {
@@ -96,7 +96,7 @@ export class Flows {
     );
   }
 
-  /** Both set theirs aside, and the venue settles. */
+  /** Both allocate their holdings, and the venue settles. */
   exchange(first: JsonObject, second: JsonObject, give: string, take: string): void {
     const settlement = { executors: [venue], id: 'fx-1', cid: null, meta: noMeta };
     const legs = [
@@ -154,7 +154,10 @@ export class Flows {
     return { settlement, transferLegId: 'leg', transferLeg: { sender, receiver, amount, instrumentId, meta: noMeta } };
   }
 
-  /** A leg that is set aside and executed by version 1, of the token that implements both or of the one that knows no other. */
+  /**
+   * A leg that is allocated and executed by version 1, of the token that implements both or of the one with version 1
+   * only.
+   */
   execute(rules: 'v1' | 'v2', sender: string, receiver: string, amount: string, inputs?: readonly string[]): void {
     const instrumentId = rules === 'v1' ? pounds : dollars;
     const allocation = this.#allocationOfVersion1(sender, receiver, amount, instrumentId);
@@ -176,7 +179,7 @@ export class Flows {
     });
   }
 
-  /** The flows of the token that knows version 1 alone. */
+  /** The flows of the token that implements version 1 only. */
   ofVersion1(): void {
     const { ledger } = this.#sandbox;
     const instrumentId = pounds;
@@ -206,7 +209,7 @@ export class Flows {
     this.answer(1, 'Accept', bob, offer(transfer([token('20.0000000000')], '7.5000000000')));
     this.answer(1, 'Reject', bob, offer(transfer([token('3.0000000000')], '3.0000000000')));
     this.execute('v1', alice, bob, '1.2500000000', [token('2.0000000000')]);
-    // Nobody asks for what is burnt.
+    // A burn without a request.
     ledger.exercise(token('0.5000000000'), 'Archive', {}, [admin, alice]);
   }
 }
@@ -226,7 +229,7 @@ function made({ events }: Transaction, template: string): string {
 
 const custody = account(bob, venue, 'custody');
 
-/** Every flow; what it moves stands in `movements`. */
+/** Every flow; its movements are in `movements`. */
 export function play(flows: Flows): void {
   const [ofAlice, ofBob] = [account(alice), account(bob)];
   flows.mint(ofAlice, '100.0000000000');
@@ -245,7 +248,7 @@ export function play(flows: Flows): void {
   flows.offer(2, ofAlice, custody, '0.7500000000');
 }
 
-/** What they move, in the order of the ledger: kind, how it is known, from, to, how much, why. */
+/** The movements, in the order of the ledger: kind, basis, from, to, amount, reason. */
 export const movements = [
   'mint event  alice 100.0000000000 USD mint offer',
   'mint event  bob 50.5000000000 EUR mint offer',

@@ -1,6 +1,6 @@
 /**
- * Models for the published test tokens: what their templates are called, what their payloads look like and what their
- * choices do, since the sandbox interprets no package code. The recordings show the same of a real participant.
+ * Models of the published test tokens: names of templates, shapes of payloads and effects of choices, since the sandbox
+ * interprets no package code. The recordings have the same from a real participant.
  */
 import { mintAccount, ownerOf } from '../../../packages/ledger-sandbox/src/demo/registry/accounts.ts';
 import { registryTemplates } from '../../../packages/ledger-sandbox/src/demo/registry/registry-templates.ts';
@@ -15,7 +15,7 @@ import { formatNumeric, parseNumeric } from '../../../packages/ledger-sandbox/sr
 const v2 = 'splice-test-token-v2:Splice.Testing.Tokens.TestTokenV2';
 const v1 = 'splice-test-token-v1:Splice.Testing.Tokens.TestTokenV1';
 
-/** Names of the templates that tests create or look for. */
+/** Names of the templates that tests create or query. */
 export const published = {
   rulesV2: `${v2}:TokenRules`,
   offerV2: `${v2}.Transfer:TokenTransferOffer`,
@@ -31,7 +31,7 @@ function object(value: Json | undefined): JsonObject {
   return asObject(value) ?? {};
 }
 
-/** The pairs of a map from actions to what belongs to them. */
+/** The pairs of a map from actions to their arguments. */
 function pairs(prefix: string, by: Readonly<Record<string, Json>>): Json {
   return Object.entries(by).map(([action, value]) => [{ tag: `${prefix}_${action}`, value: {} }, value]);
 }
@@ -114,7 +114,7 @@ function offerMint({ argument, create, time }: ChoiceContext): Json {
   return { offerCid, meta: noMeta };
 }
 
-/** What a holding of version 1 says: of a token, an offer or an allocation. */
+/** View of a holding of version 1: of a token, an offer or an allocation. */
 function viewV1(payload: JsonObject): JsonObject {
   const { holding, transfer, allocation } = payload;
   if (holding !== undefined) return object(holding);
@@ -129,7 +129,7 @@ function token(owner: Json, { instrumentId = null }: JsonObject, amount: Json): 
   return { holding: { owner, instrumentId, amount, lock: null, meta: noMeta } };
 }
 
-/** Archives tokens and creates what is set aside, itself a holding, and the change. */
+/** Archives tokens and creates the allocation, itself a holding, and the change. */
 function lockV1(
   context: ChoiceContext,
   made: { template: string; payload: JsonObject },

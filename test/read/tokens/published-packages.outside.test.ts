@@ -1,6 +1,6 @@
 /**
- * The published test tokens in the sandbox: their DARs uploaded, every flow of both versions of the token standard made in
- * the shapes of their types, indexed, and compared with books kept from raw payloads.
+ * The published test tokens in the sandbox: their DARs uploaded, every flow of both versions of the token standard in
+ * the shapes of their types, indexed, and compared with books computed from raw payloads.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -107,7 +107,7 @@ describe('the published test tokens', needs(noDars), () => {
     );
   });
 
-  it('move as they were moved, each movement once', async () => {
+  it('have each movement once', async () => {
     const rows = await query(
       database.url,
       `select kind, basis, sender, receiver, amount::text, instrument_id, reason from explore.token_transfers order by "offset", amount`,
@@ -116,7 +116,7 @@ describe('the published test tokens', needs(noDars), () => {
     expect(await query(database.url, 'select * from explore.token_discrepancies')).toEqual([]);
   });
 
-  it('are held at every offset as their payloads say, and the sum of changes is that', async () => {
+  it('have the balances of their payloads at every offset, equal to the sum of changes', async () => {
     const rows = await query(
       database.url,
       `select a.at, b.owner, b.provider, b.account_id, b.instrument_admin, b.instrument_id, b.total::text,
@@ -136,7 +136,7 @@ describe('the published test tokens', needs(noDars), () => {
     expect(rows.length).toBeGreaterThan(100);
   });
 
-  it('leave an allocation and a transfer that wait, of each account what it is', async () => {
+  it('leave a pending allocation and a pending transfer, with the balances of each account', async () => {
     const waiting = await query(
       database.url,
       'select standard, sender, receiver, receiver_provider, receiver_account_id, amount::text from explore.pending_transfer_instructions',
@@ -161,7 +161,9 @@ function choiceOf(models: readonly PackageModel[], id: string, name: string): Ch
   return found?.choices.find((choice) => choice.name === name);
 }
 
-/** What a payload holds: a token of either version, or what waits of version 1 and is a holding itself. */
+/**
+ * Balance in a payload: a token of either version, or a pending instruction of version 1, which is a holding itself.
+ */
 function heldBy({ templateId, createArgument: payload }: CreatedEvent): { key: string; amount: bigint } | undefined {
   const of = (value: unknown, ...path: string[]): unknown =>
     path.reduce<unknown>((at, field) => (at as Record<string, unknown> | null | undefined)?.[field], value);
@@ -189,7 +191,7 @@ function heldBy({ templateId, createArgument: payload }: CreatedEvent): { key: s
   }
 }
 
-/** What every account holds after each offset. */
+/** Balances of every account after each offset. */
 function* heldAtEach(
   transactions: readonly Transaction[],
   end: number,

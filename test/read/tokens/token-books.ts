@@ -1,6 +1,6 @@
 /**
- * The books of the demo's tokens, kept from raw payloads of contracts that were made and ended: what each account holds
- * after each update. It knows the fields of the demo's templates and nothing of interfaces, views or events.
+ * The books of the demo tokens, computed from raw payloads of created and ended contracts: balances of each account
+ * after each update. It uses the fields of the demo templates and no interfaces, views or events.
  */
 import type { Ledger } from '../../../packages/ledger-sandbox/src/ledger/ledger.ts';
 import type { CreatedEvent, Update } from '../../../packages/ledger-sandbox/src/wire/wire.ts';
@@ -11,7 +11,7 @@ export function units(amount: unknown): bigint {
   return BigInt(whole + fraction.padEnd(10, '0'));
 }
 
-/** An account and an instrument, the same text for the same: owner, provider, account id, admin, instrument. */
+/** An account and an instrument as one text, equal for equal ones: owner, provider, account id, admin, instrument. */
 export function keyOf(...parts: readonly unknown[]): string {
   return parts.map((part) => (typeof part === 'string' ? part : '')).join(' ');
 }
@@ -27,7 +27,7 @@ function at(payload: unknown, ...path: readonly string[]): unknown {
   return path.reduce<unknown>((value, field) => (value as Payload | null | undefined)?.[field], payload);
 }
 
-/** What a contract holds; undefined for one that is no holding. */
+/** Holding of a contract; undefined if it is not a holding. */
 function heldBy({ templateId, createArgument: payload }: CreatedEvent): Held | undefined {
   const entity = templateId.slice(templateId.lastIndexOf(':') + 1);
   const amulet = entity === 'LockedAmulet' ? at(payload, 'amulet') : payload;
@@ -54,12 +54,12 @@ function heldBy({ templateId, createArgument: payload }: CreatedEvent): Held | u
   }
 }
 
-/** What one update did. */
+/** Changes of one update. */
 export interface Entry {
   readonly offset: number;
   /** Whether holdings moved between synchronizers, and not between accounts. */
   readonly isJourney: boolean;
-  /** Net of each account that a holding of came or went, zero included. */
+  /** Net change of each account with a created or ended holding, zero included. */
   readonly net: ReadonlyMap<string, bigint>;
 }
 
@@ -104,7 +104,7 @@ export function booksOf(ledger: Ledger): readonly Entry[] {
   return entries;
 }
 
-/** What every account holds after each of these offsets; accounts with nothing are left out. @param offsets ascending */
+/** Balances of every account after each of these offsets, without empty accounts. @param offsets ascending */
 export function* balancesAt(
   entries: readonly Entry[],
   offsets: readonly number[],

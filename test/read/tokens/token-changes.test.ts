@@ -1,4 +1,7 @@
-/** What moved, by the token views, over frames made for each trap: both versions at once, events of strangers, fees, many legs. */
+/**
+ * Movements, by the token views, over frames made for each special case: both versions at once, events of third
+ * parties, fees, many legs.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as frames from '../../support/frames.ts';
 import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
@@ -19,7 +22,7 @@ interface Held {
 
 const account = (owner: string | null, id = ''): tokens.Account => ({ owner, provider: null, id });
 
-/** A holding of the coin that appears. */
+/** A created holding of the coin. */
 function held(contractId: string, owner: string, amount: string, nodeId: number, { id, ...given }: Held = {}) {
   return tokens.held({ contractId, account: account(owner, id), instrument, amount, ...given }, nodeId);
 }
@@ -29,7 +32,7 @@ interface Leg extends Omit<tokens.Leg, 'other'> {
   readonly other: string | null;
 }
 
-/** What an account is told by the registry. */
+/** Events of the registry for an account. */
 function logged(owner: string, nodeId: number, legs: readonly Leg[], by = admin): frames.JsonRecord {
   const sides = legs.map(({ other, ...leg }) => ({ ...leg, other: account(other) }));
   return tokens.logged({ account: account(owner), instrument, legs: sides, by }, nodeId);
@@ -56,7 +59,7 @@ async function update(...events: frames.Json[]): Promise<number> {
 
 const name = (column: string): string => `split_part(${column}, '::', 1)`;
 
-/** Movements of an update: kind, basis, who, to whom, how much, why. */
+/** Movements of an update: kind, basis, from, to, amount, reason. */
 async function movements(at: number): Promise<unknown[]> {
   const rows = await database.query(
     `select kind, basis, ${name('sender')} as s, ${name('receiver')} as r, amount::float as amount, reason
@@ -66,7 +69,7 @@ async function movements(at: number): Promise<unknown[]> {
   return rows.map((row) => Object.values(row));
 }
 
-/** Changes of an update: whose, kind, net, others. */
+/** Changes of an update: account, kind, net, others. */
 async function changes(at: number): Promise<unknown[]> {
   const rows = await database.query(
     `select ${name('owner')} as owner, kind, net::float as net, array(select ${name('o')} from unnest(other_owners) o) as others
@@ -80,7 +83,7 @@ const give = (owner: string, id: string, amount: string, given?: Held): Promise<
   update(held(id, owner, amount, 0, given));
 
 describe('a movement', () => {
-  it('that shows in choices of both versions and in events counts once', async () => {
+  it('in choices of both versions and in events counts once', async () => {
     await give(alice, '00a1', '10.0');
     const at = await update(
       transferred(2, 0, 6, alice, bob, '4.0'),
@@ -126,7 +129,7 @@ describe('a movement', () => {
     expect(await movements(at)).toEqual([one, one]);
   });
 
-  it('is not what a stranger logs', async () => {
+  it('that a third party logs is ignored', async () => {
     const at = await update(
       gone('00a3', 0),
       held('00a4', alice, '3.0', 1),
@@ -137,7 +140,7 @@ describe('a movement', () => {
     expect(await database.query('select * from explore.token_discrepancies where "offset" = $1', [at])).toEqual([]);
   });
 
-  it('that the admin logs otherwise than it was is a discrepancy, and what is missing is told', async () => {
+  it('with a wrong log of the admin is a discrepancy, and missing logs are reported', async () => {
     const at = await update(
       gone('00a4', 0),
       held('00a5', alice, '2.0', 1),
@@ -154,7 +157,7 @@ describe('a movement', () => {
     ).toEqual([{ logged: -0.4, moved: -1 }]);
   });
 
-  it('of version 1 costs its fee beside what arrives', async () => {
+  it('of version 1 has its fee separate from the received amount', async () => {
     await give(alice, '00v1', '10.0', { versions: [1] });
     const at = await update(
       transferred(1, 0, 3, alice, bob, '4.0'),
@@ -172,7 +175,7 @@ describe('a movement', () => {
     ]);
   });
 
-  it('of which nothing is told is paired, or stands alone', async () => {
+  it('without a report is paired, or has one side', async () => {
     await update(held('00x1', alice, '9.0', 0), held('00x2', bob, '9.0', 1), held('00x3', carol, '1.0', 2));
     const paired = await update(gone('00x1', 0), held('00x4', alice, '7.0', 1), held('00x5', carol, '2.0', 2));
     expect(await movements(paired)).toEqual([['transfer', 'holdings', 'Alice', 'Carol', 2, null]]);
@@ -198,7 +201,7 @@ describe('a movement', () => {
 });
 
 describe('a lock', () => {
-  it('is no movement, and what is available does not wait for it when its time has passed', async () => {
+  it('is not a movement, and the available balance ignores it after its expiry', async () => {
     const lock = { holders: [admin], expiresAfter: { microseconds: '1000000' } };
     const at = await update(gone('00x7', 0), held('00l1', alice, '5.0', 1, { lock }));
     expect(await movements(at)).toEqual([]);
@@ -211,7 +214,7 @@ describe('a lock', () => {
 });
 
 describe('an account', () => {
-  it('of version 2 has balances and a journal of its own', async () => {
+  it('of version 2 has separate balances and a journal', async () => {
     const savings = { id: 'savings', versions: [2] } as const;
     await give(carol, '00s1', '8.0', savings);
     const at = await update(
@@ -236,7 +239,7 @@ describe('an account', () => {
     ]);
   });
 
-  it('that is not known at an offset is refused, and never a part of the truth', async () => {
+  it('that is not known at an offset is rejected, never partly returned', async () => {
     await expect(
       database.query(`select * from explore.token_journal($1, null, 1000000)`, [carol]),
     ).rejects.toMatchObject({ code: 'LI003' });
@@ -258,7 +261,7 @@ describe('an account', () => {
 });
 
 describe('a party that leaves the participant', () => {
-  it('holds what is seen to end later until then, and the rest until it leaves', async () => {
+  it('holds until then the contracts that are seen to end later, and the rest until it leaves', async () => {
     await using left = await createReadDatabase();
     await left.write(
       frames.transaction(1, [held('00d1', alice, '5.0', 0), held('00d2', alice, '2.0', 1)]),

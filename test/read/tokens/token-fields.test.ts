@@ -1,11 +1,11 @@
-/** Every field of holdings and allocations as the token views show it, over frames made for it. */
+/** Every field of holdings and allocations in the token views, over frames made for it. */
 import { describe, expect, it } from 'vitest';
 import * as frames from '../../support/frames.ts';
 import { createReadDatabase } from '../read-database.ts';
 
 const { alice, bob, created } = frames;
 
-/** A contract that an interface shows. */
+/** A contract with an interface view. */
 function viewed(contractId: string, interfaceName: string, viewValue: frames.Json, nodeId = 0): frames.JsonRecord {
   const viewStatus = { code: 0, message: '', details: [] };
   const interfaceId = `${'cd'.repeat(32)}:${interfaceName}`;
@@ -19,7 +19,7 @@ const instrumentId = { admin: 'dso::1220', id: 'Amulet' };
 const meta = { values: { note: 'x' } };
 
 describe('every field', () => {
-  it('of holdings: locks that are there, null or missing, and sums beyond the digits of a double', async () => {
+  it('of holdings: locks that are set, null or missing, and sums beyond the digits of a double', async () => {
     await using database = await createReadDatabase();
     const amount = '1234567890123456789012345678.0000000001';
     const lock = { holders: [bob], expiresAt: '2026-09-01T00:00:00Z', expiresAfter: { microseconds: '90000000' } };
@@ -114,7 +114,7 @@ describe('every field', () => {
     ]);
   });
 
-  it('of allocations of version 2, whose settlement stands beside the legs', async () => {
+  it('of allocations of version 2, whose settlement is separate from the legs', async () => {
     await using database = await createReadDatabase();
     const account = (owner: string): frames.JsonRecord => ({ owner, provider: null, id: '' });
     const view = {

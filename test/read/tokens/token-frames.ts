@@ -1,4 +1,7 @@
-/** Frames of the token standard, both versions at once, as the published packages make them (the recordings show some). */
+/**
+ * Frames of the token standard, both versions at once, in the shapes of the published packages (the recordings have
+ * some).
+ */
 import * as frames from '../../support/frames.ts';
 
 const packageId = 'cd'.repeat(32);
@@ -25,15 +28,15 @@ export interface Holding {
   readonly versions?: readonly (1 | 2)[];
   /** Versions whose view the participant could not compute. */
   readonly failed?: readonly (1 | 2)[];
-  /** What version 1 shows, where that is something else. */
+  /** View of version 1, if it differs. */
   readonly amountV1?: string;
-  /** What else the created event says. */
+  /** Further fields of the created event. */
   readonly event?: frames.JsonRecord;
 }
 
 export const own = (owner: string): Account => ({ owner, provider: null, id: '' });
 
-/** The created event of a holding; the admin signs, and so does who owns it. */
+/** The created event of a holding, signed by the admin and the owner. */
 export function holding(given: Holding): frames.JsonRecord {
   const { contractId, account, instrument, amount, lock = null, versions = [1, 2], failed = [], event } = given;
   const { owner } = account;
@@ -60,12 +63,12 @@ export function holding(given: Holding): frames.JsonRecord {
   });
 }
 
-/** A holding that appears. */
+/** A created holding. */
 export function held(given: Holding, nodeId: number): frames.JsonRecord {
   return { CreatedEvent: { ...holding(given), nodeId } };
 }
 
-/** A holding that disappears. */
+/** An archived holding. */
 export function gone(contractId: string, nodeId: number, change: frames.JsonRecord = {}): frames.JsonRecord {
   const plain = { interfaceId: null, choice: 'Archive', choiceArgument: {}, exerciseResult: {} };
   const event = { contractId, nodeId, lastDescendantNodeId: nodeId, implementedInterfaces: [], ...plain, ...change };
@@ -84,14 +87,14 @@ export interface Logged {
   readonly account: Account;
   readonly instrument: Instrument;
   readonly legs: readonly Leg[];
-  /** Who exercises the choice; the admin. */
+  /** The acting party; by default the admin. */
   readonly by?: string;
   readonly inputs?: readonly string[];
   readonly outputs?: readonly string[];
   readonly witnesses?: readonly string[];
 }
 
-/** What an account is told by the registry. */
+/** Events of the registry for an account. */
 export function logged({ account, instrument, legs, ...given }: Logged, nodeId: number): frames.JsonRecord {
   const { owner } = account;
   const event = {
@@ -130,7 +133,7 @@ export interface Step {
   readonly receiver: string;
   readonly instrument: Instrument;
   readonly amount: string;
-  /** Of the last thing that the choice did; itself. */
+  /** Last descendant of the choice; by default the choice itself. */
   readonly lastDescendantNodeId?: number;
 }
 

@@ -13,7 +13,7 @@ export function clientOf(url: string): LedgerClient {
   return createLedgerClient({ url, tokenSource: createTokenSource({}), insecure: false, requestTimeoutMs: 10_000 });
 }
 
-/** Makes the views of everything in the packages, as if each template and interface had been seen in an event. */
+/** Creates the views of everything in the packages, as if each template and interface had been seen in an event. */
 export async function expectViews(models: readonly PackageModel[]): Promise<void> {
   await using created = await createTestDatabase();
   const { url } = created;

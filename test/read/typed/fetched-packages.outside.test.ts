@@ -1,4 +1,4 @@
-/** Every package of every DAR: fetched from a participant, read, made into views. */
+/** Every package of every DAR: fetched from a participant, read, converted to views. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -10,7 +10,7 @@ import { needs } from '../../support/skips/needs.ts';
 import { darsFolder } from '../../support/wire/recorded.ts';
 import { clientOf, expectViews } from './expect-views.ts';
 
-/** The packages of a DAR as the participant gives them out after it was uploaded. */
+/** The packages of a DAR as the participant returns them after the upload. */
 async function fetched(dar: string): Promise<readonly PackageModel[]> {
   const sandbox = await startSandbox({});
   try {

@@ -1,4 +1,4 @@
-/** Every package that the sandbox writes: fetched from a participant, read, made into views. */
+/** Every package that the sandbox writes: fetched from a participant, read, converted to views. */
 import { it } from 'vitest';
 import { readPackageArchive } from '../../../src/daml/package-archive.ts';
 import type { PackageModel } from '../../../src/daml/package-model.ts';
@@ -6,7 +6,7 @@ import { licensingUpgrade } from '../../../packages/ledger-sandbox/src/demo/pack
 import { demoPackages, startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { clientOf, expectViews } from './expect-views.ts';
 
-/** The sandbox's own packages, those that a demo upgrades to included. */
+/** The packages of the sandbox, including those of the demo upgrade. */
 async function own(): Promise<readonly PackageModel[]> {
   await using sandbox = await startSandbox({});
   sandbox.ledger.model.vet(licensingUpgrade);

@@ -1,10 +1,13 @@
-/** Packages as far as a run has stored their templates: no package was recorded, so payloads and arguments say the fields. */
+/**
+ * Package models derived from the stored templates of a run: no package was recorded, so payloads and arguments define
+ * the fields.
+ */
 import type { Client } from 'pg';
 import type { ChoiceModel, DamlType, DataType, PackageModel } from '../../../src/daml/package-model.ts';
 
 interface Entity {
   readonly package_id: string;
-  /** Null of an interface. */
+  /** Null for an interface. */
   readonly package_name: string | null;
   readonly module_name: string;
   readonly entity_name: string;
@@ -32,7 +35,7 @@ function record(fields: readonly string[]): DataType {
   return { kind: 'record', parameters: [], fields: fields.map((name) => ({ name, type: any })) };
 }
 
-/** Every package with a template or interface that the run has stored; each package id is a version of its own. */
+/** Every package with a template or interface that the run has stored; each package id is a separate version. */
 export async function recordedPackages(client: Client): Promise<readonly PackageModel[]> {
   const { rows } = await client.query<Entity>(entities);
   const ids = [...new Set(rows.map((row) => row.package_id))];

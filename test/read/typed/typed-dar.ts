@@ -1,4 +1,4 @@
-/** DARs with records in them, made by hand: two versions of a package whose difference a test chooses. */
+/** Hand-made DARs with records: two versions of a package whose difference a test chooses. */
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { darOf, sealed, sha256 } from '../../../packages/ledger-sandbox/test/packages/dars.ts';
 

@@ -1,4 +1,6 @@
-/** Packages that cannot be had and views that cannot be replaced: told, tried again, and never in the way of ingestion. */
+/**
+ * Packages that cannot be read and views that cannot be replaced: reported, retried, and without effect on ingestion.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { viewsCommand } from '../../../src/cli/inspect/views.ts';
 import { createLedgerClient } from '../../../src/ledger/api/client.ts';
@@ -63,7 +65,7 @@ async function exists(column: string): Promise<void> {
 }
 
 describe('a package', () => {
-  it('that the participant does not give is told once and read at the next start', async () => {
+  it('that the participant does not return is reported once and read at the next start', async () => {
     const one = berth('1.0.0');
     {
       await using indexer = await start();
@@ -93,7 +95,7 @@ describe('a package', () => {
     expect(again.logged('packages cannot be read: no typed views for them')).toBe(0);
   });
 
-  it('that cannot be had for the moment is tried again', async () => {
+  it('that cannot be read for the moment is retried', async () => {
     const one = berth('1.0.0');
     await upload(one);
     sandbox.faults.answer = { path: `/v2/packages/${one.packageId}`, times: 1, as: 'PARTICIPANT_BACKPRESSURE' };
@@ -108,7 +110,7 @@ describe('a package', () => {
 });
 
 describe('a view', () => {
-  it('that somebody reads without end does not stop ingestion, and is replaced afterwards', async () => {
+  it('that a reader reads without end does not stop ingestion, and is replaced afterwards', async () => {
     const [one, two] = [berth('1.0.0'), berth('1.1.0', { note: { optional: 'text' } })];
     await upload(one);
     await using indexer = await start();
@@ -132,7 +134,7 @@ describe('a view', () => {
     expect(await rows('select from typed.harbor__berth')).toHaveLength(3);
   });
 
-  it('is left alone while its definition is the same, and made again when it was dropped', async () => {
+  it('is kept while its definition is the same, and created again after it was dropped', async () => {
     const one = berth('1.0.0');
     await upload(one);
     await using indexer = await start();
@@ -174,7 +176,7 @@ describe('a view', () => {
     expect(bare).toEqual([]);
   });
 
-  it('of another storage schema stands in a schema of its own', async () => {
+  it('of another storage schema is in a separate schema', async () => {
     const one = berth('1.0.0');
     await upload(one);
     await using indexer = await runIndexer({
@@ -197,11 +199,11 @@ describe('the command', () => {
     [['drop'], { DATABASE_URL: 'postgres://localhost/x' }, 'USAGE'],
     [['list'], {}, 'CONFIGURATION_INVALID'],
     [['rebuild', '--nonsense', 'x'], { DATABASE_URL: 'postgres://localhost/x' }, 'USAGE'],
-  ])('refuses %j', async (argv, env, code) => {
+  ])('rejects %j', async (argv, env, code) => {
     await expect(runCommand(viewsCommand, argv, env)).rejects.toMatchObject({ code });
   });
 
-  it('refuses a schema that was never migrated', async () => {
+  it('rejects a schema that was never migrated', async () => {
     const env = { DATABASE_URL: database.url };
     await expect(runCommand(viewsCommand, ['list'], env)).rejects.toMatchObject({ code: 'SCHEMA_OUTDATED' });
   });

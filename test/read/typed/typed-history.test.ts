@@ -1,6 +1,6 @@
 /**
- * The history of a template has every contract of it, whatever became of it, and none of another; so have the views of
- * choices their exercises. What is new in a view comes last.
+ * The history view of a template has all of its contracts, in any state, and no others; the view of a choice has all of
+ * its exercises. New columns of a view are appended.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PackageModel } from '../../../src/daml/package-model.ts';
@@ -85,17 +85,17 @@ async function columnsOf(view: string): Promise<readonly string[]> {
 }
 
 describe('the history of a template', () => {
-  it('has contracts that were never active, with what became of each', async () => {
+  it('has contracts that were never active, with the status of each', async () => {
     await history.write(
       frames.transaction(1, [create(1, 'stays', { contractKey: { _1: 'a' }, nodeId: 3 }), create(1, 'ends')]),
       frames.transaction(2, [archive(2, 'ends')]),
-      // Created and archived by one transaction: no change of what is active.
+      // Created and archived in one transaction: active contracts do not change.
       frames.transaction(3, [
         create(3, 'passes', { acsDelta: false }),
         archive(3, 'passes', { acsDelta: false }),
         create(3, 'travels', { nodeId: 2 }),
       ]),
-      // Seen only: the parties of the reader have no part in it.
+      // Witnessed only: the parties of the reader are not stakeholders.
       frames.transaction(4, [create(4, 'seen', { acsDelta: false })]),
       frames.reassignment(5, {
         JsUnassignedEvent: {
@@ -103,7 +103,7 @@ describe('the history of a template', () => {
         },
       }),
     );
-    // Of a template that is called the same, in another package.
+    // Of a template with the same name, in another package.
     const other = { templateId: `${'cd'.repeat(32)}:Main:Crane`, packageName: 'harbor' };
     await history.write(frames.transaction(6, [create(6, 'foreign', other)]));
     await storePackage(database, dock('owner'));
@@ -140,7 +140,7 @@ describe('the history of a template', () => {
     ]);
   });
 
-  it('says the same as explore.contracts, row by row', async () => {
+  it('equals explore.contracts, row by row', async () => {
     const columns = `contract_id, created_at_offset, created_at, node_id, signatories, observers, contract_key,
       synchronizer_id, package_id, status, is_active, archived_at_offset, archived_at, payload`;
     const of = (view: string): Promise<readonly object[]> =>
@@ -155,7 +155,7 @@ describe('the history of a template', () => {
     );
   });
 
-  it('leaves what is active to the other view, with key and synchronizer', async () => {
+  it('leaves active contracts to the other view, with key and synchronizer', async () => {
     expect(
       await history.query('select owner, contract_key, synchronizer_id, created_at_offset from typed.dock__crane'),
     ).toEqual([{ owner: 'stays', contract_key: { _1: 'a' }, synchronizer_id: frames.here, created_at_offset: '1' }]);
@@ -182,7 +182,7 @@ describe('the view of a choice', () => {
   });
 });
 
-describe('the view of what is active', () => {
+describe('the view of active contracts', () => {
   it('counts live rows and reads no contract', async () => {
     const plan = await history.plan('select count(*) from typed.dock__crane');
     expect(plan).toContain('live');
@@ -191,8 +191,8 @@ describe('the view of what is active', () => {
   });
 });
 
-describe('a view that was made by an earlier version', () => {
-  /** As an earlier version made it: fewer columns before the fields, and `status` for a field. */
+describe('a view that an earlier version created', () => {
+  /** As an earlier version created it: fewer columns before the fields, and `status` for a field. */
   const old = `
     drop view typed.dock__crane__history;
     create view typed.dock__crane__history as
@@ -202,7 +202,7 @@ describe('a view that was made by an earlier version', () => {
     insert into ledger.typed_columns values ('dock__crane', 2, 'status', '{status}', 'text', 'status: Text');
     create view public.dependent as select owner, status from typed.dock__crane__history`;
 
-  it('keeps its columns in their places and names, and gets the new ones at its end', async () => {
+  it('keeps the order and names of its columns, and gets the new ones at its end', async () => {
     await history.query(old);
     const sync = await syncTypedViews(database, [dock('owner', 'status')]);
     expect(sync.failed).toEqual([]);
@@ -217,7 +217,7 @@ describe('a view that was made by an earlier version', () => {
     expect(await history.query('select count(*)::int as count from public.dependent')).toEqual([{ count: 6 }]);
   });
 
-  it('is replaced once, not at every look', async () => {
+  it('is replaced once, not at every pass', async () => {
     expect(await syncTypedViews(database, [dock('owner', 'status')])).toEqual({ made: [], unchanged: 3, failed: [] });
     const { made, failed } = await syncTypedViews(database, [dock('owner', 'status')], true);
     expect({ made, failed }).toEqual({
@@ -226,14 +226,14 @@ describe('a view that was made by an earlier version', () => {
     });
   });
 
-  it('takes further fields after them', async () => {
+  it('appends further fields after them', async () => {
     const before = await columnsOf('dock__crane__history');
     expect((await syncTypedViews(database, [dock('owner', 'status', 'note')])).failed).toEqual([]);
     expect(await columnsOf('dock__crane__history')).toEqual([...before, 'note']);
   });
 });
 
-describe('a field called as a column that every view has', () => {
+describe('a field with the name of a common column', () => {
   it('is numbered from the start', async () => {
     await using fresh = await createReadDatabase();
     const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };

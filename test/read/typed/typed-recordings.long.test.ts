@@ -1,6 +1,6 @@
 /**
- * What a participant was recorded to send, seen through the typed views: each contract of the recording is in the history
- * of its template, whatever became of it, and each exercise in the view of its choice.
+ * Recorded data of a participant in the typed views: each contract of the recording is in the history of its template,
+ * in any state, and each exercise in the view of its choice.
  */
 import type { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
@@ -15,7 +15,7 @@ import { keyOf, type Row } from '../../recordings/rows.ts';
 import { prepareRun, type Run } from '../../recordings/run.ts';
 import { readRelation } from '../../recordings/stored.ts';
 
-/** Makes the views of everything the run has stored. */
+/** Creates the views of everything the run has stored. */
 async function makeViews({ client, databaseUrl }: Run): Promise<void> {
   const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };
   const database = openDatabase({ url: databaseUrl, ...options });
@@ -41,7 +41,7 @@ async function shown(client: Client, kind: string, columns: readonly string[]): 
   return texts(found, columns);
 }
 
-/** The keys of JSON in any order: jsonb has one of its own. */
+/** The keys of JSON in any order: jsonb has an order of its own. */
 function texts(rows: readonly Row[], columns: readonly string[]): readonly string[] {
   const told = (row: Row, column: string): string => {
     const leaves = [...leavesOf(row[column] ?? null)].map(([path, text]) => `${column}${path} ${text}`);

@@ -1,4 +1,4 @@
-/** What the generated views are called and which columns they have, as packages are upgraded, break the rules, or collide. */
+/** Names and columns of the generated views when packages are upgraded, break the rules, or collide. */
 import { describe, expect, it } from 'vitest';
 import type { DamlField, DamlType, DataType, PackageModel } from '../../../src/daml/package-model.ts';
 import { unknownPackages } from '../../../src/pipeline/beside/package-watch.ts';
@@ -48,14 +48,14 @@ function sqlOf(view: NamedView | undefined): string {
 }
 
 describe('columns', () => {
-  it('follow the order of versions by number, whatever the order they were read in', () => {
+  it('follow the order of versions by number, in whatever order they were read', () => {
     const old = crane({ id: 'b', version: '1.9.0', fields: [{ name: 'a', type: int64 }] });
     const newer = { name: 'b', type: { kind: 'optional', of: text } } as const;
     const next = crane({ id: 'a', version: '1.10.0', fields: [newer, { name: 'a', type: int64 }] });
     expect(columnsOf(viewsOf([next, old])[0])).toEqual(['a bigint', 'b text']);
   });
 
-  it('keep the names and places they were registered with', () => {
+  it('keep the names and positions they were registered with', () => {
     const fields = ['x', 'y', 'z'].map((name) => ({ name, type: int64 }));
     const model = crane({ id: 'a', fields });
     const [subject] = viewSubjects([model], new Set(['dock']));
@@ -77,7 +77,7 @@ describe('columns', () => {
     ]);
   });
 
-  it('are two when versions differ in the type, each cast for its own version only', () => {
+  it('are two when versions differ in the type, each cast only for its own version', () => {
     const one = crane({ id: 'a', fields: [{ name: 'x', type: text }] });
     const two = crane({ id: 'b', version: '2.0.0', fields: [{ name: 'x', type: int64 }] });
     const [view] = viewsOf([one, two]);
@@ -89,13 +89,13 @@ describe('columns', () => {
 });
 
 describe('names', () => {
-  it('tell a choice called History from the view of past contracts', () => {
+  it('distinguish a choice called History from the view of past contracts', () => {
     const fields = [{ name: 'a', type: text }];
     const views = viewsOf([crane({ id: 'a', fields, choices: ['History', 'Crane_Lift'] })]);
     expect(views.map(({ name }) => name)).toEqual(['dock__crane', 'dock__main__crane__history', 'dock__crane__lift']);
   });
 
-  it('are given to nothing without a column of its own, unless it was named before', () => {
+  it('are not assigned without a column of its own, except for views that were named before', () => {
     const bare = crane({ id: 'a', fields: [], choices: ['Archive'] });
     expect(viewsOf([bare])).toEqual([]);
     const [, archive] = viewSubjects([bare], new Set(['dock']));
@@ -104,7 +104,7 @@ describe('names', () => {
     expect(viewsOf([bare], registry).map(({ name }) => name)).toEqual(['dock__crane__archive']);
   });
 
-  it('go to packages by name, whatever order and versions they were read in', () => {
+  it('are assigned to packages by name, in whatever order and versions they were read', () => {
     const fields = [{ name: 'a', type: text }];
     const first = { ...crane({ id: 'z', version: '2.0.0', fields }), name: 'one-dry-dock' };
     const second = { ...crane({ id: 'a', fields }), name: 'two-dry-dock' };
@@ -121,7 +121,7 @@ describe('names', () => {
     }
   });
 
-  it('do not change with what is seen later', () => {
+  it('do not change when other packages are seen later', () => {
     const fields = [{ name: 'a', type: text }];
     const [before] = viewsOf([crane({ id: 'a', fields })]);
     const [after] = viewsOf([crane({ id: 'a', fields }), crane({ id: 'b', version: '1.1.0', fields })]);

@@ -1,4 +1,4 @@
-/** Packages of one name whose versions have nothing in common: no participant should take them, and views outlive them. */
+/** Packages of one name with unrelated versions: no participant should accept them, and the views still work. */
 import { expect, it } from 'vitest';
 import type { DamlField, PackageModel } from '../../../src/daml/package-model.ts';
 import { openDatabase } from '../../../src/store/connection/database.ts';
@@ -26,7 +26,7 @@ function versionOf(packageId: string, version: string, x: DamlField['type']): Pa
   };
 }
 
-it('a number in one version and a record in the other are columns of their own, and queries do not fail', async () => {
+it('a number in one version and a record in the other are separate columns, and queries do not fail', async () => {
   await using history = await createReadDatabase();
   const payloads = [
     [numbers, { x: '1' }],

@@ -31,7 +31,7 @@ describe('compiled packages', needs(noDars), () => {
     );
   }
 
-  it('show every type of Daml as the type of Postgres', async () => {
+  it('have a Postgres type for every Daml type', async () => {
     await upload('richtypes.dar');
     const payload = {
       owner: alice,
@@ -68,7 +68,7 @@ describe('compiled packages', needs(noDars), () => {
     });
   });
 
-  it('show exercises with argument and result', async () => {
+  it('have exercises with argument and result', async () => {
     const id = { templateId: `${rich}:RichTypes:RichRecord`, packageName: 'richtypes', interfaceId: null };
     const offset = await world.happens({
       ExercisedEvent: exercised({
@@ -93,7 +93,7 @@ describe('compiled packages', needs(noDars), () => {
     });
   });
 
-  it('show contracts through an interface', async () => {
+  it('have contracts with interface views', async () => {
     await upload('splice-api-token-holding-v1-1.0.0.dar');
     const view = {
       owner: alice,
@@ -119,7 +119,7 @@ describe('compiled packages', needs(noDars), () => {
     });
   });
 
-  it('show durations up to the longest', async () => {
+  it('have durations up to the longest', async () => {
     const durations = ['9223372036854775807', '-9223372036854775808', '1'];
     for (const microseconds of durations) {
       const lock = { holders: [], expiresAfter: { microseconds } };
@@ -133,7 +133,7 @@ describe('compiled packages', needs(noDars), () => {
     ).toEqual([{ seconds: '9223372036854.775807' }, { seconds: '-9223372036854.775808' }, { seconds: '0.000001' }]);
   });
 
-  it('show exercises of the choices of an interface, with the template', async () => {
+  it('have exercises of the choices of an interface, with the template', async () => {
     await upload('splice-api-token-transfer-instruction-v1-1.0.0.dar');
     const instruction = '55ba4deb0ad4662c4168b39859738a0e91388d252286480c7331b3f71a517281';
     const event = exercised({

@@ -1,4 +1,7 @@
-/** The folder of the embedded parts: one that other users may have filled is refused with the command that helps; volumes are not. */
+/**
+ * The folder of the embedded parts: one that other users may have filled is rejected with the command that fixes it;
+ * volumes are accepted.
+ */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, lchownSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +14,7 @@ import { main, program } from '../../cli/program.ts';
 import { needs, noRoot } from '../../support/skips/needs.ts';
 
 const stranger = 12_345;
-/** In a mount namespace of its own: nothing of this machine is mounted. */
+/** In a separate mount namespace: no mount affects this machine. */
 const noMount = spawnSync('unshare', ['-m', 'true']).status === 0 ? undefined : 'needs the right to mount (unshare -m)';
 
 let parent: string;
@@ -40,7 +43,7 @@ function refusal(): IndexerError | undefined {
 }
 
 describe('a folder', () => {
-  it('that every user can write to ends the start with 78 and the command that closes it', async () => {
+  it('that every user can write to ends the start with 78 and the command that restricts it', async () => {
     made(0o777);
     const env = { INDEXER_DATA_DIR: folder, INDEXER_HTTP_PORT: '0', INDEXER_STOP_AT: '1' };
     const { code, stdout, stderr } = await program(['demo'], env);
@@ -52,7 +55,7 @@ describe('a folder', () => {
     expect(refusal()).toBeUndefined();
   });
 
-  it('with blanks and quotes in its path has a command that a shell takes', () => {
+  it('with blanks and quotes in its path has a command that a shell accepts', () => {
     folder = join(parent, "it's mine");
     made(0o757);
     const [, command = ''] = /run: (.*?);/.exec(refusal()?.remedy ?? '') ?? [];
@@ -63,13 +66,13 @@ describe('a folder', () => {
   it.each([
     ['for its owner alone', 0o700],
     ['for a group, as of a volume of Kubernetes', 0o2775],
-    ['for everybody and sticky', 0o1777],
-  ])('%s is taken', (_what, mode) => {
+    ['world-writable and sticky', 0o1777],
+  ])('%s is accepted', (_what, mode) => {
     made(mode);
     expect(refusal()).toBeUndefined();
   });
 
-  it('that is made is not writable by others, whatever the umask', () => {
+  it('that the program creates is not writable by others, with any umask', () => {
     const before = process.umask(0);
     try {
       prepareDataDir(join(folder, 'below'));
@@ -79,7 +82,7 @@ describe('a folder', () => {
     for (const each of [folder, join(folder, 'below')]) expect(statSync(each).mode & 0o022).toBe(0);
   });
 
-  it('of another user is refused', needs(noRoot), () => {
+  it('of another user is rejected', needs(noRoot), () => {
     chownSync(made(0o755), stranger, stranger);
     expect(refusal()).toMatchObject({
       code: 'DATA_DIR_UNUSABLE',
@@ -99,7 +102,7 @@ describe('a link', () => {
     expect(refusal()).toBeUndefined();
   });
 
-  it('of another user is refused with the folder it leads to', needs(noRoot), () => {
+  it('of another user is rejected with its target', needs(noRoot), () => {
     lchownSync(folder, stranger, stranger);
     expect(refusal()).toMatchObject({
       code: 'DATA_DIR_UNUSABLE',
@@ -108,7 +111,7 @@ describe('a link', () => {
   });
 });
 
-it('a volume that is open to everybody and belongs to another user is taken', needs(noMount), () => {
+it('a world-writable volume of another user is accepted', needs(noMount), () => {
   made(0o755);
   const mount = `mount -t tmpfs -o mode=0777,uid=${String(stranger)} none '${folder}'`;
   const module = new URL('cli/demo/data-dir.js', pathToFileURL(main)).href;

@@ -1,4 +1,7 @@
-/** Files that an operator names for a secret: what is no small regular file is refused by name and kind, and hangs or fills nothing. */
+/**
+ * Files that an operator names for a secret: anything other than a small regular file is rejected by name and kind,
+ * without hanging or using memory.
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
@@ -28,7 +31,7 @@ beforeAll(async () => {
   spawnSync('mkfifo', [file('fifo')]);
   mkdirSync(file('folder'));
   writeFileSync(file('large'), '');
-  // Sparse: a gigabyte that takes no room.
+  // Sparse: a gigabyte that uses no disk space.
   truncateSync(file('large'), 1024 ** 3);
   symlinkSync('/dev/zero', file('device'));
   server = createServer().listen(file('socket'));
@@ -47,7 +50,7 @@ afterAll(() => {
 
 const hung = 20_000;
 
-/** The built program; an open of a pipe in the process of the test would end with the test run only. */
+/** The built program, because an open of a pipe in the test process would block until the test run ends. */
 async function run(argv: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
   const running = startProgram(argv, env, folder);
   const timer = setTimeout(() => running.signal('SIGKILL'), hung);
@@ -58,13 +61,13 @@ async function run(argv: readonly string[], env: Readonly<Record<string, string>
   }
 }
 
-/** Options that name a file, and the text before the refusal. */
+/** Options that name a file, and the text before the error. */
 const inFile = ['DATABASE_URL_FILE', 'INDEXER_QUERY_PAGE_DATABASE_URL_FILE', 'LEDGER_OAUTH_CLIENT_SECRET_FILE'];
 const paths = ['LEDGER_TOKEN_FILE', 'LEDGER_CA_FILE', 'LEDGER_CERT_FILE', 'LEDGER_KEY_FILE', 'LEDGER_OAUTH_CA_FILE'];
 const certificates = ['sslrootcert', 'sslcert', 'sslkey'];
 
 describe.each(Object.keys(kinds) as readonly Kind[])('%s', (name) => {
-  it('is refused by every option that names a file, all of them at once and with the other problems', async () => {
+  it('is rejected by every option that names a file, all at once and with the other problems', async () => {
     const env = Object.fromEntries([...inFile, ...paths].map((option) => [option, file(name)]));
     const { code, stderr } = await run(['config'], { ...env, INDEXER_HTTP_PORT: 'x' });
     expect(code).toBe(78);
@@ -79,13 +82,13 @@ describe.each(Object.keys(kinds) as readonly Kind[])('%s', (name) => {
     expect(stderr).toContain('INDEXER_HTTP_PORT');
   });
 
-  it.each(certificates)('is refused as %s of a database URL', async (parameter) => {
+  it.each(certificates)('is rejected as %s of a database URL', async (parameter) => {
     const named = `${parameter}=${file(name)}`;
     const url = `${address}?sslmode=verify-full&${named}`;
     const { code, stderr } = await run(['config'], { DATABASE_URL: url });
     expect(code).toBe(78);
     expect(stderr).toContain(`${named} is ${kinds[name]}`);
-    // Addresses that come from elsewhere, as of `rebuild --into`.
+    // Addresses from other sources, such as `rebuild --into`.
     const opened = () => openDatabase({ url, schema: 'ledger', applicationName: 'test', statementTimeoutMs: 1_000 });
     expect(opened).toThrow(
       expect.objectContaining({
@@ -95,7 +98,7 @@ describe.each(Object.keys(kinds) as readonly Kind[])('%s', (name) => {
     );
   });
 
-  it('is refused by the flags of commands that name a file', async () => {
+  it('is rejected by the flags of commands that name a file', async () => {
     const env = { DATABASE_URL: address };
     const calls = [
       ['grant-reader', 'people', '--password-file', file(name)],
@@ -116,7 +119,7 @@ it('a file behind a link is read, as Kubernetes mounts secrets', () => {
   }
 });
 
-it('a password that is a pipe is refused by name', async () => {
+it('a password file that is a pipe is rejected by name', async () => {
   const passwords = mkdtempSync(join(folder, 'passwords-'));
   spawnSync('mkfifo', [join(passwords, 'writer')]);
   const { code, stderr } = await run(['grant-roles', '--password-dir', passwords], { DATABASE_URL: address });

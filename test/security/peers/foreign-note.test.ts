@@ -1,4 +1,4 @@
-/** The note of a running demo, as a project from elsewhere can bring it along: it receives nobody's token. */
+/** The note file of a running demo, as a foreign project can contain it: it receives no token. */
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -45,7 +45,7 @@ async function leaveNote(change: object = {}, mode = 0o600, name = 'running.json
   await writeFile(join(folder, '.ledger-indexer', name), JSON.stringify(note), { mode });
 }
 
-/** As its victim: with the address of a database, and the token of a ledger. */
+/** Like its victim: with the address of a database, and the token of a ledger. */
 const ledgerEnd = (...flags: readonly string[]): Promise<Ended> =>
   programInProcess(
     ['ledger', 'end', ...flags],
@@ -53,13 +53,13 @@ const ledgerEnd = (...flags: readonly string[]): Promise<Ended> =>
     folder,
   );
 
-it('a note that other users can read, as a checkout has it, does not count', async () => {
+it('a note that other users can read, as in a checkout, is ignored', async () => {
   await leaveNote({}, 0o644);
   expect((await ledgerEnd()).stderr).toContain('LEDGER_URL');
   expect(asked).toEqual([]);
 });
 
-it('a link to a note does not count', async () => {
+it('a link to a note is ignored', async () => {
   await leaveNote({}, 0o600, 'elsewhere.json');
   await symlink('elsewhere.json', join(folder, '.ledger-indexer', 'running.json'));
   expect((await ledgerEnd()).stderr).toContain('LEDGER_URL');
@@ -71,13 +71,13 @@ it.each([
   ['a ledger on another machine', { ledgerUrl: 'http://192.0.2.1:7575' }],
   ['more than an address', { ledgerUrl: 'http://127.0.0.1:9/$(id)' }],
   ['something that is not a text', { httpUrl: { port: 9 } }],
-])('a note of %s does not count', async (_, change) => {
+])('a note of %s is ignored', async (_, change) => {
   await leaveNote(change);
   expect((await ledgerEnd()).stderr).toContain('LEDGER_URL');
   expect(asked).toEqual([]);
 });
 
-it('the ledger of a note that counts is asked without a token', async () => {
+it('the ledger of an accepted note is queried without a token', async () => {
   await leaveNote();
   await ledgerEnd();
   expect(asked.length).toBeGreaterThan(0);

@@ -1,4 +1,4 @@
-/** Names with characters that turn the order of others around: whoever reads them sees the characters themselves. */
+/** Names with characters that reverse the order of others: the output contains the escaped characters. */
 import { Writable } from 'node:stream';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createOutput } from '../../../src/cli/command-line/output.ts';
@@ -12,7 +12,7 @@ import { identity, schemasOfFile } from '../../support/schemas.ts';
 import { decodeUpdate } from '../../support/wire/decode.ts';
 
 const schemas = schemasOfFile();
-/** Shown as it is, `Bank` would stand where `knaB` does; and a zero-width blank makes two names of one. */
+/** Unescaped, `Bank` would be displayed as `knaB`; and a zero-width blank makes two names look equal. */
 const name = '\u202EknaB\u2066\u200B::1220';
 const shown = String.raw`\u202eknaB\u2066\u200b::1220`;
 /** A script of the page, which has no types here. */
@@ -38,7 +38,7 @@ describe('a name with hidden characters', () => {
     expect(stdout).not.toMatch(hidden);
   });
 
-  it('is escaped in the tables of query, and is as it is for programs', async () => {
+  it('is escaped in the tables of query, and unchanged for programs', async () => {
     const statement = 'select signatories[1] as name from explore.contracts';
     const table = await run('query', statement, '--table');
     expect(table.stdout).toContain(shown);
@@ -46,7 +46,7 @@ describe('a name with hidden characters', () => {
     for (const format of ['--json', '--csv']) expect((await run('query', statement, format)).stdout).toContain(name);
   });
 
-  it('is escaped in JSON and CSV on a terminal, where JSON means the same', async () => {
+  it('is escaped in JSON and CSV on a terminal, where the JSON value stays equal', async () => {
     let printed = '';
     const terminal = new Writable({
       write: (text: Buffer, _encoding, done) => {
@@ -63,7 +63,7 @@ describe('a name with hidden characters', () => {
     expect(printed).toBe(`${shown},${String.raw`\u001b[2J`}\tx\ny\n`);
   });
 
-  it('is escaped in what the ledger says of a failure, and in the log', () => {
+  it('is escaped in failures reported by the ledger, and in the log', () => {
     const error = errorFromBody({ code: 'X', cause: `no such party ${name}` });
     expect(error.message).toContain(shown);
     const lines: string[] = [];
@@ -73,7 +73,7 @@ describe('a name with hidden characters', () => {
     expect(lines.join('')).not.toMatch(hidden);
   });
 
-  it('is escaped on the pages as it is elsewhere', async () => {
+  it('is escaped on the pages by the same rule', async () => {
     const { visible: visibleOnPage } = (await import(elements)) as { visible: (text: string) => string };
     const all = `${name}\u00AD\u{E0041}\u2028\uFEFFplain ✓ ä`;
     expect(visibleOnPage(all)).toBe(escapeFormat(all));

@@ -1,4 +1,4 @@
-/** Tokens with hidden characters in, before and behind them: each filter of secrets still finds them. */
+/** Tokens with hidden characters inside, before and after them: each filter of secrets still finds them. */
 import { ResponseBodyError } from 'openid-client';
 import { describe, expect, it } from 'vitest';
 import { errorFromBody, errorFromClose } from '../../../src/ledger/errors/ledger-error.ts';
@@ -27,7 +27,7 @@ const characters: Readonly<Record<string, string>> = {
   'U+E0041': '\u{E0041}',
 };
 
-/** The text with the character before it, behind it, and at every few places in it. */
+/** The text with the character before it, after it, and at every few positions in it. */
 function placesOf(text: string, character: string): readonly string[] {
   const inside = Array.from({ length: Math.floor(text.length / 3) }, (_, nth) => 3 * nth + 1).map(
     (at) => text.slice(0, at) + character + text.slice(at),
@@ -35,14 +35,14 @@ function placesOf(text: string, character: string): readonly string[] {
   return [`x${character}${text}`, `${text}${character}`, ...inside, Array.from(text).join(character)];
 }
 
-/** Pieces of a secret that somebody could read: four characters of its second half. */
+/** Readable pieces of a secret: four characters of its second half. */
 function expectGone(shown: string, secret: string): void {
   const plain = shown.replaceAll(/\\+u[0-9a-f]{4}|\\+[bf]|[^\w.-]/gi, '');
   const half = secret.slice(secret.length / 2);
   for (let at = 0; at + 4 <= half.length; at += 1) expect(plain).not.toContain(half.slice(at, at + 4));
 }
 
-/** What the ledger says, as it would in the body of an answer. */
+/** Error text of the ledger, as in the body of a response. */
 const ledgerSays = (cause: string) => ({
   code: 'X',
   cause,
@@ -60,7 +60,7 @@ function logged(message: string): string {
 }
 
 describe.each(Object.entries(characters))('%s in a token', (_, character) => {
-  it('is no way around the filter of what the ledger says', () => {
+  it('does not bypass the filter of texts from the ledger', () => {
     for (const text of placesOf(jwt, character)) {
       expectGone(errorFromBody(ledgerSays(`bad token ${text} there`)).message, jwt);
       expectGone(errorFromClose(1008, text).message, jwt);
@@ -70,7 +70,7 @@ describe.each(Object.entries(characters))('%s in a token', (_, character) => {
     }
   });
 
-  it.each([jwt, readerToken])('is no way around the filter of the log, as it is and escaped: %s', (secret) => {
+  it.each([jwt, readerToken])('does not bypass the filter of the log, unchanged and escaped: %s', (secret) => {
     for (const text of placesOf(secret, character)) {
       for (const written of [text, escapeFormat(text), escapeSteering(text)]) {
         const line = logged(`refused: ${written} there`);
@@ -81,11 +81,11 @@ describe.each(Object.entries(characters))('%s in a token', (_, character) => {
     }
   });
 
-  it('is no way around the filter of passwords in addresses', () => {
+  it('does not bypass the filter of passwords in addresses', () => {
     for (const text of placesOf(password, character)) expect(logged(text)).not.toMatch(/hunter|nter2/);
   });
 
-  it('is no way around the filter of what a token provider says', () => {
+  it('does not bypass the filter of texts from a token provider', () => {
     const secret = 'short-secret';
     for (const text of placesOf(secret, character)) {
       const cause = new ResponseBodyError('refused', {
@@ -98,7 +98,7 @@ describe.each(Object.entries(characters))('%s in a token', (_, character) => {
 });
 
 describe('text with hidden characters', () => {
-  it('keeps them, escaped, where no secret is', () => {
+  it('keeps them, escaped, if no secret is there', () => {
     const name = '\u202EknaB\u200B';
     expect(errorFromBody(ledgerSays(name)).message).toContain(String.raw`\u202eknaB\u200b`);
     expect(scrub(name)).toBe(name);

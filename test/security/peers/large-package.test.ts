@@ -1,4 +1,4 @@
-/** A package that is larger than a frame may be: it is not read, and the stream goes on. */
+/** A package that is larger than a frame may be: it is not read, and the stream continues. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { demoWorld } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { startParticipant, type Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
@@ -29,7 +29,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-it('is named with the option that allows it', async () => {
+it('a package that is too large is reported with the option that allows it', async () => {
   const offset = sandbox.ledger.ledgerEnd() + 1;
   const event = created({ offset, templateId: `${packageId}:Main.Iou:Iou`, interfaceViews: [] });
   sandbox.ledger.appendRaw(transaction(offset, [{ CreatedEvent: event }]));

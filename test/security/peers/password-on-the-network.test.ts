@@ -1,4 +1,6 @@
-/** A server that says it is Postgres and asks for the password in a form that others can read: away from here it gets nothing. */
+/**
+ * A server that claims to be Postgres and requests the password in a readable form: on another machine it gets none.
+ */
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -11,7 +13,7 @@ const away = Object.values(networkInterfaces())
   .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
 const noNetwork = away === undefined ? 'needs an address of a network' : undefined;
 
-/** `R`, its length, and what is asked for. */
+/** `R`, its length, and the requested method. */
 const asking = {
   'in clear text': Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3]),
   'as an MD5 hash': Buffer.from([0x52, 0, 0, 0, 12, 0, 0, 0, 5, 1, 2, 3, 4]),
@@ -19,7 +21,7 @@ const asking = {
 
 let server: Server;
 let ask: Buffer = asking['in clear text'];
-/** What came after the first message, which names user and database. */
+/** Messages after the first one, which names user and database. */
 let told: Promise<string>[] = [];
 
 beforeAll(async () => {
@@ -40,7 +42,9 @@ afterAll(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-/** Connects by the pool and by the connection that holds the lock; resolves to how both failed, and what the server was told. */
+/**
+ * Connects by the pool and by the connection with the lock; resolves to both failures, and the messages to the server.
+ */
 async function attempt(host: string): Promise<{ readonly codes: unknown[]; readonly told: readonly string[] }> {
   told = [];
   const { port } = server.address() as AddressInfo;
@@ -56,14 +60,14 @@ async function attempt(host: string): Promise<{ readonly codes: unknown[]; reado
   }
 }
 
-describe.each(Object.entries(asking))('a server that asks for the password %s', (_, bytes) => {
+describe.each(Object.entries(asking))('a server that requests the password %s', (_, bytes) => {
   it('on another machine receives none', needs(noNetwork), async () => {
     ask = bytes;
     const answer = await attempt(away ?? '');
     expect(answer).toEqual({ codes: ['STORE_TLS_REFUSED', 'STORE_TLS_REFUSED'], told: ['', ''] });
   });
 
-  it('on this machine receives it, as nobody else can read it there', async () => {
+  it('on this machine receives it, because other users cannot read it there', async () => {
     ask = bytes;
     const answer = await attempt('127.0.0.1');
     expect(answer.codes).not.toContain('STORE_TLS_REFUSED');

@@ -1,4 +1,7 @@
-/** Functions of Postgres that every login may call, after roles were made by `grant-reader` and `reader-token create` alone: no other command has run. */
+/**
+ * Functions of Postgres that every login may call, after roles were created by `grant-reader` and `reader-token create`
+ * alone: no other command has run.
+ */
 import { randomBytes } from 'node:crypto';
 import { PassThrough } from 'node:stream';
 import { Client } from 'pg';
@@ -64,7 +67,7 @@ async function grantReader(...flags: readonly string[]): Promise<void> {
   await query(created.url, `alter role ${prefix}_reader login password 'x'`);
 }
 
-/** The URL of the login of a new token, of a role that was made while nothing was taken from anybody. */
+/** The URL of the login of a new token, of a role that was created while PUBLIC had all default rights. */
 async function loginOfToken(...flags: readonly string[]): Promise<string> {
   await runCommand(grantReaderCommand, [`${prefix}_group`, '--shared-database'], { DATABASE_URL: created.url });
   let token = '';
@@ -81,15 +84,15 @@ const refused = statements.map(() => '42501');
 const keepLocks = [undefined, undefined, '42501'];
 const keepAll = statements.map(() => undefined);
 
-it('are taken from the reader by grant-reader, and locks are left to the roles that write', async () => {
+it('are revoked from the reader by grant-reader, and locks are left to the roles that write', async () => {
   await grantReader();
-  // A second time there is nothing to take.
+  // The second time nothing is left to revoke.
   await grantReader();
   expect(await outcomes(urlOf('reader'))).toEqual(refused);
   for (const kind of ['owner', 'inserting', 'deleting']) expect(await outcomes(urlOf(kind)), kind).toEqual(keepLocks);
 });
 
-it('are taken from the login of a token by reader-token create', async () => {
+it('are revoked from the login of a token by reader-token create', async () => {
   expect(await outcomes(await loginOfToken())).toEqual(refused);
   for (const kind of ['owner', 'inserting', 'deleting']) expect(await outcomes(urlOf(kind)), kind).toEqual(keepLocks);
 });

@@ -1,4 +1,7 @@
-/** docs/how-to/secure/remove-reader-role.md: its statements drop a role that grant-reader made, and leave other readers as they are. */
+/**
+ * docs/how-to/secure/remove-reader-role.md: its statements drop a role that grant-reader created, and keep other
+ * readers unchanged.
+ */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { indexCommand } from '../../../src/cli/inspect/index-verb.ts';
@@ -29,7 +32,7 @@ afterAll(async () => {
   await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${wallet}, ${analyst}`);
 });
 
-/** What the catalog of the database still has of a role. */
+/** Entries of the role that remain in the catalog of the database. */
 async function traces(role: string): Promise<unknown> {
   const [found] = await history.query(
     `select (select count(*)::int from pg_roles where rolname = $1) as roles,

@@ -1,6 +1,6 @@
 /**
- * Every row of the table of least roles (docs/how-to/secure/roles.md) against one indexed database: the feature works as the role of
- * its row, and each lesser role is refused by an error that names the missing right or the role to use.
+ * Every row of the table of least roles (docs/how-to/secure/roles.md) against one indexed database: the feature works
+ * as the role of its row, and fails for each lesser role with an error that names the missing right or the role to use.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,11 +12,11 @@ import { startReceiver } from '../../webhooks/receiver.ts';
 import { RolesWorld, type Login } from './world.ts';
 
 let world: RolesWorld;
-/** A contract that is archived, a party that holds tokens, the newest offset and an earlier one. */
+/** A contract that is archived, a party with tokens, the newest offset and an earlier one. */
 let found: Readonly<Record<'archived' | 'party' | 'end' | 'middle', string>>;
 let pqsFile: string;
 
-/** Roles with fewer rights than the key, all of which are refused. */
+/** Roles with fewer rights than the key, all of which must fail. */
 const lesser: Readonly<Record<Login, readonly Login[]>> = {
   'any login': [],
   reader: ['any login'],
@@ -26,7 +26,7 @@ const lesser: Readonly<Record<Login, readonly Login[]>> = {
   administrator: ['any login', 'reader', 'redactor', 'writer', 'migrator'],
 };
 
-/** What a refusal names, by the least role of the feature. */
+/** Text of an error, by the least role of the feature. */
 const names: Readonly<Record<Login, RegExp>> = {
   'any login': /never/,
   reader: /grant-reader|usage on schema "ledger"/,
@@ -38,7 +38,7 @@ const names: Readonly<Record<Login, RegExp>> = {
 
 interface Case {
   readonly feature: Feature;
-  /** One after the other; each is refused to lesser roles first. */
+  /** One after the other; lesser roles first, which must fail. */
   readonly calls: readonly (() => readonly string[] | Promise<readonly string[]>)[];
   readonly env?: Readonly<Record<string, string>>;
   /** After all calls as the least role. */
@@ -68,7 +68,7 @@ function surface(feature: Feature, promise: string, test: () => Promise<void>): 
 
 function runs(cases: readonly Case[]): void {
   tried.push(...cases.map(({ feature }) => feature));
-  it.each(cases)('$feature: works as its least role and is refused to lesser ones', async (one) => {
+  it.each(cases)('$feature: works as its least role and fails for lesser ones', async (one) => {
     const role = leastRoleOf(one.feature);
     if (role === 'token') throw new Error('a token runs no command');
     for (const words of one.calls) {
@@ -160,7 +160,7 @@ describe('a feature that reads', () => {
   ]);
 });
 
-describe('a feature that writes beside the stream', () => {
+describe('a feature that writes in the background', () => {
   runs([
     call('check', ['check', '--timeout', '60']),
     call('hold place', ['hold', 'place', 'replica']),
@@ -205,7 +205,7 @@ describe('a surface', () => {
   });
 
   describe.each(['run', 'backfill'] as const)('%s', (feature) => {
-    surface(feature, 'works as the writer and is refused to lesser roles', async () => {
+    surface(feature, 'works as the writer and fails for lesser roles', async () => {
       const argv = feature === 'run' ? ['run', '--stop-at', 'end'] : ['backfill', '--from', 'genesis'];
       const env = { INDEXER_HTTP_PORT: '0', INDEXER_LOG_LEVEL: 'silent' };
       for (const login of lesser.writer) {
@@ -220,7 +220,7 @@ describe('a surface', () => {
     });
   });
 
-  surface('typed views of new packages', 'a run as the migrator makes them', async () => {
+  surface('typed views of new packages', 'a run as the migrator creates them', async () => {
     const made = `select count(*)::int as n from pg_views where schemaname = 'typed'`;
     const before = await world.query(made);
     const [{ name } = {}] = await world.query(
@@ -251,7 +251,7 @@ describe('a surface', () => {
 
   surface(
     '`/changes` and `/query` from another machine',
-    'a token is answered, a caller without one is not',
+    'a request with a token succeeds, one without fails',
     async () => {
       const { stdout } = await world.succeeds('administrator', ['reader-token', 'create', '--role', world.served]);
       await using indexer = await world.live('writer');
@@ -371,7 +371,7 @@ describe('a feature that removes', () => {
   runs([call('reseed --yes', ['reseed', '--yes']), call('reset --yes', ['reset', '--all', '--yes'])]);
 });
 
-it('every row of the table is tried', () => {
+it('every row of the table is covered', () => {
   const rows = leastRoles.flatMap(({ features }): readonly Feature[] => features);
   expect([...new Set(tried)].toSorted()).toEqual(rows.toSorted());
 });

@@ -1,4 +1,4 @@
-/** What `grant-roles` needs, and a writer whose rights were granted by an earlier version. */
+/** Requirements of `grant-roles`, and a writer whose rights were granted by an earlier version. */
 import { execFile } from 'node:child_process';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-it('a folder without passwords is refused with the command that makes them, whatever its name', async () => {
+it('a folder without passwords is rejected with the command that creates them, with any name', async () => {
   const folder = join(world.folder, "of the night's shift");
   const words = ['grant-roles', ...world.named, '--password-dir', folder];
   const { code, stderr } = await world.run('administrator', words);
@@ -33,7 +33,7 @@ it('a folder without passwords is refused with the command that makes them, what
   }
 });
 
-it('a writer that may not note why a delivery failed delivers all the same', async () => {
+it('a writer that may not store why a delivery failed still delivers', async () => {
   await world.query(`revoke update (problem, problem_at) on ledger.webhooks from ${world.prefix}_writer`);
   await using receiver = await startReceiver();
   receiver.name = 'told';
@@ -43,7 +43,7 @@ it('a writer that may not note why a delivery failed delivers all the same', asy
   let isAway = true;
   receiver.reply = () => ({ status: isAway ? 503 : 204 });
   await using indexer = await world.live('writer', { INDEXER_WEBHOOK_NETWORKS: 'loopback' });
-  // The writer notes the reason every half second: some times within these attempts, which are delayed more and more.
+  // The writer stores the reason every half second: several times during these attempts, whose delays grow.
   await waitFor('it has been tried four times', () => (receiver.heard.length >= 4 ? true : undefined));
   isAway = false;
   const [last] = await world.query(

@@ -1,4 +1,7 @@
-/** What an operator learns about roles: rights that an upgrade changed, sessions that keep the writer waiting, and limits of such sessions. */
+/**
+ * Reports to an operator about roles: rights that an upgrade changed, sessions that block the writer, and limits of
+ * such sessions.
+ */
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { waitFor } from '../../support/wait-for.ts';
@@ -32,7 +35,7 @@ async function session(login: Login): Promise<Client> {
 }
 
 describe('rights that differ from those of this version', () => {
-  it('are named by migrate and check, with the command that ends it', async () => {
+  it('are named by migrate and check, with the command that fixes it', async () => {
     const { prefix } = world;
     expect((await world.succeeds('migrator', ['migrate'])).stdout).toBe('schema "ledger" is up to date\n');
     expect(await checked('writer', 'rights of roles')).toMatchObject({ state: 'pass' });
@@ -41,7 +44,7 @@ describe('rights that differ from those of this version', () => {
        revoke execute on function pqs.redact_exercise(pqs.event_id, text) from ${prefix}_redactor; grant insert on ledger.batches to ${prefix}_writer;
        grant update (contract_key_hash) on ledger.contracts to ${prefix}_redactor`,
     );
-    // Without the right on updates it is no writer by the catalog, so that one is given back.
+    // Without the right on updates the catalog does not identify a writer, so that one is granted again.
     await world.query(
       `grant insert on ledger.updates to ${prefix}_writer; revoke insert on ledger.archives from ${prefix}_writer`,
     );
@@ -63,7 +66,7 @@ describe('rights that differ from those of this version', () => {
   });
 });
 
-describe('a session that was left in a transaction', () => {
+describe('an idle session in a transaction', () => {
   it.each(['writer', 'redactor'] as const)('of the %s is ended after a while', async (login) => {
     const client = await session(login);
     try {
@@ -77,7 +80,7 @@ describe('a session that was left in a transaction', () => {
     }
   });
 
-  it('is named by check while it keeps the writer waiting, also behind another one', async () => {
+  it('is named by check while it blocks the writer, also indirectly', async () => {
     await using indexer = await world.live('writer');
     expect(await checked('writer', 'blocked writer')).toMatchObject({ state: 'pass' });
     const client = await session('redactor');
@@ -97,7 +100,7 @@ describe('a session that was left in a transaction', () => {
         ),
       );
       expect(line.fix).toContain(`select pg_terminate_backend(${String(pid)})`);
-      // Whoever may see the transaction sees how long it is open.
+      // A role that may see the transaction sees how long it is open.
       expect((await checked('administrator', 'blocked writer'))?.found).toMatch(
         /left open, in a transaction of \d+ s\)/,
       );

@@ -1,4 +1,7 @@
-/** One stream that a writer of `grant-roles` has indexed, with a login for each role, for tests of what each role may do. */
+/**
+ * One stream that a writer of `grant-roles` has indexed, with a login for each role, for tests of the rights of each
+ * role.
+ */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +14,7 @@ import { Network } from '../../switch-participant/network.ts';
 import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Whom the world logs in as; of "any login" no role has a right. */
+/** Role of the login; for "any login" a role without rights. */
 export type Login = Exclude<DatabaseRole, 'token'>;
 type Variables = Readonly<Record<string, string>>;
 
@@ -44,7 +47,7 @@ export class RolesWorld implements AsyncDisposable {
     return world;
   }
 
-  /** Words of `grant-roles`. */
+  /** Arguments of `grant-roles`. */
   get named(): readonly string[] {
     return ['--prefix', this.prefix];
   }
@@ -66,7 +69,7 @@ export class RolesWorld implements AsyncDisposable {
       DATABASE_URL: this.url(login),
       POSTGRES_MIGRATE: 'never',
       INDEXER_START: 'genesis',
-      // Nobody listens there: `status` reads the database.
+      // Nothing listens there: `status` reads the database.
       INDEXER_HTTP_PORT: '1',
       ...this.settings,
     };

@@ -1,7 +1,6 @@
 /**
- * What keeps a role from writing although it has its rights on tables: functions taken from everybody, sessions that are
- * read-only, a right to read that is missing, pruning. `check` and the indexer name it with the statement that helps, and that
- * statement helps.
+ * Causes that prevent writes despite rights on tables: functions revoked from PUBLIC, read-only sessions, a missing
+ * right to read, pruning. `check` and the indexer name each with a statement that fixes it.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { query } from '../../support/database.ts';
@@ -25,7 +24,7 @@ let world: RolesWorld;
 let name: string;
 let writer: string;
 
-/** The exit code, and the line of this name. */
+/** The exit code, and the line with this name. */
 async function check(
   line: string,
   env: Readonly<Record<string, string>> = {},
@@ -44,7 +43,7 @@ function statements(remedy: string | undefined): readonly string[] {
   );
 }
 
-/** Runs what a remedy says as the administrator. */
+/** Runs the statements of a remedy as the administrator. */
 async function follow(remedy: string | undefined): Promise<void> {
   const [statement] = statements(remedy);
   if (statement === undefined) throw new Error(`no statement in: ${String(remedy)}`);
@@ -61,8 +60,8 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-describe('a second stream with a role of its own, after grant-roles took advisory locks from everybody', () => {
-  it('is refused by check and run with the grant, and runs after it', async () => {
+describe('a second stream with a separate role, after grant-roles revoked advisory locks from PUBLIC', () => {
+  it('is rejected by check and run with the grant, and runs after it', async () => {
     const role = `${world.prefix}_second`;
     await world.query(`create role ${role} login password 'secret'; grant create on database ${name} to ${role}`);
     const url = Object.assign(new URL(world.database.url), { username: role, password: 'secret' }).href;
@@ -114,7 +113,7 @@ describe('a writer of grant-roles', () => {
         ),
       );
       await follow(line.fix);
-      await waitFor('it goes on', async () => ((await indexer.status()).state === 'live' ? true : undefined));
+      await waitFor('it continues', async () => ((await indexer.status()).state === 'live' ? true : undefined));
     },
   );
 
@@ -169,7 +168,7 @@ describe('a writer of grant-roles', () => {
       const [row] = await query(world.database.url, 'select pruned_to_offset::int as kept from ledger.stream');
       return row?.['kept'] === null ? undefined : true;
     });
-    await waitFor('the problem is over', async () =>
+    await waitFor('the problem is resolved', async () =>
       ((await indexer.status()).retention as { readonly problem: unknown }).problem === null ? true : undefined,
     );
     expect(await check('rights to prune', env)).toMatchObject({ code: 0, state: 'pass' });

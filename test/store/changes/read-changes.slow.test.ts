@@ -1,4 +1,4 @@
-/** Pages of changes: together every event behind the cursor once, in order, and under a role only what it may see. */
+/** Pages of changes: together every event after the cursor once, in order, and under a role only what it may see. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { formatCursor, parseCursor, type Change, type ChangesWanted } from '../../../src/model/push/changes.ts';
@@ -58,7 +58,7 @@ async function all(wanted: Partial<ChangesWanted>, rows: number, characters?: nu
 
 const places = (changes: readonly Change[]) => changes.map(({ offset, node }) => formatCursor({ offset, node }));
 
-/** As a reader of that role sees them, else as the owner does. */
+/** Rows as a reader of that role sees them, otherwise as the owner does. */
 async function stored(where: string, as?: string): Promise<readonly unknown[]> {
   const rows = await query(
     as === undefined ? created.url : `${created.url}?options=-c%20role%3D${as}`,
@@ -67,7 +67,7 @@ async function stored(where: string, as?: string): Promise<readonly unknown[]> {
   return rows.map(({ place }) => place);
 }
 
-it('shows every event once and in order, whatever the size of a page', async () => {
+it('returns every event once and in order, with any page size', async () => {
   const expected = await stored('true');
   expect(expected.length).toBeGreaterThan(60);
   expect(new Set(expected).size).toBe(expected.length);
@@ -75,7 +75,7 @@ it('shows every event once and in order, whatever the size of a page', async () 
   expect(places(await all({}, 3))).toEqual(expected);
 });
 
-it('shows no more at once than may be held, but one', async () => {
+it('returns at most the buffer limit at once, or one event', async () => {
   const expected = await stored('true');
   expect(places(await all({}, 1000, 1))).toEqual(expected);
   expect(places(await all({}, 1000, 5_000))).toEqual(expected);
@@ -85,7 +85,7 @@ it('shows no more at once than may be held, but one', async () => {
   expect(lengths.reduce((sum, length) => sum + length, 0)).toBeLessThanOrEqual(5_000);
 });
 
-it('shows nothing above the checkpoint', async () => {
+it('returns nothing above the checkpoint', async () => {
   const [row] = await query(created.url, 'select checkpoint from ledger.stream');
   const checkpoint = Number(row?.['checkpoint']);
   const middle = Math.floor((seedOffset + checkpoint) / 2);
@@ -96,7 +96,7 @@ it('shows nothing above the checkpoint', async () => {
   expect(seen.length).toBeLessThan((await stored('true')).length);
 });
 
-it('says where history without a gap begins', async () => {
+it('returns where history without a gap begins', async () => {
   const kept = async () => (await readChanges(database, everything, 1)).availableAfter;
   expect(await kept()).toBe(seedOffset);
   await query(created.url, `update ledger.stream set pruned_to_offset = ${String(seedOffset + 9)}`);
@@ -104,7 +104,7 @@ it('says where history without a gap begins', async () => {
   await query(created.url, 'update ledger.stream set pruned_to_offset = null');
 });
 
-it('shows under a role what its parties may see, of it one party and one kind', needs(noLimits), async () => {
+it('returns under a role what its parties may see, filtered by one party and one kind', needs(noLimits), async () => {
   await grantReader(database, { role, parties: [mine], password: undefined });
   const seen = await all({ role }, 5);
   expect(seen.length).toBeGreaterThan(0);
@@ -114,7 +114,7 @@ it('shows under a role what its parties may see, of it one party and one kind', 
   expect(places(await all({ eventTypes: ['created'] }, 5))).toEqual(await stored(`event_type = 'created'`));
 });
 
-it('takes cursors of one form only', () => {
+it('accepts cursors of one form only', () => {
   for (const good of ['0', '12', '12-0', '12-3'])
     expect(formatCursor(parseCursor(good) ?? everything.after)).toBe(good);
   for (const bad of ['', '-1', '1-', '1-2-3', '1e3', ' 1', '99999999999999999', '1-9999999999']) {

@@ -88,7 +88,7 @@ describe('a database connection', () => {
     });
   });
 
-  it('closes within its limit even when a lent connection is frozen, and cuts the query that hangs', async () => {
+  it('closes within its limit even when a lent connection is frozen, and cancels the hanging query', async () => {
     await using proxy = await freezableProxy(server.url);
     const database = open({ url: proxy.url });
     await pidOf(database);
@@ -105,7 +105,7 @@ describe('a database connection', () => {
     expect(await outcome).toMatchObject({ code: 'STORE_UNREACHABLE' });
   });
 
-  it('refuses at once whoever still waits for a client when it closes', async () => {
+  it('rejects waiting clients at once when it closes', async () => {
     const database = open({ maxConnections: 1 });
     const held = deferred();
     const lent = deferred();
@@ -129,7 +129,7 @@ describe('a database connection', () => {
     });
   });
 
-  it('resolves unqualified names in its schema, whatever the name holds and whatever options the URL sets', async () => {
+  it('resolves unqualified names in its schema, with any schema name and any options in the URL', async () => {
     const schema = 'odd "Name\\ with, everything';
     const url = new URL(server.url);
     url.searchParams.set('options', '-c work_mem=3MB');
@@ -143,7 +143,7 @@ describe('a database connection', () => {
     expect(rows).toEqual([{ schemaname: schema, work_mem: '3MB', idle: '1min' }]);
   });
 
-  it('reads int8 exactly, as number while safe, without touching other users of the driver', async () => {
+  it('reads int8 exactly, as number while safe, without affecting other users of the driver', async () => {
     const { rows } = await open().pool.query(
       `select 9007199254740991::int8 as safe, 9007199254740993::int8 as large, '{1,null,-9007199254740993}'::int8[] as many`,
     );
@@ -151,7 +151,7 @@ describe('a database connection', () => {
     expect(types.getTypeParser(types.builtins.INT8)('1')).toBe('1');
   });
 
-  it('refuses an unusable URL without repeating it', () => {
+  it('rejects an unusable URL without repeating it', () => {
     const url = 'postgres://user:hunter2@host:notaport/db';
     let thrown: unknown;
     try {
@@ -179,7 +179,7 @@ describe('a transaction', () => {
     expect(rows).toEqual([]);
   });
 
-  it('is refused when a statement failed and the failure was swallowed', async () => {
+  it('is rejected when a statement failed and the failure was swallowed', async () => {
     const database = open();
     await database.pool.query('create table swallowed (id int)');
     const refused = database.transaction(async (client) => {
@@ -190,7 +190,7 @@ describe('a transaction', () => {
     expect((await database.pool.query('select * from swallowed')).rowCount).toBe(0);
   });
 
-  it('commits and hands back what its work returned', async () => {
+  it('commits and returns the result of its work', async () => {
     const database = open();
     await database.pool.query('create table kept (id int)');
     const returned = await database.transaction(async (client) => {
@@ -203,7 +203,7 @@ describe('a transaction', () => {
 });
 
 describe('a share of a pool', () => {
-  it('lends so many connections at once, wakes everyone who waits, and leaves the rest to others', async () => {
+  it('lends its number of connections at once, wakes all waiting callers, and leaves the rest to others', async () => {
     const pool = open({ maxConnections: 3 });
     const share = shareOf(pool, 2);
     let lent = 0;
@@ -227,7 +227,7 @@ describe('a share of a pool', () => {
     await Promise.all(holding);
   });
 
-  it('refuses who waits once the pool is closed', async () => {
+  it('rejects waiting callers once the pool is closed', async () => {
     const pool = open({ maxConnections: 2 });
     const share = shareOf(pool, 1);
     const held = deferred();
@@ -240,7 +240,7 @@ describe('a share of a pool', () => {
   });
 });
 
-it('a shorter limit of statements holds for its own statements, not for others of the pool', async () => {
+it('a shorter statement limit applies to its own statements, not to others of the pool', async () => {
   const pool = open({ maxConnections: 1 });
   const quick = withinTime(pool, 50);
   const slow = quick.withClient((client) => client.query('select pg_sleep(30)'));

@@ -1,6 +1,6 @@
 /**
- * What the store uses of the Postgres driver beyond its documentation. A version of pg that does one of these otherwise fails here,
- * and not as a time limit that is lost, or as two statements that run where one was checked.
+ * Undocumented behavior of the Postgres driver that the store uses. A version of pg that differs fails here, instead of
+ * losing a time limit or running two statements after a check of one.
  */
 import { Client, Pool, type ClientBase, type ClientConfig, type Connection } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -25,7 +25,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Another connection. One whose statement still runs is cut when it ends. */
+/** Another connection. If its statement still runs, it is cancelled at the end. */
 async function connected(config: ClientConfig = {}): Promise<Client> {
   const made = new Client({ connectionString: database.url, ...config });
   made.on('error', () => undefined);
@@ -36,7 +36,7 @@ async function connected(config: ClientConfig = {}): Promise<Client> {
 const insert = { name: 'insert_number', text: 'insert into numbers values ($1)' };
 
 describe('the driver', () => {
-  it('hands its connection to a query of another make, and every message up to ReadyForQuery', async () => {
+  it('passes its connection to a custom query, with every message up to ReadyForQuery', async () => {
     const messages: string[] = [];
     const done = new Promise<void>((resolve) => {
       const handler = (name: string) => (): void => void messages.push(name);
@@ -57,7 +57,7 @@ describe('the driver', () => {
     expect(messages).toEqual(['row description', 'row', 'row', 'complete', 'ready']);
   });
 
-  it('keeps such queries in order with its own, also when all are asked for at once', async () => {
+  it('keeps such queries in order with its own, also when all are submitted at once', async () => {
     const counted = () => client.query<{ count: number }>('select count(*)::int as count from numbers');
     const [before, , after] = await Promise.all([
       counted(),
@@ -70,7 +70,7 @@ describe('the driver', () => {
     expect([before.rows, after.rows]).toEqual([[{ count: 0 }], [{ count: 2 }]]);
   });
 
-  it('lets bytes be written between its own messages, and keeps a statement that was prepared so', async () => {
+  it('lets bytes be written between its own messages, and keeps a statement that was prepared this way', async () => {
     const { connection } = client as Client & { readonly connection: Connection };
     const parse = connection.parse.bind(connection);
     let parsed = 0;
@@ -87,14 +87,14 @@ describe('the driver', () => {
     expect(rows).toEqual([{ name: 'other' }]);
   });
 
-  it('ends a query of another make after its own time limit, by its callback', async () => {
+  it('ends a custom query after its own time limit, through its callback', async () => {
     const other = await connected();
     const slow = { name: 'slow', text: 'select pg_sleep(30)', limitMs: 100 };
     await expect(inOneRoundTrip(other, [slow])).rejects.toThrow('Query read timeout');
     await other.end();
   });
 
-  it('ends a query of another make after the time limit of the pool where it has none', async () => {
+  it('ends a custom query after the time limit of the pool if it has none', async () => {
     const other = await connected({ query_timeout: 100 });
     await expect(inOneRoundTrip(other, [{ name: 'slow', text: 'select pg_sleep(30)' }])).rejects.toThrow(
       'Query read timeout',
@@ -102,7 +102,7 @@ describe('the driver', () => {
     await other.end();
   });
 
-  it('leaves a callback that was wrapped before the query was handed over, so that each is timed once', async () => {
+  it('leaves a callback that was wrapped before the query was submitted, so that each is timed once', async () => {
     const timed: string[] = [];
     const other = await connected({ query_timeout: 60_000 });
     timeQueries(other, (op) => timed.push(op));
@@ -113,13 +113,13 @@ describe('the driver', () => {
     await other.end();
   });
 
-  it('sends by the extended protocol if requested, and the server refuses two statements', async () => {
+  it('sends by the extended protocol if requested, and the server rejects two statements', async () => {
     const two = { text: 'select 1; select 2', queryMode: 'extended' };
     await expect(client.query(two)).rejects.toMatchObject({ code: '42601' });
     await expect(client.query('select 1; select 2')).resolves.toBeDefined();
   });
 
-  it('has what readers ask sent so: two statements are refused by the server, whatever looked at them before', async () => {
+  it('sends statements of readers this way: the server rejects two statements, whatever checked them before', async () => {
     const reads = openDatabase({
       url: database.url,
       schema: 'public',
@@ -135,7 +135,7 @@ describe('the driver', () => {
     await reads.close();
   });
 
-  it('awaits what a pool does with a new connection before anybody gets it', async () => {
+  it('awaits the setup of a new connection in the pool before it is lent', async () => {
     const setUp = async (fresh: ClientBase): Promise<void> => {
       await pause(50);
       await fresh.query(`set application_name = 'is set'`);
@@ -149,12 +149,12 @@ describe('the driver', () => {
     await pool.end();
   });
 
-  it('has the process id that the server named when it connected', async () => {
+  it('has the process id that the server sent when it connected', async () => {
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
     expect(Reflect.get(client, 'processID')).toBe(rows[0]?.pid);
   });
 
-  it('hands on what a COPY sends, in pieces that stay as they are', async () => {
+  it('passes on the data of a COPY, in chunks that do not change later', async () => {
     const pieces: Buffer[] = [];
     for await (const piece of copyOut(
       client,

@@ -25,7 +25,7 @@ describe('a list of hosts', () => {
     expect(urlsOf(url)).toEqual(urls);
   });
 
-  it('moves on once for each host that failed, however many met it, and round again', () => {
+  it('advances once for each failed host, however many callers failed, and wraps around', () => {
     const hosts = new HostList('postgres://h1,h2/db');
     expect(hosts.moveOn(gone, 0)).toBe(true);
     expect(hosts.moveOn(gone, 0)).toBe(true);
@@ -34,7 +34,7 @@ describe('a list of hosts', () => {
     expect(hosts.url()).toBe('postgres://h1/db');
   });
 
-  it('stays when the host is not to blame, and knows clients of a host it has left', () => {
+  it('stays when the host did not cause the failure, and detects clients of a previous host', () => {
     const hosts = new HostList('postgres://h1,h2/db');
     const client = new Client(hosts.url());
     hosts.note(client);
@@ -45,7 +45,7 @@ describe('a list of hosts', () => {
   });
 });
 
-describe('the place of a database', () => {
+describe('the database label', () => {
   it.each([
     ['postgres://u:p@localhost/db', 'postgres://v@127.0.0.1:5432/db', true],
     ['postgres://u@[::1]:5432/db', 'postgres://u@localhost/db', true],
@@ -54,13 +54,13 @@ describe('the place of a database', () => {
     ['postgres://u@localhost/db', 'postgres://u@localhost/other', false],
     ['postgres://u@h1,h2/db', 'postgres://u@h1:5432,h2:5432/db', true],
     ['postgres://u@h1,h2/db', 'postgres://u@h1/db', false],
-  ])('of %s and of %s: the same is %s', (one, other, same) => {
+  ])('of %s and of %s: equal is %s', (one, other, same) => {
     expect(samePlace(placeOf(one), placeOf(other))).toBe(same);
   });
 });
 
 describe('a database with several hosts', () => {
-  it('uses the first that answers, and says so when none does', async () => {
+  it('uses the first that responds, and reports when none does', async () => {
     await using created = await createTestDatabase();
     const { host } = new URL(created.url);
     const open = (hosts: string) =>

@@ -1,4 +1,6 @@
-/** Postgres over TLS as `sslmode=verify-full` promises it: the right authority, the right name, nothing else. */
+/**
+ * Postgres over TLS with the guarantees of `sslmode=verify-full`: only the right authority with the right name.
+ */
 import { chmod, copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,7 +23,7 @@ let server: EmbeddedPostgres;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'postgres-tls-'));
   for (const name of ['server.pem', 'server-key.pem', 'ca.pem']) await copyFile(file(name), join(folder, name));
-  // Encrypted connections only; the second role has to show a certificate as well.
+  // Encrypted connections only; the second role also needs a certificate.
   const access = ['hostssl all certified all scram-sha-256 clientcert=verify-ca', 'hostssl all all all scram-sha-256'];
   await writeFile(join(folder, 'pg_hba.conf'), `${access.join('\n')}\n`);
   for (const name of ['server-key.pem', 'pg_hba.conf']) await chmodPrivate(join(folder, name));
@@ -69,33 +71,36 @@ async function select(statement: string, url: string): Promise<readonly Record<s
 const encrypted = 'select ssl, version from pg_stat_ssl where pid = pg_backend_pid()';
 
 describe('a connection with sslmode=verify-full', () => {
-  it.each(['127.0.0.1', 'localhost'])('is encrypted and made when %s is the name in the certificate', async (host) => {
-    expect(await select(encrypted, urlWith({}, host))).toEqual([
-      { ssl: true, version: expect.stringMatching(/^TLSv1\.[23]$/) as unknown },
-    ]);
-  });
+  it.each(['127.0.0.1', 'localhost'])(
+    'is encrypted and established when %s is the name in the certificate',
+    async (host) => {
+      expect(await select(encrypted, urlWith({}, host))).toEqual([
+        { ssl: true, version: expect.stringMatching(/^TLSv1\.[23]$/) as unknown },
+      ]);
+    },
+  );
 
-  it('is refused when the certificate names another host', async () => {
+  it('is rejected when the certificate names another host', async () => {
     const refused = await failure(urlWith({}, '127.0.0.2'));
     expect(refused).toMatchObject({ code: 'STORE_TLS_REFUSED', retry: 'park', exitCode: 78 });
     expect(refused.message).toContain('ERR_TLS_CERT_ALTNAME_INVALID');
     expect(refused.remedy).toContain('a name that the certificate of the server has');
   });
 
-  it('is refused when another authority is trusted, and when only the public ones are', async () => {
+  it('is rejected when another authority is trusted, and when only the public ones are', async () => {
     const stranger = await failure(urlWith({ sslrootcert: file('client.pem') }));
     expect(stranger).toMatchObject({ code: 'STORE_TLS_REFUSED', retry: 'park' });
     const unknown = await failure(urlWith({ sslrootcert: '' }));
     expect(unknown).toMatchObject({ code: 'STORE_TLS_REFUSED', retry: 'park' });
     expect(unknown.remedy).toContain('sslrootcert=FILE');
-    // What libpq means by it is no file.
+    // The value that libpq uses here is not a file.
     expect(await failure(urlWith({ sslrootcert: 'system' }))).toMatchObject({ code: 'STORE_TLS_REFUSED' });
     for (const { message, remedy = '' } of [stranger, unknown]) {
       expect(`${message} ${remedy}`).not.toContain(new URL(server.url).password);
     }
   });
 
-  it('is refused when the file of the authority is missing or no certificate', async () => {
+  it('is rejected when the file of the authority is missing or not a certificate', async () => {
     const missing = await failure(urlWith({ sslrootcert: '/nowhere/ca.pem' }));
     expect(missing).toMatchObject({ code: 'STORE_URL_INVALID', retry: 'fatal' });
     expect(missing.message).toBe(
@@ -106,7 +111,7 @@ describe('a connection with sslmode=verify-full', () => {
     expect(await failure(urlWith({ sslrootcert: damaged }))).toMatchObject({ retry: expect.anything() as unknown });
   });
 
-  it('shows our certificate to a server that asks for one', async () => {
+  it('sends our certificate to a server that requests one', async () => {
     const shown = { sslcert: file('client.pem'), sslkey: file('client-key.pem') };
     expect(await select(encrypted, urlWith(shown, '127.0.0.1', 'certified'))).toMatchObject([{ ssl: true }]);
     const none = await failure(urlWith({}, '127.0.0.1', 'certified'));
@@ -114,13 +119,13 @@ describe('a connection with sslmode=verify-full', () => {
   });
 });
 
-it('a server that takes encrypted connections only refuses others, and says so', async () => {
+it('a server that accepts encrypted connections only rejects others, with a message', async () => {
   const plain = await failure(urlWith({ sslmode: 'disable', sslrootcert: '' }));
   expect(plain).toMatchObject({ code: 'STORE_LOGIN_REFUSED', retry: 'park', exitCode: 77 });
   expect(plain.remedy).toContain('sslmode=verify-full');
 });
 
-it('a server without TLS is refused when the URL asks for it', async () => {
+it('a server without TLS is rejected when the URL requires it', async () => {
   const url = new URL(process.env['TEST_POSTGRES_URL'] ?? '');
   url.searchParams.set('sslmode', 'verify-full');
   const refused = await failure(url.href);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { placeOf } from '../../../src/store/connection/hosts.ts';
 import { opOfText } from '../../../src/store/connection/query-timing.ts';
 
-describe('what a query is for', () => {
+describe('the purpose of a query', () => {
   it.each([
     ['select 1', 'read'],
     ['\n  SELECT set_config($1, $2, false)', 'session'],
@@ -24,13 +24,13 @@ describe('what a query is for', () => {
   });
 });
 
-describe('the place of a database', () => {
+describe('the database label', () => {
   it.each([
     ['postgres://user:pa@ss/word@db:5432/ledger?sslmode=require', 'db:5432/ledger'],
     ['postgresql://db/ledger', 'db/ledger'],
     ['postgres://user@h1:5432,h2:5432/ledger', 'h1:5432,h2:5432/ledger'],
     ['postgres://user:secret@db', 'db'],
-    ['something else with a secret', ''],
+    ['another text with a secret', ''],
   ])('of %s is %s', (url, place) => {
     expect(placeOf(url)).toBe(place);
   });

@@ -1,4 +1,4 @@
-/** What our sessions set for themselves, whatever the server, the database or the role has as its default. */
+/** Settings of our sessions, independent of the defaults of the server, the database and the role. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase, type Database } from '../../../src/store/connection/database.ts';
 import { openLockConnection } from '../../../src/store/lock/lock-connection.ts';
@@ -37,14 +37,14 @@ describe('a session of ours', () => {
   const wanted = Object.fromEntries(sessionSettings('ledger', limits));
 
   it.each(['jit', 'datestyle', 'enable_nestloop', 'default_transaction_isolation'])(
-    'that reads or writes has its own %s',
+    'for reads or writes has its own %s',
     async (name) => {
       const { rows } = await database.withClient((client) => client.query<Record<string, string>>(`show ${name}`));
       expect(Object.values(rows[0] ?? {})).toEqual([wanted[name]]);
     },
   );
 
-  it('that holds the right to write has the same', async () => {
+  it('with the writer lock has the same', async () => {
     const lock = await openLockConnection(database, 5_000);
     try {
       const { rows } = await lock.client.query<Record<string, string>>(
@@ -61,7 +61,7 @@ describe('a session of ours', () => {
   it.each([
     ['moves the checkpoint', checkpointStatement(move)],
     ['counts a seed', seedStatement(1, 0, 1, null)],
-  ])('has the statement that %s run without being compiled', async (_, { text, values = [] }) => {
+  ])('runs the statement of %s without JIT compilation', async (_, { text, values = [] }) => {
     const plan = await database.withClient(async (client) => {
       await client.query('begin');
       await client.query(`prepare change as ${text}`);

@@ -39,9 +39,9 @@ describe('a value that is too long for an index', () => {
     `(select string_agg(md5(i::text), '') from generate_series(1, ${Math.ceil(length / 32)}) i)`;
   it.each([
     ['of three thousand bytes', text(3_200), 'public.notes_by_text'],
-    // Postgres does not say in which one.
+    // Postgres does not name the index.
     ['of many thousands', text(20_000), undefined],
-  ])('%s is not called a fault of the data, and the index is named', async (_, value, index) => {
+  ])('%s is not reported as a fault of the data, and the index is named', async (_, value, index) => {
     await database.withClient((client) =>
       client.query('create table notes (note text); create index notes_by_text on notes (note)'),
     );
@@ -79,7 +79,7 @@ describe('an error of Citus', () => {
   });
 
   it.each(['complex joins are only supported when all of a secret', 'cannot push down this subquery of a secret'])(
-    'that begins "%s" is no defect, and what to do is said',
+    'that begins "%s" is not reported as a bug, and has a remedy',
     async (message) => {
       const error = await failure(database, `do $$ begin raise exception '${message}' using errcode = '0A000'; end $$`);
       expect(error).toMatchObject({ code: 'STORE_WORKERS_REFUSED', retry: 'fatal', exitCode: 78 });
@@ -139,7 +139,7 @@ describe('an error of Postgres', () => {
     expect(error).toHaveProperty('message', 'the role may not do this (SQLSTATE 42501, table pg_authid)');
   });
 
-  it('never repeats the row that broke a constraint', async () => {
+  it('never repeats the row that violated a constraint', async () => {
     await database.pool.query(`create table unique_payload (payload text primary key)`);
     const insert = `insert into unique_payload values ('a secret')`;
     await database.pool.query(insert);
@@ -149,8 +149,8 @@ describe('an error of Postgres', () => {
   });
 });
 
-describe('a session that is refused before it begins', () => {
-  /** Answers each start of a session as a pooler does that cannot reach its server. */
+describe('a session that is rejected before it begins', () => {
+  /** Responds to each startup like a pooler that cannot reach its server. */
   async function refusing(sqlstate: string, message: string): Promise<{ readonly url: string; close: () => void }> {
     const fields = { S: 'FATAL', V: 'FATAL', C: sqlstate, M: message };
     const text = Object.entries(fields).map(([name, value]) => `${name}${value}\0`);
@@ -211,7 +211,7 @@ describe('an error of the connection', () => {
     expect(inspect(error, { depth: 9 })).not.toContain('hunter2');
   });
 
-  it('tells a missing database from an unreachable server', async () => {
+  it('distinguishes a missing database from an unreachable server', async () => {
     const url = new URL(server.url);
     url.pathname = '/no_such_database';
     const missing = open(url.href);
@@ -219,7 +219,7 @@ describe('an error of the connection', () => {
     await missing.close();
   });
 
-  it('tells a server without TLS when the URL demands it', async () => {
+  it('identifies a server without TLS when the URL requires it', async () => {
     const url = new URL(server.url);
     url.searchParams.set('sslmode', 'verify-full');
     const plain = open(url.href);
@@ -233,11 +233,11 @@ describe('an error of the connection', () => {
     'timeout exceeded when trying to connect',
     'Client has encountered a connection error and is not queryable',
     'Cannot use a pool after calling end on the pool',
-  ])('without a code is worth another try: %s', (message) => {
+  ])('without a code is retried: %s', (message) => {
     expect(toStoreError(new Error(message))).toMatchObject({ code: 'STORE_UNREACHABLE', retry: 'retry' });
   });
 
-  it('is not what a defect of the program becomes', () => {
+  it('is not used for a bug of the program', () => {
     expect(toStoreError(new TypeError('connection is undefined'))).toMatchObject({
       code: 'UNEXPECTED',
       retry: 'fatal',

@@ -1,4 +1,7 @@
-/** Database URLs that would be read as something else: refused before anything connects, without a part of the password. */
+/**
+ * Database URLs that would be parsed differently than intended: rejected before anything connects, without a part of
+ * the password.
+ */
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../src/store/connection/database.ts';
 import { toIndexerError, type IndexerError } from '../../../src/errors/indexer-error.ts';
@@ -33,7 +36,7 @@ describe('a password that is not percent-encoded', () => {
     'postgres://u:p@[::1]:5432/ledger',
     'postgres:///ledger?host=/tmp&user=a@b',
     'postgresql://u@/ledger',
-  ])('%s is taken', (url) => {
+  ])('%s is accepted', (url) => {
     expect(refused(url)).toBeUndefined();
   });
 });
@@ -48,7 +51,7 @@ it.each([
   ],
   ['postgres://u@db/db?schema=public', /^schema .* is not read: the schema here is "ledger"/, /set POSTGRES_SCHEMA/],
   ['postgres://u@db/db?search_path=x', /^search_path .* is not read/, /set POSTGRES_SCHEMA/],
-])('%s is refused', (url, message, remedy) => {
+])('%s is rejected', (url, message, remedy) => {
   expect(refused(url)).toMatchObject({
     code: 'STORE_URL_INVALID',
     message: expect.stringMatching(message) as unknown,
@@ -56,14 +59,14 @@ it.each([
   });
 });
 
-it('a schema in the URL that is the one in use is taken', () => {
+it('a schema in the URL that equals the configured one is accepted', () => {
   expect(refused('postgres://u@db/db?schema=ledger')).toBeUndefined();
 });
 
 it.each([
   [(name: string) => `${name}/`, /remove the slash at the end/],
   [(name: string) => name.toUpperCase(), /names in Postgres are case-sensitive/],
-])('a database that is not there is named, with what may be meant', async (mistyped, remedy) => {
+])('a missing database is named, with similar names', async (mistyped, remedy) => {
   await using created = await createTestDatabase();
   const url = new URL(created.url);
   const name = mistyped(url.pathname.slice(1));

@@ -1,4 +1,7 @@
-/** What the query page may do in a database, tried with statements that mean harm: read rows, for a while, and nothing else. */
+/**
+ * Rights of the query page in a database, tested with hostile statements: read rows, for a limited time, and nothing
+ * more.
+ */
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,7 +12,7 @@ import { migrate } from '../../../src/store/schema/migrations.ts';
 import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Roles are the server's, so the one that is made has a name of this run. */
+/** Roles are shared by the server, so the created one has a name of this run. */
 const schema = `asked_${randomBytes(4).toString('hex')}`;
 const bounds = { rows: 10, characters: 1_000_000 };
 const never = new AbortController().signal;
@@ -35,7 +38,7 @@ const one = async (statement: string): Promise<string | null | undefined> =>
   (await reads.ask(statement, bounds, never)).rows[0]?.[0];
 
 describe('the login of the query page', () => {
-  it('is one that only reads, made in a database of our own', async () => {
+  it('is read-only, and created in a database of our own', async () => {
     expect(await one('select session_user')).toBe(`${schema}_console`);
     expect(await one('select count(*) from updates')).toBe('0');
     await expect(one("select pg_read_file('PG_VERSION')")).rejects.toMatchObject({ code: 'QUERY_REFUSED' });
@@ -53,7 +56,7 @@ describe('the login of the query page', () => {
     ['sees secrets', `create policy seen on ${schema}.webhook_secrets for select to ROLE using (true)`, /sees secrets/],
     ['bypasses row security', 'alter role ROLE bypassrls', /bypasses row security/],
     ['reads what all roles do', 'grant pg_monitor to ROLE', /member of pg_monitor/],
-  ])('is none that %s', async (_, sql, why) => {
+  ])('is missing for a login that %s', async (_, sql, why) => {
     const [role, group] = [`${schema}_login`, `${schema}_group`];
     await query(
       created.url,
@@ -84,12 +87,12 @@ async function refusesAt(url: string, why: RegExp): Promise<void> {
 }
 
 describe('a statement', () => {
-  it('is one that reads', async () => {
+  it('is read-only', async () => {
     for (const text of ['', 'select 1; select 2', 'copy updates to stdout', 'begin', 'select 1\0'])
       await expect(reads.ask(text, bounds, never), text).rejects.toMatchObject({ code: 'QUERY_REFUSED' });
   });
 
-  it('is answered with as many rows and characters as there is room for', async () => {
+  it('returns as many rows and characters as the limits allow', async () => {
     const answer = await reads.ask('select n from generate_series(1, 1000) n', bounds, never);
     expect([answer.rows.length, answer.complete, answer.rows.at(-1)]).toEqual([10, false, ['10']]);
     const ten = await reads.ask('select n from generate_series(1, 10) n', bounds, never);
@@ -98,13 +101,13 @@ describe('a statement', () => {
     expect([long.rows.length, long.complete]).toEqual([2, false]);
   });
 
-  it('of which few rows fit is answered with these', async () => {
+  it('of which few rows fit returns these', async () => {
     const long = "select repeat('x', 1000000) from generate_series(1, 500)";
     const answer = await reads.ask(long, { rows: 1_000, characters: 4_000_000 }, never);
     expect([answer.rows.length, answer.complete]).toEqual([4, false]);
   });
 
-  it('may have less the less memory there is, so that fifteen at once leave half of the heap', () => {
+  it('gets a smaller limit with less memory, so that fifteen at once leave half of the heap', () => {
     const mebibyte = 1024 ** 2;
     expect([96, 384, 1_920, 8_192].map((heap) => largestAnswer(heap * mebibyte) / mebibyte)).toEqual([3, 12, 64, 64]);
   });
@@ -113,7 +116,7 @@ describe('a statement', () => {
     const page = new ConsolePage({
       reads: { ...reads, explain: () => Promise.reject(new Error('nobody asks')) },
       readsOf: () => {
-        throw new Error('nobody shows a token');
+        throw new Error('a client without a token');
       },
       guide: { queries: [], explore: 'explore', maxSeconds: 1 },
     });
@@ -139,7 +142,7 @@ describe('a statement', () => {
 
   it('leaves no lock behind', async () => {
     expect(await one('select 1')).toBe('1');
-    // No login that only reads has the function.
+    // A login that only reads does not have the function.
     await query(created.url, `grant execute on function pg_advisory_lock(bigint) to ${schema}_console`);
     await one('select pg_advisory_lock(42)');
     const client = new Client({ connectionString: created.url });
@@ -159,14 +162,14 @@ describe('a statement', () => {
   });
 });
 
-it('names are looked for as they are written, whatever is in them', async () => {
+it('names are searched literally, whatever they contain', async () => {
   for (const text of ["'", '%', String.raw`\ `, '_', "x' union select 'a', 'b', 1 --"])
     expect((await reads.search(text, never)).rows, text).toEqual([]);
 });
 
 // The last one, because it gives the login another password.
-it('an answer that is huge is cut while it comes', async () => {
-  // The first rows are short, so that many are asked for at once.
+it('a huge result is cancelled while it arrives', async () => {
+  // The first rows are short, so that many are fetched at once.
   const huge = "select repeat('x', case when n <= 10 then 1 else 1000000 end) from generate_series(1, 500) n";
   const patient = openConsoleReads({ url: created.url, schema, statementTimeoutMs: 60_000, makeReader: true });
   const most = { rows: 1_000, characters: 1_000_000_000 };

@@ -1,4 +1,4 @@
-/** Each table that the migrations make has an entry in src/store/tables, and each entry says what is true of its table. */
+/** Each table of the migrations has a correct entry in src/store/tables. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { storedTables, tablesWhere } from '../../../src/store/tables/tables.ts';
 import { query, type TestDatabase } from '../../support/database.ts';
@@ -21,18 +21,18 @@ afterAll(() => database.drop());
 const namesIn = (list = ''): readonly string[] => list.split(',').map((name) => name.trim().replaceAll('"', ''));
 
 describe('the entries of the tables', () => {
-  it('are as many as there are tables: a new one needs an entry in src/store/tables', () => {
+  it('cover every table: a new one needs an entry in src/store/tables', () => {
     expect(Object.keys(storedTables).toSorted()).toEqual([...columns.keys()].toSorted());
   });
 
-  it.each(Object.entries(storedTables))('%s: names columns that there are', (table, { writer, redactor, limited }) => {
+  it.each(Object.entries(storedTables))('%s: names existing columns', (table, { writer, redactor, limited }) => {
     const named = [writer?.update, redactor?.update, typeof limited === 'object' ? limited.columns : undefined]
       .filter((list) => list !== undefined)
       .flatMap(namesIn);
     expect(named.filter((name) => !(columns.get(table) ?? []).includes(name))).toEqual([]);
   });
 
-  it('name an offset where rows are distributed by it, or go back by it', () => {
+  it('name an offset if rows are distributed by it, or reset by it', () => {
     const byOffset = tablesWhere(({ nodes, goesBack }) => nodes === 'by offset' || goesBack === true);
     expect(byOffset.length).toBeGreaterThan(10);
     expect(byOffset.filter((table) => !(columns.get(table) ?? []).includes('offset'))).toEqual([]);

@@ -1,11 +1,14 @@
-/** Table `filter_interfaces`: what a session notes of what it has read does not undo what was gathered beside it. */
+/**
+ * Table `filter_interfaces`: updates of a session from its earlier read do not overwrite the result of a concurrent
+ * backfill.
+ */
 import { expect, it } from 'vitest';
 import { noteInterfaces, wantedInterfaces } from '../../../src/store/write/filter-interfaces.ts';
 import { schemasOfFile } from '../../support/schemas.ts';
 
 const schemas = schemasOfFile();
 
-it('keeps from where on an interface is complete, where that was noted since the session has read it', async () => {
+it('keeps the start of a complete interface that was stored after the session has read it', async () => {
   const database = await schemas.migrated('noted');
   await database.withClient(async (client) => {
     await client.query(

@@ -1,4 +1,7 @@
-/** A lawful update that an index, a constraint or a trigger of others refuses: these are named, and never the update. */
+/**
+ * A valid update that an index, a constraint or a trigger of third parties rejects: the error names these, and never
+ * the update.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { toIndexerError } from '../../../src/errors/indexer-error.ts';
 import type { Database } from '../../../src/store/connection/database.ts';
@@ -46,7 +49,7 @@ async function refusal(payload: frames.JsonRecord, witness = 'alice::1220'): Pro
 
 const words = Array.from({ length: 150_000 }, (_, n) => `w${String(n)}`).join(' ');
 
-describe('a lawful update', () => {
+describe('a valid update', () => {
   it.each([
     [
       'an index of its words',
@@ -90,19 +93,19 @@ describe('a lawful update', () => {
       'trigger theirs of ledger.contracts',
       'drop trigger theirs on ledger.contracts',
     ],
-  ])('that %s refuses is not blamed', async (_what, statement, payload, sqlstate, name, removal) => {
+  ])('that %s rejects is not blamed', async (_what, statement, payload, sqlstate, name, removal) => {
     await query(created.url, statement);
     const error = await refusal(payload);
     expect(error).toMatchObject({ code: 'STORE_CONSTRAINT', retry: 'park', exitCode: 78, facts: { sqlstate } });
     expect(error.message).toContain(name);
     expect(error.remedy).toContain(`\`${removal}\``);
     expect(`${error.message} ${error.remedy}`).not.toContain('ten');
-    // What is named can be run as it stands.
+    // The named statement can be run unchanged.
     await query(created.url, removal);
     expect(await foreignRules(database)).toEqual([]);
   });
 
-  it('is not blamed where several rules can have refused it: all are named, those of `index create` left out', async () => {
+  it('is not blamed if several rules can have rejected it: all are named, except those of `index create`', async () => {
     const { name, definition } = payloadIndex(`payload ->> 'owner'`, 'spgist');
     await query(
       created.url,
@@ -120,12 +123,12 @@ describe('a lawful update', () => {
   });
 });
 
-it('a value that no column holds is the fault of the update, whatever others have put on the tables', async () => {
+it('a value that no column holds is the fault of the update, despite other objects on the tables', async () => {
   await query(created.url, `create index theirs on ledger.contracts (((payload ->> 'amount')::numeric))`);
   const error = await refusal({ amount: '10' }, `Eve${String.fromCharCode(0)}::1220`);
   expect(error).toMatchObject({ code: 'STORE_DATA_REFUSED', retry: 'park', exitCode: 65 });
 });
 
-it('the tables as the migrations make them have no rule of others', async () => {
+it('tables of the migrations have no foreign rules', async () => {
   expect(await foreignRules(database)).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** The stored combinations of parties that a session loads: exactly those that the previous session remembered. */
+/** The stored party sets that a session loads: exactly those that the previous session had cached. */
 import { expect, it } from 'vitest';
 import type { Lists } from '../../../src/model/party-combinations.ts';
 import { rememberedBytes, sizeOf } from '../../../src/model/party-combinations.ts';
@@ -8,7 +8,7 @@ import { schemasOfFile } from '../../support/schemas.ts';
 
 const schemas = schemasOfFile();
 
-/** Combinations of the whole limit together: a long list, and a name that fills the rest to the byte. */
+/** Party sets with the size of the complete limit: a long list, and a name that fills the rest to the byte. */
 function thatFillTheLimit(): readonly Lists[] {
   const long: Lists = [['ö €'], Array.from({ length: 40_000 }, (_, index) => `p${index}`), []];
   const room = rememberedBytes - sizeOf(long) - sizeOf([[''], [], []]);
@@ -36,7 +36,7 @@ it('are the newest ones up to the last byte of the limit', async () => {
   expect(contractParties.number(['before'], [], [])).toBe(4);
 });
 
-it('leave out what one byte more has no room for', async () => {
+it('omit a set that exceeds the limit by one byte', async () => {
   const [long, filling] = thatFillTheLimit() as [Lists, Lists];
   const database = await schemas.migrated('beyond');
   await store('beyond', 1, long);
@@ -45,7 +45,7 @@ it('leave out what one byte more has no room for', async () => {
   expect(contractParties.number(...long)).toBe(3);
 });
 
-it('are none after one that is too large, and the numbers go on', async () => {
+it('are none after one that is too large, and the numbers continue', async () => {
   const database = await schemas.migrated('large');
   await store('large', -1, [['staged'], [], []]);
   await store('large', 1, [['before'], [], []]);
