@@ -209,7 +209,7 @@ describe('demo-info', () => {
  */
 const calls: Readonly<Record<string, readonly [shows: RegExp, ...argv: string[]]>> = {
   check: [/✓ ledger +http.*✓ stored stream .*participant/s, '--timeout', '30'],
-  status: [/^asked +http:/m],
+  status: [/^source +http:/m],
   'account-statement': [
     /Unknown party: no event, topology change or command names nobody::1220.*Nearest parties: \S+::1220/s,
     '--party',
@@ -257,11 +257,11 @@ describe('in the folder of a demo, without options', () => {
   it('status queries the demo of the folder and prints which one', async () => {
     for (const [at, demo] of demos.entries()) {
       const status = JSON.parse((await demo.runInProcess('status', '--json')).stdout) as {
-        asked: string;
+        source: string;
         database: string;
       };
       const { page, database } = said[at]?.facts ?? ({} as Facts);
-      expect(`${status.asked}/`).toBe(page);
+      expect(`${status.source}/`).toBe(page);
       expect(database).toContain(status.database);
     }
   });
@@ -272,7 +272,7 @@ describe('status', () => {
     const [one, other] = said.map(({ facts }) => facts);
     const env = { INDEXER_HTTP_PORT: new URL(other?.page ?? '').port, DATABASE_URL: await withPassword(one as Facts) };
     const status = JSON.parse((await programInProcess(['status', '--json'], env)).stdout) as Record<string, unknown>;
-    expect(status).toMatchObject({ state: 'not_running', asked: expect.stringContaining('database 127.0.0.1') });
+    expect(status).toMatchObject({ state: 'not_running', source: expect.stringContaining('database 127.0.0.1') });
     expect(status['reason']).toContain(`the indexer at ${other?.page.slice(0, -1) ?? ''} is of 127.0.0.1`);
   });
 
@@ -290,7 +290,7 @@ describe('status', () => {
     try {
       const port = new URL(facts.page).port;
       const asked = await programInProcess(['status', '--json', '--http-port', port], {}, elsewhere);
-      expect(JSON.parse(asked.stdout)).toMatchObject({ asked: facts.page.slice(0, -1) });
+      expect(JSON.parse(asked.stdout)).toMatchObject({ source: facts.page.slice(0, -1) });
       const { code, stderr } = await programInProcess(['status'], {}, elsewhere);
       expect(stderr).toContain('no demo runs with the data in .ledger-indexer');
       expect(code).toBe(69);
@@ -332,10 +332,10 @@ describe('the ports of a demo', { timeout: 2 * limitMs }, () => {
       await using next = startDemo(folder);
       const moved = portsOf(await next.greeted);
       for (const [at, port] of moved.entries()) expect(port).not.toBe(ports[at]);
-      const told = lines(next.running.stdout()).filter(({ taken }) => taken !== undefined);
-      expect(new Set(told.map(({ taken }) => taken))).toEqual(new Set(ports));
+      const told = lines(next.running.stdout()).filter(({ requestedPort }) => requestedPort !== undefined);
+      expect(new Set(told.map(({ requestedPort }) => requestedPort))).toEqual(new Set(ports));
       if (process.platform === 'linux') {
-        for (const { by } of told) expect(by).toContain(`process ${String(process.pid)}`);
+        for (const { usedBy } of told) expect(usedBy).toContain(`process ${String(process.pid)}`);
       }
     } finally {
       for (const holder of holders) holder.close();

@@ -212,11 +212,11 @@ it('status and status --sizes print the same on both', async () => {
     [servers.primary, servers.standby].map(async (url) => {
       const [place] = await printed(url, statusCommand, '--json');
       const [sizes] = await printed(url, statusCommand, '--sizes', '--json');
-      const status = { ...(JSON.parse(place) as object), asked: url };
+      const status = { ...(JSON.parse(place) as object), source: url };
       return { status, sizes: JSON.parse(sizes) as SizeReport };
     }),
   );
-  expect(standby?.status).toEqual({ ...primary?.status, asked: servers.standby });
+  expect(standby?.status).toEqual({ ...primary?.status, source: servers.standby });
   expect([primary?.sizes.server.standby, standby?.sizes.server.standby]).toEqual([false, true]);
   // Pages that the primary has reserved are not in the log: its files may be a little larger.
   const tablesOf = (sizes: SizeReport | undefined): unknown => sizes?.tables.map(({ table }) => table).toSorted();

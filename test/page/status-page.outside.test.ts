@@ -110,7 +110,7 @@ describe('the status page', needs(noBrowser), () => {
     );
     const row = page.locator('#jobs li');
     expect(await row.textContent()).toMatch(
-      /Storage made anew {2}working since .*following, 250 of 1,000 offsets, 10.0\/s, 75 s left/u,
+      /New schema {2}working since .*following, 250 of 1,000 offsets, 10.0\/s, 75 s left/u,
     );
     expect(await row.locator('[role=progressbar]').getAttribute('aria-valuenow')).toBe('25');
     expect(await audit(page)).toEqual([]);
