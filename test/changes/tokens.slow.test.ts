@@ -334,7 +334,7 @@ describe('a token', needs(noLimits), () => {
     await Promise.all([ends(shortStream, 'expired'), ends(droppedStream, 'revoked')]);
     expect((await world.asked('/changes', bearer(short.token))).body).toMatch(/expired/);
     await world.grantAll(dropped.role);
-    expect((await world.asked('/changes', bearer(dropped.token))).body).toMatch(/its role is gone/);
+    expect((await world.asked('/changes', bearer(dropped.token))).body).toMatch(/its role was dropped/);
     expect((await world.question(dropped.token, 'select 1')).status).toBe(401);
   });
 

@@ -25,7 +25,7 @@ afterEach(async () => {
 
 const tokens = { LEDGER_INTERFACES: 'tokens', INDEXER_RETRY_MAX_DELAY: '300ms', INDEXER_START: 'genesis' };
 const holding = 'HoldingV1:Holding';
-const late = 'views of interfaces are late, trying again';
+const late = 'backfill of interface views failed, trying again';
 
 const url = (): string => world.database.url;
 const end = (): number => world.sandbox.ledger.ledgerEnd();
@@ -122,11 +122,11 @@ it('are merged later where the merge is refused, and the stream does not stop ag
   const release = await refuseMerges();
   await using indexer = await world.run('ledger', { ...tokens, INDEXER_RETRY_MAX_DELAY: '2s' });
   await waitFor('the merge is refused', () => (indexer.logged(late) > 0 ? true : undefined));
-  const sessions = indexer.logged('gathering views of interfaces beside the stream');
+  const sessions = indexer.logged('backfilling interface views in the background');
   world.grow(40);
   await indexer.reaches(end());
   await waitFor('it is refused again', () => (indexer.logged(late) > 1 ? true : undefined));
-  expect(indexer.logged('gathering views of interfaces beside the stream')).toBe(sessions + 1);
+  expect(indexer.logged('backfilling interface views in the background')).toBe(sessions + 1);
   expect(await indexer.metric('indexer_interface_retries_total')).toBe(2);
   expect(await indexer.metric('indexer_interfaces_backfilling')).toBeGreaterThan(0);
   await expect(query(url(), `select * from explore.token_balances_at(${String(end())})`)).rejects.toMatchObject({

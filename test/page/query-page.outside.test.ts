@@ -71,7 +71,7 @@ describe('the query page', needs(noBrowser), () => {
   it('runs no statement that an address has', async () => {
     const { page, text, requests } = await look(browser, `${indexer.httpUrl}/query#ready/select%201`);
     await page.getByRole('button', { name: 'Newest updates' }).waitFor();
-    expect(await text('outcome')).toBe('Nothing asked yet.');
+    expect(await text('outcome')).toBe('No query has run yet.');
     // The page itself, once; statements go to the same address.
     expect(requests.filter((url) => url.endsWith('/query'))).toHaveLength(1);
   });

@@ -88,7 +88,7 @@ describe('a row of the page', needs(noBrowser), () => {
     await page.locator('#updates button').nth(1).click();
     await shows('outline-tree', /became/);
     await page.evaluate('openUpdate(987654)');
-    await shows('outline-state', /brought no update here/);
+    await shows('outline-state', /no update is stored at offset/);
     await page.route('**/update?*', (route) => route.abort());
     await page.evaluate('openUpdate(1)');
     await shows('outline-state', /does not answer/);
