@@ -120,7 +120,7 @@ describe('prune --exported', () => {
 });
 
 describe('a lake that is not as the database is', () => {
-  it('bounds it by the first range that has to be written anew, until it is', async () => {
+  it('bounds it by the first range that must be rewritten, until it is', async () => {
     using dir = lakeDir();
     const database = await begun(schemas, 'stale', updates());
     await exportInRanges(dir.path, schemas.url, 'stale', 9);
@@ -129,7 +129,7 @@ describe('a lake that is not as the database is', () => {
     const args = ['--before', '9', '--exported', dir.path] as const;
     expect(await pruneSmall('stale', ...args)).toMatchObject({
       boundary: 6,
-      exported: { offset: 6, reason: 'contracts has to be written anew: contents were redacted' },
+      exported: { offset: 6, reason: 'contracts must be rewritten: contents were redacted' },
     });
     await exportTo(dir.path, schemas.url, 'stale');
     expect(await pruneSmall('stale', ...args)).toMatchObject({ boundary: 9, exported: { offset: 9 } });
