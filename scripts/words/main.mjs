@@ -1,8 +1,8 @@
 /**
- * Checks the words of everything a person reads: `npm run words`.
+ * Checks the wording of all prose in the project: `npm run words`.
  *
- * A line may be allowed, by its text, in `allowed.txt`; a file that has not been rewritten yet has an allowance in
- * `allowance.json`, which may only fall. `--update` lowers it. Long sentences are reported and fail nothing.
+ * A line may be allowed, by its text, in `allowed.txt`. A file that has not been rewritten yet has an allowance in
+ * `allowance.json`, which may only fall; `--update` lowers it. Long sentences are reported, but are not failures.
  */
 
 import { execFileSync } from 'node:child_process';

@@ -1,4 +1,4 @@
-/** Takes the prose out of a file: lines of markdown, comments, and strings that hold a sentence. */
+/** Extracts the prose of a file: lines of Markdown, comments, and strings that contain a sentence. */
 
 import { parseSync } from 'oxc-parser';
 
@@ -80,7 +80,7 @@ function lineFinder(text) {
   };
 }
 
-/** A statement in SQL or a program is no sentence. @param {string} text */
+/** A statement in SQL or a program is not a sentence. @param {string} text */
 const isSentence = (text) =>
   (text.match(/[A-Za-z]{2,}/g) ?? []).length >= 3 &&
   !/\b(select|insert|update|delete|create|alter|grant|with|from|where|begin|set)\b[\s\S]*\b(from|into|set|table|on|as|to|where|view|function|local|values)\b[\s\S]*[;(=*$]/i.test(

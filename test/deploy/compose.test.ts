@@ -106,7 +106,7 @@ describe('the secrets of docker-compose.yml', () => {
         encoding: 'utf8',
       }).stdout;
     const secret = (name: string): string => readFileSync(join(folder, name), 'utf8');
-    expect(make('')).toBe('7 secrets made\n');
+    expect(make('')).toBe('7 secrets created\n');
     expect(secret('roles/reader')).toMatch(/^[\w-]{32}$/);
     expect(secret('grafana/reader')).toBe(secret('roles/reader'));
     expect(secret('indexer/database-url')).toContain(`:${secret('roles/migrator')}@`);
