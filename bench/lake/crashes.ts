@@ -38,11 +38,11 @@ export async function crashAfterEach(url: string, folder: string, rowsPerRange: 
 const laterStep = 13;
 
 /**
-* For a large history: one lake; the first export is killed after one operation, the second after two and so on, each resuming
-* where the previous one was killed, until one completes. Within the first range, exports are killed after every operation, in
-* later ranges after each thirteenth; each export repeats at most one range. After each kill the lake must be a
-* prefix of the complete one; at the end it must equal the complete one, byte by byte.
-*/
+ * For a large history: one lake; the first export is killed after one operation, the second after two and so on, each resuming
+ * where the previous one was killed, until one completes. Within the first range, exports are killed after every operation, in
+ * later ranges after each thirteenth; each export repeats at most one range. After each kill the lake must be a
+ * prefix of the complete one; at the end it must equal the complete one, byte by byte.
+ */
 export async function crashInChain(url: string, folder: string, rowsPerRange: number): Promise<Crashes> {
   return await besideWhole(url, folder, rowsPerRange, async (whole) => {
     const dir = mkdtempSync(join(folder, 'lake-'));

@@ -1,5 +1,5 @@
-// No answer without an end: a list has at most `schema.maxRows` rows, and so many as a page where nobody says how many. More is
-// refused, not cut, since a list that was cut in silence looks whole.
+// Limits every list: at most `schema.maxRows` rows, by default a page. A larger request is
+// rejected, not truncated, because a silently truncated list looks complete.
 import { lambda, SafeError } from 'postgraphile/grafast';
 
 const page = 100;
