@@ -61,8 +61,7 @@ function valueType({ name, type, check }: Column): string {
   const allowed = allowedValues(check);
   if (allowed.length > 0) return allowed.join(' | ');
   const value = valueTypes[type];
-  if (value === undefined)
-    throw new TypeError(`column ${name} is of type ${type}: add its type in table-types.ts`);
+  if (value === undefined) throw new TypeError(`column ${name} is of type ${type}: add its type in table-types.ts`);
   return beyondExact.has(name) ? `${value} | bigint` : value;
 }
 

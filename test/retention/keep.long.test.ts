@@ -77,7 +77,9 @@ describe('history that is too old', () => {
     await using indexer = await world.index('held', keep);
     await untilPruned('held', 40);
     await waitFor('the hold is told', () =>
-      indexer.logged('a hold keeps history from being pruned as far as INDEXER_RETENTION requires') === 1 ? true : undefined,
+      indexer.logged('a hold keeps history from being pruned as far as INDEXER_RETENTION requires') === 1
+        ? true
+        : undefined,
     );
     expect((await indexer.status()).retention).toMatchObject({
       boundary: 40,

@@ -109,7 +109,9 @@ it('an update that was set aside is known to both, and is stored where it belong
     world.network.tell(odd(update, String(row?.['time'])));
     world.network.settle();
     await using indexer = await world.run(participant);
-    await waitFor('an update is quarantined', async () => (indexer.logged('update quarantined') > 0 ? true : undefined));
+    await waitFor('an update is quarantined', async () =>
+      indexer.logged('update quarantined') > 0 ? true : undefined,
+    );
   };
   await world.follow(0);
   await tell(strange[0], 0);

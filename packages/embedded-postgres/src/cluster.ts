@@ -106,8 +106,7 @@ async function nameFor(place: Place, dataDir: string, folder: string): Promise<s
  */
 async function requireOwn(dataDir: string, hasCluster: boolean): Promise<void> {
   const found = await lstat(dataDir);
-  if (found.isSymbolicLink())
-    throw unusableData(`${dataDir} is a link`, 'set INDEXER_DATA_DIR to the target folder');
+  if (found.isSymbolicLink()) throw unusableData(`${dataDir} is a link`, 'set INDEXER_DATA_DIR to the target folder');
   if (!isOurs(found))
     throw unusableData(`${dataDir} belongs to another user`, 'set INDEXER_DATA_DIR to a folder that you own');
   if (hasCluster && !isClosed(found)) {

@@ -55,8 +55,8 @@ export class ChangeStream {
     this.#pace = pace;
   }
 
-  * Reads the first page, which stays cached for the stream that follows; undefined if it cannot be read now.
-   * Reads the first page, which is kept for the stream that follows at once; undefined where it cannot be read now.
+  /**
+   * Reads the first page, which stays cached for the stream that follows; undefined if it cannot be read now.
    * @throws IndexerError STORE_NOT_PERMITTED
    */
   async begin(wanted: StreamWanted, form: ChangeForm): Promise<Begun | undefined> {

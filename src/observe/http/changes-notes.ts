@@ -25,7 +25,9 @@ export function notesOf(unseen: readonly UnseenName[], { after, checkpoint }: Be
       ...(isAhead && { 'indexer-checkpoint': String(checkpoint) }),
     },
     sentences: [
-      ...(missing.length > 0 ? [`nothing matches this ${missing.join(' and ')} yet: correct it, unless it will exist later`] : []),
+      ...(missing.length > 0
+        ? [`nothing matches this ${missing.join(' and ')} yet: correct it, unless it will exist later`]
+        : []),
       ...(isInterface ? ['this template is an interface: use a template, because events name templates'] : []),
       ...(isAhead
         ? [

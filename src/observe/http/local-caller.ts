@@ -49,7 +49,8 @@ export function notFromHere(request: IncomingMessage): string | undefined {
  * page was ours. A form cannot make a POST of JSON, and another origin would need a CORS preflight, which is never granted.
  */
 export function notOfOurPage({ headers }: IncomingMessage): string | undefined {
-  if (headers['content-type'] !== 'application/json') return 'send the query as JSON, with content-type application/json';
+  if (headers['content-type'] !== 'application/json')
+    return 'send the query as JSON, with content-type application/json';
   if (headers.origin !== `http://${headers.host ?? ''}`) return 'the origin must be this page';
   const site = headers['sec-fetch-site'] ?? 'same-origin';
   return site === 'same-origin' ? undefined : 'the origin must be this page';

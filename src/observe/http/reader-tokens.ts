@@ -22,8 +22,7 @@ const betweenReadsMs = 50;
 const mostWaiting = 1_000;
 
 const refusals: Readonly<Record<TokenEnd | 'unknown', string>> = {
-  unknown:
-    'unknown token: send one of `ledger-indexer reader-token create`, as Authorization: Bearer lir_…',
+  unknown: 'unknown token: send one of `ledger-indexer reader-token create`, as Authorization: Bearer lir_…',
   expired: 'this token has expired: ask for a new one (`ledger-indexer reader-token create`)',
   revoked: 'this token was revoked, or its role was dropped: ask for a new one (`ledger-indexer reader-token create`)',
 };

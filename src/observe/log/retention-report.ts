@@ -29,8 +29,13 @@ export class RetentionReport implements RetentionObserver {
     if (heldBy !== null && heldBy.name !== before.heldBy) {
       const { name, offset, isFutureUpdate } = heldBy;
       const remedy =
-        isFutureUpdate === true ? { remedy: 'run `ledger-indexer prune --before OFFSET` to prune past this update' } : {};
-      logger.warn({ name, offset, ...remedy }, 'a hold keeps history from being pruned as far as INDEXER_RETENTION requires');
+        isFutureUpdate === true
+          ? { remedy: 'run `ledger-indexer prune --before OFFSET` to prune past this update' }
+          : {};
+      logger.warn(
+        { name, offset, ...remedy },
+        'a hold keeps history from being pruned as far as INDEXER_RETENTION requires',
+      );
     }
     if (finished && rows > 0) logger.info({ boundary, rows }, 'old history pruned');
   }

@@ -72,7 +72,9 @@ export class StreamReport implements StreamObserver {
     if (this.#saidParticipantUnknown) return;
     this.#saidParticipantUnknown = true;
     this.#logger.warn(
-      { remedy: 'none needed; or grant ParticipantAdmin so that another participant at this URL is detected by its id' },
+      {
+        remedy: 'none needed; or grant ParticipantAdmin so that another participant at this URL is detected by its id',
+      },
       'the participant id cannot be read with the rights of this user: only the last stored update identifies the history',
     );
   }

@@ -48,7 +48,10 @@ describe('why behind', () => {
 
   it('asks for somebody when parked', () => {
     const why = delayOf({ state: 'parked', reason: 'STORE_SCHEMA_MISMATCH: newer', distance: 0, timeShares: null });
-    expect(why).toEqual({ cause: 'operator', message: 'Stopped until an operator acts. STORE_SCHEMA_MISMATCH: newer.' });
+    expect(why).toEqual({
+      cause: 'operator',
+      message: 'Stopped until an operator acts. STORE_SCHEMA_MISMATCH: newer.',
+    });
   });
 });
 

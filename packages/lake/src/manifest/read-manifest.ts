@@ -118,7 +118,10 @@ async function readSegments(folder: LakeStorage, entries: unknown, tables: Table
 async function readSegment(folder: LakeStorage, entry: unknown, tables: Tables): Promise<Segment> {
   if (!isSegmentEntry(entry)) {
     const path = isRecord(entry) ? String(entry['path']) : 'of no name';
-    throw refused(`its manifest.json names a segment that does not belong to the lake: "${shortened(path)}"`, elsewhere);
+    throw refused(
+      `its manifest.json names a segment that does not belong to the lake: "${shortened(path)}"`,
+      elsewhere,
+    );
   }
   const { path, sha256 } = entry;
   const text = await folder.read(path);

@@ -257,7 +257,10 @@ class FileOnDisk implements UnfinishedFile {
 }
 
 function isLink(name: string): Error {
-  return refused(`${name} in it is a link`, 'replace the link by the folder or file, or choose another folder with --to');
+  return refused(
+    `${name} in it is a link`,
+    'replace the link by the folder or file, or choose another folder with --to',
+  );
 }
 
 function absent<T>(thrown: unknown, instead: T): T {

@@ -11,7 +11,9 @@ export const processSide = {
     use: 'Find the version that each process runs.',
     labels: {
       version: { words: 'the version of the package' },
-      commit: { words: 'the git commit it was built from, with -modified when files differed; unknown if there is no commit' },
+      commit: {
+        words: 'the git commit it was built from, with -modified when files differed; unknown if there is no commit',
+      },
     },
   }),
   failures: counter({
