@@ -93,7 +93,7 @@ const eventRows = `
     from (select created_at_offset as "offset", node_id, 'create'::event_type as type
             from ${explore}.contracts where created_at_offset > 0
            union all
-          select "offset", node_id, (case when consuming then 'archive' else 'exercise' end)::event_type
+          select "offset", node_id, (case consuming when true then 'archive' when false then 'exercise' end)::event_type
             from ${explore}.exercises) as ends
    order by "offset", node_id`;
 

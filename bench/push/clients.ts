@@ -97,7 +97,7 @@ async function listen(client: number): Promise<void> {
       { agent, headers },
       (response: IncomingMessage) => {
         if (response.statusCode === 200) response.on('data', countIds(client));
-        else failed(`answered ${String(response.statusCode)}`);
+        else failed(`status ${String(response.statusCode)}`);
         response.once('close', () => failed('a stream ended'));
         resolve();
       },

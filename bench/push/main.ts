@@ -32,7 +32,7 @@ const { values } = parseArgs({
 function wholeNumber(flag: 'transactions' | 'clients'): number {
   const value = Number(values[flag]);
   if (Number.isSafeInteger(value) && value >= 1) return value;
-  throw new Error(`--${flag} expected a positive integer, got ${values[flag]}`);
+  throw new Error(`--${flag}: expected a positive integer, got ${values[flag]}`);
 }
 
 async function main(): Promise<void> {

@@ -113,7 +113,7 @@ describe('the secrets of docker-compose.yml', () => {
     expect(new Set([secret('postgres/password'), secret('roles/reader'), secret('roles/migrator')]).size).toBe(3);
     expect(statSync(join(folder, 'postgres/password')).mode & 0o777).toBe(0o444);
     const before = secret('postgres/password');
-    expect(make('another')).toBe('the passwords are there\n');
+    expect(make('another')).toBe('the passwords exist\n');
     expect(secret('postgres/password')).toBe(before);
     rmSync(folder, { recursive: true });
   });

@@ -16,7 +16,7 @@ export const LimitsPlugin = {
         return {
           ...arg,
           defaultValue: Math.min(page, maxRows),
-          description: `At most so many rows; no more than ${maxRows}.`,
+          description: `Maximum number of rows; at most ${maxRows}.`,
           applyPlan(_, $rows, asked) {
             $rows.setFirst(lambda(asked.getRaw(), (first) => within(first, maxRows)));
           },

@@ -193,7 +193,7 @@ function decimalAt(bytes: Buffer, start: number, scale: number, column: string):
   else {
     const unit = 10n ** BigInt(-shift);
     if (value % unit !== 0n)
-      throw new RangeError(`column ${column} has more than ${String(scale)} digits behind the point`);
+      throw new RangeError(`column ${column} has more than ${String(scale)} digits after the decimal point`);
     value /= unit;
   }
   return sign === negative ? -value : value;
