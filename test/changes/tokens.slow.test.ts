@@ -208,8 +208,8 @@ describe('a token', needs(noLimits), () => {
   });
 
   it.each([
-    ['unknown', () => bearer(wrongToken), /not known/],
-    ['cut short', () => bearer(one.token.slice(0, -1)), /not known/],
+    ['unknown', () => bearer(wrongToken), /unknown token/],
+    ['cut short', () => bearer(one.token.slice(0, -1)), /unknown token/],
     [
       'of another kind',
       () => ({ authorization: `Basic ${Buffer.from(`x:${one.token}`).toString('base64')}` }),

@@ -73,7 +73,7 @@ it('are those of an indexer that nobody killed, killed at every step of gatherin
     await waitFor('there is something to cut', async () => {
       if ((await interfaceOf(url(), 'ledger', holding))?.state === 'followed') return true;
       if (moment === 'preparing') return before >= 0 || (await schemaIsThere()) ? true : undefined;
-      if (moment === 'anywhere') return daemon.output().includes('gathering views') ? true : undefined;
+      if (moment === 'anywhere') return daemon.output().includes('backfilling interface views') ? true : undefined;
       return (await staged()) > before ? true : undefined;
     });
     await daemon.kill();

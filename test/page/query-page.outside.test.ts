@@ -141,7 +141,7 @@ describe('the query page', needs(noBrowser), () => {
       const { page, shows, errors } = await opened();
       await page.locator('#token').fill('a password of something else');
       await page.getByRole('button', { name: 'Use token' }).click();
-      await shows('asks-as', /no token/);
+      await shows('asks-as', /Not a token/);
       await page.locator('#token').fill(token);
       await page.keyboard.press('Enter');
       await shows('asks-as', /with a token/);
@@ -156,7 +156,7 @@ describe('the query page', needs(noBrowser), () => {
       await other.shows('asks-as', /as this machine/);
       await revokeToken(owner, id);
       await page.keyboard.press('Control+Enter');
-      await shows('outcome', /is revoked/);
+      await shows('outcome', /was revoked/);
       await page.getByRole('button', { name: 'Forget token' }).click();
       await shows('asks-as', /as this machine/);
       await page.locator('#statement').fill('select contract_id from explore.contracts');
