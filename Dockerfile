@@ -1,9 +1,9 @@
-# The indexer as a container: Node, the compiled program and its run-time dependencies, and nothing that could compile,
-# install or run a database. The embedded Postgres is left out (67 MB): a container is given DATABASE_URL.
+# The indexer as a container: Node, the compiled program and its run-time dependencies, without tools that compile,
+# install or run a database. The embedded Postgres is omitted (67 MB): a container needs DATABASE_URL.
 #
 #   docker build --tag ledger-indexer:local --build-arg SOURCE_COMMIT="$(git rev-parse --short=12 HEAD)" .
 #
-# Stage `sandbox` is another image, with the ledger of the demo and nothing of the indexer.
+# Stage `sandbox` is a separate image with the ledger of the demo, without the indexer.
 ARG NODE_IMAGE=node:24-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
@@ -13,11 +13,11 @@ COPY scripts/compile/package.json scripts/compile/
 COPY packages/embedded-postgres/package.json packages/embedded-postgres/
 COPY packages/lake/package.json packages/lake/
 COPY packages/ledger-sandbox/package.json packages/ledger-sandbox/
-# What running and compiling take. No package runs anything while it is installed; none needs to.
+# Dependencies for running and compiling. No package runs install scripts; none needs to.
 RUN npm ci --ignore-scripts --omit=dev --no-audit --no-fund
 COPY . .
 ARG SOURCE_COMMIT=
-# The program is what the npm package holds: one list, in package.json, says what that is.
+# The program consists of the files of the npm package, which are listed in package.json.
 RUN npm run --silent build \
   && npm pack --ignore-scripts --silent --pack-destination /tmp >/dev/null \
   && mkdir /app /data \
@@ -29,7 +29,7 @@ RUN npm run --silent build \
   && rm node_modules/ledger-indexer-sandbox \
   && mv node_modules /sandbox/ \
   && npm ci --ignore-scripts --omit=dev --omit=optional --workspaces=false --no-audit --no-fund \
-  # Wanted by development and by the sandbox or the lake: npm keeps them although neither is installed.
+  # Dependencies of development, the sandbox or the lake: npm keeps them although neither is installed.
   && rm -rf node_modules/yaml node_modules/hyparquet \
   && mv node_modules /app/ \
   && mkdir /link && ln -s /app/dist/main.js /link/ledger-indexer
@@ -40,7 +40,7 @@ LABEL org.opencontainers.image.title="ledger-indexer-sandbox" \
   org.opencontainers.image.licenses="Apache-2.0"
 WORKDIR /app
 COPY --from=build /sandbox /app
-# Its history, where it is told to keep one; a volume mounted here takes its owner over.
+# Folder of its history, if it keeps one; a volume mounted here takes over the owner.
 COPY --from=build --chown=65532:65532 /data /data
 ENV NODE_ENV=production SANDBOX_HOST=0.0.0.0
 USER 65532:65532
@@ -59,16 +59,16 @@ COPY --from=build /app /app
 # For `docker exec … ledger-indexer status`.
 COPY --from=build /link /usr/local/bin
 COPY --from=build --chown=65532:65532 /data /data
-# Loopback inside the container would be reached by nobody; publish the port where it should be seen.
+# Loopback inside the container is not reachable from outside; publish the port only where it is needed.
 ENV NODE_ENV=production INDEXER_HTTP_HOST=0.0.0.0 INDEXER_DATA_DIR=/data
-# A number, so that Kubernetes can tell that it is not root.
+# A numeric user, so that Kubernetes can verify that it is not root.
 USER 65532:65532
 EXPOSE 7580
 STOPSIGNAL SIGTERM
-# /livez and not /readyz: whoever acts on an unhealthy container restarts it, and that helps against what /livez tells
-# only. A standby, a seed, a parked indexer and a ledger that is away are not ready and must be left alone.
+# /livez and not /readyz: an unhealthy container is usually restarted, which helps only for failures that /livez
+# reports. A standby, a seed, a parked indexer, and an unreachable ledger are not ready and must not be restarted.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.INDEXER_HTTP_PORT||7580}/livez`).then(r=>process.exit(r.ok?0:1),()=>process.exit(1))"]
-# As `npm start` runs it.
+# Same arguments as `npm start`.
 ENTRYPOINT ["node", "--max-semi-space-size=4", "/app/dist/main.js"]
 CMD ["run"]

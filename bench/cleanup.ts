@@ -1,22 +1,22 @@
-/** What has to be undone when the measurements end, in whatever way: steps run in reverse order, each once. */
+/** Cleanup steps for the end of the measurements, for any reason: they run in reverse order, each once. */
 import { say } from './figures/terminal.ts';
 
 export interface Undo {
-  /** Undoes this one now; later calls do nothing. */
+  /** Runs this step now; later calls do nothing. */
   (): Promise<void>;
 }
 
 const steps: Undo[] = [];
 let ending = false;
 
-/** Whether the end has begun: from here on nothing new is started and nothing is reported. */
+/** Whether the cleanup has begun: after that, no work is started and no result is reported. */
 export function isEnding(): boolean {
   return ending;
 }
 
 /**
  * Registers a step. It runs at the end of the program, or earlier when the returned function is called.
- * @throws Error when the end has begun; the step has been started then
+ * @throws Error if the cleanup has begun; the step has then been started
  */
 export function onExit(step: () => Promise<void> | void): Undo {
   let done: Promise<void> | undefined;
@@ -36,7 +36,7 @@ export function onExit(step: () => Promise<void> | void): Undo {
   return undo;
 }
 
-/** Runs what is left. A step that fails is reported and does not stop the others. */
+/** Runs the remaining steps. A failing step is reported and does not stop the others. */
 export async function undoAll(): Promise<void> {
   ending = true;
   for (let step = steps.at(-1); step !== undefined; step = steps.at(-1)) {
@@ -64,6 +64,6 @@ export async function runToEnd(name: string, main: () => Promise<void>): Promise
   } finally {
     await undoAll();
   }
-  // An interrupted run may still wait for something that is gone by now.
+  // An interrupted run may still wait for a process that has ended.
   return process.exit();
 }

@@ -1,4 +1,4 @@
-/** The indexer as operators run it: the compiled program in a process of its own, configured by environment. */
+/** The indexer as operators run it: the compiled program in a separate process, configured by environment. */
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ const outputs = dirname(dirname(fileURLToPath(import.meta.url)));
 export interface Variant {
   readonly name: string;
   readonly env: Readonly<Record<string, string>>;
-  /** `main.js` of another build; this one unless given. */
+  /** `main.js` of another build; by default of this one. */
   readonly program?: string;
 }
 
@@ -21,11 +21,11 @@ export interface IndexerRun {
   readonly ledgerUrl: string;
   readonly databaseUrl: string;
   readonly start: 'seed' | 'genesis';
-  /** Where to write a V8 CPU profile when it ends. */
+  /** Path for a V8 CPU profile, written when it ends. */
   readonly cpuProfile?: string | undefined;
 }
 
-/** Starts it; it migrates the database by itself if nobody did. */
+/** Starts it; it migrates the database if necessary. */
 export function startIndexerProcess(run: IndexerRun): Child {
   const { variant, cpuProfile } = run;
   linkSiblings();
@@ -52,7 +52,7 @@ export function startIndexerProcess(run: IndexerRun): Child {
   });
 }
 
-/** What `npm start` gives to Node. */
+/** Node arguments of `npm start`. */
 function startArguments(): readonly string[] {
   const { scripts } = JSON.parse(readFileSync(join(outputs, '..', 'package.json'), 'utf8')) as {
     readonly scripts: { readonly start: string };
@@ -60,7 +60,7 @@ function startArguments(): readonly string[] {
   return scripts.start.match(/--[\w-]+=\S+/g) ?? [];
 }
 
-/** What the program expects beside its compiled files, as in the published package. */
+/** Links the files that the program expects next to its compiled files, as in the published package. */
 function linkSiblings(): void {
   for (const name of ['package.json', 'migrations', 'src/observe/page/browser', 'scripts/requirements.cjs']) {
     if (existsSync(join(outputs, name))) continue;
@@ -69,5 +69,5 @@ function linkSiblings(): void {
   }
 }
 
-/** Called before anything of `src` that reads those files. */
+/** To be called before importing code of `src` that reads those files. */
 export const prepareOutputs = linkSiblings;

@@ -19,24 +19,24 @@ export interface IngestOptions {
   readonly recording: Recording;
   readonly transactions: number;
   readonly variant: Variant;
-  /** Copied for the run instead of an empty one. */
+  /** Database that is copied for the run; an empty one by default. */
   readonly template?: RunDatabase;
-  /** Counted besides the profile's own. */
+  /** Added to the counts of the profile. */
   readonly preloaded?: Pick<Expected, 'contracts' | 'active'>;
   readonly reference?: Digest;
   readonly cpuProfile?: string | undefined;
-  /** Weighs what the run leaves behind. */
+  /** Measures the storage and log of the run. */
   readonly weigh?: WeighWhen;
-  /** Skips the comparison of the contents, not the run's own end. */
+  /** Skips the comparison of the contents, but not the check that the run is complete. */
   readonly unchecked?: boolean;
-  /** Runs beside the measurement. */
+  /** Runs concurrently with the measurement. */
   readonly disturb?: (indexer: Child, databaseUrl: string) => Promise<void>;
   readonly onSample?: (sample: Sample, indexer: Child) => void;
 }
 
 export interface IngestRun extends Cost {
   readonly events: number;
-  /** Without the first second; undefined when the run was too short for that. */
+  /** Without the first second; undefined if the run was too short. */
   readonly steady: { readonly events: number; readonly cost: Cost } | undefined;
   readonly peakRssMiB: number | undefined;
   readonly weight: Weight | undefined;
@@ -51,7 +51,7 @@ export async function runIngest(
   const { server, profile, recording, transactions, variant, template } = options;
   const frames = openingTransactions(profile) + transactions;
   const database = await server.createDatabase(template);
-  // Another build brings its own schema.
+  // Another build has its own schema.
   if (variant.program === undefined && template === undefined) await migrated(database, variant.env);
   const replay = await startReplay({ updates: { path: recording.path, frames }, ledgerEnd: frames });
   const indexer = startIndexerProcess({
@@ -106,7 +106,7 @@ async function measuredRun(options: IngestOptions, { database, replay, indexer, 
     ...cost,
     seconds: Number(last.at - first.at) / 1e9,
     events,
-    // A rate over less than a third of the events would say little.
+    // A rate over less than a third of the events would not be meaningful.
     steady: steady === undefined || rest < events / 3 ? undefined : { events: rest, cost: steady.cost() },
     peakRssMiB: peakRssMiB(indexer.pid),
     weigh,

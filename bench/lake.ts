@@ -33,10 +33,10 @@ interface Compared {
 
 const profile = profileNamed('default');
 
-/** Rows of a table in a range: few enough for the small history to have several ranges, and for the large one to repeat little after a kill. */
+/** Rows per table and range: few enough for several ranges in the small history, and for little repetition after a kill in the large one. */
 const crashRows = { small: 500, large: 25_000 } as const;
 
-/** Indexes the recording as the program does it, and lends the finished database. */
+/** Indexes the recording with the program, and runs `work` with the finished database. */
 async function indexed(
   server: Server,
   options: LakeOptions,
@@ -50,7 +50,7 @@ async function indexed(
   if (run.error !== undefined) throw new Error(run.error);
 }
 
-/** The program as operators run it. */
+/** Runs the export as operators do. */
 async function exported(databaseUrl: string, dir: string): Promise<Exported> {
   const file = join(dirname(dirname(fileURLToPath(import.meta.url))), 'src', 'main.js');
   const env = { DATABASE_URL: databaseUrl, POSTGRES_SCHEMA: schema };
@@ -70,7 +70,7 @@ async function exported(databaseUrl: string, dir: string): Promise<Exported> {
   return { seconds, nodeSeconds: micros === undefined ? undefined : micros / 1e6, rssMiB, rows };
 }
 
-/** Tables that every reader there is reads as Postgres has them. */
+/** Tables whose content is the same in Postgres and in every available reader. */
 async function compared(client: Client, dir: string): Promise<Compared> {
   const manifest = readManifest(dir) as LakeManifest;
   const duck = await duckDb();
@@ -125,7 +125,7 @@ function figuresOf(
     seconds: run.seconds,
     node_seconds: run.nodeSeconds,
     postgres_seconds: serverMicros / 1e6,
-    // Of one core of the export; the elapsed time is that of whatever else the machine does as well.
+    // Per core of the export; the elapsed time also depends on other programs of the machine.
     rows_per_s: Math.round(run.rows / (run.nodeSeconds ?? run.seconds)),
     rows_per_s_elapsed: Math.round(run.rows / run.seconds),
     bytes: bytes.lake,

@@ -1,4 +1,4 @@
-/** Latency: from handing an update to the ledger's socket to another session's SELECT seeing its offset. */
+/** Latency: from handing an update to the ledger's socket until another session's SELECT returns its offset. */
 import { once } from 'node:events';
 import { startChild } from './child.ts';
 import { measured } from './figures/cost.ts';
@@ -8,7 +8,7 @@ import { openingTransactions, type Profile } from './replay/profiles.ts';
 import type { Recording } from './replay/recording.ts';
 import { startReplay } from './replay/replay.ts';
 
-/** Sent at the same pace and not counted: the opening transactions, and the compiler of the engine. */
+/** Sent at the same pace but not counted: the opening transactions, and the compilation by the engine. */
 const warmUpSeconds = 2;
 
 export interface LatencyOptions {
@@ -26,9 +26,9 @@ export interface LatencyRun {
   readonly p50: number;
   readonly p95: number;
   readonly p99: number;
-  /** Mean distance of two polls: on average half of it is in every figure. */
+  /** Mean interval of two polls: on average half of it is in every value. */
   readonly pollMs: number;
-  /** Of one core. */
+  /** Share of one core. */
   readonly nodeShare: number | undefined;
   readonly postgresShare: number | undefined;
   readonly updates: number;

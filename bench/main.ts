@@ -1,4 +1,4 @@
-/** `npm run bench`: how fast the indexer is, beside what Postgres itself does with the same rows. bench/README.md */
+/** `npm run bench`: the speed of the indexer, compared with Postgres loading the same rows. bench/README.md */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
@@ -15,7 +15,7 @@ import { sharesOf, shareTable } from './figures/shares.ts';
 import type { Session } from './session.ts';
 import { say } from './figures/terminal.ts';
 
-/** Most rounds of the profiles after the first. */
+/** Maximum number of rounds of the profiles after the first. */
 const furtherRounds = { quick: 1, full: 3 } as const;
 
 function machineText(): string {
@@ -43,7 +43,7 @@ async function openSession(options: Options, url: string | undefined): Promise<S
   return { options, server, lines: [], latencies: [], memories: [], errors: [], notes: [] };
 }
 
-/** @param sessions one for each server, of which the first is the one that everything is measured on */
+/** @param sessions one per server; everything is measured on the first */
 async function measure(sessions: readonly [Session, ...Session[]]): Promise<void> {
   const [session] = sessions;
   const { options } = session;
@@ -61,7 +61,7 @@ function ingestOnly(measures: ReadonlySet<Measure>): ReadonlySet<Measure> {
   return new Set<Measure>(measures.has('ingest') ? ['ingest'] : []);
 }
 
-/** What was measured before something failed is still worth showing. */
+/** Reports the results so far if a measurement fails. */
 async function measureAsFarAsPossible(sessions: readonly [Session, ...Session[]]): Promise<void> {
   try {
     await measure(sessions);

@@ -1,4 +1,4 @@
-/** Memory: resident size over a long run, and while Postgres does not answer for half a minute. */
+/** Memory: resident size over a long run, and while Postgres does not respond for half a minute. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onExit } from './cleanup.ts';
 import { rssMiB } from './figures/process-cpu.ts';
@@ -15,7 +15,7 @@ export interface MemoryRun extends IngestRun {
   readonly lastQuarterMiB: number;
 }
 
-/** One run; with `stallSeconds` the backends of the indexer stand still for so long after three seconds. */
+/** One run; `stallSeconds` is the time for which the backends of the indexer are stopped, three seconds after its start. */
 export async function runMemory(options: IngestOptions, lastOffset: number, stallSeconds = 0): Promise<MemoryRun> {
   const quarters = [0, 0, 0, 0];
   const run = await runIngest({
@@ -31,7 +31,7 @@ export async function runMemory(options: IngestOptions, lastOffset: number, stal
 
 const runUpMs = 1_000;
 
-/** Stops the processes of Postgres that serve the indexer: the connections stay, nothing is answered. */
+/** Stops the Postgres processes that serve the indexer: the connections stay open, without responses. */
 async function stall(url: string, seconds: number): Promise<void> {
   await sleep(runUpMs);
   const pids = await withClient(url, async (client) => {
@@ -48,7 +48,7 @@ async function stall(url: string, seconds: number): Promise<void> {
   await go();
 }
 
-/** A backend that ended in between needs no signal. */
+/** A backend that ended meanwhile needs no signal. */
 function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT'): void {
   try {
     process.kill(pid, name);
@@ -57,7 +57,7 @@ function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT'): void {
   }
 }
 
-/** A long run, and one in which Postgres stands still. */
+/** A long run, and one in which Postgres is stopped. */
 export async function runMemories(session: Session, profile: Profile): Promise<void> {
   const { options, server } = session;
   const transactions = options.transactions ?? options.memoryTransactions;

@@ -1,6 +1,6 @@
 /**
- * The other session: asks for the checkpoint over and over, as fast as its pause allows, and notes when each value was
- * first seen. In a process of its own, because its pause blocks (timers are too coarse). Arguments: URL of the
+ * The other session: polls the checkpoint as fast as its pause allows, and records when each value was
+ * first returned. In a separate process, because its pause blocks (timers are too coarse). Arguments: URL of the
  * database, schema, last offset, pause in milliseconds.
  */
 import { Client, escapeIdentifier } from 'pg';

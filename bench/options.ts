@@ -10,24 +10,24 @@ export type Measure = (typeof measures)[number];
 export interface Options {
   readonly profiles: readonly Profile[];
   readonly measures: ReadonlySet<Measure>;
-  /** Measure all of them for every profile, because both were asked for by name. */
+  /** Measure everything for every profile, because both lists were given. */
   readonly everywhere: boolean;
   readonly rounds: number;
-  /** Of the workload; the profile's own number unless given. */
+  /** Transactions of the workload; the profile's own number by default. */
   readonly transactions: number | undefined;
   readonly quick: boolean;
   readonly ceiling: boolean;
   readonly check: boolean;
   readonly cache: string;
   readonly databaseUrl: string | undefined;
-  /** A second server, measured in the same rounds. */
+  /** URL of a second server, measured in the same rounds. */
   readonly besideUrl: string | undefined;
-  /** Smallest share of the first server's ingest / COPY that the second may reach. */
+  /** Minimum share of the first server's ingest / COPY that the second must reach. */
   readonly leastShare: number;
   readonly settings: Readonly<Record<string, string>>;
   /** Further ways to run the indexer, measured in the same rounds. */
   readonly variants: readonly Variant[];
-  /** Set for every run of the indexer. */
+  /** Variables for every run of the indexer. */
   readonly env: Readonly<Record<string, string>>;
   readonly json: string | undefined;
   readonly profileCpu: boolean;
@@ -41,29 +41,29 @@ export interface Options {
 
 export const help = `npm run bench -- [options]
 
-  --only LIST          of ${measures.join(', ')}; all unless given
-  --profile LIST       of ${profileNames.join(', ')}; all unless given (ingest only, but for the first);
-                       quick: the first unless given
-  --rounds N           rounds, each measuring everything once in turn; 5, quick: 1
+  --only LIST          of ${measures.join(', ')}; default: all
+  --profile LIST       of ${profileNames.join(', ')}; default: all (only ingest, except for the first);
+                       quick: only the first
+  --rounds N           rounds, each measures everything once; 5, quick: 1
   --transactions N     length of the streams, and entries of the seed
   --quick              short streams, one round: less than three minutes on an idle machine
-  --no-ceiling         without COPY of the same rows, so without ratios
-  --no-check           without reading the tables after each run
-  --env NAME=VALUE     for every run of the indexer; may be repeated
-  --variant LABEL:NAME=VALUE[,NAME=VALUE]   the indexer once more per round, configured otherwise
-  --against LABEL:PATH the indexer of another build once more per round; PATH is its main.js
+  --no-ceiling         no COPY of the same rows, and so no ratios
+  --no-check           do not check the tables after each run
+  --env NAME=VALUE     variable for every run of the indexer; may be repeated
+  --variant LABEL:NAME=VALUE[,NAME=VALUE]   another run per round with other settings
+  --against LABEL:PATH another run per round of another build; PATH is its main.js
   --profile-cpu        one more run per profile with a V8 CPU profile and its summary
-  --json FILE          the figures as JSON
-  --cache DIR          recordings and profiles; .bench/cache unless given
-  --database-url URL   a server of one's own on this machine (superuser); embedded unless given
-  --beside URL         a second such server, measured in the same rounds and compared with the first
-  --least-share N      exit 1 when ingest / COPY of the second is below this share of the first's; 0
+  --json FILE          write the results as JSON
+  --cache DIR          folder of recordings and profiles; default .bench/cache
+  --database-url URL   server on this machine (superuser); default: embedded
+  --beside URL         second server, measured in the same rounds and compared with the first
+  --least-share N      exit with 1 if ingest / COPY of the second is below this share of the first; 0
   --pg NAME=VALUE      setting of the embedded server; may be repeated
   --latency-seconds N  length of each latency run
   --poll-pause MS      pause of the latency observer between two polls; 0.3
-  --growth LIST        contracts there before the stream begins, one run over each and one over none;
-                       1000000,5000000,10000000 unless given, quick: 100000
-  --stall-seconds N    how long Postgres stands still in the memory run
+  --growth LIST        numbers of existing contracts, one run over each and one over none;
+                       1000000,5000000,10000000, quick: 100000
+  --stall-seconds N    time for which Postgres is stopped in the memory run
 `;
 
 const flags = {
@@ -91,7 +91,7 @@ const flags = {
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
 
-/** Reads the arguments; undefined when help was asked for. @throws Error that says what is wrong with them */
+/** Parses the arguments; undefined for `--help`. @throws Error describing the invalid argument */
 export function readOptions(argv: readonly string[]): Options | undefined {
   const { values } = parseArgs({ args: [...argv], options: flags, strict: true });
   if (values.help) return undefined;
@@ -123,7 +123,7 @@ export function readOptions(argv: readonly string[]): Options | undefined {
   };
 }
 
-/** Names of a list; `fallback` where nothing was given. @throws Error for one that is not known */
+/** Names of a list; `fallback` if the option is missing. @throws Error for an unknown name */
 function listed<T extends string>(given: string | undefined, fallback: readonly T[], known = fallback): readonly T[] {
   if (given === undefined) return fallback;
   return given.split(',').map((name) => {
@@ -142,7 +142,7 @@ function numberOf(flag: string, given: string | undefined, fallback: number): nu
 function sizes(given: string): readonly number[] {
   const found = given.split(',').map(Number);
   const wrong = found.find((size) => !Number.isInteger(size) || size < 0);
-  if (wrong !== undefined) throw new Error(`--growth ${given}: expected whole numbers`);
+  if (wrong !== undefined) throw new Error(`--growth ${given}: expected integers`);
   return found;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The server of the measurements and its databases: every run gets an empty one of its own, and a checkpoint first, so
- * that no run pays for the dirty pages of the one before.
+ * The server of the measurements and its databases: every run gets an empty database, and a checkpoint before it, so
+ * that no run pays for the dirty pages of the previous one.
  */
 
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -14,18 +14,18 @@ import { migrate } from '../src/store/schema/migrations.ts';
 import { onExit, type Undo } from './cleanup.ts';
 import { parentOf, treeCpu } from './figures/process-cpu.ts';
 
-/** Where the tables are, in every database of a run. */
+/** Schema of the tables, in every database of a run. */
 export const schema = 'ledger';
 
-/** Where its views for readers are. */
+/** Schema of its views for readers. */
 export const { explore } = readSchemas(schema);
 
 export interface ServerOptions {
-  /** A server of one's own, whose role may create databases; an embedded one is started otherwise. */
+  /** A server whose role may create databases; by default an embedded one is started. */
   readonly url: string | undefined;
-  /** For the files of the embedded server; removed at the end. */
+  /** Temporary folder for the files of the embedded server. */
   readonly folder: string;
-  /** Settings of the embedded server; the defaults of Postgres otherwise. */
+  /** Settings of the embedded server; otherwise the defaults of Postgres. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
@@ -33,9 +33,9 @@ export interface Server {
   readonly version: string;
   /** Settings that differ from the defaults, for the report. */
   readonly settings: string;
-  /** CPU of the whole server so far, microseconds; undefined for a server on another machine. */
+  /** CPU of the complete server so far, microseconds; undefined for a server on another machine. */
   cpu(): number | undefined;
-  /** The write-ahead log and the checkpoints of the whole server so far. */
+  /** The write-ahead log and the checkpoints of the complete server so far. */
   wal(): Promise<WalPosition>;
   /** An empty database, or a copy of another one. */
   createDatabase(template?: RunDatabase): Promise<RunDatabase>;
@@ -43,7 +43,7 @@ export interface Server {
 
 export interface WalPosition {
   readonly bytes: number;
-  /** Pages written whole, because they were changed for the first time since a checkpoint. */
+  /** Pages logged completely because they were changed for the first time since a checkpoint. */
   readonly fullPages: number;
   readonly checkpoints: number;
 }
@@ -87,7 +87,7 @@ async function startEmbedded({ folder, settings }: ServerOptions): Promise<strin
   return server.url;
 }
 
-/** Sums of sessions reach the statistics when these end; the position of the log is exact at any time. */
+/** Statistics of sessions are available when they end; the position of the log is always exact. */
 async function walPosition(admin: Client): Promise<WalPosition> {
   const newer = (await admin.query(`select from pg_class where relname = 'pg_stat_checkpointer'`)).rowCount === 1;
   const checkpoints = newer
@@ -117,16 +117,16 @@ async function createDatabase(admin: Client, base: string, template?: RunDatabas
   return { name, url: url.href, drop };
 }
 
-/** A client of a database; the caller ends it. */
+/** Connects to a database; the caller closes the client. */
 export async function connect(url: string): Promise<Client> {
   const client = new Client({ connectionString: url, application_name: 'bench' });
-  // The end of a database that is dropped by force must not end the measurements.
+  // A database dropped by force must not end the measurements.
   client.on('error', () => undefined);
   await client.connect();
   return client;
 }
 
-/** `work` with a client of its own. */
+/** Runs `work` with a separate client. */
 export async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
   const client = await connect(url);
   try {
@@ -136,7 +136,7 @@ export async function withClient<T>(url: string, work: (client: Client) => Promi
   }
 }
 
-/** Brings an empty database to the schema of the product, as the program would that runs with `env`. */
+/** Migrates an empty database to the schema of the product, as the program would with `env`. */
 export async function migrated(
   database: RunDatabase,
   env: Readonly<Record<string, string>> = {},

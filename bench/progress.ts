@@ -1,4 +1,4 @@
-/** Follows a run in its database: the checkpoint, asked for on a connection of its own. */
+/** Follows a run in its database: polls the checkpoint on a separate connection. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Child } from './child.ts';
 import { now } from './figures/cost.ts';
@@ -24,15 +24,15 @@ interface Row {
 const question = { name: 'progress', text: progressSql };
 
 export interface Goal {
-  /** Checkpoint to wait for; the publication of the seed unless given. */
+  /** Checkpoint to wait for; by default the publication of the seed. */
   readonly checkpoint?: number;
   /** Called with each sample; an error ends the wait. */
   readonly onSample?: (sample: Sample) => void;
 }
 
 /**
- * Waits until the goal is committed. The last sample is the one that showed it, at most 10 ms late.
- * @throws Error when the indexer ends or nothing moves for two minutes
+ * Waits until the goal is committed. The last sample is the one that reached it, at most 10 ms late.
+ * @throws Error if the indexer ends or makes no progress for two minutes
  */
 export async function reached(url: string, indexer: Child, goal: Goal): Promise<Sample> {
   const client = await connect(url);
@@ -55,5 +55,5 @@ export async function reached(url: string, indexer: Child, goal: Goal): Promise<
 }
 
 function stuck({ reached: offset }: Sample, indexer: Child): string {
-  return `nothing was committed for 120 s after ${String(offset)}; last words of the indexer:\n${indexer.lastLines()}`;
+  return `nothing was committed for 120 s after ${String(offset)}; last output of the indexer:\n${indexer.lastLines()}`;
 }

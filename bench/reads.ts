@@ -1,4 +1,4 @@
-/** `npm run bench:reads`: how long readers wait over a million and a half contracts. bench/README.md */
+/** `npm run bench:reads`: response times of readers over one and a half million contracts. bench/README.md */
 import { cpus } from 'node:os';
 import type { Client } from 'pg';
 import { isEnding, onExit, runToEnd } from './cleanup.ts';
@@ -18,7 +18,7 @@ interface Prepared {
   readonly version: string;
 }
 
-/** As the product advises: Postgres takes no statistics from an index that is partial, so the expression gets its own. */
+/** As the documentation recommends: Postgres takes no statistics from a partial index, so the expression gets its own. */
 const payloadIndex = [
   `create index contracts_account on contracts ((payload ->> 'account')) where (payload ->> 'account') is not null`,
   `create statistics contracts_account_values on (payload ->> 'account') from contracts`,
@@ -39,7 +39,7 @@ async function prepare(options: ReadOptions): Promise<Prepared> {
   return { client, typedView, version: `${server.version}${server.settings === '' ? '' : ` (${server.settings})`}` };
 }
 
-/** A query the server refuses, or answers wrongly, is an error of the run and does not stop the others. */
+/** A query that the server rejects, or that returns wrong rows, is an error of the run and does not stop the others. */
 async function measureAll(
   client: Client,
   queries: readonly ReadQuery[],
@@ -75,7 +75,7 @@ async function main(): Promise<void> {
   }
   const { client, typedView, version } = await prepare(options);
   const errors: string[] = [];
-  // As a reader's session is: nothing of the writer's settings.
+  // Like a reader's session: without the writer's settings.
   await client.query('reset all');
   await client.query('set search_path = ledger');
   const queries = await readQueries(client, typedView);

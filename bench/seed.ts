@@ -17,7 +17,7 @@ export interface SeedOptions {
 }
 
 export interface SeedRun extends Cost {
-  /** Contracts, so that rates read the same everywhere. */
+  /** Contracts, named `events` so that rates are read the same way everywhere. */
   readonly events: number;
   readonly peakRssMiB: number | undefined;
   readonly error: string | undefined;

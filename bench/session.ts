@@ -1,4 +1,4 @@
-/** What all measurements of one call share, and where their figures are collected. */
+/** State shared by all measurements of one call, including their results. */
 import type { Figure, Line } from './figures/figures.ts';
 import type { Variant } from './indexer-process.ts';
 import type { LatencyRun } from './latency.ts';
@@ -25,12 +25,12 @@ export interface Session {
   readonly lines: Line[];
   readonly latencies: LatencyLine[];
   readonly memories: MemoryLine[];
-  /** Texts printed below the table: what was wrong, summaries of CPU profiles. */
+  /** Texts printed below the table: errors, summaries of CPU profiles. */
   readonly errors: string[];
   readonly notes: string[];
 }
 
-/** The line of that name, made when it is new. */
+/** Returns the line of that name; creates it if it is new. */
 export function lineOf(session: Session, profile: string, name: string): Line {
   const known = session.lines.find((line) => line.profile === profile && line.name === name);
   if (known !== undefined) return known;
@@ -39,7 +39,7 @@ export function lineOf(session: Session, profile: string, name: string): Line {
   return line;
 }
 
-/** Measures once and notes the figure; an error counts for that round only. */
+/** Measures once and records the result; an error counts for that round only. */
 export async function note(session: Session, profile: string, name: string, run: () => Promise<Figure>): Promise<void> {
   const line = lineOf(session, profile, name);
   say(`${profile}, round ${String(line.figures.length + 1)}: ${name}`);
@@ -53,7 +53,7 @@ export async function note(session: Session, profile: string, name: string, run:
 export const oneLane = 'ingest';
 export const twoLanes = 'ingest, 2 lanes';
 
-/** The ways the indexer is run in each round: one lane, two lanes, and what the caller added. */
+/** Ways to run the indexer in each round: one lane, two lanes, and those of the caller. */
 export function variantsOf(options: Options): readonly Variant[] {
   const own: Variant[] = [
     { name: oneLane, env: { INDEXER_WRITE_CONCURRENCY: '1', ...options.env } },
@@ -67,7 +67,7 @@ export function variantsOf(options: Options): readonly Variant[] {
   return [...own, ...others];
 }
 
-/** The program as it ships: what everything but ingest is measured with. */
+/** The program as released: used for all measurements except ingest. */
 export function plainVariant(options: Options): Variant {
   return { name: 'as shipped', env: options.env };
 }

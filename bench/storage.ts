@@ -1,6 +1,6 @@
 /**
- * What the benchmark of the write path knows of the tables of the storage, all of it: a change of the layout is a change
- * of this file. Rows are otherwise found by the catalogue or read through the views of schema `explore`, whose columns
+ * Knowledge of the benchmark about the storage tables: a change of the layout changes only
+ * this file. Other code finds rows through the catalog, or reads them through the views of schema `explore`, whose columns
  * do not change.
  */
 import { preloadedPerActive } from './replay/recording.ts';
@@ -8,7 +8,7 @@ import { preloadedPerActive } from './replay/recording.ts';
 /** In a migrated schema already; belongs to no run. */
 export const notOfTheRun: readonly string[] = ['schema_migrations'];
 
-/** What tells of the process that wrote, and differs from run to run. */
+/** Columns that depend on the writing process, and differ from run to run. */
 export const volatileColumns: Readonly<Record<string, readonly string[]>> = {
   stream: ['epoch', 'writer', 'seeded_at', 'seed_release', 'ledger_end', 'participant_pruned_offset', 'seed_token'],
   updates: ['batch_offset'],
@@ -16,7 +16,7 @@ export const volatileColumns: Readonly<Record<string, readonly string[]>> = {
   coverage: ['recorded_at'],
 };
 
-/** Rows of these are others in every run: how the stream was cut into batches, and what is written beside it. */
+/** Tables whose rows differ in every run: batch boundaries of the stream, and rows written in the background. */
 export const volatileTables: readonly string[] = [
   'batches',
   'completion_ranges',
@@ -27,10 +27,10 @@ export const volatileTables: readonly string[] = [
   'jobs',
 ];
 
-/** The tables whose rows are counted after a run, by what they hold. */
+/** The tables whose rows are counted after a run, by their content. */
 export const counted = { updates: 'updates', contracts: 'contracts', exercises: 'exercises' } as const;
 
-/** How far the stream is; search path of the storage. */
+/** Progress of the stream; with the storage in the search path. */
 export const progressSql =
   'select checkpoint, seeded_at is not null as seeded, seed_contracts as entries from stream limit 1';
 
@@ -47,8 +47,8 @@ const preloadedState = {
 } as const;
 
 /**
- * Tables of contracts that are there before the stream begins, and the SQL of each column; a column that is not named
- * stays null. `id` is the contract's id, `n` its number; one of `preloadedPerActive` is active. `where` leaves rows out.
+ * Tables of contracts that exist before the stream begins, and the SQL of each column; a column that is not named
+ * stays null. `id` is the contract's id, `n` its number; one of `preloadedPerActive` is active. `where` excludes rows.
  */
 export const preloadedTables: readonly PreloadedTable[] = [
   {
@@ -91,7 +91,7 @@ export interface PreloadedTable {
   readonly where?: string;
 }
 
-/** The entries of dictionaries that those rows refer to; the indexer goes on numbering after them. */
+/** The dictionary entries that those rows refer to; the indexer continues the numbering after them. */
 export const preloadedDictionaries = {
   synchronizer: 'insert into synchronizers (synchronizer_pk, synchronizer_id) values (1, $1)',
   template: `insert into templates (template_pk, package_id, module_name, entity_name, package_name)

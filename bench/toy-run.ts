@@ -1,4 +1,4 @@
-/** A run of the toy beside the others. */
+/** Runs the toy for comparison. */
 import { once } from 'node:events';
 import { startChild } from './child.ts';
 import type { Server } from './postgres.ts';
@@ -19,7 +19,7 @@ export interface ToyOptions {
   readonly seconds: number;
 }
 
-/** As many events as the toy manages in so many seconds. */
+/** Counts the events that the toy stores in the given number of seconds. */
 export async function runToy({ server, profile, recording, transactions, seconds }: ToyOptions): Promise<ToyRun> {
   const database = await server.createDatabase();
   const frames = openingTransactions(profile) + transactions;

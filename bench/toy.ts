@@ -1,5 +1,5 @@
 /**
- * The program one writes in an afternoon, for scale: JSON.parse of each frame, one transaction per update, one awaited
+ * A simple implementation for comparison: JSON.parse of each frame, one transaction per update, one awaited
  * INSERT per event, one UPDATE of the checkpoint. Arguments: URL of the ledger, of the database, and seconds to run.
  */
 import { Client } from 'pg';

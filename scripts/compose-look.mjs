@@ -1,5 +1,5 @@
-// Looks at what docker-compose.yml has started, from outside: the indexer is ready, rows are added, the reader's role
-// reads and nothing else, Prometheus scrapes, has the alerts and none of them fires. DATABASE_URL is the reader's.
+// Checks the services of docker-compose.yml from outside: the indexer is ready, rows are added, the reader role
+// can read and cannot write, Prometheus scrapes and has the alerts, and no alert fires. DATABASE_URL is the reader's.
 import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -25,7 +25,7 @@ console.log(
 );
 
 if (GRAPHQL_URL !== undefined) {
-  // Views that came after its start: their tags are made once a minute, then it starts again.
+  // Views created after GraphQL started: its tags are generated once a minute, then it restarts.
   const hasTyped = async () => {
     const query =
       '{ allExercisesList(first: 1) { update { offset } } allTypedSpliceAmuletAmuletsList(first: 1) { contractId } }';
@@ -35,7 +35,7 @@ if (GRAPHQL_URL !== undefined) {
     return data?.allExercisesList[0]?.update.offset !== undefined && data.allTypedSpliceAmuletAmuletsList.length === 1;
   };
   await until('GraphQL has typed views and relations', hasTyped, 180);
-  console.log('ci: compose: GraphQL answers');
+  console.log('ci: compose: GraphQL responds');
 }
 
 await until(

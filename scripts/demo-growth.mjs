@@ -1,7 +1,7 @@
-// What a demo weighs after a long time: its ledger is run on a clock that passes quickly, at the usual rate, and started again
-// at each mark in a process of its own. Prints a table.
+// Measures the size of a demo after a long time: runs its ledger at the usual rate on an accelerated clock, and starts it again
+// at each mark in a new process. Prints a table.
 //   node scripts/demo-growth.mjs            (after `npm run build`)
-//   DEMO_MARKS   updates at which it is looked at, default 10000,100000,1000000,2000000
+//   DEMO_MARKS   numbers of updates at which it is measured, default 10000,100000,1000000,2000000
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
@@ -63,11 +63,11 @@ function inProcess(journal, from, to) {
   return JSON.parse(stdout);
 }
 
-/** From the mark where it was stopped to the next one; days pass in minutes. */
+/** Runs from the mark where it was stopped to the next one; days pass in minutes. */
 async function run(journal, from, to) {
   const { startDemoLedger } = await import('ledger-indexer-sandbox/demo/demo-ledger');
   const startAt = Date.UTC(2026, 2, 2);
-  // Pauses make the traffic a little slower than its rate: no start is before the last end.
+  // Pauses make the traffic slightly slower than its rate, so that no start is before the previous end.
   let time = startAt + (from / perSecond) * 1_500;
   const now = () => (time += 100_000);
   const began = performance.now();

@@ -1,4 +1,4 @@
-// Writes the tables that the program prints into the pages of the documentation: `npm run docs:generate`, after a build.
+// Writes generated tables into the pages of the documentation: `npm run docs:generate`, after a build.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { commandIndex, commandPages, commandSections } from '../dist/cli/command-line/command-reference.js';
@@ -18,7 +18,7 @@ for (const page of Object.keys(commandPages)) {
 put('docs/reference/graphql-names.md', 'relations', relationsMarkdown());
 put('docs/how-to/secure/roles.md', 'least-roles', leastRolesMarkdown());
 
-/** Replaces what stands between the markers of this name. */
+/** Replaces the text between the markers of this name. */
 function put(page, name, table) {
   const file = fileURLToPath(new URL(`../${page}`, import.meta.url));
   const text = readFileSync(file, 'utf8');

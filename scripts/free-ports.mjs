@@ -1,9 +1,9 @@
-// Prints so many ports of 127.0.0.1 on which nobody listens, one a line. They are below those that Linux gives to whoever asks
-// for any port (32768 and up), so that no process takes one before it is used.
+// Prints the given number of free ports of 127.0.0.1, one per line. They are below the ephemeral ports of Linux
+// (32768 and up), so that no process gets one by chance before it is used.
 import { createServer } from 'node:net';
 import { randomInt } from 'node:crypto';
 
-/** A port and the server that holds it, or undefined where another process does. */
+/** A port and the server that holds it; undefined if another process uses it. */
 function hold(port) {
   return new Promise((resolve) => {
     const server = createServer()

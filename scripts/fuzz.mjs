@@ -1,4 +1,4 @@
-// Damaged frames against the decoder; test/fuzz/decoder.long.test.ts checks what each has to survive. The random seed is drawn
+// Feeds damaged frames to the decoder; test/fuzz/decoder.long.test.ts checks the result of each. The random seed is drawn
 // unless it is given.
 //   npm run fuzz -- --frames 1000000 --json figures.json --seed 7
 import { spawn } from 'node:child_process';
@@ -14,7 +14,7 @@ const { values } = parseArgs({
   },
 });
 if (!/^[1-9]\d{0,9}$/.test(values.frames) || !/^\d{1,10}$/.test(values.seed)) {
-  console.error('fuzz: --frames and --seed take whole numbers');
+  console.error('fuzz: --frames and --seed expect integers');
   process.exit(2);
 }
 console.log(`fuzz: random seed ${values.seed}`);

@@ -1,8 +1,8 @@
-// Installs what `docs/deploy/graphql` takes into a folder outside the project, and a Node 22 beside it where this one is older:
+// Installs the dependencies of `docs/deploy/graphql` into a folder outside the project, and Node 22 next to them if this Node is older:
 //
 //   POSTGRAPHILE=/var/cache/postgraphile; node scripts/get-postgraphile.mjs "$POSTGRAPHILE"
 //
-// The tests of test/graphql use it then. Inside the project a package `node` would take over every script of npm.
+// The tests of test/graphql then use it. Inside the project, a package `node` would be used by every script of npm.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// The types of each public entry as one file in types/, by API Extractor: what is published, and what a change to it is seen by.
-// `npm run library:types`, after a build; with `--print NAME` it only prints those of one entry.
+// Writes the types of each public entry as one file in types/, with API Extractor: the published interface, for reviews of changes.
+// `npm run library:types`, after a build; with `--print NAME` it only prints the types of one entry.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { Extractor, ExtractorConfig } from '@microsoft/api-extractor';
 import { format, resolveConfig } from 'prettier';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/** By the name of the file in types/: the compiled entry, and how a program names it. */
+/** By file name in types/: the compiled entry, and its import specifier. */
 const entries = {
   'ledger-indexer': { entry: 'dist/library/ledger-indexer.d.ts', specifier: 'ledger-indexer' },
   'ledger-indexer-read': { entry: 'dist/library/read.d.ts', specifier: 'ledger-indexer/read' },
@@ -43,7 +43,7 @@ function extracted(entry) {
     });
     const { succeeded } = Extractor.invoke(config, { localBuild: true, messageCallback: report });
     if (!succeeded) throw new Error('the types of the library could not be collected');
-    // It is a module without that.
+    // Without it, the file is still a module.
     return readFileSync(file, 'utf8').replace(/^export \{ ?\};?\n/m, '');
   } finally {
     rmSync(folder, { recursive: true });
@@ -81,7 +81,7 @@ function settings(entry, file) {
   };
 }
 
-/** Standard output holds the types alone. */
+/** Writes to standard error: standard output contains only the types. */
 function report(message) {
   message.handled = true;
   if (message.logLevel === 'error' || message.logLevel === 'warning') process.stderr.write(`${message.text}\n`);

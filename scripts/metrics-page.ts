@@ -1,4 +1,4 @@
-/** docs/reference/metrics.md as text: the catalogue of the metrics, the metrics of Node, and the alerts on both. */
+/** Text of docs/reference/metrics.md: the catalogue of metrics, the metrics of Node, and the alerts on both. */
 import { readFile } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { parse } from 'yaml';

@@ -1,5 +1,5 @@
-// Notes beside the compiled program which commit it was built from, as far as that can be known. A container is built
-// without the repository: there SOURCE_COMMIT says it. The last step of compiling: setup.mjs knows by it that all was done.
+// Records, next to the compiled program, the commit it was built from, if it can be determined. A container is built
+// without the repository: SOURCE_COMMIT has it there. Last step of the compilation: setup.mjs uses the file as a sign of a complete one.
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,7 @@ const file = fileURLToPath(new URL('../dist/commit', import.meta.url));
 writeFileSync(file, `${process.env.SOURCE_COMMIT || fromGit() || 'unknown'}\n`);
 
 function fromGit() {
-  // The repository of whoever has put this package into theirs says nothing about it.
+  // A repository that contains this package as a dependency does not determine its commit.
   if (git('rev-parse', '--show-prefix') !== '') return undefined;
   const head = git('rev-parse', '--short=12', 'HEAD');
   if (!head) return undefined;

@@ -1,5 +1,5 @@
-// Draws docs/images/{status,query}-page-{light,dark}.png: starts the built demo with a data folder of its own, opens its page in
-// Chromium, waits until the plots have something to show, and takes the pictures. Needs `npm run build` and Chromium.
+// Draws docs/images/{status,query}-page-{light,dark}.png: starts the built demo with its own data folder, opens its page in
+// Chromium, waits until the plots have data, and takes the pictures. Needs `npm run build` and Chromium.
 //   npm run docs:screenshots [-- --seconds 90] [-- --out FOLDER]
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
@@ -37,7 +37,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Where the demo listens, from its log. */
+/** Reads the address of the demo from its log. */
 function addressOf(child) {
   return new Promise((resolve, reject) => {
     let log = '';
@@ -50,7 +50,7 @@ function addressOf(child) {
   });
 }
 
-/** In both colours. */
+/** Takes the picture in both color schemes. */
 async function take(page, name, fullPage = false) {
   for (const colorScheme of ['light', 'dark']) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });

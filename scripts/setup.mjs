@@ -1,8 +1,8 @@
-// Runs before `npm start` (with the word `start`) and `npm test`, so that both work on a fresh clone: installs what is
-// missing and compiles the program when that was not done yet or is out of date. Says nothing and takes no time when
-// nothing is to do. To start, what running and compiling take is enough; everything else is added for tests, without
-// touching what is there: a demo may be running from it.
-// Uses nothing but Node, because nothing else may be installed yet; requirements.cjs has looked at that one.
+// Runs before `npm start` (with argument `start`) and `npm test`, so that both work on a fresh clone: installs missing
+// dependencies and compiles the program if it is not compiled or out of date. Prints nothing and takes no time if there is
+// nothing to do. For a start it installs only the dependencies of running and compiling; all others are added for tests, without
+// changing existing ones: a demo may be running from them.
+// Uses only Node, because no package may be installed yet; requirements.cjs has checked its version.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,20 +10,20 @@ import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const toStart = process.argv[2] === 'start';
-/** What is compiled with the program, each for itself. */
+/** Packages that are compiled in addition to the program, each separately. */
 const besides = ['packages/embedded-postgres', 'packages/lake', 'packages/ledger-sandbox'];
 
 const lock = json('package-lock.json')?.packages;
-// A published package has no lock file: its dependencies came with it.
+// A published package has no lock file: its dependencies were installed with it.
 if (lock !== undefined) install();
 const reason = whyBuild();
 if (reason !== undefined) npm(reason, ['run', '--silent', 'build']);
 
 function install() {
-  // npm writes this list when all of it is there.
+  // npm writes this list when the installation is complete.
   const installed = json('node_modules/.package-lock.json')?.packages ?? {};
   const paths = Object.keys(installed).filter((path) => path in lock);
-  // No dependency gets to run anything while it is installed; none needs to. NODE_ENV has no say in it.
+  // Install scripts of dependencies are never run; none is needed. NODE_ENV has no influence.
   const tools = !toStart || paths.some((path) => lock[path].dev) ? '--include=dev' : '--omit=dev';
   const quietly = ['--ignore-scripts', '--no-audit', '--no-fund', tools];
   if (paths.length === 0) return npm('nothing is installed yet', ['ci', ...quietly]);
@@ -33,10 +33,10 @@ function install() {
   if (missing) npm('not everything is installed yet', ['install', '--no-save', ...quietly]);
 }
 
-/** What this package itself asks for, as the lock file names it; what is for one platform only may be missing. */
+/** Direct dependencies of this package, as named in the lock file; those for another platform may be missing. */
 function directDependencies() {
   const { '': own, ...others } = lock;
-  // The packages beside this one: the sandbox, the embedded Postgres, the lake, and what compiling takes.
+  // The other packages of the project: the sandbox, the embedded Postgres, the lake, and the dependencies of the compilation.
   const beside = Object.keys(others).filter((path) => !path.includes('node_modules/'));
   const wanted = Object.assign({}, own.dependencies, ...beside.map((path) => lock[path].dependencies ?? {}));
   if (!toStart) Object.assign(wanted, own.devDependencies);
@@ -47,11 +47,11 @@ function whyBuild() {
   const own = newest('src');
   if (own === undefined) return undefined;
   const sources = Math.max(own, ...besides.map((folder) => newest(`${folder}/src`) ?? 0));
-  // The last step of compiling writes it, so nobody takes half a program for a whole one.
+  // The last step of the compilation writes it, so an incomplete one is detected.
   const built = modified('dist/commit');
   if (built === undefined) return 'the program is not compiled yet';
   if (besides.some((folder) => modified(`${folder}/src`) !== undefined && modified(`${folder}/dist`) === undefined)) {
-    return 'the packages beside it are not compiled yet';
+    return 'the other packages are not compiled yet';
   }
   const configured = readdirSync(root).filter((name) => /^tsconfig.*\.json$/.test(name));
   const changed = Math.max(sources, ...configured.map((name) => modified(name) ?? 0));
@@ -59,7 +59,7 @@ function whyBuild() {
 }
 
 function npm(why, args) {
-  // On stderr: the output of the program that is started afterwards stays clean.
+  // To stderr: stdout is for the output of the program that starts afterwards.
   process.stderr.write(`setup: ${why}, running npm ${args.join(' ')}\n`);
   const cli = process.env.npm_execpath;
   const [file, all] = cli === undefined ? ['npm', args] : [process.execPath, [cli, ...args]];
@@ -69,7 +69,7 @@ function npm(why, args) {
   process.exit(done.status ?? 1);
 }
 
-/** The contents of a file, undefined when there is none that can be read. */
+/** Parsed contents of a file; undefined if it cannot be read. */
 function json(path) {
   try {
     return JSON.parse(readFileSync(join(root, path), 'utf8'));
@@ -78,12 +78,12 @@ function json(path) {
   }
 }
 
-/** Milliseconds since 1970 of the last change, undefined when there is no such file. */
+/** Milliseconds since 1970 of the last change; undefined if the file does not exist. */
 function modified(path) {
   return statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs;
 }
 
-/** The last change of any file below a folder; folders count too, so that a removed file is noticed. */
+/** Last change of any file below a folder; folders count too, so that a removed file is detected. */
 function newest(folder) {
   const own = modified(folder);
   if (own === undefined) return undefined;

@@ -1,7 +1,7 @@
-// A long catch-up under load, to see speed and memory: a sandbox ledger with many updates, a Postgres and the built
-// daemon, each in a process of its own. Prints one table and leaves nothing behind.
+// A long catch-up under load, to measure speed and memory: a sandbox ledger with many updates, a Postgres and the built
+// daemon, each in its own process. Prints one table and leaves nothing behind.
 //   node scripts/soak.mjs            (after `npm run build`)
-//   SOAK_UPDATES   how many updates the ledger has, default 300000
+//   SOAK_UPDATES   number of updates of the ledger, default 300000
 //   SOAK_HEAP_MIB  heap limit of the daemon, default 160
 //   DATABASE_URL   an empty database to use instead of an embedded server; the schema `soak` in it must not exist
 import { spawn } from 'node:child_process';
@@ -15,7 +15,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 const updates = Number(process.env.SOAK_UPDATES ?? 300_000);
-// Without a limit the collector of Node waits as long as the machine has memory, and a leak would look the same.
+// Without a limit, the collector of Node waits until memory is scarce, which looks like a leak.
 const heapMiB = Number(process.env.SOAK_HEAP_MIB ?? 160);
 const dist = new URL('../dist/', import.meta.url);
 const schema = 'soak';
@@ -30,7 +30,7 @@ const ledgerProgram = `
   console.log(JSON.stringify({ url: sandbox.url, ledgerEnd: sandbox.ledger.ledgerEnd() }));
 `;
 
-/** Undone in reverse order, whatever happens: also after Ctrl-C, and when a reader such as `head` has gone. */
+/** Cleanup steps, run in reverse order in all cases: also after Ctrl-C, and when a reader of the output such as `head` has exited. */
 const undo = [];
 const interrupted = new Promise((_, reject) => {
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => reject(new Error(`ended by ${signal}`)));
@@ -45,7 +45,7 @@ try {
 } finally {
   for (const step of undo.toReversed()) await step();
 }
-// An interrupted run may still wait for something that is gone by now.
+// An interrupted run may still wait for a process that has ended.
 process.exit();
 
 async function soak() {
@@ -68,7 +68,7 @@ async function soak() {
   report(samples);
 }
 
-/** Samples until everything is stored; each sample is {seconds, checkpoint, events, updates, rssMiB}. */
+/** Takes samples until everything is stored; each sample is {seconds, checkpoint, events, updates, rssMiB}. */
 async function follow(daemon, http, ledgerEnd, started) {
   const samples = [];
   for (;;) {
@@ -77,7 +77,7 @@ async function follow(daemon, http, ledgerEnd, started) {
     if (status.state === 'parked') throw new Error(`the daemon is parked: ${status.reason}`);
     const seconds = (performance.now() - started) / 1_000;
     const checkpoint = status.checkpoint ?? 0;
-    // The ledger's own OffsetCheckpoints are counted as a kind, but are no updates.
+    // OffsetCheckpoints of the ledger are counted as a kind, but are not updates.
     const { offset_checkpoint: _, ...kinds } = status.counts.updates;
     const sample = { seconds, checkpoint, events: total(status.counts.events), updates: total(kinds) };
     samples.push({ ...sample, rssMiB: rssMiB(daemon.pid), share: checkpoint / ledgerEnd });
@@ -125,9 +125,9 @@ async function embeddedPostgres() {
   return server.url;
 }
 
-/** A Node process that ends with this one. */
+/** Starts a Node process that ends with this one. */
 function start(args, env) {
-  // Only PATH is handed on: the variables of this shell are not part of the experiment.
+  // Only PATH is passed on: the variables of this shell are not part of the experiment.
   const child = spawn(process.execPath, args, {
     env: { PATH: process.env.PATH ?? '', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -140,7 +140,7 @@ function start(args, env) {
   return child;
 }
 
-/** The first line of its output that fits; everything after it is read and dropped, so that the pipe never fills. */
+/** Returns the first matching line of its output; later output is read and discarded, so that the pipe never fills. */
 function firstLine(child, fits) {
   return new Promise((resolve, reject) => {
     child.once('exit', (code) => reject(new Error(`a child process ended early with code ${code}`)));

@@ -1,5 +1,5 @@
-// How large the program is and how its parts hang together, as a table: files and lines of src, rooms (folders of src and files beside
-// them) with the arrows between them, files that list the tables, and pools of connections. Run it before and after a change:
+// Prints the size of the program and the dependencies of its modules as a table: files and lines of src, modules (folders of src and files next
+// to them) and the dependencies between them, files that list the tables, and connection pools. Compare before and after a change:
 //   node scripts/structure.mjs [folder of another checkout]
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -10,7 +10,7 @@ const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts'))
   .map((name) => ({ name, text: readFileSync(join(src, name), 'utf8') }));
 
-/** Names of the tables of the stream, from the types that are generated from them. */
+/** Names of the tables of the stream, from their generated types. */
 const tables = [
   ...readFileSync(join(src, 'store/connection/tables.ts'), 'utf8').matchAll(/^ {2}readonly (\w+): \w+Table;/gm),
 ].map(([, name]) => name);
@@ -39,7 +39,7 @@ for (const file of files) {
   }
 }
 
-/** Literals or keys that are names of tables: a list has many of them. */
+/** Literals or keys that are table names: a list contains many of them. */
 function tablesIn(text) {
   return tables.filter((table) => new RegExp(`(?:'${table}'|^ *${table}:)`, 'm').test(text)).length;
 }
@@ -50,10 +50,10 @@ const pools = files.flatMap(({ name, text }) => [...text.matchAll(/\bopenDatabas
 const rows = [
   ['files of src', files.length],
   ['lines of src', files.reduce((sum, { text }) => sum + lines(text), 0)],
-  ['rooms: folders of src and files beside them', new Set(files.map(({ name }) => roomOf(name))).size],
-  ['files beside the folders', files.filter(({ name }) => !name.includes('/')).length],
-  ['arrows between rooms', arrows.size],
-  ['imports between rooms', `${across} of ${all}`],
+  ['modules: folders of src and files next to them', new Set(files.map(({ name }) => roomOf(name))).size],
+  ['files next to the folders', files.filter(({ name }) => !name.includes('/')).length],
+  ['dependencies between modules', arrows.size],
+  ['imports between modules', `${across} of ${all}`],
   ['files that list at least eight tables', listed.length],
   ['places that open a pool', pools.length],
 ];

@@ -1,8 +1,8 @@
 /**
- * Tables that others would keep of the same events. After a run of the indexer its database stages the rows of such a
- * layout, read through the views of schema `explore`, and the server writes them to binary files, one for each table and
+ * Baselines: tables in another layout for the same events. After a run of the indexer, its database stages the rows of such a
+ * layout, read through the views of schema `explore`, and the server writes them to binary files, one per table and
  * batch. A run of the baseline loads the files (`copy … from`) into the layout with all its indexes in place, a
- * transaction per batch. No client encodes or sends anything, which is in favour of the baseline.
+ * transaction per batch. No client encodes or sends data, which favors the baseline.
  */
 import { rmSync } from 'node:fs';
 import { escapeIdentifier, escapeLiteral, type Client } from 'pg';
@@ -13,56 +13,56 @@ import { withClient, type RunDatabase, type Server } from '../postgres.ts';
 import type { Expected } from '../replay/profiles.ts';
 import type { Recording } from '../replay/recording.ts';
 
-/** Updates of one transaction: as many as the largest batch of the indexer has. */
+/** Updates of one transaction: the size of the indexer's largest batch. */
 export const updatesPerBatch = 1_000;
 
-/** Schema of the staged rows; also where a baseline finds its own types while it stages. */
+/** Schema of the staged rows; while staging, a baseline also finds its own types there. */
 export const staged = 'staged';
 
 export interface BaselineTable {
   readonly name: string;
   /**
    * SQL of its rows in a database of the indexer: `staged_at`, the offset of the update, then the columns to load.
-   * Undefined where `prepare` has made `staged.<name>_rows`.
+   * Undefined if `prepare` has created `staged.<name>_rows`.
    */
   readonly rows: string | undefined;
 }
 
 /**
- * What a layout holds in the end, by what its own tables say: what the stream brought, and all that is active.
- * `contents` is a hash over ids and whole payloads of what the stream brought.
+ * Final content of a layout, read from its own tables: the rows of the stream, and all active contracts.
+ * `contents` is a hash over ids and complete payloads of the rows of the stream.
  */
 export type BaselineCounts = Omit<Expected, 'events'> & { readonly contents: string };
 
 export interface Baseline {
-  /** Of its lines, and of its schema when written with underscores. */
+  /** Name of its lines and, with underscores, of its schema. */
   readonly name: string;
   readonly schema: string;
-  /** Types its rows need, made in the schema of the search path before they are staged. */
+  /** Types that its rows need, created in the schema of the search path before they are staged. */
   readonly types: string;
-  /** Tables, indexes and functions of the empty layout; the types and the schema are there, and in the search path. */
+  /** Tables, indexes and functions of the empty layout; types and schema exist and are in the search path. */
   readonly layout: string;
   /** In the order in which a batch loads them. */
   readonly tables: readonly BaselineTable[];
-  /** Stages rows that no view has. */
+  /** Stages rows that no view contains. */
   readonly prepare?: (client: Client, recording: Recording, frames: number) => Promise<void>;
-  /** After each batch has committed, in a transaction of its own. */
+  /** Runs after each batch has committed, in a separate transaction. */
   readonly publish?: (lastOffset: number) => string;
-  /** One row, counts and contents of what the stream brought, from the views of the indexer and from the layout. */
+  /** One row with counts and contents of the stream, from the views of the indexer and from the layout. */
   readonly countsBefore: string;
   readonly countsAfter: string;
-  /** Contracts that are there before the stream begins. */
+  /** Adds contracts that exist before the stream begins. */
   readonly preload?: (client: Client, contracts: number) => Promise<void>;
 }
 
 export interface BaselineRows {
   readonly baseline: Baseline;
-  /** In the order of offsets. */
+  /** By offset. */
   readonly batches: readonly Batch[];
-  /** What the indexer's own views say. */
+  /** Counts according to the indexer's own views. */
   readonly counts: BaselineCounts;
   readonly events: number;
-  /** Removes the files, as far as they are on this machine; the end of the program does it otherwise. */
+  /** Removes the files if they are on this machine; otherwise the end of the program removes them. */
   readonly forget: Undo;
 }
 
@@ -78,7 +78,7 @@ export interface StageRequest {
 
 /**
  * Writes the rows of a finished run to files in the data directory of the server, where it can read them again.
- * @throws Error when the views of the indexer do not hold what follows from the recording
+ * @throws Error if the views of the indexer do not have the counts that follow from the recording
  */
 export async function stageBaseline(
   baseline: Baseline,
@@ -144,7 +144,7 @@ export interface BaselineRun extends Cost {
   readonly error: string | undefined;
 }
 
-/** An empty layout, or one with so many contracts from before the stream. */
+/** An empty layout, or one with contracts from before the stream. */
 export async function baselineDatabase(server: Server, baseline: Baseline, contracts = 0): Promise<RunDatabase> {
   const database = await server.createDatabase();
   await withClient(database.url, async (client) => {
@@ -186,8 +186,8 @@ export async function runBaseline(
 }
 
 /**
- * Rows are found by index whatever the statistics of a new table say, as the indexer's own sessions do it: a plan that
- * reads all contracts for each batch would tell of the planner, not of the layout.
+ * Forces index lookups regardless of the statistics of a new table, as the indexer's own sessions do: a plan that
+ * reads all contracts for each batch would measure the planner, not the layout.
  */
 const settings = 'set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off; set jit = off';
 
@@ -213,7 +213,7 @@ async function countsOf(client: Client, sql: string): Promise<BaselineCounts> {
   };
 }
 
-/** Where what was found is not as it should be, in words; undefined where it is. A field that is not there is not compared. */
+/** Describes the differences; undefined if there are none. A missing field is not compared. */
 function unlike(found: BaselineCounts, expected: Partial<BaselineCounts>): string | undefined {
   const names = ['updates', 'contracts', 'exercises', 'active', 'contents'] as const;
   const wrong = names.filter((name) => expected[name] !== undefined && found[name] !== expected[name]);

@@ -1,8 +1,8 @@
 /**
- * The ceiling: what Postgres itself does with the same rows. The tables of a finished run of the indexer are written to
- * files by the server (`copy … to`), halves of each table, in the order of storage; then the server loads them
- * (`copy … from`) into an empty schema with all indexes: one connection, one transaction per file, or two connections
- * with a half each.
+ * The ceiling: Postgres loading the same rows without the indexer. The server writes the tables of a finished run of the indexer to
+ * files (`copy … to`), in halves, in storage order; then it loads them
+ * (`copy … from`) into an empty schema with all indexes: on one connection, one transaction per file, or on two connections
+ * with one half each.
  */
 import { rmSync } from 'node:fs';
 import { escapeIdentifier, escapeLiteral, type Client } from 'pg';
@@ -70,7 +70,7 @@ async function leavesOf(client: Client): Promise<readonly Leaf[]> {
   return rows;
 }
 
-/** Loads the rows over so many connections; checks that the tables are the same as those of the reference. */
+/** Loads the rows over the given number of connections; checks that the tables equal those of the reference. */
 export async function runCeiling(server: Server, rows: ReferenceRows, lanes: 1 | 2): Promise<CeilingRun> {
   const database = await migrated(await server.createDatabase());
   try {
@@ -86,7 +86,7 @@ export async function runCeiling(server: Server, rows: ReferenceRows, lanes: 1 |
   }
 }
 
-/** Removes the files, as far as they are on this machine. */
+/** Removes the files if they are on this machine. */
 export function forgetRows({ halves }: ReferenceRows): void {
   for (const { path } of halves.flat()) rmSync(path, { force: true });
 }

@@ -1,9 +1,9 @@
 /**
- * The layout of PQS, from what its schema publishes: the same tables, columns and indexes under readable names, and its
- * way of marking an archive: ends are staged beside the other rows of a batch, and moving the watermark updates the rows
- * of the contracts by a trigger, template by template. Written anew for this measurement, nothing of PQS runs here. In
- * its favour: contracts and exercises are not partitioned, COPY is binary, and dictionaries, packages and checks of the
- * writer are left out.
+ * The layout of PQS, from its published schema: the same tables, columns and indexes under readable names, and the same
+ * way to mark an archive: ends are staged together with the other rows of a batch, and moving the watermark updates the rows
+ * of the contracts by a trigger, template by template. Written from scratch for this measurement; no code of PQS runs here. In
+ * its favor: contracts and exercises are not partitioned, COPY is binary, and dictionaries, packages and checks of the
+ * writer are omitted.
  */
 import { escapeLiteral } from 'pg';
 import { preloadedSql, withoutIndexes } from '../growth/preload.ts';
@@ -74,13 +74,13 @@ const layout = `
     end $body$;
   create trigger ends_contracts before update on watermark for each row execute function end_contracts();`;
 
-/** Room for the events of the largest transaction; any number as wide as the keys of PQS serves. */
+/** Number range for the events of the largest transaction; any number as wide as the keys of PQS is suitable. */
 const mostNodes = 1_048_576;
 const eventPk = (offset: string, node: string): string => `${offset} * ${String(mostNodes)} + ${node}`;
-/** In place of the number in a dictionary of names, as wide as it. */
+/** Replaces the number in a dictionary of names; same width. */
 const typePk = (name: string): string => `hashtext(${name})::bigint`;
 
-/** The offset serves as the ordinal of the transaction: recordings have no gaps. */
+/** The offset is the ordinal of the transaction: recordings have no gaps. */
 const transactionRows = `
   select "offset" as staged_at, "offset" as ix, "offset", update_id as transaction_id, effective_at, workflow_id,
          synchronizer_id, row(trace_parent, trace_state)::trace_context as trace_context,
@@ -93,11 +93,11 @@ const eventRows = `
     from (select created_at_offset as "offset", node_id, 'create'::event_type as type
             from ${explore}.contracts where created_at_offset > 0
            union all
-          select "offset", node_id, (case when consuming then 'archive' else 'exercise' end)::event_type
-            from ${explore}.exercises) as told
+          select "offset", node_id, (case consuming when true then 'archive' when false then 'exercise' end)::event_type
+            from ${explore}.exercises) as ends
    order by "offset", node_id`;
 
-/** As jsonb in any case: PQS keeps JSON so, and other types have other texts. */
+/** Always as jsonb: PQS stores JSON as jsonb, and the text of other types differs. */
 const contractRows = `
   select created_at_offset as staged_at, ${typePk('template_fqn')} as tpe_pk,
          ${eventPk('created_at_offset', 'node_id')} as create_event_pk, created_at_offset as created_at_ix, contract_id,
@@ -144,8 +144,8 @@ const countsAfter = `
             from exercises) as e`;
 
 /**
- * Contracts of the first template, as `growth/preload.ts` makes them, but with payloads as long as those of the stream:
- * an archive writes the whole row again.
+ * Contracts of the first template, like those of `growth/preload.ts`, but with payloads as long as those of the stream:
+ * an archive rewrites the complete row.
  */
 const preload: Baseline['preload'] = async (client, contracts) => {
   const { id, packageName } = templateName(0);

@@ -1,6 +1,6 @@
 /**
- * The least that keeps everything: each update as the JSON it came as, under its offset, and nothing to ask it by. Taken
- * from the recording itself, byte by byte. Long values are compressed as Postgres does it by default.
+ * The smallest complete storage: each update as the received JSON, under its offset, without further columns. Copied
+ * from the recording byte by byte. Long values have the default compression of Postgres.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 import type { Client } from 'pg';
@@ -9,12 +9,12 @@ import { headerLength } from '../replay/frame.ts';
 import { recordingIndex, type Recording } from '../replay/recording.ts';
 import { staged, type Baseline } from './baseline.ts';
 
-/** Bytes of frames that one COPY carries while rows are staged. */
+/** Bytes of frames in one COPY while rows are staged. */
 const chunkBytes = 8_000_000;
 
 const rows = `${staged}.updates_rows`;
 
-/** How often a text stands in the JSON: what the indexer has as rows is inside of it here. */
+/** Number of occurrences of a text in the JSON: here, the rows of the indexer are inside the JSON. */
 const times = (words: string): string =>
   `coalesce(sum((length(json::text) - length(replace(json::text, '${words}', ''))) / ${String(words.length)}), 0)`;
 
@@ -25,7 +25,7 @@ const countsIn = (table: string): string => `
                  coalesce(sum(hashtextextended(json::text, "offset")), 0)::text as contents
             from ${table}) as counted`;
 
-/** Stages the frames as they are in the recording, uncompressed: they are only to be written to files. */
+/** Stages the frames as they are in the recording, uncompressed: they are only written to files. */
 async function prepare(client: Client, recording: Recording, count: number): Promise<void> {
   await client.query(
     `create unlogged table ${rows} (staged_at bigint, "offset" bigint, json json);
@@ -46,7 +46,7 @@ async function prepare(client: Client, recording: Recording, count: number): Pro
   }
 }
 
-/** Payloads of frames `from` (from 0) to before `to`. */
+/** Payloads of the frames from `from` (0-based, inclusive) to `to` (exclusive). */
 function framesOf(file: number, positions: Float64Array, from: number, to: number): readonly Buffer[] {
   const start = positions[from] ?? 0;
   const bytes = Buffer.alloc((positions[to] ?? 0) - start);

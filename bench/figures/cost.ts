@@ -1,10 +1,10 @@
-/** What a stretch of work costs: seconds, and CPU of the indexer, of Postgres and of the replaying ledger. */
+/** Cost of a part of a run: seconds, and CPU of the indexer, of Postgres and of the replaying ledger. */
 import { processCpu } from './process-cpu.ts';
 import type { Server } from '../postgres.ts';
 
 export interface Cost {
   readonly seconds: number;
-  /** Microseconds; undefined where there was none or it could not be seen. */
+  /** Microseconds; undefined if it did not run or could not be measured. */
   readonly nodeCpu: number | undefined;
   readonly postgresCpu: number | undefined;
   readonly replayCpu: number | undefined;
@@ -16,7 +16,7 @@ export interface Watched {
   readonly replay?: number | undefined;
 }
 
-/** Starts to count; the returned function tells what it cost until then and can be called again. */
+/** Starts to measure; the returned function returns the cost until then, and can be called repeatedly. */
 export function measured({ server, node, replay }: Watched): () => Cost {
   const read = () => ({
     at: process.hrtime.bigint(),

@@ -16,7 +16,7 @@ export interface CpuProfile {
 
 const shownFunctions = 25;
 
-/** Text for the terminal. The whole process is profiled, its start and end included. */
+/** Text for the terminal. The profile covers the complete process, including its start and end. */
 export function summaryOf(path: string, events: number): string {
   const profile = JSON.parse(readFileSync(path, 'utf8')) as CpuProfile;
   const byPart = new Map<string, number>();
@@ -37,7 +37,7 @@ export function summaryOf(path: string, events: number): string {
   return `${listOf('part', byPart, events, 15)}\n\n${listOf('function', byFunction, events, shownFunctions)}`;
 }
 
-/** The file of the program or the module a function belongs to. */
+/** The file of the program, or the module, that contains a function. */
 export function partOf({ callFrame: { url, functionName } }: ProfileNode): string {
   if (url === '') return functionName.startsWith('(') ? functionName : 'engine';
   const module = /node_modules\/([^/]+)/.exec(url)?.[1];

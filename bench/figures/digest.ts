@@ -1,6 +1,6 @@
 /**
- * What a database holds, as counts and one hash: a sum over hashes of rows, so that neither order nor batches matter.
- * Left out is only what tells of the process that wrote, as in the digest of the tests.
+ * Digest of a database: counts and one hash, a sum over hashes of rows, independent of order and batches.
+ * Excludes only columns and tables that depend on the writing process, like the digest of the tests.
  */
 import { createHash } from 'node:crypto';
 import { escapeIdentifier, type Client } from 'pg';
@@ -57,8 +57,8 @@ async function tablesOf(client: Client): Promise<readonly Table[]> {
 }
 
 /**
- * What is wrong with a digest, in words; undefined when nothing is. The counts follow from the recording alone.
- * @param reference the digest of the run whose rows the ceiling loads, where it is known
+ * Describes the differences of a digest; undefined if there are none. The counts follow from the recording alone.
+ * @param reference the digest of the run whose rows the ceiling loads, if known
  */
 export function complaint(found: Digest, expected: Expected, reference?: Digest): string | undefined {
   const { counts, active } = found;

@@ -1,8 +1,8 @@
-/** Figures of many rounds: medians and spread, rates and CPU per event, and the lines of the table. */
+/** Results of many rounds: medians and spread, rates and CPU per event, and the lines of the table. */
 import type { Cost } from './cost.ts';
 import type { Weight } from './weight.ts';
 
-/** One measured thing; what is undefined was not or could not be measured. */
+/** Results of one run; undefined values were not or could not be measured. */
 export interface Figure {
   /** Events per second, or contracts for a seed. */
   readonly rate?: number | undefined;
@@ -11,11 +11,11 @@ export interface Figure {
   readonly nodeUs?: number | undefined;
   readonly postgresUs?: number | undefined;
   readonly replayUs?: number | undefined;
-  /** With the vacuum and the checkpoint after the run; over old contracts with the checkpoint only. See weight.ts. */
+  /** Including the vacuum and the checkpoint after the run; over old contracts, including only the checkpoint. See weight.ts. */
   readonly wholePostgresUs?: number | undefined;
-  /** Of the vacuum where it is not part of the former. */
+  /** CPU of the vacuum, if it is not part of `wholePostgresUs`. */
   readonly vacuumUs?: number | undefined;
-  /** Per event, as the following ones. */
+  /** Per event, like the following ones. */
   readonly walBytes?: number | undefined;
   readonly fullPages?: number | undefined;
   readonly heapBytes?: number | undefined;
@@ -40,7 +40,7 @@ export interface Run extends Cost {
   readonly weight?: Weight | undefined;
 }
 
-/** The figure of a run over so many events. */
+/** The results of a run over the given number of events. */
 export function figureOf(run: Run, events: number, steady?: { readonly events: number; readonly cost: Cost }): Figure {
   const each = (sum: number | undefined) => (sum === undefined ? undefined : sum / events);
   const { weight } = run;
@@ -74,7 +74,7 @@ export function median(values: readonly number[]): number | undefined {
 
 export type Column = Exclude<keyof Figure, 'error'>;
 
-/** The values of one column over the rounds; rounds with an error do not count. */
+/** The values of one column over the rounds; rounds with an error are excluded. */
 export function values(line: Line | undefined, column: Column): readonly number[] {
   return (line?.figures ?? [])
     .filter(({ error }) => error === undefined)
@@ -88,8 +88,8 @@ export function middle(line: Line | undefined, column: Column): number | undefin
 }
 
 /**
- * Median over the rounds of the ratio of two lines, of their rates unless another column is named. Taken round by round,
- * because neighbors in time saw the same machine; undefined when no round has both.
+ * Median over the rounds of the ratio of two lines, by default of their rates. The ratio is taken per round,
+ * because the runs of a round had the same machine load; undefined if no round has both.
  */
 export function ratio(of: Line | undefined, to: Line | undefined, column: Column = 'rate'): number | undefined {
   if (of === undefined || to === undefined) return undefined;
@@ -127,7 +127,7 @@ function cells(line: Line): readonly string[] {
 
 const heads = ['profile', 'what', 'events/s', 'min-max', 'steady', 'node us', 'pg us', 'replay us', 'peak MiB', ''];
 
-/** The table, columns aligned. */
+/** The table, with aligned columns. */
 export function tableOf(lines: readonly Line[]): string {
   return aligned([heads, ...lines.map(cells)]);
 }
@@ -145,7 +145,7 @@ const weightHeads = [
   'cycle',
 ];
 
-/** What runs leave behind, per event, of the lines that were weighed; undefined when none was. */
+/** Storage and log per event of the lines that were weighed; undefined without any. */
 export function weightTable(lines: readonly Line[]): string | undefined {
   const rows = lines
     .filter((line) => values(line, 'walBytes').length > 0)
@@ -164,7 +164,7 @@ export function weightTable(lines: readonly Line[]): string | undefined {
   return rows.length === 0 ? undefined : aligned([weightHeads, ...rows]);
 }
 
-/** Rows of text with aligned columns: the first two to the left, the others to the right. */
+/** Rows of text with aligned columns: the first two left-aligned, the others right-aligned. */
 export function aligned(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows

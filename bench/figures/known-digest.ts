@@ -1,6 +1,6 @@
 /**
- * Digests of earlier runs, so that a change of the write path that changes what is written shows at once: with the same
- * migrations and the same recording the tables must hold the same, whatever wrote them.
+ * Digests of earlier runs, so that an unintended change of the written rows is detected at once: with the same
+ * migrations and the same recording, the tables must be the same, whichever version wrote them.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -14,8 +14,8 @@ interface Known {
 }
 
 /**
- * Compares with the digest of an earlier run of the same name; remembers the first one.
- * @returns what is wrong, in words
+ * Compares with the digest of an earlier run of the same name; stores the first one.
+ * @returns the differences as text
  */
 export async function unlikeBefore(
   folder: string,
@@ -28,7 +28,7 @@ export async function unlikeBefore(
   const path = join(folder, `digest-${name}.json`);
   const known = read(path);
   if (known?.key === key && known.hash !== digest.hash) {
-    return `the tables differ from those of an earlier run with the same migrations; delete ${path} if that is meant`;
+    return `the tables differ from those of an earlier run with the same migrations; delete ${path} if this is intended`;
   }
   if (known?.key !== key) writeFileSync(path, JSON.stringify({ key, hash: digest.hash } satisfies Known));
   return undefined;

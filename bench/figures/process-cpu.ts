@@ -1,4 +1,4 @@
-/** CPU time and memory of processes, from /proc. Where there is no /proc, nothing is known and the tables say so. */
+/** CPU time and memory of processes, from /proc. Without /proc, the values are unknown and the tables leave them empty. */
 import { readFileSync, readdirSync } from 'node:fs';
 
 /** Linux reports CPU times in hundredths of a second to user space, whatever the kernel's own tick. */
@@ -14,7 +14,7 @@ interface Stat {
 function statOf(pid: number): Stat | undefined {
   try {
     const text = readFileSync(`/proc/${String(pid)}/stat`, 'utf8');
-    // The name in parentheses may hold blanks; what follows it does not.
+    // The name in parentheses may contain spaces; the fields after it do not.
     const fields = text
       .slice(text.lastIndexOf(')') + 2)
       .split(' ')
@@ -33,9 +33,9 @@ export function processCpu(pid: number): number | undefined {
   return stat === undefined ? undefined : stat.ticks * microsecondsPerTick;
 }
 
-/** CPU of a process, its children and what became of earlier children, microseconds. For Postgres: the whole server. */
+/** CPU of a process, its children and its finished children, microseconds. For Postgres: the complete server. */
 export function treeCpu(root: number): number | undefined {
-  // A child that ends while this reads would be counted nowhere, so it reads until nothing ended in between.
+  // A child that ends during the read would not be counted, so it repeats until no child ended meanwhile.
   for (let before = statOf(root); before !== undefined;) {
     let ticks = before.ticks + before.waitedTicks;
     for (const child of childrenOf(root)) {
@@ -76,7 +76,7 @@ function memory(pid: number, field: string): number | undefined {
   }
 }
 
-/** Parent of a process; undefined where it cannot be seen. */
+/** Parent of a process; undefined if it cannot be read. */
 export function parentOf(pid: number): number | undefined {
   return statOf(pid)?.parent;
 }

@@ -1,4 +1,4 @@
-/** The end of a call: one table, the ratios that matter, and the same as JSON. */
+/** Final report: one table, the relevant ratios, and the same as JSON. */
 import { writeFileSync } from 'node:fs';
 import { pqsLayout } from '../baselines/pqs-layout.ts';
 import { aligned, median, middle, ratio, tableOf, values, weightTable, type Column, type Line } from './figures.ts';
@@ -8,7 +8,7 @@ import { oneLane, twoLanes, type LatencyLine, type Session } from '../session.ts
 import type { LatencyRun } from '../latency.ts';
 import type { Share } from './shares.ts';
 
-/** Of one profile; what was not measured is null. */
+/** Key results of one profile; null if not measured. */
 export interface KeyFigures {
   readonly ingest_vs_copy_1lane: number | null;
   readonly ingest_vs_copy_2lanes: number | null;
@@ -16,31 +16,31 @@ export interface KeyFigures {
   readonly seed_vs_copy: number | null;
   readonly ingest_vs_toy: number | null;
   readonly node_us_per_event: number | null;
-  /** Of the run alone, and with the vacuum and the checkpoint that follow. */
+  /** Of the run alone, and including the vacuum and the checkpoint that follow. */
   readonly postgres_us_per_event: number | null;
   readonly pg_us_per_event: number | null;
   readonly wal_per_event: number | null;
   /** Heap and index after the vacuum. */
   readonly bytes_per_event: number | null;
-  /** One lane by PQS's layout, so less is better: CPU of Postgres with vacuum and checkpoint, log, heap and index. */
+  /** One lane divided by PQS's layout, so less is better: CPU of Postgres with vacuum and checkpoint, log, heap and index. */
   readonly vs_pqs_layout_cpu: number | null;
   readonly vs_pqs_layout_wal: number | null;
   readonly vs_pqs_layout_bytes: number | null;
   readonly latency_p50_ms: Readonly<Record<string, number>>;
   readonly latency_p99_ms: Readonly<Record<string, number>>;
   readonly peak_rss_mb: number | null;
-  /** Rate over 10 million contracts by rate over none, and CPU of Postgres over none by that over 10 million: 1 is best. */
+  /** Rate over 10 million contracts divided by the rate over none, and CPU of Postgres over none divided by that over 10 million: 1 is best. */
   readonly growth_10m_vs_empty: number | null;
   readonly growth_10m_cpu_vs_empty: number | null;
-  /** The same by contracts there before. */
+  /** The same by number of contracts before the run. */
   readonly growth_vs_empty: Readonly<Record<string, number>>;
   readonly growth_cpu_vs_empty: Readonly<Record<string, number>>;
 }
 
-/** What was measured, without the server it was measured on. */
+/** Results without the server they were measured on. */
 export type Measured = Pick<Session, 'options' | 'lines' | 'latencies' | 'memories'>;
 
-/** The figures that the project holds itself to. */
+/** The results for which the project has aims. */
 export function keyFigures(session: Measured, profile: string): KeyFigures {
   const line = (name: string): Line | undefined =>
     session.lines.find((known) => known.profile === profile && known.name === name);
@@ -91,7 +91,7 @@ function byPace(lines: readonly LatencyLine[], column: 'p50' | 'p99'): Record<st
   );
 }
 
-/** Everything as text. `machine` is one line about where this ran. */
+/** The complete report as text. `machine` is one line about the machine. */
 export function reportOf(session: Session, machine: string): string {
   const { options, server } = session;
   const settings = server.settings === '' ? 'default settings' : server.settings;
@@ -184,7 +184,7 @@ function memoryTable({ memories }: Session): string {
   return aligned([['profile', 'memory', 'events', 'events/s', 'peak MiB', '2nd quarter', 'last quarter'], ...rows]);
 }
 
-/** Writes the key figures and everything they rest on. */
+/** Writes the key results and all values behind them. */
 export function writeJson(
   path: string,
   session: Session,

@@ -1,4 +1,4 @@
-/** Two servers measured in the same rounds: what share of the first's ingest / COPY the second reaches. */
+/** Two servers measured in the same rounds: the share of the first server's ingest / COPY that the second reaches. */
 import { aligned, ratio, type Line } from './figures.ts';
 import { ceilingName } from '../rounds.ts';
 import { oneLane, twoLanes, type Session } from '../session.ts';
@@ -6,7 +6,7 @@ import { oneLane, twoLanes, type Session } from '../session.ts';
 export interface Share {
   readonly profile: string;
   readonly name: string;
-  /** ingest / COPY on each, medians of the rounds. */
+  /** ingest / COPY on each server, medians of the rounds. */
   readonly first: number;
   readonly second: number;
   readonly share: number;

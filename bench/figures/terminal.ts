@@ -1,9 +1,9 @@
-/** Progress on stderr: one line that changes on a terminal, a line for each step elsewhere. */
+/** Progress on stderr: one line that is updated on a terminal, otherwise one line per step. */
 
 let text = '';
 let began = performance.now();
 
-/** Says what is going on now; an empty text removes the line. */
+/** Reports the current step; an empty text removes the line. */
 export function say(now: string): void {
   if (!process.stderr.isTTY) {
     if (now !== '' && now !== text) process.stderr.write(`bench: ${now}\n`);

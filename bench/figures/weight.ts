@@ -1,39 +1,39 @@
-/** What a run leaves behind: bytes of the write-ahead log and of tables, and what the server has to do for them later. */
+/** Weight of a run: bytes of the write-ahead log and of tables, and the later work of the server for them. */
 import { measured, type Watched } from './cost.ts';
 import { withClient } from '../postgres.ts';
 
 /**
  * When the weight is taken. `settled`: after a vacuum and a checkpoint, which are part of it. `cycle`: at the end of a
- * checkpoint; the vacuum follows and is counted apart, because over old contracts its price depends on the size of the
+ * checkpoint; the vacuum follows and is counted separately, because over old contracts its cost depends on the size of the
  * tables and not on the run.
  */
 export type WeighWhen = 'settled' | 'cycle';
 
 export interface Weight {
   readonly walBytes: number;
-  /** Pages that went into the log whole. */
+  /** Pages that were logged completely. */
   readonly fullPages: number;
-  /** Of all tables of the schema, TOAST included, beyond those that were there before; the same of their indexes. */
+  /** Of all tables of the schema, including TOAST, minus their size before the run; the same for their indexes. */
   readonly heapBytes: number;
   readonly indexBytes: number;
-  /** Of Postgres until the weight was taken, microseconds; undefined where it cannot be seen. */
+  /** CPU of Postgres until the weight was taken, microseconds; undefined if it cannot be read. */
   readonly postgresCpu: number | undefined;
-  /** Of the vacuum that follows a cycle; undefined when it is part of `postgresCpu`. */
+  /** CPU of the vacuum after a cycle; undefined if it is part of `postgresCpu`. */
   readonly vacuumCpu: number | undefined;
-  /** Checkpoints that ended, the last one included: the run was as many cycles. */
+  /** Completed checkpoints, including the last one: the number of cycles of the run. */
   readonly checkpoints: number;
 }
 
 export interface Weighed extends Pick<Watched, 'server'> {
-  /** Of the database of the run. */
+  /** URL of the database of the run. */
   readonly url: string;
   readonly schema: string;
   readonly when: WeighWhen;
 }
 
 /**
- * To be called when the work begins. The returned function is called when it is over and its sessions have ended, since
- * only then the server has their sums. Nothing else may write to the server meanwhile: the log is that of all databases.
+ * To be called when the work begins. Call the returned function when the work is over and its sessions have ended, because
+ * only then does the server have their statistics. No other program may write to the server meanwhile: the log is shared by all databases.
  */
 export async function weighed({ server, url, schema, when }: Weighed): Promise<() => Promise<Weight>> {
   const [before, sizes] = [await server.wal(), await sizesOf(url, schema)];
@@ -73,7 +73,7 @@ async function checkpoint(url: string): Promise<void> {
   await withClient(url, (client) => client.query('checkpoint'));
 }
 
-/** Bytes; nothing for a schema that is not there yet. */
+/** Sizes in bytes; 0 for a schema that does not exist yet. */
 async function sizesOf(url: string, schema: string): Promise<{ readonly heap: number; readonly index: number }> {
   return withClient(url, async (client) => {
     const { rows } = await client.query<{ heap: string; index: string }>(

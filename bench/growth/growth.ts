@@ -1,7 +1,7 @@
 /**
- * Growth: the same stream into databases that hold more and more, half of the archives hitting what was there. Each run
- * begins with a checkpoint and ends with one, so that it is made of whole checkpoint cycles: pages go into the log whole
- * when they are first changed after a checkpoint, and a run that ends earlier would count these alone.
+ * Growth: the same stream into databases with more and more contracts, where half of the archives hit existing ones. Each run
+ * begins and ends with a checkpoint, so that it consists of complete checkpoint cycles: pages are logged completely
+ * when they are first changed after a checkpoint, and a shorter run would overstate them.
  */
 import { baselineDatabase, runBaseline, stageBaseline, type BaselineRows } from '../baselines/baseline.ts';
 import { pqsLayout } from '../baselines/pqs-layout.ts';
@@ -14,18 +14,18 @@ import { updatesRecording } from '../replay/recording.ts';
 import { note, plainVariant, type Session } from '../session.ts';
 import { preloadedCounts, preloadedDatabase } from './preload.ts';
 
-/** Name of a growth line; of the indexer, or of a baseline. */
+/** Name of a growth line, of the indexer or of a baseline. */
 export function growthName(contracts: number, of = ''): string {
   return `growth${of === '' ? '' : `, ${of}`}: ${contracts === 0 ? 'empty' : `over ${String(contracts)}`}`;
 }
 
-/** More contracts than that say nothing new of a baseline and take long to make. */
+/** For a baseline, more contracts give no new information and take long to create. */
 const mostOfBaseline = 1_000_000;
 const growthRounds = 3;
-/** In full at least 200,000 events: less than a cycle of a database with default settings would overstate whole pages. */
+/** The full run has at least 200,000 events: less than a cycle with default settings would overstate pages logged completely. */
 const growthTransactions = { quick: 8_000, full: 70_000 } as const;
 
-/** One size after the other, so that only one of them is on the disk. */
+/** Measures one size after the other, so that only one database is on disk at a time. */
 export async function runGrowth(session: Session, profile: Profile): Promise<void> {
   const { options } = session;
   for (const contracts of [0, ...options.growthSizes.filter((size) => size > 0)]) {
@@ -40,7 +40,7 @@ function roundsOf({ options }: Session): readonly number[] {
   return Array.from({ length: Math.min(options.rounds, growthRounds) }, (_, round) => round);
 }
 
-/** The rounds of one size; what the baseline is to load, where it is measured over as many. */
+/** The rounds of one size; returns the rows for the baseline, if it is measured at this size. */
 async function growthOfIndexer(
   session: Session,
   profile: Profile,
@@ -91,7 +91,7 @@ function ingestOf(
   };
 }
 
-/** Counts of the stream, but of all that is active. */
+/** Counts of the stream, but active contracts of the complete database. */
 function withPreloaded(profile: Profile, transactions: number, contracts: number): Expected {
   const expected = expectedAfter(profile, transactions);
   return { ...expected, active: expected.active + preloadedCounts(contracts).active };

@@ -1,7 +1,7 @@
 /**
- * Databases that already hold many contracts, for growth: made by SQL in the server, 90 % archived, then copied for
- * each run. Payloads are small there: rows that no statement touches again cost a run nothing but disk. Primary keys
- * and indexes are built after the rows, which is quick.
+ * Databases with many existing contracts, for growth: created by SQL in the server, 90 % archived, then copied for
+ * each run. Their payloads are small: rows that no statement touches again cost a run only disk space. Primary keys
+ * and indexes are built after the rows, which is fast.
  */
 import { escapeIdentifier, type Client } from 'pg';
 import { filterFingerprint } from '../../src/ledger/api/request-format.ts';
@@ -15,12 +15,12 @@ import { preloadedDictionaries, preloadedStream, preloadedTables } from '../stor
 const idSql = `(select '00' || h || 'ca111220' || reverse(h)
                   from (select encode(sha256(convert_to('preloaded:' || n, 'UTF8')), 'hex') as h) as hash)`;
 
-/** Numbers and ids of so many contracts, as a table `preloaded (n, id)`. */
+/** Numbers and ids of the contracts, as a table `preloaded (n, id)`. */
 export function preloadedSql(contracts: number): string {
   return `(select n, ${idSql} as id from generate_series(1, ${String(contracts)}) as n) as preloaded`;
 }
 
-/** A migrated database with so many contracts. */
+/** A migrated database with the given number of contracts. */
 export async function preloadedDatabase(server: Server, contracts: number): Promise<RunDatabase> {
   const database = await migrated(await server.createDatabase());
   await withClient(database.url, async (client) => {
@@ -44,7 +44,7 @@ export async function preloadedDatabase(server: Server, contracts: number): Prom
 
 const shape = 'LEDGER_EFFECTS';
 
-/** What the stream of a preloaded database is said to ask for: the filter of an indexer that was configured for nothing else. */
+/** Filter of the stream in a preloaded database: the one of an indexer without further configuration. */
 export function preloadedFilter(): ReturnType<typeof filterFingerprint> {
   return filterFingerprint({
     parties: [],
@@ -56,12 +56,12 @@ export function preloadedFilter(): ReturnType<typeof filterFingerprint> {
   });
 }
 
-/** What a preloaded database adds to the counts of a run. */
+/** Counts that a preloaded database adds to a run. */
 export function preloadedCounts(contracts: number): Pick<Expected, 'contracts' | 'active'> {
   return { contracts, active: Math.floor(contracts / preloadedPerActive) };
 }
 
-/** The entries the rows above refer to; the indexer finds them and goes on numbering after them. */
+/** Adds the entries that the rows above refer to; the indexer finds them and continues the numbering. */
 async function addDictionaries(client: Client): Promise<void> {
   const { id, packageName } = templateName(0);
   const [packageId, moduleName, entityName] = id.split(':');
@@ -81,7 +81,7 @@ interface Index {
   readonly constraint: string | null;
 }
 
-/** Drops the indexes of a table; the statements that bring them back. */
+/** Drops the indexes of a table; returns the statements that re-create them. */
 export async function withoutIndexes(client: Client, table: string): Promise<readonly string[]> {
   const { rows } = await client.query<Index>(
     `select i.indexrelid::regclass::text as name, pg_get_indexdef(i.indexrelid) as definition,

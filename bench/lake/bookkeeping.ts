@@ -1,6 +1,6 @@
 /**
- * What an export does beside writing files of rows: manifest, logs of Delta Lake, and looking for what is no longer named. Whether
- * it grows with the ranges that are in the lake, and which share of the run it is.
+ * Cost of an export besides writing files of rows: manifest, logs of Delta Lake, and the search for unnamed files. Measures whether
+ * it grows with the number of ranges in the lake, and its share of the run.
  */
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,17 +13,17 @@ import { madeReads, type MadeHistory } from './made-reads.ts';
 
 type Size = Omit<MadeHistory, 'onRange'>;
 
-/** Ranges at each end that are compared. */
+/** Number of ranges compared at the beginning and at the end. */
 const compared = 100;
 
-/** Times of each range, milliseconds. */
+/** Times per range, milliseconds. */
 interface Timing {
   readonly whole: number;
   /** From the last file of rows to the next range. */
   readonly bookkeeping: number;
 }
 
-/** Exports a made history into a folder below `folder`, and once more without anything to add. */
+/** Exports a generated history into a folder below `folder`, and then again with nothing to add. */
 export async function measureBookkeeping(folder: string, size: Size): Promise<object> {
   const dir = mkdtempSync(join(folder, 'lake-'));
   onExit(() => {

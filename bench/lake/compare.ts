@@ -1,6 +1,6 @@
 /**
- * Whether a lake says what Postgres says: one hash for each table, of its rows as texts, from the views of schema explore and
- * from the files. What reads the files shares no code with what wrote them.
+ * Compares a lake with Postgres: one hash per table over its rows as texts, from the views of schema explore and
+ * from the files. The readers share no code with the writer of the files.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -48,7 +48,7 @@ export interface TableHash {
   readonly md5: string;
 }
 
-/** Rows of each table as the views for readers have them, with all columns of the lake; `$until` is put in. */
+/** Rows of each table from the views for readers, with all columns of the lake; `$until` is substituted. */
 function expectedSql(table: string, explore: string, typed: string): string {
   const sql: Readonly<Record<string, string>> = {
     updates: `select * from ${explore}.updates where "offset" <= $until`,
@@ -94,7 +94,7 @@ export interface Schemas {
   readonly typed: string;
 }
 
-/** What Postgres says. @param view of schema typed in the place of the table's own name */
+/** Hash from Postgres. @param view name of a view of schema typed, in place of the table's name */
 export async function hashInPostgres(
   client: Client,
   { until, tables }: LakeManifest,
@@ -121,7 +121,7 @@ function postgresText({ name, type }: LakeColumn): string {
   return `${column}::text`;
 }
 
-/** What DuckDB reads from the files that the manifest names. @param ask runs a statement and gives the first row */
+/** Hash that DuckDB computes from the files in the manifest. @param ask runs a statement and returns the first row */
 export async function hashInDuckDb(
   ask: (sql: string) => Promise<Record<string, unknown> | undefined>,
   folder: string,
@@ -148,7 +148,7 @@ function duckText({ name, type }: LakeColumn): string {
   return `${column}::varchar`;
 }
 
-/** What hyparquet reads from them, a file at a time. */
+/** Hash from hyparquet, which reads one file at a time. */
 export async function hashInHyparquet(folder: string, manifest: LakeManifest, table: string): Promise<TableHash> {
   const { asyncBufferFromFile, parquetReadObjects } = await import('hyparquet');
   const { compressors } = await import('hyparquet-compressors');
@@ -168,7 +168,7 @@ export async function hashInHyparquet(folder: string, manifest: LakeManifest, ta
 
 type Value = string | number | bigint | boolean | readonly string[] | null | undefined;
 
-/** Decimals are read as floats by it: those tables are left to the others. */
+/** hyparquet reads decimals as floats: tables with decimals are compared by the other readers. */
 function scriptText(value: Value): string {
   if (value === null || value === undefined) return '∅';
   return typeof value === 'object' ? `[${value.join(';')}]` : String(value);

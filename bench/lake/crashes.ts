@@ -1,4 +1,4 @@
-/** Every operation on the files of an export as the last one of its process, and what the next export makes of it. */
+/** Kills an export after every operation on its files, and checks the result of the next export. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,11 +12,11 @@ const program = fileURLToPath(new URL('../../src', import.meta.url));
 
 export interface Crashes {
   readonly points: number;
-  /** Those after which the manifest, the files and the logs became what they are without a kill. */
+  /** Number of kills after which manifest, files and logs became the same as without a kill. */
   readonly equal: number;
 }
 
-/** A small history: each operation is the last one of an export from the beginning, and a second export finishes it. */
+/** For a small history: kills an export after each operation, and completes it with a second export. */
 export async function crashAfterEach(url: string, folder: string, rowsPerRange: number): Promise<Crashes> {
   return await besideWhole(url, folder, rowsPerRange, async (whole, points, resume) => {
     const wanted = stateOf(whole);
@@ -34,14 +34,14 @@ export async function crashAfterEach(url: string, folder: string, rowsPerRange: 
   });
 }
 
-/** Operations by which each export gets further than the one before it, once the first range is done: of a range all kinds are met in turn. */
+/** Additional operations of each export after the first range is done: chosen so that all kinds of operations are covered. */
 const laterStep = 13;
 
 /**
- * A large history: one lake, which the first export leaves after one operation, the second after two and so on, each going on
- * with what the one before it left, until one comes to its end. The first range is left after every operation there is, later
- * ones after each thirteenth; what is repeated is a range each time, not all of them. After each kill the lake must be a
- * beginning of the whole one; at the end it must be the whole one, to the last byte.
+ * For a large history: one lake; the first export is killed after one operation, the second after two and so on, each resuming
+ * where the previous one was killed, until one completes. Within the first range, exports are killed after every operation, in
+ * later ranges after each thirteenth; each export repeats at most one range. After each kill the lake must be a
+ * prefix of the complete one; at the end it must equal the complete one, byte by byte.
  */
 export async function crashInChain(url: string, folder: string, rowsPerRange: number): Promise<Crashes> {
   return await besideWhole(url, folder, rowsPerRange, async (whole) => {
@@ -66,7 +66,7 @@ function exportOf(url: string, rowsPerRange: number): Omit<KilledExport, 'to'> {
   return { program, url, schema, rowsPerRange };
 }
 
-/** Lends `work` a lake that was never left, how many operations it took, and how to finish another one. */
+/** Runs `work` with a lake exported without a kill, its number of operations, and a function that completes another one. */
 async function besideWhole<T>(
   url: string,
   folder: string,

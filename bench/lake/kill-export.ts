@@ -1,4 +1,4 @@
-/** Exports in processes of their own that are killed after an operation on their files, and what they leave behind. */
+/** Exports in separate processes that are killed after an operation on their files, and checks of the resulting files. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
@@ -10,18 +10,18 @@ const run = promisify(execFile);
 const script = resolve('bench/lake/killed-export.mjs');
 
 export interface KilledExport {
-  /** Folder of the compiled program: of the tests `dist`, of the bench its own. */
+  /** Folder of the compiled program: for the tests `dist`, for the bench its own. */
   readonly program: string;
   /** Folder of the lake, or `s3://BUCKET/PREFIX`. */
   readonly to: string;
   readonly url: string;
   readonly schema: string;
   readonly rowsPerRange: number;
-  /** Access to a bucket. */
+  /** Credentials for a bucket. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Whether it was killed; false where it came to its end with fewer operations. @throws where it failed */
+/** Whether it was killed; false if it completed with fewer operations. @throws if it failed */
 export async function killAfter(operation: number, lake: KilledExport): Promise<boolean> {
   const { program, to, url, schema, rowsPerRange, env = {} } = lake;
   const args = [script, program, to, url, schema, String(rowsPerRange), String(operation)];
@@ -34,7 +34,7 @@ export async function killAfter(operation: number, lake: KilledExport): Promise<
   }
 }
 
-/** The manifest, and the names of all files; the name of a segment has the hash of its text. */
+/** The manifest, and the names of all files; the name of a segment contains the hash of its text. */
 export function stateOf(dir: string): string {
   const entries = readdirSync(dir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   const names = entries.map(({ parentPath, name }) => relative(dir, join(parentPath, name))).sort();
@@ -54,7 +54,7 @@ interface StoredFile {
   readonly sha256: string | null;
 }
 
-/** Whether a lake that is not finished has the first ranges of another one and nothing else, with all of their files. */
+/** Whether an incomplete lake consists of exactly the first ranges of another one, with all of their files. */
 export function isBeginningOf(dir: string, whole: string): boolean {
   const text = textOf(dir);
   if (text === '') return true;
@@ -69,13 +69,13 @@ export function isBeginningOf(dir: string, whole: string): boolean {
   );
 }
 
-/** How many ranges its manifest names. */
+/** Number of ranges in its manifest. */
 export function rangesOf(dir: string): number {
   const text = textOf(dir);
   return text === '' ? 0 : (readManifest(dir) as StoredManifest).ranges.length;
 }
 
-/** Whether every file has the contents that the manifest says. */
+/** Whether every file has the contents that the manifest describes. */
 export function isIntact(dir: string): boolean {
   const { files } = readManifest(dir) as StoredManifest;
   return files.every(

@@ -1,7 +1,7 @@
 /**
- * An export that kills its process after an operation on its files, as `kill -9` does; it ends as ever where it takes fewer:
- * `killed-export.mjs PROGRAM TO URL SCHEMA ROWS-PER-RANGE OPERATION`, PROGRAM the folder of the compiled program. The package of the
- * lake is the compiled one.
+ * An export that kills its process after an operation on its files, as `kill -9` does; with fewer operations it ends normally:
+ * `killed-export.mjs PROGRAM TO URL SCHEMA ROWS-PER-RANGE OPERATION`, PROGRAM is the folder of the compiled program. Uses the compiled
+ * package of the lake.
  */
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';

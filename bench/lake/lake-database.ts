@@ -1,4 +1,4 @@
-/** The indexed database of the bench, as an export opens it. */
+/** Opens the indexed database of the bench as an export does. */
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { schema } from '../postgres.ts';
 

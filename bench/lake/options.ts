@@ -3,31 +3,31 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
 export interface LakeOptions {
-  /** Of the default profile: three events each. */
+  /** Transactions of the default profile, with three events each. */
   readonly transactions: number;
-  /** Of the small history whose export is killed after every operation on its files; none: the large one's is not killed either. */
+  /** Transactions of the small history whose export is killed after every operation on its files; 0: the large one's is not killed either. */
   readonly crashTransactions: number;
-  /** A history that is made without a database, for the bookkeeping alone; undefined: the export of an indexed one is measured. */
+  /** A history that is generated without a database, to measure the bookkeeping alone; undefined: measures the export of an indexed one. */
   readonly made: { readonly ranges: number; readonly tables: number; readonly rows: number } | undefined;
   readonly databaseUrl: string | undefined;
   readonly json: string | undefined;
-  /** Recordings. */
+  /** Folder of the recordings. */
   readonly cache: string;
-  /** For the files of the embedded server and of the lakes, removed at the end. */
+  /** Temporary folder for the files of the embedded server and of the lakes. */
   readonly folder: string;
 }
 
 export const help = `npm run bench:lake -- [options]
 
-  --transactions N        of the default profile, three events each; 300000
-  --crash-transactions N  of a second history, whose export is killed after every operation on its files and begun anew; 600.
-                          That of the first is killed again and again on its way. 0: neither
-  --ranges N              measure the bookkeeping alone: a history of so many ranges, made without a database
-  --tables N              of that history; 20
-  --rows N                of each table in each range of that history; 5000
-  --json FILE             the figures as JSON
-  --cache DIR             recordings; .bench/cache unless given
-  --database-url URL      a server of one's own whose role may create databases; embedded unless given
+  --transactions N        transactions of the default profile, three events each; 300000
+  --crash-transactions N  transactions of a second history, whose export is killed after every operation on its
+                          files and restarted; 600. The first history's export is killed repeatedly. 0: neither
+  --ranges N              measure only the bookkeeping: ranges of a history generated without a database
+  --tables N              tables of that history; 20
+  --rows N                rows of each table in each range of that history; 5000
+  --json FILE             write the results as JSON
+  --cache DIR             folder of the recordings; default .bench/cache
+  --database-url URL      server whose role may create databases; default: embedded
 `;
 
 const flags = {
@@ -42,7 +42,7 @@ const flags = {
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
 
-/** Reads the arguments; undefined when help was asked for. @throws Error that says what is wrong with them */
+/** Parses the arguments; undefined for `--help`. @throws Error describing the invalid argument */
 export function readLakeOptions(argv: readonly string[]): LakeOptions | undefined {
   const { values } = parseArgs({ args: [...argv], options: flags, strict: true });
   if (values.help) return undefined;
@@ -67,6 +67,6 @@ function madeOf(ranges: string, tables: string, rows: string): LakeOptions['made
 
 function wholeNumber(flag: string, given: string): number {
   const value = Number(given);
-  if (!Number.isSafeInteger(value) || value < 0) throw new Error(`${flag} ${given}: expected a whole number`);
+  if (!Number.isSafeInteger(value) || value < 0) throw new Error(`${flag} ${given}: expected an integer`);
   return value;
 }

@@ -6,14 +6,14 @@ import type { Database } from '../../src/store/connection/database.ts';
 import { readsOf } from '../../src/store/exported/snapshot.ts';
 
 interface Counted {
-  /** Told the number of each operation, from 1. */
+  /** Called with the number of each operation, from 1. */
   readonly onOperation?: (operation: number) => void;
-  /** Access to a bucket. */
+  /** Credentials for a bucket. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
 /**
- * Resolves to how many operations on files it took.
+ * Resolves to the number of operations on files.
  * @param rowsPerRange few enough for a small history to have several ranges
  */
 export async function exportAll(

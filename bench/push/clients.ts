@@ -1,27 +1,27 @@
 /**
- * Clients of `/changes` that count: `clients.js OPTIONS`, a {@link ClientsPlan} as JSON. Listens with all of them, says so, and tells
- * what they have seen once each was sent the last event, or when it is asked.
+ * Counting clients of `/changes`: `clients.js OPTIONS`, a {@link ClientsPlan} as JSON. Opens all streams, reports that, and reports
+ * the received events once each client has the last one, or on request.
  */
 import { Agent, get, type IncomingMessage } from 'node:http';
 
 export interface ClientsPlan {
   readonly url: string;
   readonly clients: number;
-  /** The place that all begin behind. */
+  /** The cursor after which all streams begin. */
   readonly after: number;
   /** The last offset that is sent. */
   readonly last: number;
-  /** Events behind `after` up to `last`: what each is to be sent. */
+  /** Events after `after` up to `last`: the number that each client must receive. */
   readonly events: number;
 }
 
 export interface ClientsSeen {
   readonly kind: 'seen';
-  /** Of all clients. */
+  /** Sum over all clients. */
   readonly events: number;
-  /** Events whose id was not above the one before: out of order, or sent twice. */
+  /** Events whose id was not above the previous one: out of order, or sent twice. */
   readonly reordered: number;
-  /** Streams that ended, or never began, with what the first of them was told. */
+  /** Streams that ended, or never began, and the reason of the first of them. */
   readonly ended: number;
   readonly problem: string | undefined;
   /** When the last event of an update was read, by client and update: nanoseconds of the system-wide clock after `from`. 0: never. */
@@ -31,7 +31,7 @@ export interface ClientsSeen {
 
 export type ClientsMessage = { readonly kind: 'listening' } | ClientsSeen;
 
-/** Connections that are being made at once: the queue of a listening socket is not endless. */
+/** Connections that are opened concurrently: the queue of a listening socket is limited. */
 const connectingAtOnce = 100;
 /** No event has more nodes. */
 const nodesOfAnOffset = 1_000_000;
@@ -57,14 +57,14 @@ function failed(reason: string): void {
   problem ??= reason;
 }
 
-/** Notes the ids in what one client is sent: `id: OFFSET-NODE` at the begin of a line. */
+/** Collects the ids that one client receives: `id: OFFSET-NODE` at the beginning of a line. */
 function countIds(client: number): (chunk: Buffer) => void {
   let [rest, newest, seen] = ['', 0, 0];
   return (chunk) => {
     const at = Number(process.hrtime.bigint() - from);
     const text = rest + chunk.toString('latin1');
     const end = text.lastIndexOf('\n') + 1;
-    // Data lines are long: what is looked for is the line in front of them.
+    // Data lines are long: it searches for the line before them.
     for (let found = idLine(text, 0); found !== -1 && found < end; found = idLine(text, found + 1)) {
       const [offset = 0, node = 0] = text
         .slice(found + 4, text.indexOf('\n', found))
@@ -78,7 +78,7 @@ function countIds(client: number): (chunk: Buffer) => void {
       arrivals[client * updates + offset - plan.after - 1] = at;
       if (seen === plan.events && (done += 1) === plan.clients) tellSeen();
     }
-    // A line that is not whole yet; of a long one its begin is enough, which is no id.
+    // An incomplete line; of a long one, the beginning is kept, which is not an id.
     rest = text.length - end > 100 ? text.slice(end, end + 8) : text.slice(end);
     if (end > 0) rest = `\n${rest}`;
   };
@@ -97,7 +97,7 @@ async function listen(client: number): Promise<void> {
       { agent, headers },
       (response: IncomingMessage) => {
         if (response.statusCode === 200) response.on('data', countIds(client));
-        else failed(`answered ${String(response.statusCode)}`);
+        else failed(`status ${String(response.statusCode)}`);
         response.once('close', () => failed('a stream ended'));
         resolve();
       },

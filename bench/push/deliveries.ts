@@ -1,4 +1,4 @@
-/** Deliveries to a webhook: a history that is there already, as fast as a local receiver takes it, each of its events once. */
+/** Deliveries to a webhook: an existing history, as fast as a local receiver accepts it, each event once. */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startChild, type Child } from '../child.ts';
@@ -16,20 +16,20 @@ import { newSecret } from '../../src/webhooks/signature.ts';
 import type { PushFigures, PushOptions } from './figures.ts';
 import type { ReceiverSeen } from './receiver.ts';
 
-/** Besides what the report has a name for. */
+/** Results in addition to those of the report. */
 interface DeliveriesRun extends PushFigures {
   readonly deliveries_per_s: number;
   readonly delivered_events: number;
-  /** Came again, with the same webhook-id. */
+  /** Delivered again, with the same webhook-id. */
   readonly delivered_twice: number;
-  /** CPU of the indexer while it delivered, of one core. */
+  /** CPU of the indexer during delivery, as a share of one core. */
   readonly deliveries_node_share: number | undefined;
-  /** The most memory the indexer had, a history behind its cursor or not. */
+  /** Peak memory of the indexer, whether or not history is behind its cursor. */
   readonly deliveries_peak_mib: number | undefined;
 }
 
 const role = 'bench_webhook';
-/** Nanoseconds; what did not come by then is lost. */
+/** Nanoseconds; an event that has not arrived by then is lost. */
 const silence = 30_000_000_000n;
 const variant = { name: 'as shipped', env: { INDEXER_WEBHOOK_NETWORKS: 'loopback' } };
 

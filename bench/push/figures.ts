@@ -1,4 +1,4 @@
-/** What `bench:push` measures with, and what it tells. */
+/** Inputs and results of `bench:push`. */
 import type { Server } from '../postgres.ts';
 import type { Profile } from '../replay/profiles.ts';
 import type { Recording } from '../replay/recording.ts';
@@ -7,29 +7,29 @@ export interface PushOptions {
   readonly server: Server;
   readonly profile: Profile;
   readonly recording: Recording;
-  /** Of the profile, behind the opening ones; the recording has as many. */
+  /** Transactions of the profile, after the opening ones; the length of the recording. */
   readonly transactions: number;
-  /** Clients that listen at /changes at the same time. */
+  /** Concurrent clients of /changes. */
   readonly clients: number;
 }
 
-/** The report; undefined where the part that measures it was left out. */
+/** The report; undefined for parts that were not measured. */
 export interface PushFigures {
-  /** To one webhook, from a history that is there already. */
+  /** To one webhook, from an existing history. */
   readonly deliveries_per_s?: number;
   readonly sse_clients?: number;
-  /** Events that one receiver or client should have got and did not, of all of them. */
+  /** Sum of the events that a receiver or client should have received and did not. */
   readonly lost: number;
-  /** Events that came before an earlier one of the same contract, or of the same stream. */
+  /** Events that arrived before an earlier one of the same contract, or of the same stream. */
   readonly reordered: number;
-  /** From handing an update to the ledger's socket until a client has read its last event, milliseconds; of all clients and updates. */
+  /** From handing an update to the ledger's socket until a client has read its last event, milliseconds; over all clients and updates. */
   readonly p99_ms?: number;
 }
 
-/** One thing that is measured: leaves nothing behind, and may tell more than the report has a name for. */
+/** One measurement: leaves nothing behind, and may print more than the report contains. */
 export type PushPart = (options: PushOptions) => Promise<PushFigures>;
 
-/** What is lost or out of order anywhere counts. */
+/** Sums up lost and reordered events of all parts. */
 export function merged(parts: readonly PushFigures[]): PushFigures {
   const sum = (of: 'lost' | 'reordered'): number => parts.reduce((total, part) => total + part[of], 0);
   return Object.assign({}, ...parts, { lost: sum('lost'), reordered: sum('reordered') }) as PushFigures;

@@ -1,4 +1,4 @@
-/** `npm run bench:push -- [--transactions N] [--clients N] [--json FILE]`: what is pushed to others, how fast and how whole. */
+/** `npm run bench:push -- [--transactions N] [--clients N] [--json FILE]`: speed and completeness of webhooks and `/changes`. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { resolve } from 'node:path';
@@ -13,7 +13,7 @@ import { measureDeliveries } from './deliveries.ts';
 import { merged, type PushFigures, type PushPart } from './figures.ts';
 import { measureStreams } from './streams.ts';
 
-/** By what is said while it runs; one after the other. */
+/** By the name printed while it runs; one after the other. */
 const parts: Readonly<Record<string, PushPart>> = {
   'deliveries to a webhook': measureDeliveries,
   'clients that listen': measureStreams,
@@ -28,11 +28,11 @@ const { values } = parseArgs({
   strict: true,
 });
 
-/** @throws Error where it is none */
+/** @throws Error unless it is a positive integer */
 function wholeNumber(flag: 'transactions' | 'clients'): number {
   const value = Number(values[flag]);
   if (Number.isSafeInteger(value) && value >= 1) return value;
-  throw new Error(`--${flag} takes a whole number above 0, not ${values[flag]}`);
+  throw new Error(`--${flag}: expected a positive integer, got ${values[flag]}`);
 }
 
 async function main(): Promise<void> {

@@ -1,13 +1,13 @@
-/** A receiver of webhooks that counts: `receiver.js`; answers 204 at once, and tells what it has seen when it is asked. */
+/** A counting receiver of webhooks: `receiver.js`; responds with 204 at once, and reports the received events on request. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What the measuring process is told; times are nanoseconds of `process.hrtime`. */
+/** Report to the measuring process; times are nanoseconds of `process.hrtime`. */
 export interface ReceiverSeen {
   readonly received: number;
-  /** By webhook-id. */
+  /** Distinct webhook-ids. */
   readonly different: number;
-  /** Events that came before one of their contract that is earlier in history. */
+  /** Events that arrived before an earlier one of the same contract. */
   readonly reordered: number;
   readonly firstAt: bigint;
   readonly lastAt: bigint;

@@ -1,6 +1,6 @@
 /**
- * Clients of `/changes`: each is sent what all others are, so a commit is written to as many sockets. Counted are clients that listen,
- * events that a client was not sent, or not in order, and the time from handing an update to the ledger's socket until a client has
+ * Clients of `/changes`: all receive the same events, so a commit is written to as many sockets. Counts the listening clients,
+ * events that a client did not receive, or not in order, and the time from handing an update to the ledger's socket until a client has
  * read its last event.
  */
 import { messagesOf, startChild, type Child, type MessageBy } from '../child.ts';
@@ -14,16 +14,16 @@ import { startReplay } from '../replay/replay.ts';
 import type { ClientsMessage, ClientsSeen } from './clients.ts';
 import type { PushFigures, PushOptions, PushPart } from './figures.ts';
 
-/** Sent to everybody once they listen; the opening transactions are history then. */
+/** Updates sent once all clients listen; the opening transactions are history then. */
 const updates = 20;
 const updatesPerSecond = 1;
-/** How long the last event may take to come to all, beyond the time in which the updates are sent. */
+/** Time in which the last event must reach all clients, in addition to the time in which the updates are sent. */
 const patienceMs = 60_000;
 
-/** All of them listen from the same place on, and are sent the same updates. */
+/** All clients listen from the same position, and receive the same updates. */
 export const measureStreams: PushPart = async (options) => {
   const { server, profile, recording, clients } = options;
-  // Room for clients that are just being cut off as well.
+  // Capacity for clients that are just being disconnected too.
   const variant = { name: 'as shipped', env: { INDEXER_CHANGES_MAX_CLIENTS: String(clients + 100) } };
   let run: PushFigures | undefined;
   const opening = { server, profile, recording, variant, transactions: 1, unchecked: true };
@@ -42,7 +42,7 @@ async function streamed(options: PushOptions, variant: Variant, database: RunDat
   const replay = await startReplay({ updates: stream, ledgerEnd: last, updatesPerSecond, heldAt: after });
   const indexer = startIndexerProcess({ variant, ledgerUrl: replay.url, databaseUrl: database.url, start: 'genesis' });
   const url = await listeningAt(indexer);
-  // Three events an update: a transaction of this profile. The database says at the end whether it was so.
+  // Three events per update: a transaction of this profile. The database confirms it at the end.
   const plan = { url, clients: options.clients, after, last, events: updates * profile.triples * 3 };
   const clients = startChild({ file: 'push/clients.js', args: [JSON.stringify(plan)] });
   const message = messagesOf<ClientsMessage>(clients);
@@ -55,7 +55,7 @@ async function streamed(options: PushOptions, variant: Variant, database: RunDat
     const { at } = await Promise.race([replay.message('first'), indexer.died, clients.died]);
     const { microseconds } = await replay.message('sent');
     const seen = await seenByAll(clients, message);
-    if (microseconds.length !== updates) throw new Error('the indexer asked for updates again while they were sent');
+    if (microseconds.length !== updates) throw new Error('the indexer requested updates again while they were sent');
     const { nodeCpu, seconds } = cost();
     if (seen.problem !== undefined) say(`a client: ${seen.problem}`);
     const delays = delaysOf(seen, at, microseconds).toSorted((a, b) => a - b);
@@ -78,7 +78,7 @@ async function streamed(options: PushOptions, variant: Variant, database: RunDat
   }
 }
 
-/** The line of the log that says where it listens. */
+/** Returns the address from the log line about listening. */
 async function listeningAt(indexer: Child): Promise<string> {
   const said = new Promise<string>((resolve) => {
     indexer.process.stdout?.on('data', (chunk: Buffer) => {
@@ -89,7 +89,7 @@ async function listeningAt(indexer: Child): Promise<string> {
   return await Promise.race([said, indexer.died]);
 }
 
-/** What they have seen once each was sent everything, or whatever it is after the limit. */
+/** Returns the received events once each client has all of them, or the state at the time limit. */
 async function seenByAll(clients: Child, message: MessageBy<ClientsMessage>): Promise<ClientsSeen> {
   const timer = setTimeout(() => clients.process.send('seen'), patienceMs);
   try {
@@ -99,7 +99,7 @@ async function seenByAll(clients: Child, message: MessageBy<ClientsMessage>): Pr
   }
 }
 
-/** Milliseconds, of each client and update that came. */
+/** Milliseconds, for each client and received update. */
 function delaysOf({ from, arrivals }: ClientsSeen, first: bigint, sent: Float64Array): Float64Array {
   const startedMs = Number(first - from) / 1e6;
   const delays = Array.from(arrivals, (at, index) => at / 1e6 - startedMs - (sent[index % sent.length] ?? 0) / 1e3);

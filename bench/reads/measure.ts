@@ -1,4 +1,4 @@
-/** Measures one query: the server's own time by EXPLAIN ANALYZE, and what a reader waits for with all rows in hand. */
+/** Measures one query: the server's time by EXPLAIN ANALYZE, and the time until a client holds all rows. */
 import type { Client } from 'pg';
 import type { ReadQuery } from './queries.ts';
 
@@ -13,7 +13,7 @@ export interface ReadFigure {
   readonly query: ReadQuery;
   readonly rows: number;
   readonly planning: Spread;
-  /** Planning and execution of all rows, without turning them into text and sending them. */
+  /** Planning and execution of all rows, without converting them to text and sending them. */
   readonly server: Spread;
   /** From sending the query to holding all rows, in this process. */
   readonly client: Spread;
@@ -28,14 +28,14 @@ interface Explained {
   readonly 'Execution Time': number;
 }
 
-/** @throws Error of the server when it does not know the query, or when the rows are not as many as they must be */
+/** @throws Error of the server if it rejects the query, or if the number of rows is wrong */
 export async function measured(
   client: Client,
   query: ReadQuery,
   { rounds, warmUp }: { readonly rounds: number; readonly warmUp: number },
 ): Promise<ReadFigure> {
   const rows = (await client.query(query.text, [...query.values(0)])).rowCount ?? 0;
-  if (rows !== query.rows) throw new Error(`${String(rows)} rows where ${String(query.rows)} are right`);
+  if (rows !== query.rows) throw new Error(`${String(rows)} rows, expected ${String(query.rows)}`);
   const planning: number[] = [];
   const server: number[] = [];
   const waits: number[] = [];
@@ -54,14 +54,14 @@ export async function measured(
   return { query, rows, planning: spread(planning), server: spread(server), client: spread(waits), buffers, plan };
 }
 
-/** Without the clock around every row, which would cost more than many of the rows do. */
+/** Without timing every row, which would cost more than many of the rows. */
 async function explain(client: Client, text: string, values: unknown[]): Promise<Explained> {
   const { rows } = await client.query<{ 'QUERY PLAN': readonly [Explained] }>(
     `explain (analyze, timing off, format json) ${text}`,
     values,
   );
   const found = rows[0]?.['QUERY PLAN'][0];
-  if (found === undefined) throw new Error('EXPLAIN said nothing');
+  if (found === undefined) throw new Error('EXPLAIN returned nothing');
   return found;
 }
 

@@ -2,18 +2,18 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
-/** How the active contracts lie among the archived ones: `turnover`, or `scattered` evenly over all of history. */
+/** Distribution of the active contracts among the archived ones: `turnover`, or `scattered` evenly over the history. */
 export const spreads = ['turnover', 'scattered'] as const;
 export type Spread = (typeof spreads)[number];
 
 export interface ReadOptions {
-  /** Contracts of the one template that is queried, archived ones included. */
+  /** Contracts of the template that is queried, archived ones included. */
   readonly contracts: number;
-  /** How often each query is measured, after the warm-up. */
+  /** Number of measurements of each query, after the warm-up. */
   readonly rounds: number;
   readonly warmUp: number;
   readonly spread: Spread;
-  /** Queries whose label contains this; all unless given. */
+  /** Queries whose label contains this; all by default. */
   readonly only: string | undefined;
   readonly databaseUrl: string | undefined;
   /** Settings of the embedded server. */
@@ -21,21 +21,21 @@ export interface ReadOptions {
   readonly json: string | undefined;
   /** Print the plan of each query below the table. */
   readonly plans: boolean;
-  /** Folder of the embedded server's files, removed at the end. */
+  /** Temporary folder of the embedded server's files. */
   readonly folder: string;
 }
 
 export const help = `npm run bench:reads -- [options]
 
   --contracts N        contracts of the template that is queried; 1500000, one in a hundred is active
-  --rounds N           how often each query is measured; 200
-  --warm-up N          rounds before that, not counted; 20
-  --spread KIND        turnover: most contracts live shortly, a few long (default)
-                       scattered: the active ones lie evenly in all of history, the worst case for pages read
+  --rounds N           measurements of each query; 200
+  --warm-up N          uncounted rounds before that; 20
+  --spread KIND        turnover: most contracts are short-lived, a few long-lived (default)
+                       scattered: active ones are evenly distributed, the worst case for pages read
   --only TEXT          only queries whose label contains TEXT
   --plans              print the plans
-  --json FILE          the figures as JSON
-  --database-url URL   a server of one's own whose role may create databases; embedded unless given
+  --json FILE          write the results as JSON
+  --database-url URL   server whose role may create databases; default: embedded
   --pg NAME=VALUE      setting of the embedded server; may be repeated
 `;
 
@@ -52,7 +52,7 @@ const flags = {
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
 
-/** Reads the arguments; undefined when help was asked for. @throws Error that says what is wrong with them */
+/** Parses the arguments; undefined for `--help`. @throws Error describing the invalid argument */
 export function readReadOptions(argv: readonly string[]): ReadOptions | undefined {
   const { values } = parseArgs({ args: [...argv], options: flags, strict: true });
   if (values.help) return undefined;
@@ -75,7 +75,7 @@ export function readReadOptions(argv: readonly string[]): ReadOptions | undefine
 function wholeNumber(flag: string, given: string, least: number): number {
   const value = Number(given);
   if (!Number.isSafeInteger(value) || value < least) {
-    throw new Error(`${flag} ${given}: expected a whole number from ${String(least)}`);
+    throw new Error(`${flag} ${given}: expected an integer of at least ${String(least)}`);
   }
   return value;
 }

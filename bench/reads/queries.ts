@@ -1,11 +1,11 @@
 /**
- * The queries of `npm run bench:reads`: what readers ask most, through each of the ways there are, with the time each may
- * take. The way `storage` is the same by hand over the tables, to see what the functions and views cost.
+ * The queries of `npm run bench:reads`: the most frequent ones of readers, through each available schema, with a time limit
+ * for each. `storage` is hand-written SQL over the tables, to measure the cost of the functions and views.
  */
 import { escapeIdentifier, type Client } from 'pg';
 import { templateName } from '../replay/names.ts';
 
-/** What is asked, named as in the JSON. */
+/** Kind of a query, named as in the JSON. */
 export type Question =
   | 'active_by_template'
   | 'active_by_id'
@@ -15,10 +15,10 @@ export type Question =
   | 'as_of'
   | 'hourly_chart';
 
-/** Through which schema. */
+/** Schema that a query uses. */
 export type Way = 'storage' | 'explore' | 'pqs' | 'typed';
 
-/** Milliseconds of the server, planning and execution, in 95 of 100 calls. */
+/** Aim in milliseconds of the server, planning and execution, for 95 of 100 calls. */
 export const aims: Readonly<Record<Question, number>> = {
   active_by_template: 20,
   active_by_id: 1,
@@ -33,13 +33,13 @@ export interface ReadQuery {
   readonly question: Question;
   readonly way: Way;
   readonly text: string;
-  /** Parameters of one round: readers do not ask for the same contract twice in a row. */
+  /** Parameters of one round: readers do not query the same contract twice in a row. */
   values(round: number): readonly unknown[];
-  /** Rows of round 0 when they are right. */
+  /** Expected number of rows in round 0. */
   readonly rows: number;
 }
 
-/** What the queries ask about, read from the filled database. */
+/** Parameters of the queries, read from the filled database. */
 interface Facts {
   readonly template: string;
   readonly middle: string;
@@ -77,7 +77,7 @@ async function factsOf(client: Client): Promise<Facts> {
 
 const noSample = { id: '', account: '' };
 
-/** Lists and single contracts of those that are active, by the function of one schema. */
+/** Queries for lists and single active contracts, by the function of one schema. */
 function activeQueries(way: Way, active: string, facts: Facts): ReadQuery[] {
   const { template, party, samples } = facts;
   const sample = (round: number): Facts['samples'][number] => samples[round % samples.length] ?? noSample;

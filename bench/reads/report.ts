@@ -1,11 +1,11 @@
-/** The end of `npm run bench:reads`: one table with aims, and the same as JSON. */
+/** Final report of `npm run bench:reads`: one table with aims, and the same as JSON. */
 import { writeFileSync } from 'node:fs';
 import { aligned } from '../figures/figures.ts';
 import type { ReadFigure } from './measure.ts';
 import { aims, type ReadQuery } from './queries.ts';
 
 export interface ReadReport {
-  /** What was measured on what, one line. */
+  /** Subject and conditions of the measurement, one line. */
   readonly title: string;
   readonly figures: readonly ReadFigure[];
   readonly errors: readonly string[];
@@ -64,7 +64,7 @@ function keyFigures(figures: readonly ReadFigure[]): Record<string, number> {
   );
 }
 
-/** Writes the key figures and everything they rest on. */
+/** Writes the key results and all values behind them. */
 export function writeReadJson(path: string, { title, figures, errors }: ReadReport): void {
   const all = figures.map(({ query: { question, way, text }, ...figure }) => ({
     question,

@@ -1,4 +1,4 @@
-/** The package of the filled contracts, by the product's own code, so that the typed view of their template is there. */
+/** Adds the package of the filled contracts with the product's own code, so that the typed view of their template exists. */
 import type { DamlType, PackageModel } from '../../src/daml/package-model.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { storePackage } from '../../src/store/typed/package-store.ts';
@@ -9,7 +9,7 @@ import { schema } from '../postgres.ts';
 const text: DamlType = { kind: 'builtin', name: 'text' };
 const party: DamlType = { kind: 'builtin', name: 'party' };
 
-/** What the payloads of reads-fill.ts are made of. */
+/** Types of the payloads of reads/fill.ts. */
 function modelOf(): PackageModel {
   const { id, packageName } = templateName(0);
   const [packageId = '', moduleName = '', entityName = ''] = id.split(':');
@@ -50,7 +50,7 @@ function modelOf(): PackageModel {
   };
 }
 
-/** Makes the views; the name of that of the filled template, unquoted, undefined when there is none. */
+/** Creates the views; returns the name of the filled template's view, unquoted, or undefined if there is none. */
 export async function makeTypedView(url: string): Promise<string | undefined> {
   const database = openDatabase({ url, schema, statementTimeoutMs: 60_000, applicationName: 'bench views' });
   try {

@@ -1,6 +1,6 @@
 /**
- * Frames of `/v2/updates` and `/v2/state/active-contracts` as JSON text, key by key in the order the ledger writes them
- * (compact, absent options as null). Written by hand on purpose: nothing of the indexer's own reading is used.
+ * Frames of `/v2/updates` and `/v2/state/active-contracts` as JSON text, key by key in the order of the ledger
+ * (compact, absent options as null). Written by hand on purpose: no code of the indexer is used.
  */
 import { parties, synchronizerId, updateId, type Random, type TemplateName } from './names.ts';
 
@@ -9,7 +9,7 @@ export interface Contract {
   readonly template: TemplateName;
 }
 
-/** Where an event stands. */
+/** Position of an event. */
 export interface Place {
   readonly offset: number;
   readonly nodeId: number;
@@ -31,12 +31,12 @@ function party(random: Random): string {
 const plainNotes = ['Payload for \\"Phillip\\"', 'C:\\\\ledger\\\\in', 'line one\\nline two', 'settled', 'as agreed'];
 const foreignNote = 'Zürich → 東京 🚚';
 
-/** One note in fifty is not Latin-1, which makes the whole frame a string of two bytes per character in the engine. */
+/** One note in fifty is not Latin-1, which makes the complete frame a string of two bytes per character in the engine. */
 function note(random: Random): string {
   return random(50) === 0 ? foreignNote : (plainNotes[random(plainNotes.length)] ?? '');
 }
 
-/** A nested create argument of about `bytes` bytes; Int64 and Numeric travel as text. */
+/** A nested create argument of about `bytes` bytes; Int64 and Numeric are sent as text. */
 export function payload(random: Random, bytes: number): string {
   if (bytes < 100) return `{"label":"n${String(random(1_000_000))}","amount":"${String(random(1000))}.0000000000"}`;
   const head =

@@ -1,4 +1,4 @@
-/** Ids as long as real ones (wire.md: 138 hex characters of contract id, `hint::1220…` parties) and a repeatable random. */
+/** Ids as long as real ones (wire.md: 138 hex characters of contract id, `hint::1220…` parties) and a repeatable random generator. */
 import { createHash } from 'node:crypto';
 
 function sha256(text: string): string {
@@ -6,8 +6,8 @@ function sha256(text: string): string {
 }
 
 /**
- * Contract `number` of a family of contracts. The suffix is the reversed hash, so that SQL can compute the same ids at
- * the price of one hash: see `bench/growth/preload.ts`.
+ * Contract `number` of a family of contracts. The suffix is the reversed hash, so that SQL can compute the same ids with
+ * one hash: see `bench/growth/preload.ts`.
  */
 export function contractId(family: string, number: number): string {
   const hash = sha256(`${family}:${String(number)}`);
@@ -16,7 +16,7 @@ export function contractId(family: string, number: number): string {
 
 const hints = ['alice', 'bob', 'treasury-party', 'registrar', 'auditor', 'provider', 'app-operator', 'settlement'];
 
-/** The parties of the ledger; the reader sees all of them. */
+/** The parties of the ledger; all are visible to the reader. */
 export const parties: readonly string[] = Array.from(
   { length: 48 },
   (_, index) => `${hints[index % hints.length] ?? ''}-${String(index)}::1220${sha256(`party ${String(index)}`)}`,
@@ -53,7 +53,7 @@ export function updateId(offset: number): string {
 
 export type Random = (below: number) => number;
 
-/** Whole numbers from 0 to below the argument; the same seed gives the same numbers on every machine (xorshift32). */
+/** Integers from 0 to below the argument; the same seed gives the same numbers on every machine (xorshift32). */
 export function randomFrom(seed: number): Random {
   let state = seed === 0 ? 1 : seed >>> 0;
   return (below) => {

@@ -1,20 +1,20 @@
-/** The workloads. A profile decides what the frames look like; how many of them are replayed is the caller's choice. */
+/** The workloads. A profile determines the frames; the caller chooses how many of them are replayed. */
 
 export interface Profile {
   readonly name: string;
   /** Transactions of a full run and of a quick one, after the opening transactions. */
   readonly transactions: number;
   readonly quickTransactions: number;
-  /** Of each transaction: a non-consuming exercise, a consuming one and a create, so many times over. */
+  /** Number of triples per transaction: a non-consuming exercise, a consuming one and a create. */
   readonly triples: number;
-  /** Non-consuming exercises on top of the triples. */
+  /** Non-consuming exercises in addition to the triples. */
   readonly extraExercises: number;
-  /** Bytes of a create argument as JSON, roughly. */
+  /** Approximate bytes of a create argument as JSON. */
   readonly payloadBytes: number;
   readonly templates: number;
-  /** Contracts that the opening transactions create; as many are active at any later time. */
+  /** Contracts that the opening transactions create; the same number is active at any later time. */
   readonly pool: number;
-  /** One transaction in the middle with so many events instead; 0 for none. */
+  /** Events of one special transaction in the middle; 0 for none. */
   readonly hugeEvents: number;
 }
 
@@ -39,13 +39,13 @@ const list: readonly Profile[] = [
   { ...base, name: 'huge', transactions: 3_000, quickTransactions: 300, pool: 1_000, hugeEvents: 100_000 },
 ];
 
-/** Names of all profiles, the default one first. */
+/** Names of all profiles, the default first. */
 export const profileNames: readonly string[] = list.map(({ name }) => name);
 
-/** @throws Error when there is no such profile */
+/** @throws Error if there is no such profile */
 export function profileNamed(name: string): Profile {
   const found = list.find((profile) => profile.name === name);
-  if (found === undefined) throw new Error(`there is no profile "${name}": expected ${profileNames.join(', ')}`);
+  if (found === undefined) throw new Error(`unknown profile "${name}": expected ${profileNames.join(', ')}`);
   return found;
 }
 
@@ -62,7 +62,7 @@ export function openingSize(profile: Profile, index: number): number {
   return Math.min(openingCreates, profile.pool - index * openingCreates);
 }
 
-/** What the tables must hold after the first `transactions` of the workload; nothing here is read from the indexer. */
+/** Expected content of the tables after the first `transactions` of the workload, computed without the indexer. */
 export interface Expected {
   /** Also the last offset: the recording has no gaps. */
   readonly updates: number;
@@ -73,7 +73,7 @@ export interface Expected {
   readonly events: number;
 }
 
-/** The counts after so many transactions of the workload; the huge one, if any, is the middle of `recorded`. */
+/** The counts after a number of transactions of the workload; the huge one, if any, is in the middle of `recorded`. */
 export function expectedAfter(profile: Profile, transactions: number): Expected {
   const huge = hugeAt(profile, transactions) === undefined ? 0 : Math.floor(profile.hugeEvents / 3);
   const triples = (transactions - (huge > 0 ? 1 : 0)) * profile.triples + huge;
@@ -89,7 +89,7 @@ export function expectedAfter(profile: Profile, transactions: number): Expected 
   };
 }
 
-/** Index of the huge transaction, which comes early so that every count of transactions contains it. */
+/** Index of the huge transaction, which comes early so that every number of transactions includes it. */
 export function hugeAt(profile: Profile, transactions: number): number | undefined {
   return profile.hugeEvents > 0 && transactions > 100 ? 100 : undefined;
 }

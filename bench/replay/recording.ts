@@ -1,6 +1,6 @@
 /**
- * Recordings: files of ready WebSocket frames with an index of their positions, made once per profile and kept. A
- * recording of many transactions also serves a run of few. Bump `format` when the frames change.
+ * Recordings: files of ready WebSocket frames with an index of their positions, made once per profile and cached. A
+ * recording of many transactions also serves a shorter run. Increment `format` when the frames change.
  */
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ export const format = 2;
 const flushBytes = 8 * 1024 * 1024;
 
 export interface Recording {
-  /** Path of the frames; `.index` and `.json` stand beside it. */
+  /** Path of the frames; `.index` and `.json` are next to it. */
   readonly path: string;
   readonly frames: number;
   readonly bytes: number;
@@ -24,12 +24,12 @@ export interface RecordingRequest {
   readonly profile: Profile;
   /** Transactions of the workload, or entries of the active contracts. */
   readonly count: number;
-  /** Contracts said to exist before the stream begins: half of the archives then hit those. See `bench/growth/preload.ts`. */
+  /** Contracts assumed to exist before the stream begins: half of the archives hit them. See `bench/growth/preload.ts`. */
   readonly preloaded?: number;
   readonly say: (text: string) => void;
 }
 
-/** The update stream of a profile, from the cache where it is long enough. Offsets are 1, 2, 3 … without gaps. */
+/** The update stream of a profile, from the cache if it is long enough. Offsets are 1, 2, 3 … without gaps. */
 export function updatesRecording(request: RecordingRequest): Recording {
   const { profile, preloaded = 0 } = request;
   const name = preloaded === 0 ? `updates-${profile.name}` : `updates-${profile.name}-over-${String(preloaded)}`;
@@ -46,7 +46,7 @@ export function updatesRecording(request: RecordingRequest): Recording {
   });
 }
 
-/** So many entries of active contracts; entry k was created at offset k + 1. */
+/** Entries of active contracts; entry k was created at offset k + 1. */
 export function activeContractsRecording(request: RecordingRequest): Recording {
   const { profile } = request;
   return cached(request, `active-contracts-${profile.name}`, request.count, (writer) => {
@@ -64,9 +64,9 @@ export function recordingIndex(path: string): Float64Array {
   return new Float64Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
 }
 
-/** Share of archives that hit preloaded contracts, where there are some: one of so many. */
+/** If there are preloaded contracts, one archive in this many hits them. */
 const preloadedShare = 2;
-/** One preloaded contract of so many is active; see `bench/growth/preload.ts`. */
+/** One preloaded contract in this many is active; see `bench/growth/preload.ts`. */
 export const preloadedPerActive = 10;
 
 class RecordedLedger {
@@ -127,7 +127,7 @@ class RecordedLedger {
     return this.#pool[this.#random(this.#pool.length)] ?? this.#newContract();
   }
 
-  /** Takes the contract to archive out of the pool, or one of those that were there before the stream, while there are. */
+  /** Takes the contract to archive from the pool, or one that existed before the stream, while there are any. */
   #replaced(successor: Contract): Contract {
     const left = Math.floor(this.#preloaded / preloadedPerActive) - this.#archived.size;
     if (left > 0 && this.#random(preloadedShare) === 0) return this.#preloadedActive();
@@ -150,7 +150,7 @@ interface FrameWriter {
   add(text: string): void;
 }
 
-/** Looks for a recording of at least `wanted` frames; makes one otherwise. The description is written last. */
+/** Finds a recording of at least `wanted` frames; otherwise makes one. The description is written last. */
 function cached(
   { folder, say }: RecordingRequest,
   name: string,
@@ -165,7 +165,7 @@ function cached(
   say(`recording ${name}: ${String(wanted)} frames, once`);
   mkdirSync(folder, { recursive: true });
   rmSync(`${path}.json`, { force: true });
-  // Under a name of its own until whole: another run may be reading the former one.
+  // Under a temporary name until complete: another run may be reading the previous one.
   const temporary = `${path}.${String(process.pid)}`;
   const { frames, bytes } = written(temporary, wanted, make);
   renameSync(temporary, path);

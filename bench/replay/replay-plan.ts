@@ -1,21 +1,21 @@
-/** What the replay server is told and what it tells: the messages between its process and the one that measures. */
+/** Messages between the replay server and the measuring process. */
 
 export interface ReplayStream {
   /** Path of a recording. */
   readonly path: string;
-  /** So many frames of it exist in this run. */
+  /** Number of its frames in this run. */
   readonly frames: number;
 }
 
 export interface ReplayPlan {
-  /** Frame k is the update at offset k. Without it the update stream stays silent. */
+  /** Frame k is the update at offset k. Without it the update stream is idle. */
   readonly updates?: ReplayStream;
   /** All entries, then a clean end of the stream. */
   readonly activeContracts?: ReplayStream;
   readonly ledgerEnd: number;
-  /** Updates per second; as fast as they are taken unless given. */
+  /** Updates per second; by default as fast as the client reads. */
   readonly updatesPerSecond?: number;
-  /** The ledger ends here, and sends nothing, until `release`; then it ends where it has sent. */
+  /** The ledger ends here and sends nothing until `release`; afterwards its end follows the sent updates. */
   readonly heldAt?: number;
 }
 

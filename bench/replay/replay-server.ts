@@ -1,6 +1,6 @@
 /**
- * The ledger of the measurements, in a process of its own: answers what the indexer asks when it connects, and sends
- * recorded frames as raw chunks of a file, as fast as the socket takes them or at a given pace. Decodes nothing.
+ * The ledger of the measurements, in a separate process: responds to the requests of a connecting indexer, and sends
+ * recorded frames as raw chunks of a file, as fast as the socket accepts them or at a given pace. Decodes nothing.
  */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ const webSocketKey = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const plan = JSON.parse(process.argv[2] ?? '{}') as ReplayPlan;
 const indexes = new Map<string, Float64Array>();
 const released = plan.heldAt === undefined ? undefined : once(process, 'message');
-/** Of a held stream what was sent: the indexer would look into an end far ahead of it. */
+/** For a held stream, the last sent offset: the indexer would probe an end far ahead of it. */
 let ledgerEnd = plan.heldAt ?? plan.ledgerEnd;
 
 function tell(message: ReplayMessage): void {
@@ -38,7 +38,7 @@ async function block(file: FileHandle, index: Float64Array, from: number, to: nu
   return buffer;
 }
 
-/** Whole frames only, so that a pong between two writes never lands inside a frame. */
+/** Complete frames only, so that a pong between two writes never lands inside a frame. */
 async function write(socket: Socket, bytes: Buffer): Promise<void> {
   if (socket.write(bytes) || socket.destroyed) return;
   await Promise.race([once(socket, 'drain'), once(socket, 'close')]);
@@ -54,7 +54,7 @@ async function sendAll(socket: Socket, file: FileHandle, stream: ReplayStream, b
   }
 }
 
-/** Frames at their due times, in bursts of a millisecond; notes when each was handed to the socket. */
+/** Sends frames at their due times, in bursts of a millisecond; records when each was handed to the socket. */
 async function sendPaced(socket: Socket, file: FileHandle, stream: ReplayStream, begin: number, rate: number) {
   const index = indexOf(stream);
   const microseconds = new Float64Array(stream.frames - begin);
@@ -126,7 +126,7 @@ function accept(request: IncomingMessage, socket: Socket): void {
   );
 }
 
-/** The update at an offset, as the indexer asks for it to prove the history. */
+/** The update at an offset, which the indexer requests to verify the history. */
 async function updateAt(offset: number): Promise<string | undefined> {
   const { updates } = plan;
   if (updates === undefined || offset < 1 || offset > updates.frames) return undefined;
@@ -155,7 +155,7 @@ async function answerTo(request: IncomingMessage): Promise<string | undefined> {
     case '/v2/state/connected-synchronizers':
       return JSON.stringify({ connectedSynchronizers: [{ synchronizerAlias: 'global', synchronizerId }] });
     case '/v2/state/active-contracts':
-      // What stands behind the last entry, or the only other list there is: nothing.
+      // After the last entry, and for the only other list, there are no entries.
       return '[]';
     case '/v2/updates/update-by-offset':
       return await updateAt((JSON.parse(await bodyOf(request)) as { offset: number }).offset);
@@ -179,6 +179,6 @@ server.on('upgrade', (request, socket) => {
 server.listen(0, '127.0.0.1', () => {
   tell({ kind: 'listening', port: (server.address() as AddressInfo).port });
 });
-// The measuring process is gone: nobody needs this one any more. Its Ctrl-C is not ours to act on.
+// The measuring process has ended, so this one is not needed any more. It does not react to Ctrl-C.
 process.on('disconnect', () => process.exit());
 process.on('SIGINT', () => undefined);

@@ -1,15 +1,15 @@
-/** The replay server as the measuring process sees it: one per run, gone with the run. */
+/** The replay server from the view of the measuring process: one per run, stopped with the run. */
 import { messagesOf, startChild, type MessageBy } from '../child.ts';
 import type { ReplayMessage, ReplayPlan } from './replay-plan.ts';
 
 export interface Replay {
   readonly url: string;
   readonly pid: number;
-  /** The next message of a kind, or the one that has come already. */
+  /** The next message of a kind, or the one that has already arrived. */
   readonly message: MessageBy<ReplayMessage>;
-  /** Rejects when the server ends by itself; never resolves. */
+  /** Rejects if the server ends without being stopped; never resolves. */
   readonly died: Promise<never>;
-  /** Lets a held stream of updates go. */
+  /** Releases a held stream of updates. */
   readonly release: () => void;
   readonly stop: () => Promise<void>;
 }

@@ -1,14 +1,14 @@
-/** What of the chart is made from the rest of the project: copies of alerts and dashboards, names of options, the table. */
+/** Generated parts of the chart: copies of alerts and dashboards, names of options, the table of values. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { format, type Options } from 'prettier';
 import { parse } from 'yaml';
 import { optionList } from '../../src/config/option-table.ts';
 
-/** The folder of the chart, from that of the project. */
+/** The folder of the chart, relative to the project. */
 export const chartFolder = 'docs/deploy/helm/ledger-indexer';
 
-/** Contents by path, from the folder of the project. */
+/** Contents by path, relative to the project. */
 export type Files = ReadonlyMap<string, string>;
 
 /** A part of values.schema.json. */
@@ -18,7 +18,7 @@ export interface ValueSchema {
   readonly [keyword: string]: unknown;
 }
 
-/** Files of the chart that are made, as they should be. @param root the project's folder, with the chart as it is */
+/** Generated files of the chart, as they should be. @param root the project's folder, with the current chart */
 export async function chartFiles(root: string): Promise<Files> {
   const read = (path: string): string => readFileSync(join(root, path), 'utf8');
   const style = JSON.parse(read('.prettierrc.json')) as Options;
@@ -40,10 +40,10 @@ export async function chartFiles(root: string): Promise<Files> {
   ]);
 }
 
-/** Options that the chart or the image settles, or that make no sense in a pod that runs for ever. */
+/** Options that the chart or the image sets, or that make no sense in a pod that runs indefinitely. */
 const settled = /^(?:INDEXER_(?:HTTP_HOST|HTTP_PORT|DATA_DIR|STOP_AT|DEMO_.*)|POSTGRES_MIGRATE)$/;
 
-/** The schema with the program's own options, where it lists options. */
+/** The schema with the program's own options inserted where it lists options. */
 function withOptions(schema: ValueSchema): ValueSchema {
   const open = optionList.filter(({ env, secret }) => secret === 'no' && !settled.test(env));
   const files = optionList.flatMap(({ env, doc, fileVariant }) => {
@@ -65,7 +65,7 @@ function withOptions(schema: ValueSchema): ValueSchema {
       },
     },
   };
-  // In the order they had.
+  // In the original order.
   const ordered = Object.keys(schema.properties ?? {}).map((name) => [
     name,
     (properties as Record<string, unknown>)[name],
@@ -73,7 +73,7 @@ function withOptions(schema: ValueSchema): ValueSchema {
   return { ...schema, properties: Object.fromEntries(ordered) as Record<string, ValueSchema> };
 }
 
-/** What may stand for an option: YAML reads `off` as false, which would be no choice of any option. @param type as its table names it */
+/** Accepted values of an option: YAML reads `off` as false, which no option accepts. @param type as named in the table of options */
 function valueOf(type: string): object {
   if (type.includes(', ')) return { enum: type.split(', ') };
   return { type: ['string', type === 'boolean' ? 'boolean' : 'integer'] };
@@ -81,7 +81,7 @@ function valueOf(type: string): object {
 
 const key = { type: 'string', pattern: '^[-._a-zA-Z0-9]+$' };
 
-/** The values as Markdown: name, default and meaning of each. @param values those of values.yaml */
+/** The values as a Markdown table: name, default and meaning of each. @param values from values.yaml */
 export function valuesTable(schema: ValueSchema, values: unknown): string {
   const rows = leaves(schema, values, '').map(({ name, initial, description }) => {
     const shown = JSON.stringify(initial)?.replaceAll('|', String.raw`\|`);
@@ -96,7 +96,7 @@ interface Leaf {
   readonly description: string;
 }
 
-/** Values that are described; what has no description of its own is described by its parts. */
+/** Values with a description; a value without one is described by its parts. */
 function leaves(schema: ValueSchema, initial: unknown, path: string): readonly Leaf[] {
   if (schema.description !== undefined) return [{ name: path, initial, description: schema.description }];
   return Object.entries(schema.properties ?? {}).flatMap(([name, part]) =>

@@ -1,6 +1,6 @@
 /**
- * `npm run docs:chart`: writes what of the chart is made from the rest of the project, and the plain YAML that is made from
- * the chart. Exit code 69 where there is no Helm for the latter.
+ * `npm run docs:chart`: writes the generated parts of the chart, and the plain YAML rendered from the chart. Exit code 69 if
+ * Helm is not installed, which the latter needs.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -16,6 +16,6 @@ for (const [path, text] of files) {
 }
 if (isHelmInstalled()) writeFileSync(join(root, plainFile), plainYaml(root));
 else {
-  console.error(`chart: ${plainFile} is as it was: no helm 3 here (${howToInstall})`);
+  console.error(`chart: ${plainFile} is unchanged: helm 3 is not installed (${howToInstall})`);
   process.exitCode = 69;
 }

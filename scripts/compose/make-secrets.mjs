@@ -1,5 +1,5 @@
-// Service `secrets` of docker-compose.yml: random passwords, made once, each put where only those who need it can read
-// it. Runs in the image of the indexer, which has Node and nothing else.
+// Service `secrets` of docker-compose.yml: creates random passwords once, each readable only by the services that need
+// it. Runs in the image of the indexer, which contains only Node.
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 
@@ -10,9 +10,9 @@ keep('postgres/password', () => process.env.POSTGRES_PASSWORD || random());
 for (const role of ['migrator', 'writer', 'redactor', 'reader']) keep(`roles/${role}`, random);
 keep('indexer/database-url', () => `postgres://ledger_migrator:${read('roles/migrator')}@postgres:5432/ledger`);
 keep('grafana/reader', () => read('roles/reader'));
-console.log(made === 0 ? 'the passwords are there' : `${made} secrets made`);
+console.log(made === 0 ? 'the passwords exist' : `${made} secrets created`);
 
-/** Whoever sees the volume may read the file: the services run under accounts of their own. */
+/** Every account that can see the volume may read the file: the services run under different accounts. */
 function keep(name, content) {
   const file = `${root}/${name}`;
   if (existsSync(file)) return;

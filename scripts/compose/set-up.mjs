@@ -1,5 +1,5 @@
-// Service `setup` of docker-compose.yml: brings the tables to this version and the roles to the passwords of service
-// `secrets`. Every start runs it, so that new tables get their grants; the superuser's password is used nowhere else.
+// Service `setup` of docker-compose.yml: migrates the tables to this version and sets the passwords of the roles from service
+// `secrets`. Every start runs it, so that new tables get their grants; no other service uses the superuser's password.
 import { spawnSync } from 'node:child_process';
 import { lookup } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { setTimeout } from 'node:timers/promises';
 const program = '/app/dist/main.js';
 
 if (!process.env.LEDGER_URL && !(await sandboxIsThere())) {
-  console.error('there is no ledger: set LEDGER_URL, or start with `docker compose --profile demo up`');
+  console.error('no ledger: set LEDGER_URL, or start with `docker compose --profile demo up`');
   process.exit(78);
 }
 const password = readFileSync('/secrets/postgres/password', 'utf8').replace(/\n$/, '');
@@ -16,7 +16,7 @@ const databaseUrl = `postgres://postgres:${encodeURIComponent(password)}@postgre
 run('migrate');
 run('grant-roles', '--password-dir', '/secrets/roles');
 
-/** Containers are started side by side, so the name may take a moment to be known. */
+/** Containers start concurrently, so the name may not resolve at first. */
 async function sandboxIsThere() {
   for (let attempt = 0; attempt < 20; attempt += 1) {
     try {

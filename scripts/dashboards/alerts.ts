@@ -1,4 +1,4 @@
-/** Alert rules and their cases: what `promtool` says of them, and which rules have a case for both ends. */
+/** Alert rules and their test cases: the findings of `promtool`, and which rules have both a firing and a silent case. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -6,7 +6,7 @@ import { runToEnd } from './program.ts';
 
 export interface AlertResult {
   readonly name: string;
-  /** Cases in which it fires, and in which it must not. */
+  /** Number of cases in which it fires, and in which it must not fire. */
   readonly fires: number;
   readonly silent: number;
   /** `ok`, or what is missing. */
@@ -15,7 +15,7 @@ export interface AlertResult {
 
 export interface AlertReport {
   readonly alerts: readonly AlertResult[];
-  /** What promtool refuses, or what is missing altogether. */
+  /** Findings of promtool, and missing files. */
   readonly problems: readonly string[];
 }
 
@@ -32,7 +32,7 @@ interface Cases {
   }[];
 }
 
-/** @param rulesFile of Prometheus @param casesFolder holds `*.test.yaml` for `promtool test rules` */
+/** @param rulesFile of Prometheus @param casesFolder contains `*.test.yaml` for `promtool test rules` */
 export async function checkAlerts(rulesFile: string, casesFolder: string): Promise<AlertReport> {
   const rules = await readFile(rulesFile, 'utf8').catch(() => undefined);
   if (rules === undefined) return { alerts: [], problems: [`${rulesFile} is missing`] };
@@ -51,7 +51,7 @@ export async function checkAlerts(rulesFile: string, casesFolder: string): Promi
   };
 }
 
-/** Rules with their cases; a rule needs at least one of each kind. Pure. */
+/** Pairs rules with their cases; a rule needs at least one of each kind. Pure. */
 export function pairUp(rules: Rules, cases: readonly Cases[]): readonly AlertResult[] {
   const names = (rules.groups ?? []).flatMap((group) => (group.rules ?? []).flatMap(({ alert }) => alert ?? []));
   const tried = cases.flatMap(({ tests }) => (tests ?? []).flatMap((test) => test.alert_rule_test ?? []));

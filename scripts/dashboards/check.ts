@@ -1,4 +1,4 @@
-/** Asks a running demo everything that the dashboards ask, until every panel has its answer or the time is over. */
+/** Runs all queries of the dashboards against a running demo, until every panel has data or the time is over. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { queryOf, shownPanels, type Dashboard, type DashboardFile, type Panel, type Target } from './dashboard.ts';
@@ -20,20 +20,20 @@ export interface DashboardAnswers {
   readonly view: View;
   readonly choices: Choices;
   readonly panels: readonly PanelAnswer[];
-  /** What is wrong with variables and annotations, one sentence each. */
+  /** Problems of variables and annotations, one sentence each. */
   readonly problems: readonly string[];
 }
 
-/** Prometheus hands out its targets up to 5 s late, and a rate needs several scrapes. */
+/** Prometheus discovers targets up to 5 s late, and a rate needs several scrapes. */
 const patienceMs = 90_000;
 const pollMs = 2_000;
 const dayMs = 86_400_000;
-/** What the data source says of the distance between scrapes; ours are nearer, so that the first rate comes soon. */
+/** Scrape interval configured in the data source; the actual one is shorter, so that rates are available earlier. */
 const scrapeMs = 5_000;
 
 /**
- * Asks all panels, and those of dashboards with a problem again and again until all pass; the last answers. What has passed is not
- * asked again: the demo grows, and what some panels read grows with it.
+ * Runs the queries of all panels, and repeats those of dashboards with a problem until all pass; returns the last results. Dashboards
+ * that have passed are not repeated: the demo grows, and so does the cost of some panels.
  */
 export async function askUntilAnswered(
   files: readonly DashboardFile[],
@@ -42,7 +42,7 @@ export async function askUntilAnswered(
 ): Promise<readonly DashboardAnswers[]> {
   const end = performance.now() + patienceMs;
   let answers = await askAll(files, demo, startedAt);
-  // On a busy machine the first round alone may take longer than that.
+  // On a busy machine, the first pass alone may exceed the limit.
   do {
     const open = new Set(answers.filter(hasProblem).map(({ name }) => name));
     if (open.size === 0) break;
@@ -110,10 +110,10 @@ function ask(panel: Panel, target: Target, view: View, choices: Choices, { demo,
     : askPostgres(client, panel, target, view, choices);
 }
 
-/** Distances between points that Grafana rounds to, of those that matter here. */
+/** Intervals that Grafana rounds to, as far as they matter here. */
 const roundIntervals = ['1s', '5s', '10s', '30s', '1m', '5m', '10m', '30m', '1h', '2h', '3h', '6h', '12h', '1d', '7d'];
 
-/** The view of the dashboard, unless the panel has a time or a number of points of its own. */
+/** The view of the dashboard, or the panel's own time range and number of points. */
 export function viewOf({ timeFrom, maxDataPoints }: Panel, view: View): View {
   if (timeFrom === undefined && maxDataPoints === undefined) return view;
   const spanMs = timeFrom === undefined ? view.toMs - view.fromMs : milliseconds(timeFrom);
@@ -122,20 +122,20 @@ export function viewOf({ timeFrom, maxDataPoints }: Panel, view: View): View {
   return { ...view, fromMs: view.toMs - spanMs, intervalMs };
 }
 
-/** Since the start, as Grafana would show the last minutes; points 2 s apart at least. */
+/** Range since the start, like the last minutes in Grafana; points at least 2 s apart. */
 function recentView(startedAt: number): View {
   const toMs = Date.now();
   const step = Math.ceil((toMs - startedAt) / 150 / 1000) * 1000;
   return { fromMs: startedAt, toMs, intervalMs: Math.max(2_000, step), scrapeMs };
 }
 
-/** The thirty days that the dashboard opens with. */
+/** The default range of the dashboard: thirty days. */
 function historyView(): View {
   const toMs = Date.now();
   return { fromMs: toMs - 30 * dayMs, toMs, intervalMs: 3_600_000, scrapeMs };
 }
 
-/** "All" of every variable, as a dashboard opens. */
+/** Selects "All" for every variable, the default of the dashboards. */
 async function choose(dashboard: Dashboard, view: View, sources: Sources, problems: string[]): Promise<Choices> {
   const choices = new Map<string, Choice>();
   for (const variable of dashboard.templating.list) {

@@ -1,4 +1,4 @@
-/** Rules a dashboard has to keep before it is worth asking it anything. Pure: from the JSON to what is wrong with it. */
+/** Static rules for dashboards, checked before any query runs. Pure: from the JSON to a list of problems. */
 import {
   shownPanels,
   type Dashboard,
@@ -11,19 +11,19 @@ import { rateRanges, selectorsOf } from './promql.ts';
 
 export interface Problem {
   readonly dashboard: string;
-  /** Title of the panel, or empty for the dashboard as a whole. */
+  /** Title of the panel, or empty for the entire dashboard. */
   readonly panel: string;
   readonly problem: string;
 }
 
-/** Classic JSON of this version is read by Grafana 10 to 13. */
+/** Classic JSON of this version is supported by Grafana 10 to 13. */
 const schemaVersion = 42;
 const gridWidth = 24;
 const labels = ['job', 'instance'];
 
 /**
- * What is wrong with the dashboards.
- * @param metrics names of `/metrics`; undefined leaves out whether the metrics exist
+ * Returns the problems of the dashboards.
+ * @param metrics names of `/metrics`; if undefined, the existence of metrics is not checked
  */
 export function lint(files: readonly DashboardFile[], metrics?: ReadonlySet<string>): readonly Problem[] {
   return [

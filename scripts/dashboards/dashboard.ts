@@ -1,4 +1,4 @@
-/** Dashboards as they stand in grafana/dashboards: the parts of Grafana's classic JSON that the check looks at. */
+/** Types and reader of the dashboards in grafana/dashboards: the parts of Grafana's classic JSON that the check uses. */
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 
@@ -55,13 +55,13 @@ export interface Panel {
   readonly fieldConfig?: { readonly defaults: FieldDefaults; readonly overrides?: readonly FieldOverride[] };
   readonly options?: Readonly<Record<string, unknown>>;
   readonly targets?: readonly Target[];
-  /** Shortest distance between points, such as `1h`. */
+  /** Minimum interval between points, such as `1h`. */
   readonly interval?: string;
-  /** Points over the whole range, at most. */
+  /** Maximum number of points over the range. */
   readonly maxDataPoints?: number;
-  /** Shows so long before now instead of the range of the dashboard. */
+  /** Time range that ends now, in place of the range of the dashboard. */
   readonly timeFrom?: string;
-  /** Of a collapsed row. */
+  /** Panels of a collapsed row. */
   readonly panels?: readonly Panel[];
 }
 
@@ -69,7 +69,7 @@ export interface Variable {
   readonly type: string;
   readonly name: string;
   readonly datasource?: DataSource;
-  /** A text for SQL and data sources, an object around one for Prometheus. */
+  /** A string for SQL and data sources, an object with one for Prometheus. */
   readonly query?: string | { readonly query: string };
   readonly includeAll?: boolean;
   readonly multi?: boolean;
@@ -95,14 +95,14 @@ export interface Dashboard {
 }
 
 export interface DashboardFile {
-  /** Name of the file without its end, e.g. `operations`. */
+  /** File name without extension, e.g. `operations`. */
   readonly name: string;
   readonly dashboard: Dashboard;
 }
 
 /**
- * The dashboards of a folder by name.
- * @throws Error naming the file that is no JSON
+ * Reads the dashboards of a folder, by name.
+ * @throws Error naming the file that is not valid JSON
  */
 export async function readDashboards(folder: string): Promise<readonly DashboardFile[]> {
   const files = (await readdir(folder)).filter((file) => file.endsWith('.json')).sort();
@@ -118,7 +118,7 @@ export async function readDashboards(folder: string): Promise<readonly Dashboard
   );
 }
 
-/** Panels that show something: rows left out, panels of collapsed rows included. */
+/** Visible panels: without rows, including panels of collapsed rows. */
 export function shownPanels(dashboard: Dashboard): readonly Panel[] {
   return dashboard.panels.flatMap((panel) => (panel.type === 'row' ? (panel.panels ?? []) : [panel]));
 }

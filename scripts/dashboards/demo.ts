@@ -1,6 +1,6 @@
 /**
- * What the dashboards are asked about: an embedded Postgres, a sandbox ledger with the traffic of the demo, the indexer,
- * a role that may only read, and a real Prometheus that scrapes it. All on free ports, in a folder that is removed.
+ * Demo for the check of the dashboards: an embedded Postgres, a sandbox ledger with the demo traffic, the indexer,
+ * a read-only role, and a real Prometheus that scrapes it. All on free ports, in a temporary folder.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
@@ -13,14 +13,14 @@ import { runToEnd, startProgram, type Program } from './program.ts';
 /** The built program; npm runs scripts in the folder of the package. */
 const main = resolve('dist/main.js');
 const role = 'dashboard_reader';
-/** Distance between two scrapes, milliseconds. */
+/** Scrape interval, milliseconds. */
 const scrapeMs = 1_000;
 
 export interface Demo {
   readonly prometheusUrl: string;
-  /** Postgres as the role that only reads. */
+  /** Connection URL of the read-only role. */
   readonly readerUrl: string;
-  /** Address of the indexer's own endpoints. */
+  /** Address of the indexer's HTTP endpoints. */
   readonly httpUrl: string;
   stop(): Promise<void>;
 }
@@ -28,11 +28,11 @@ export interface Demo {
 export interface DemoOptions {
   /** An empty folder. */
   readonly folder: string;
-  /** Traffic of the sandbox; the default of the demo when undefined. */
+  /** Traffic of the sandbox; undefined: the default of the demo. */
   readonly updatesPerSecond: number | undefined;
 }
 
-/** Starts all of it and waits until the indexer is live. @throws Error with the last lines of what failed */
+/** Starts all services and waits until the indexer is live. @throws Error with the last lines of the failed service */
 export async function startDemo({ folder, updatesPerSecond }: DemoOptions): Promise<Demo> {
   const stops: (() => Promise<void>)[] = [];
   const stop = async (): Promise<void> => {
@@ -88,7 +88,7 @@ async function startPrometheus(folder: string, httpUrl: string, stops: (() => Pr
   return `http://${address}`;
 }
 
-/** Autovacuum does this within a minute; the planner has no statistics before. */
+/** Autovacuum would do this within a minute; until then the planner has no statistics. */
 async function analyze(url: string): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -99,7 +99,7 @@ async function analyze(url: string): Promise<void> {
   }
 }
 
-/** The role by the verb that operators use, and its URL. */
+/** Creates the role with the command for operators, and returns its URL. */
 async function makeReader(folder: string, ownerUrl: string): Promise<string> {
   const password = randomBytes(12).toString('hex');
   const file = join(folder, 'reader-password');
@@ -114,7 +114,7 @@ async function makeReader(folder: string, ownerUrl: string): Promise<string> {
   return url.href;
 }
 
-/** The sandbox wants no token, but a token that expires is what the panel about tokens shows. */
+/** The sandbox needs no token, but the panel about tokens needs one that expires. */
 function token(): string {
   const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   const exp = Math.floor(Date.now() / 1000) + 3_600;
@@ -153,7 +153,7 @@ async function until<T>(
     const found = await probe();
     if (found !== undefined) return found;
     const over = program.child.exitCode !== null || program.child.signalCode !== null;
-    if (over || performance.now() > end) throw new Error(`in vain: ${what}\n${program.output().slice(-2_000)}`);
+    if (over || performance.now() > end) throw new Error(`timeout: ${what}\n${program.output().slice(-2_000)}`);
     await sleep(100);
   }
 }

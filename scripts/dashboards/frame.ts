@@ -1,4 +1,4 @@
-/** What a query answered, in one shape for PromQL and SQL: fields of equal length. */
+/** Result of a query, in one form for PromQL and SQL: fields of equal length. */
 
 export type FieldType = 'time' | 'number' | 'string';
 
@@ -13,17 +13,17 @@ export interface Frame {
   readonly fields: readonly Field[];
 }
 
-/** What one query of a panel answered. */
+/** Result of one query of a panel. */
 export interface Answer {
   readonly refId: string;
   readonly frames: readonly Frame[];
   /** Series of PromQL, rows of SQL. */
   readonly rows: number;
-  /** Why it does not do; undefined when it does. */
+  /** Why the result is not sufficient; undefined if it is. */
   readonly problem?: string | undefined;
 }
 
-/** Whether any number in it is one. */
+/** Whether it contains any finite number. */
 export function hasNumber(frames: readonly Frame[]): boolean {
   return frames.some(({ fields }) =>
     fields.some(

@@ -1,19 +1,19 @@
-/** What Grafana puts in place of `$name`, `${name:format}` and the macros of its PostgreSQL data source. Pure. */
+/** Grafana's substitutions for `$name`, `${name:format}` and the macros of its PostgreSQL data source. Pure. */
 
-/** The time range of a dashboard and how far apart its points are, milliseconds. */
+/** Time range of a dashboard and interval between its points, milliseconds. */
 export interface View {
   readonly fromMs: number;
   readonly toMs: number;
   readonly intervalMs: number;
-  /** Distance between two scrapes, milliseconds. */
+  /** Scrape interval, milliseconds. */
   readonly scrapeMs: number;
 }
 
-/** Chosen values of the variables. `all` is what stands for "All" where a variable defines that itself. */
+/** Selected values of the variables. `all` replaces "All" if a variable defines its own value for it. */
 export type Choice = { readonly values: readonly string[]; readonly all?: string | undefined };
 export type Choices = ReadonlyMap<string, Choice>;
 
-/** Durations as PromQL and `$__interval` write them: `500ms`, `15s`, `2m`, `1h`, `1d`. */
+/** Durations in the format of PromQL and `$__interval`: `500ms`, `15s`, `2m`, `1h`, `1d`. */
 export function duration(ms: number): string {
   const units = [
     ['d', 86_400_000],
@@ -25,15 +25,15 @@ export function duration(ms: number): string {
   return unit === undefined ? `${ms}ms` : `${ms / unit[1]}${unit[0]}`;
 }
 
-/** Milliseconds of `15s`, `5m`, `1h`, `1d`. @throws Error for anything else */
+/** Milliseconds of `15s`, `5m`, `1h`, `1d`. @throws Error for other formats */
 export function milliseconds(text: string): number {
   const [, count = '', unit = ''] = /^(\d+)(ms|s|m|h|d|w)$/.exec(text.trim()) ?? [];
   const size = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }[unit];
-  if (size === undefined) throw new Error(`"${text}" is no interval`);
+  if (size === undefined) throw new Error(`"${text}" is not an interval`);
   return Number(count) * size;
 }
 
-/** PromQL with the variables of the view and of the dashboard in place. @throws Error naming an unknown variable */
+/** Substitutes the variables of the view and of the dashboard in PromQL. @throws Error naming an unknown variable */
 export function expandPromQl(expr: string, view: View, choices: Choices): string {
   const rate = Math.max(view.intervalMs + view.scrapeMs, 4 * view.scrapeMs);
   return replaceVariables(expr, (name, format) => {
@@ -43,8 +43,8 @@ export function expandPromQl(expr: string, view: View, choices: Choices): string
 }
 
 /**
- * SQL with variables and macros in place. Arguments of a macro end at the first `)`, as in Grafana: a call inside a
- * macro breaks there, so it has to break here.
+ * Substitutes variables and macros in SQL. Arguments of a macro end at the first `)`, as in Grafana: a function call inside a
+ * macro breaks there, so it must break here too.
  * @throws Error naming an unknown variable or macro
  */
 export function expandSql(sql: string, view: View, choices: Choices): string {
@@ -139,7 +139,7 @@ function escapePattern(text: string): string {
 
 type Replace = (name: string, format: string | undefined, whole: string) => string;
 
-/** `$name`, `${name}`, `${name:format}`; a `$1` of a regular expression is none of them. */
+/** Matches `$name`, `${name}`, `${name:format}`, but not a `$1` of a regular expression. */
 function replaceVariables(text: string, replace: Replace): string {
   return text.replaceAll(
     /\$\{([A-Za-z_]\w*)(?::(\w+))?\}|\$([A-Za-z_]\w*)/g,

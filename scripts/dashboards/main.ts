@@ -1,6 +1,6 @@
 /**
- * `npm run check:dashboards [-- --json FILE] [--pictures FOLDER] [--seconds N] [--rate N]`: asks a running demo every query of every
- * dashboard, and has promtool try every alert. Exit code 1 when anything fails, 69 when a program is missing.
+ * `npm run check:dashboards [-- --json FILE] [--pictures FOLDER] [--seconds N] [--rate N]`: runs every query of every dashboard
+ * against a running demo, and tests every alert with promtool. Exit code 1 if anything fails, 69 if a program is missing.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ const { values } = parseArgs({
   options: {
     json: { type: 'string' },
     pictures: { type: 'string' },
-    /** How long the demo runs before it is asked: longer curves for pictures. */
+    /** Time that the demo runs before the queries: pictures need longer curves. */
     seconds: { type: 'string', default: '0' },
     /** Updates per second. */
     rate: { type: 'string' },

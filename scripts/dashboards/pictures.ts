@@ -1,4 +1,4 @@
-/** Pictures of the dashboards, drawn here from the answers of a real Prometheus and a real Postgres, by a real browser. */
+/** Pictures of the dashboards, drawn from the results of a real Prometheus and a real Postgres, with a real browser. */
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ const programs = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/go
 const quiet =
   '--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync';
 
-/** Writes `<name>.png` of each dashboard to `folder`. @throws Error when no browser is installed */
+/** Writes `<name>.png` of each dashboard to `folder`. @throws Error if no browser is installed */
 export async function drawPictures(answers: readonly DashboardAnswers[], folder: string): Promise<void> {
   const executablePath = programs.find((path) => existsSync(path));
   if (executablePath === undefined) throw new Error('no pictures: no chromium; on Debian: apt-get install chromium');

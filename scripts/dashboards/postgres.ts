@@ -1,4 +1,4 @@
-/** Questions to Postgres as the role that only reads, with the rules of Grafana's data source for what comes back. */
+/** Queries Postgres as the read-only role, and checks results by the rules of Grafana's data source. */
 import type { Client, FieldDef, QueryArrayResult } from 'pg';
 import { expandSql, milliseconds, type Choices, type View } from './interpolation.ts';
 import type { Answer, Field, FieldType, Frame } from './frame.ts';
@@ -9,7 +9,7 @@ const timeTypes = new Set([1184, 1114, 1082]);
 /** int8, int2, int4, float4, float8, numeric. */
 const numberTypes = new Set([20, 21, 23, 700, 701, 1700]);
 
-/** One SQL query of a panel. Its problem says what the panel could not draw. */
+/** Runs one SQL query of a panel. The problem in the result is what the panel could not draw. */
 export async function askPostgres(
   client: Client,
   panel: Panel,
@@ -31,7 +31,7 @@ export async function askPostgres(
   }
 }
 
-/** The first column of a variable's query. */
+/** Returns the first column of a variable's query. */
 export async function listed(client: Client, sql: string, view: View, choices: Choices): Promise<string[]> {
   const text = expandSql(sql, view, choices);
   const { rows } = await client.query<[string]>({ text, rowMode: 'array' });
@@ -48,7 +48,7 @@ function toFields({ fields, rows }: QueryArrayResult<(string | Date | number | n
 function typeOf({ name, dataTypeID }: FieldDef): FieldType {
   if (timeTypes.has(dataTypeID)) return 'time';
   if (!numberTypes.has(dataTypeID)) return 'string';
-  // A number called time is one in seconds since 1970.
+  // A number called time is in seconds since 1970.
   return name === 'time' ? 'time' : 'number';
 }
 
@@ -70,7 +70,7 @@ function judge(panel: Panel, target: Target, fields: readonly Field[], rows: num
   const axis = fields.find(({ name }) => name === panel.options?.['xField']);
   return axis?.type === 'string' || axis?.type === 'time'
     ? undefined
-    : 'the column of xField is not there, or is a number';
+    : 'the column of xField is missing, or is a number';
 }
 
 function judgeTimes(fields: readonly Field[]): string | undefined {
@@ -81,7 +81,7 @@ function judgeTimes(fields: readonly Field[]): string | undefined {
   return values.every((at, row) => row === 0 || (at ?? 0) >= (values[row - 1] ?? 0)) ? undefined : 'not sorted by time';
 }
 
-/** Columns of text are labels: each combination of them is a series of its own for each column of numbers. */
+/** Text columns are labels: each combination of them is a separate series for each numeric column. */
 function toSeries(fields: readonly Field[]): readonly Frame[] {
   const time = fields.find(({ name }) => name === 'time');
   const labels = fields.filter(({ type }) => type === 'string');

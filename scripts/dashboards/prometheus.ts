@@ -1,4 +1,4 @@
-/** Questions to a Prometheus over its HTTP API. */
+/** Queries a Prometheus over its HTTP API. */
 import { expandPromQl, type Choices, type View } from './interpolation.ts';
 import { hasNumber, type Answer, type Frame } from './frame.ts';
 import type { Panel, Target } from './dashboard.ts';
@@ -15,7 +15,7 @@ interface Reply {
   readonly data?: { readonly result: readonly Series[] };
 }
 
-/** One query, at once or over the range of the view, as its panel asks it. */
+/** Runs one query as its panel does: instant, or over the range of the view. */
 export async function askPrometheus(
   url: string,
   panel: Panel,
@@ -34,7 +34,7 @@ export async function askPrometheus(
   }
 }
 
-/** An expression that may answer nothing, such as that of an annotation; only errors count. */
+/** Runs an expression that may return nothing, such as one of an annotation; only errors count. */
 export async function refusal(url: string, expr: string, view: View, choices: Choices): Promise<string | undefined> {
   return query(url, expandPromQl(expr, view, choices), view, false).then(
     () => undefined,
@@ -42,10 +42,10 @@ export async function refusal(url: string, expr: string, view: View, choices: Ch
   );
 }
 
-/** `label_values(selector, label)` and `label_values(label)`, the only queries that our variables make. */
+/** Runs `label_values(selector, label)` and `label_values(label)`, the only queries of our variables. */
 export async function labelValues(url: string, definition: string, choices: Choices, view: View): Promise<string[]> {
   const [, selector, label = ''] = /^label_values\((?:(.*),\s*)?(\w+)\)$/.exec(definition.trim()) ?? [];
-  if (label === '') throw new Error(`"${definition}" is no label_values(…)`);
+  if (label === '') throw new Error(`"${definition}" is not label_values(…)`);
   const match = selector === undefined ? '' : `?match[]=${encodeURIComponent(expandPromQl(selector, view, choices))}`;
   const reply = (await (await fetch(`${url}/api/v1/label/${label}/values${match}`)).json()) as { data?: string[] };
   return reply.data ?? [];
@@ -58,7 +58,7 @@ async function query(url: string, expr: string, view: View, instant: boolean): P
   const body = new URLSearchParams({ query: expr, ...times });
   const answer = await fetch(`${url}/api/v1/query${instant ? '' : '_range'}`, { method: 'POST', body });
   const reply = (await answer.json()) as Reply;
-  if (reply.status !== 'success') throw new Error(reply.error ?? `Prometheus answered ${answer.status}`);
+  if (reply.status !== 'success') throw new Error(reply.error ?? `Prometheus returned ${answer.status}`);
   return reply.data?.result ?? [];
 }
 

@@ -1,4 +1,4 @@
-/** What a PromQL expression names, read from its text. Whether it is PromQL at all, Prometheus says itself. Pure. */
+/** Extracts the names in a PromQL expression from its text. Its syntax is checked by Prometheus. Pure. */
 
 const words = new Set(
   (
@@ -9,18 +9,18 @@ const words = new Set(
 
 export interface Selector {
   readonly metric: string;
-  /** Names of the labels it matches on. */
+  /** Names of the labels in its matchers. */
   readonly labels: readonly string[];
 }
 
-/** Every selector of a series, in the order of the text. */
+/** All series selectors, in the order of the text. */
 export function selectorsOf(expr: string): readonly Selector[] {
   const bare = withoutLists(expr.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""'));
   const found: Selector[] = [];
   for (const match of bare.matchAll(/([a-zA-Z_:][\w:]*)\s*(\(|\{([^}]*)\})?/g)) {
     const [, name = '', after, inner = ''] = match;
     const before = bare[match.index - 1] ?? '';
-    // A digit or `[` before it makes it the unit of a number or of a duration.
+    // A name preceded by a digit or `[` is the unit of a number or of a duration.
     if (after === '(' || words.has(name.toLowerCase()) || /[\d[$]/.test(before)) continue;
     found.push({ metric: name, labels: [...inner.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)].map(([, label = '']) => label) });
   }

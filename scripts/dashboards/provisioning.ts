@@ -1,4 +1,4 @@
-/** Files with which Grafana is provisioned: whether they say what Grafana needs, and fit the dashboards. */
+/** Provisioning files of Grafana: checks that they are complete and fit the dashboards. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -26,7 +26,7 @@ export interface Provisioning {
   readonly providers: readonly unknown[];
 }
 
-/** The YAML files below `folder`, which is grafana/provisioning. */
+/** Reads the YAML files below `folder`, which is grafana/provisioning. */
 export async function readProvisioning(folder: string): Promise<Provisioning> {
   const read = async (part: string): Promise<readonly unknown[]> => {
     const files = (await readdir(join(folder, part))).filter((file) => /\.ya?ml$/.test(file)).sort();
@@ -35,7 +35,7 @@ export async function readProvisioning(folder: string): Promise<Provisioning> {
   return { datasources: await read('datasources'), providers: await read('dashboards') };
 }
 
-/** What is wrong with them, one sentence each. Pure. */
+/** Returns the problems of the files, one sentence each. Pure. */
 export function lintProvisioning(files: Provisioning, dashboards: readonly DashboardFile[]): readonly string[] {
   const sources = files.datasources.flatMap((file) => listOf(file, 'datasources') as readonly Source[]);
   const providers = files.providers.flatMap((file) => listOf(file, 'providers') as readonly Provider[]);
@@ -84,7 +84,7 @@ function ofProvider({ name, type, options }: Provider): readonly string[] {
   return [`provider ${String(name)}: not of type file with options.path`];
 }
 
-/** Grafana knows the plugin by its old name as well. */
+/** Grafana also accepts the plugin's old name. */
 function plugin(type: unknown): unknown {
   return type === 'postgres' ? 'grafana-postgresql-datasource' : type;
 }

@@ -1,11 +1,11 @@
-/** What the check prints, and the document of `--json`. Pure. */
+/** Output of the check, and the document of `--json`. Pure. */
 import type { AlertReport } from './alerts.ts';
 import { isWrong, type PanelAnswer } from './check.ts';
 import type { Problem } from './dashboard-lint.ts';
 
 export interface Findings {
   readonly panels: readonly PanelAnswer[];
-  /** Of dashboards and panels, from the linter and from asking. */
+  /** Problems of dashboards and panels, from the linter and from queries. */
   readonly problems: readonly Problem[];
   readonly alerts: AlertReport;
 }

@@ -1,7 +1,7 @@
-/** The tables of history as an entity relationship diagram of Mermaid, which pages and editors draw by themselves. */
+/** The history tables as a Mermaid entity relationship diagram, which pages and editors render. */
 import type { Table } from './schema-tables.ts';
 
-/** Columns that name a row of another table. There are no foreign keys: the writer keeps these true by itself. */
+/** Columns that refer to a row of another table. There are no foreign keys: the writer guarantees the references. */
 const references: Readonly<Record<string, string>> = {
   template_pk: 'templates',
   interface_pk: 'templates',
@@ -17,14 +17,14 @@ const references: Readonly<Record<string, string>> = {
   unhosted_since: 'updates',
   contract_id: 'contracts',
 };
-/** Tables whose "offset" is that of an activation. */
+/** Tables whose "offset" is the one of an activation. */
 const ofActivations = new Set(['interface_views', 'live', 'ended']);
-/** Tables that name combinations of parties of contracts; all others those of events. */
+/** Tables that name party sets of contracts; all others name party sets of events. */
 const ofContracts = new Set(['contracts', 'live', 'ended']);
-/** Columns that a line is drawn for. All others would cross the picture to say what a word beside them says. */
+/** Columns drawn as lines. Lines for the others would cross the diagram and add nothing to the column names. */
 const lined = new Set(['offset', 'batch_offset', 'parties_pk']);
 
-/** Those that hold what happened. All tables side by side would be too wide to be read. */
+/** Tables of the history. All tables next to each other would be too wide to read. */
 const ofHistory = [
   'batches',
   'updates',

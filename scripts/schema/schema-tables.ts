@@ -1,4 +1,4 @@
-/** What the catalog of a migrated database says of its tables, in an order that is always the same. */
+/** Reads the tables of a migrated database from its catalog, in a stable order. */
 import type { Database } from '../../src/store/connection/database.ts';
 
 export interface Column {
@@ -6,9 +6,9 @@ export interface Column {
   readonly type: string;
   readonly key: boolean;
   readonly nullable: boolean;
-  /** Whether the server gives it a value when an insert gives none. */
+  /** Whether the server fills it when an insert omits it. */
   readonly filled: boolean;
-  /** Null, or the condition a single-column check puts on it, as the server prints it. */
+  /** Null, or the condition of a single-column check, as printed by the server. */
   readonly check: string | null;
 }
 

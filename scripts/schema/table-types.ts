@@ -1,7 +1,7 @@
-/** The types of the tables, as Kysely wants them, from what the catalog says. Pure. */
+/** Generates the Kysely types of the tables from the catalog. Pure. */
 import type { Column, Table } from './schema-tables.ts';
 
-/** Where they stand, relative to the project. */
+/** Path of the generated file, relative to the project. */
 export const typesFile = 'src/store/connection/tables.ts';
 
 const header = `/* eslint-disable max-lines -- as long as the schema is */
@@ -13,7 +13,7 @@ const header = `/* eslint-disable max-lines -- as long as the schema is */
 import type { ColumnType, Generated } from 'kysely';
 `;
 
-/** The whole text of the file, formatted as all sources are. */
+/** The complete text of the file, formatted like all sources. */
 export function tableTypes(tables: readonly Table[]): string {
   const all = tables.map(({ name }) => `  readonly ${name}: ${interfaceName(name)};\n`);
   return [header, ...tables.map(tableType), `export interface Tables {\n${all.join('')}}\n`].join('\n');
@@ -54,19 +54,18 @@ const valueTypes: Readonly<Record<string, string>> = {
   timestamptz: 'Date',
 };
 
-/** Columns of int8 that the ledger may fill beyond 2^53; everything else it counts is refused there when it is decoded. */
+/** int8 columns whose values may exceed 2^53; the decoder rejects such values for all others. */
 const beyondExact = new Set(['paid_traffic_cost']);
 
 function valueType({ name, type, check }: Column): string {
   const allowed = allowedValues(check);
   if (allowed.length > 0) return allowed.join(' | ');
   const value = valueTypes[type];
-  if (value === undefined)
-    throw new TypeError(`column ${name} is of type ${type}: say in table-types.ts what it is here`);
+  if (value === undefined) throw new TypeError(`column ${name} is of type ${type}: add its type in table-types.ts`);
   return beyondExact.has(name) ? `${value} | bigint` : value;
 }
 
-/** The texts of `check (column in ('a', 'b'))`, as literals; none of any other check. */
+/** The texts of `check (column in ('a', 'b'))`, as literals; empty for other checks. */
 function allowedValues(check: string | null): readonly string[] {
   if (check === null || !/^\(\w+ = ANY \(ARRAY\[/.test(check)) return [];
   return [...check.matchAll(/'([\w-]+)'::(?:text|"char")/g)].map(([, text = '']) => `'${text}'`);

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path/posix';
 
-/** As `page: target`. @param folder the built site @param base the path that it is served under */
+/** Dead links as `page: target`. @param folder the built site @param base the path that it is served under */
 export function deadLinks(folder: string, base: string): readonly string[] {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.html'));
   const pages = new Map(files.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));

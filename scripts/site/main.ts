@@ -1,6 +1,6 @@
 /**
  * `npm run docs:site`: builds the pages as a static site in .bench/site/dist. The generator is a separate package that this command
- * installs if it is missing (with `--install` it does nothing else). The build needs no network. Exit code 69: it cannot be installed.
+ * installs if it is missing (with `--install` it only does that). The build needs no network. Exit code 69: it cannot be installed.
  *
  * SITE_BASE is the path it is served under (default: /); SITE_VERSIONS names builds of other versions: `0.1=/0.1/,0.2=/0.2/`.
  */
@@ -54,14 +54,14 @@ function build(): number {
   return dead.length + foreign.length === 0 ? 0 : 1;
 }
 
-/** Pages, pictures and settings, as the generator wants them. */
+/** Copies pages, pictures and settings to where the generator expects them. */
 function putInPlace(): void {
   rmSync(stage, { recursive: true, force: true });
   rmSync(out, { recursive: true, force: true });
   for (const { path, source: from, text } of stagedPages(root, manifest.homepage)) {
     const file = join(stage, path);
     mkdirSync(dirname(file), { recursive: true });
-    // Where to correct it.
+    // Link for corrections.
     writeFileSync(file, `---\nedit: ${manifest.homepage}/edit/main/${from}\n---\n\n${text}`);
   }
   cpSync(join(root, 'docs/images'), join(stage, 'public/images'), { recursive: true });
@@ -76,7 +76,7 @@ function putInPlace(): void {
 }
 
 function run(program: string, args: readonly string[]): { readonly status: number | null } {
-  // Diagnostics of others stay with them: nothing is asked of the network.
+  // Disables third-party telemetry: the build sends no network requests.
   const env = { ...process.env, NODE_ENV: 'production' };
   return spawnSync(program, args, { cwd: house, stdio: ['ignore', 'inherit', 'inherit'], env });
 }

@@ -1,4 +1,4 @@
-/** The order in which the site offers its pages. Decision records are offered by their index. */
+/** Order of the pages in the sidebar. Decision records are reached through their index. */
 
 export interface Group {
   readonly text: string;
@@ -144,7 +144,7 @@ export const groups: readonly Group[] = [
       ['Parquet format', 'reference/parquet-format.md'],
       ['Coverage of ledger fields', 'reference/coverage.md'],
       ['Participant releases', 'reference/participant-releases.md'],
-      ['What verify compares', 'reference/verify-columns.md'],
+      ['Columns that verify compares', 'reference/verify-columns.md'],
       ['Invariants', 'reference/invariants.md'],
     ],
   },

@@ -1,18 +1,18 @@
 /**
- * Copies the pages of the project for a site. Only addresses change: links to pages become links within the site, links to other
- * files lead to the repository.
+ * Copies the pages of the project for the site. Only addresses change: links to pages become links within the site, links to other
+ * files point to the repository.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path/posix';
 
 export interface StagedPage {
-  /** From the folder of the project, and from that of the site. */
+  /** Paths relative to the project and to the site. */
   readonly source: string;
   readonly path: string;
   readonly text: string;
 }
 
-/** Pages with another path on the site than below `docs`. README.md of a folder is its index. */
+/** Pages whose path on the site differs from the one below `docs`. README.md of a folder is its index. */
 const renamed: ReadonlyMap<string, string> = new Map([
   ['README.md', 'index.md'],
   ['CONTRIBUTING.md', 'contributing.md'],
@@ -22,7 +22,7 @@ const renamed: ReadonlyMap<string, string> = new Map([
   ['docs/deploy/helm/ledger-indexer/README.md', 'deploy/chart.md'],
 ]);
 
-/** Where a page of the project stands on the site. */
+/** Path of a page on the site. */
 export function sitePath(source: string): string {
   return renamed.get(source) ?? source.replace(/^docs\//, '').replace(/\/README\.md$/, '/index.md');
 }
@@ -42,7 +42,7 @@ export function stagedPages(root: string, repository: string): readonly StagedPa
   });
 }
 
-/** What stands outside of fenced blocks and code spans, changed. A link may have code as its text: code is put aside meanwhile. */
+/** Changes the text outside of fenced blocks and code spans. The text of a link may be code, so code is replaced by placeholders meanwhile. */
 export function inProse(text: string, change: (prose: string) => string): string {
   const spans: string[] = [];
   const prose = text.replaceAll(/^( *)(`{3,}).*?^\1\2$|`[^`\n]*`/gms, (span) => `\0${String(spans.push(span) - 1)}\0`);
@@ -55,7 +55,7 @@ function withLinks(prose: string, lead: (target: string) => string): string {
     .replaceAll(/\b(src|srcset|href)="([^"]+)"/g, (_, name: string, target: string) => `${name}="${lead(target)}"`);
 }
 
-/** A picture for dark pages and one for others: the site has a switch, which the browser's own choice does not know. */
+/** One picture for the dark scheme and one for the light: the site has a switch that the browser's preference does not follow. */
 function withPictures(prose: string): string {
   const picture = /<picture>\s*<source [^>]*srcset="([^"]+)">\s*<img alt="([^"]*)" src="([^"]+)">\s*<\/picture>/g;
   return prose.replaceAll(picture, (_, dark: string, alt: string, light: string) =>
@@ -72,7 +72,7 @@ interface Place {
   readonly repository: string;
 }
 
-/** @throws Error where there is nothing at the other end */
+/** @throws Error if the target does not exist */
 function leadTo(target: string, { root, source, known, repository }: Place): string {
   if (/^[a-z]+:/.test(target) || target.startsWith('#')) return target;
   const [path = '', anchor] = target.split('#');

@@ -1,5 +1,5 @@
-// The facts of a participant's own descriptions, without their prose: its operations, and the types of what is sent.
-// test/conformance holds every answer against such a table.
+// Reduces a participant's API descriptions to facts, without prose: operations, and the types of requests and responses.
+// test/conformance checks every response against such a table.
 //   node scripts/wire/reduce-descriptions.mjs OPENAPI.yaml ASYNCAPI.yaml > test/fixtures/descriptions/RELEASE.json
 //
 // A type is "string", "integer", "number", "boolean", "object" (with any fields), "any" or the name of another type;
@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 
 const basic = ['string', 'integer', 'number', 'boolean', 'object'];
-/** Prose and hints: they decide nothing. A field may have such a name too; its value is no text then. */
+/** Prose and hints, which do not affect types. A field may have such a name too; then its value is not a string. */
 const ignored = ['description', 'title', 'format', 'example', 'examples', 'default', 'deprecated'];
 
 /** @param {unknown} reference */
@@ -49,14 +49,14 @@ function fields(properties, required, where) {
   );
 }
 
-/** `Name` or `Name[]`; undefined for what is no JSON, or of no named type. */
+/** `Name` or `Name[]`; undefined for content that is not JSON, or has no named type. */
 function bodyOf(content) {
   const { $ref, items } = content?.['application/json']?.schema ?? {};
   if ($ref !== undefined) return nameIn($ref);
   return items?.$ref === undefined ? undefined : `${nameIn(items.$ref)}[]`;
 }
 
-/** What is not there is not written. */
+/** Omits absent parts. */
 const operation = (request, response) => ({ ...(request && { request }), ...(response && { response }) });
 
 function operationsOf(openapi, asyncapi) {
@@ -68,13 +68,13 @@ function operationsOf(openapi, asyncapi) {
   );
   const streams = Object.entries(asyncapi.channels).map(([path, { publish, subscribe }]) => [
     `WS ${path}`,
-    // A frame is an error or this.
+    // A frame is either an error or this type.
     operation(nameIn(publish.message.$ref), nameIn(subscribe.message.$ref).replace('Either_JsCantonError_', '')),
   ]);
   return Object.fromEntries([...http, ...streams]);
 }
 
-/** One operation and one type a line, so that two releases can be compared. */
+/** One operation and one type per line, so that releases can be compared. */
 function written(table) {
   const lines = (entries) =>
     Object.entries(entries)

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * Checks the subject of a commit: `area: imperative`, at most 72 characters. As a hook of git it gets the file of the message:
+ * Checks the subject of a commit: `area: imperative`, at most 72 characters. As a git hook it gets the file of the message:
  * `git config core.hooksPath scripts/hooks`. Without a file it checks the subjects of the newest commits.
  */
 

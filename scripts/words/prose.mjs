@@ -1,4 +1,4 @@
-/** Takes the prose out of a file: lines of markdown, comments, and strings that hold a sentence. */
+/** Extracts the prose of a file: lines of Markdown, comments, and strings that contain a sentence. */
 
 import { parseSync } from 'oxc-parser';
 

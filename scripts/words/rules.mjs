@@ -1,4 +1,4 @@
-/** The words and patterns that prose of this project does not use, each with what to write instead. */
+/** Words and patterns that the prose of this project avoids, each with a replacement. */
 
 /** @typedef {{ pattern: RegExp, instead: string }} Rule */
 

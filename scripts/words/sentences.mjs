@@ -1,4 +1,4 @@
-/** Finds sentences that are too long to be read once. */
+/** Finds sentences that are too long. */
 
 const mostWords = 30;
 

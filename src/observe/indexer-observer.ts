@@ -1,5 +1,5 @@
 /**
- * The observers of the pipeline: they feed metrics and health, and write one log line for each change of state and one
+ * Observers of the pipeline: they update metrics and health, and write one log line per change of state and one
  * status line every ten seconds. Never a line per update, never a payload.
  */
 import type { Observers } from '../pipeline/ports/observer.ts';
@@ -23,14 +23,14 @@ export interface ObserverParts {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly health: HealthTracker;
-  /** Measures where the time of the stream goes. */
+  /** Measures the time of the stream by activity. */
   readonly work?: WorkClock;
-  /** The progress line of a terminal. */
+  /** Updates the progress line of a terminal. */
   readonly progress?: ((text: string | undefined) => void) | undefined;
   readonly statusEveryMs?: number;
 }
 
-/** Observers that must be closed, or their last progress line stays on the terminal. */
+/** Observers that must be closed; otherwise their last progress line stays on the terminal. */
 export interface IndexerObservers extends Observers {
   /** Everything up to this offset is in the database. */
   checkpointReached(checkpoint: number): void;
@@ -69,7 +69,7 @@ export function createObservers(parts: ObserverParts): IndexerObservers {
 }
 
 function logStatus({ health, logger, progress }: ObserverParts, { phase }: StreamReport): void {
-  // On a terminal the progress line says the same.
+  // On a terminal, the progress line has the same content.
   if (progress !== undefined && (phase === 'seeding' || phase === 'catching_up')) return;
   const { state, checkpoint, ledgerEnd, offsetsBehind, lagSeconds, updatesPerSecond, eventsPerSecond } =
     health.status();

@@ -152,7 +152,9 @@ describe('a stream of changes', () => {
   it('begins with a note when nothing has the party or template of the request', async () => {
     const [party, template] = ['Mistyped::1220ab', 'splice-amulet:Splice.Amulet:Amulett'];
     const noted = await answered(`/changes?party=${party}&template=${template}`);
-    expect(noted.body).toContain(': nothing has this party and template yet: correct it, unless it will come\n');
+    expect(noted.body).toContain(
+      ': nothing matches this party and template yet: correct it, unless it will exist later\n',
+    );
     expect(noted.headers['indexer-unmatched-filter']).toBe('party, template');
     const [known = {}] = await query(
       world.database.url,
@@ -170,10 +172,12 @@ describe('a stream of changes', () => {
       "select template_fqn from explore.templates where kind = 'interface' limit 1",
     );
     const through = await answered(`/changes?template=${String(known['template_fqn'])}`);
-    expect(through.body).toContain(': this template is an interface: name a template, events have those\n');
+    expect(through.body).toContain(': this template is an interface: use a template, because events name templates\n');
     expect(through.headers['indexer-unmatched-filter']).toBe('template');
     const ahead = await answered('/changes?after=99999999');
-    expect(ahead.body).toMatch(/^: 99999999 is ahead: history ends at offset \d+; correct it, unless it will come\n/);
+    expect(ahead.body).toMatch(
+      /^: 99999999 is ahead: history ends at offset \d+; correct it, unless it will exist later\n/,
+    );
     expect(Number(ahead.headers['indexer-checkpoint'])).toBeGreaterThan(0);
   });
 

@@ -133,7 +133,7 @@ describe('a token with many concurrent requests', () => {
     expect(refused.status).toBe(429);
     expect(await refused.json()).toEqual({
       error:
-        '51 streams of this token are open, and no token may have more than there are places left (49): ' +
+        '51 streams of this token are open, and a token may have at most as many as there are free slots (49): ' +
         'close some of them, or raise INDEXER_CHANGES_MAX_CLIENTS',
     });
     await flood('other', 20);

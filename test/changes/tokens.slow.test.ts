@@ -211,8 +211,8 @@ describe('a reader token', needs(noLimits), () => {
   });
 
   it.each([
-    ['unknown', () => bearer(wrongToken), /not known/],
-    ['cut short', () => bearer(one.token.slice(0, -1)), /not known/],
+    ['unknown', () => bearer(wrongToken), /unknown token/],
+    ['cut short', () => bearer(one.token.slice(0, -1)), /unknown token/],
     [
       'of another kind',
       () => ({ authorization: `Basic ${Buffer.from(`x:${one.token}`).toString('base64')}` }),
@@ -337,7 +337,7 @@ describe('a reader token', needs(noLimits), () => {
     await Promise.all([ends(shortStream, 'expired'), ends(droppedStream, 'revoked')]);
     expect((await world.asked('/changes', bearer(short.token))).body).toMatch(/expired/);
     await world.grantAll(dropped.role);
-    expect((await world.asked('/changes', bearer(dropped.token))).body).toMatch(/its role is gone/);
+    expect((await world.asked('/changes', bearer(dropped.token))).body).toMatch(/its role was dropped/);
     expect((await world.question(dropped.token, 'select 1')).status).toBe(401);
   });
 

@@ -95,7 +95,7 @@ describe('completions that the indexer cannot read', () => {
     world.sandbox.faults.refuseUpgrade = undefined;
     await world.reaches(end);
     expect(await world.rows('select from explore.completions')).toHaveLength(3);
-    expect(indexer.logged('completions cannot be followed for now, trying again: the stream goes on')).toBe(1);
+    expect(indexer.logged('completions cannot be followed, trying again: the stream continues')).toBe(1);
   });
 });
 

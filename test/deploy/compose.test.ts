@@ -111,14 +111,14 @@ describe('the secrets of docker-compose.yml', () => {
         encoding: 'utf8',
       }).stdout;
     const secret = (name: string): string => readFileSync(join(folder, name), 'utf8');
-    expect(make('')).toBe('7 secrets made\n');
+    expect(make('')).toBe('7 secrets created\n');
     expect(secret('roles/reader')).toMatch(/^[\w-]{32}$/);
     expect(secret('grafana/reader')).toBe(secret('roles/reader'));
     expect(secret('indexer/database-url')).toContain(`:${secret('roles/migrator')}@`);
     expect(new Set([secret('postgres/password'), secret('roles/reader'), secret('roles/migrator')]).size).toBe(3);
     expect(statSync(join(folder, 'postgres/password')).mode & 0o777).toBe(0o444);
     const before = secret('postgres/password');
-    expect(make('another')).toBe('the passwords are there\n');
+    expect(make('another')).toBe('the passwords exist\n');
     expect(secret('postgres/password')).toBe(before);
     rmSync(folder, { recursive: true });
   });

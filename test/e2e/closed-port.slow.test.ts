@@ -6,7 +6,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { startDaemon, type Daemon } from './runs/daemon.ts';
 
-const usual = new Set(['ledger-indexer starts', 'starting', 'this process has the right to write', 'status']);
+const usual = new Set(['ledger-indexer starts', 'starting', 'this process holds the writer lock', 'status']);
 
 interface Line {
   readonly msg: string;

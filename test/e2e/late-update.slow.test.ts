@@ -37,7 +37,7 @@ describe('an update that comes after later ones', () => {
     await whole.reaches(5);
     await using late = await runIndexer(env(swapped.url, 'late'));
     await late.reaches(5);
-    expect(late.logged('update stored that came after later ones')).toBe(1);
+    expect(late.logged('update stored out of order')).toBe(1);
     expect(await stored('late')).toEqual([1, 2, 3, 4, 5]);
     expect(await digestOf(database.url, 'late')).toBe(await digestOf(database.url, 'whole'));
   });
@@ -50,6 +50,6 @@ describe('an update that comes after later ones', () => {
     await using run = await runIndexer(env(mixed.url, 'mixed'));
     await run.reaches(5);
     expect(await stored('mixed')).toEqual([1, 3, 4, 5]);
-    expect(run.logged('update stored that came after later ones')).toBe(0);
+    expect(run.logged('update stored out of order')).toBe(0);
   });
 });

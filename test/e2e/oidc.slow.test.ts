@@ -13,7 +13,7 @@ import { audience, clientId, clientSecret, startOidc, type Oidc } from '../suppo
 import { pause, waitFor } from '../support/wait-for.ts';
 import { runIndexer, type IndexerRun } from './runs/indexer-run.ts';
 
-const completionsFailed = 'completions cannot be followed for now, trying again: the stream goes on';
+const completionsFailed = 'completions cannot be followed, trying again: the stream continues';
 const renewalsWanted = Number(process.env['OIDC_RENEWALS'] ?? 8);
 
 let oidc: Oidc;

@@ -13,7 +13,7 @@ import { runIndexer, type IndexerRun } from './runs/indexer-run.ts';
 const secret = 'a shared secret for tests of the participant id';
 const signer = sharedSecret(secret);
 const unknown =
-  'the participant id cannot be read with the rights of this user: the last stored update alone proves the history';
+  'the participant id cannot be read with the rights of this user: only the last stored update identifies the history';
 
 let sandbox: Sandbox;
 let database: TestDatabase;

@@ -66,7 +66,7 @@ describe('an update that cannot be stored', () => {
       await using gaps = await runIndexer({ ...env(bad.url, 'gaps'), INDEXER_QUARANTINE: 'true' });
       await gaps.reaches(5);
       expect(await gaps.metric('indexer_quarantined_total')).toBe(2);
-      expect(gaps.logged('update set aside')).toBe(2);
+      expect(gaps.logged('update quarantined')).toBe(2);
       expect(await quarantine('gaps', 'retry')).toEqual([
         expect.stringContaining('an indexer is at work on schema "gaps"'),
       ]);

@@ -192,10 +192,12 @@ describe('an update that the stream has not delivered', () => {
     };
     ledger.grow(7);
     await waitFor('two refusals', async () => ((await answered(indexer, 'refused')) > 1 ? true : undefined), soonMs);
-    expect(indexer.log.filter((line) => line.includes('does not say whether anything lies')).length).toBe(1);
+    expect(indexer.log.filter((line) => line.includes('does not report whether updates precede its end')).length).toBe(
+      1,
+    );
     expect(await checkpoint('refused')).toBe(3);
     expect(await indexer.status()).toMatchObject({
-      delay: { message: expect.stringContaining('does not say') as string },
+      delay: { message: expect.stringContaining('does not report') as string },
     });
     ledger.list = () => false;
     await indexer.reaches(7, soonMs);

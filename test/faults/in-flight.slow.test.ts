@@ -69,7 +69,7 @@ async function settle(travels: Travels, more: Readonly<Record<string, string>> =
   expect(await world.broken()).toEqual([]);
 }
 
-const lacking = 'contracts that were being reassigned when the stream was seeded may be missing';
+const lacking = 'contracts in reassignment during the seed may be missing';
 
 function lines(indexer: IndexerRun, words: string): readonly string[] {
   return indexer.log.filter((line) => line.includes(words));
@@ -186,7 +186,7 @@ describe('a participant of 3.7 whose version cannot be read', () => {
     {
       await using indexer = await world.run();
       await indexer.reaches(world.sandbox.ledger.ledgerEnd());
-      expect(lines(indexer, 'the release of the participant cannot be read')).toHaveLength(1);
+      expect(lines(indexer, 'the participant release cannot be read')).toHaveLength(1);
       expect(lines(indexer, lacking)).toEqual([]);
     }
     expect(await known(travels.left)).toBe(0);

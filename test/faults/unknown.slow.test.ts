@@ -72,7 +72,7 @@ describe('content that this version does not know', () => {
         name: 'PartyRenamed',
         offset: 4,
       },
-      { level: 'warn', msg: 'unknown field passed over', kind: 'field', name: 'CreatedEvent.shape', offset: 5 },
+      { level: 'warn', msg: 'unknown field ignored', kind: 'field', name: 'CreatedEvent.shape', offset: 5 },
     ]);
     expect(await run.metric('indexer_unknown_total{kind="update",name="Prophecy"}')).toBe(2);
     expect(await run.metric('indexer_unknown_total{kind="topology_event",name="PartyRenamed"}')).toBe(1);

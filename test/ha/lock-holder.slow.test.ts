@@ -56,15 +56,15 @@ it('a session of another role with the lock is named in /status, /readyz, the lo
   expect(await holderOf(indexer, stranger)).toEqual(shown);
   const words = `session ${pid} of role "${stranger}", application "a console"`;
   const ready = (await (await fetch(`${indexer.httpUrl}/readyz`)).json()) as { reason: string };
-  expect(ready.reason).toBe(`${words} has the right to write; this one takes over when it ends`);
-  const lines = indexer.log.filter((line) => line.includes('another session has the right to write'));
+  expect(ready.reason).toBe(`${words} holds the writer lock; this one takes over when it ends`);
+  const lines = indexer.log.filter((line) => line.includes('another session holds the writer lock'));
   expect(lines.map((line) => (JSON.parse(line) as { holder: unknown }).holder)).toEqual([shown]);
   const refused = await program(['reset', '--to=0', '--yes'], { DATABASE_URL: urlOf(writer) });
   expect(refused.stderr).toContain(words);
 
   await held.end();
   expect(await holderOf(indexer, writer)).toMatchObject({ application: 'ledger-indexer lock' });
-  expect(indexer.logged('this process has the right to write')).toBe(1);
+  expect(indexer.logged('this process holds the writer lock')).toBe(1);
 });
 
 it('a standby names the indexer that writes, and since when', async () => {

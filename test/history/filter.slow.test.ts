@@ -131,7 +131,7 @@ describe('a mistake in the filter of the first start', () => {
     expect(stdout).toMatch(/"name":"stored stream","state":"pass","found":"nothing is stored .*Amulett -> all/);
     await using indexer = await world.run();
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
-    const line = indexer.log.find((text) => text.includes('the configured one takes its place'));
+    const line = indexer.log.find((text) => text.includes('replaced by the configured one'));
     expect(line).toContain('"difference":"templates: #splice-amulet:Splice.Amulet:Amulett -> all"');
     await indexer[Symbol.asyncDispose]();
     await world.index('fresh');

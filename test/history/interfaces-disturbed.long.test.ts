@@ -25,7 +25,7 @@ afterEach(async () => {
 
 const tokens = { LEDGER_INTERFACES: 'tokens', INDEXER_RETRY_MAX_DELAY: '300ms', INDEXER_START: 'genesis' };
 const holding = 'HoldingV1:Holding';
-const late = 'views of interfaces are late, trying again';
+const late = 'backfill of interface views failed, trying again';
 
 const url = (): string => world.database.url;
 const end = (): number => world.sandbox.ledger.ledgerEnd();
@@ -73,7 +73,7 @@ it('equal those of an undisturbed indexer, killed at every step of the backfill 
     await waitFor('there is a process to kill', async () => {
       if ((await interfaceOf(url(), 'ledger', holding))?.state === 'followed') return true;
       if (moment === 'preparing') return before >= 0 || (await schemaIsThere()) ? true : undefined;
-      if (moment === 'anywhere') return daemon.output().includes('gathering views') ? true : undefined;
+      if (moment === 'anywhere') return daemon.output().includes('backfilling interface views') ? true : undefined;
       return (await staged()) > before ? true : undefined;
     });
     await daemon.kill();
@@ -122,11 +122,11 @@ it('are merged later if the merge is rejected, and the stream does not stop repe
   const release = await refuseMerges();
   await using indexer = await world.run('ledger', { ...tokens, INDEXER_RETRY_MAX_DELAY: '2s' });
   await waitFor('the merge is refused', () => (indexer.logged(late) > 0 ? true : undefined));
-  const sessions = indexer.logged('gathering views of interfaces beside the stream');
+  const sessions = indexer.logged('backfilling interface views in the background');
   world.grow(40);
   await indexer.reaches(end());
   await waitFor('it is refused again', () => (indexer.logged(late) > 1 ? true : undefined));
-  expect(indexer.logged('gathering views of interfaces beside the stream')).toBe(sessions + 1);
+  expect(indexer.logged('backfilling interface views in the background')).toBe(sessions + 1);
   expect(await indexer.metric('indexer_interface_retries_total')).toBe(2);
   expect(await indexer.metric('indexer_interfaces_backfilling')).toBeGreaterThan(0);
   await expect(query(url(), `select * from explore.token_balances_at(${String(end())})`)).rejects.toMatchObject({

@@ -112,7 +112,7 @@ describe('interfaces that the participant gets to know', () => {
     });
     expect(await indexer.metric('indexer_interfaces_waiting')).toBeGreaterThan(0);
     expect(
-      indexer.logged('interfaces that the participant does not know yet: their views are taken up when it does'),
+      indexer.logged('the participant does not know these interfaces yet: their views are added when it does'),
     ).toBe(1);
 
     learn();

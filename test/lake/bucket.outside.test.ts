@@ -128,7 +128,7 @@ describe('export --to s3://…', needs(noBucketServer), () => {
     const denied = run(exportCommand, ['--to', 's3://closed'], { AWS_SECRET_ACCESS_KEY: 'another' });
     await expect(denied).rejects.toMatchObject({
       code: 'EXPORT_UNWRITABLE',
-      message: expect.stringMatching(/^the bucket answers 403 SignatureDoesNotMatch to (?!.*another)/) as string,
+      message: expect.stringMatching(/^the bucket returned 403 SignatureDoesNotMatch for (?!.*another)/) as string,
     });
     for (const [to, env] of [
       ['s3://closed', { AWS_ACCESS_KEY_ID: '' }],

@@ -132,7 +132,7 @@ describe('an export that differs from the database', () => {
     const args = ['--before', '9', '--exported', dir.path] as const;
     expect(await pruneSmall('stale', ...args)).toMatchObject({
       boundary: 6,
-      exported: { offset: 6, reason: 'contracts has to be written anew: contents were redacted' },
+      exported: { offset: 6, reason: 'contracts must be rewritten: contents were redacted' },
     });
     await exportTo(dir.path, schemas.url, 'stale');
     expect(await pruneSmall('stale', ...args)).toMatchObject({ boundary: 9, exported: { offset: 9 } });

@@ -69,7 +69,7 @@ describe('a request over the loopback address', () => {
     'with the header %s is not local, and the header is named',
     async (name) => {
       expect(await reason({ [name]: 'somebody@example.com' })).toContain(
-        `("${name}"): only this machine is answered here`,
+        `("${name}"): only requests from this machine are accepted`,
       );
     },
   );

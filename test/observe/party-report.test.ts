@@ -32,5 +32,5 @@ it('lists unknown parties of the filter until the participant knows them, and lo
   known.add(bob);
   await watched;
   expect(jobs.partiesUnknown).toEqual([]);
-  expect(lines).toEqual([`no party ${bob}: correct LEDGER_PARTIES, unless it will come`]);
+  expect(lines).toEqual([`no party ${bob}: correct LEDGER_PARTIES, unless it will exist later`]);
 });

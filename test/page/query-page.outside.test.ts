@@ -71,7 +71,7 @@ describe('the query page', needs(noBrowser), () => {
   it('does not run a statement from its address', async () => {
     const { page, text, requests } = await look(browser, `${indexer.httpUrl}/query#ready/select%201`);
     await page.getByRole('button', { name: 'Newest updates' }).waitFor();
-    expect(await text('outcome')).toBe('Nothing asked yet.');
+    expect(await text('outcome')).toBe('No query has run yet.');
     // The page itself, once; statements go to the same address.
     expect(requests.filter((url) => url.endsWith('/query'))).toHaveLength(1);
   });
@@ -141,7 +141,7 @@ describe('the query page', needs(noBrowser), () => {
       const { page, shows, errors } = await opened();
       await page.locator('#token').fill('a password of another service');
       await page.getByRole('button', { name: 'Use token' }).click();
-      await shows('asks-as', /no token/);
+      await shows('asks-as', /Not a token/);
       await page.locator('#token').fill(token);
       await page.keyboard.press('Enter');
       await shows('asks-as', /with a token/);
@@ -156,7 +156,7 @@ describe('the query page', needs(noBrowser), () => {
       await other.shows('asks-as', /as this machine/);
       await revokeToken(owner, id);
       await page.keyboard.press('Control+Enter');
-      await shows('outcome', /is revoked/);
+      await shows('outcome', /was revoked/);
       await page.getByRole('button', { name: 'Forget token' }).click();
       await shows('asks-as', /as this machine/);
       await page.locator('#statement').fill('select contract_id from explore.contracts');

@@ -88,10 +88,10 @@ describe('a row of the page', needs(noBrowser), () => {
     await page.locator('#updates button').nth(1).click();
     await shows('outline-tree', /became/);
     await page.evaluate('openUpdate(987654)');
-    await shows('outline-state', /brought no update here/);
+    await shows('outline-state', /no update is stored at offset/);
     await page.route('**/update?*', (route) => route.abort());
     await page.evaluate('openUpdate(1)');
-    await shows('outline-state', /does not answer/);
+    await shows('outline-state', /does not respond/);
     await waitFor('the tree is hidden', async () =>
       (await page.locator('#outline-body').isHidden()) ? true : undefined,
     );

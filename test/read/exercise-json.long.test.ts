@@ -42,7 +42,7 @@ async function fill(type: Type): Promise<void> {
   await indexer.reaches(sandbox.ledger.ledgerEnd());
   // Packages are read in the background; each pass reports at its end how many it read.
   await waitFor('typed views of all packages', async () => {
-    const looks = indexer.log.filter((line) => line.includes('"msg":"typed views made"'));
+    const looks = indexer.log.filter((line) => line.includes('"msg":"typed views created"'));
     const read = looks.reduce((sum, line) => sum + (JSON.parse(line) as { packages: number }).packages, 0);
     const [stored] = await query(
       databases[type].url,

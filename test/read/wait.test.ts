@@ -79,7 +79,7 @@ describe('GET /wait', () => {
     ['?offset=1&offset=2', /more than once/],
     ['?offset=1&timeout=61', /timeout must be seconds between 0 and 60/],
     ['?offset=1&timeout=soon', /timeout must be/],
-    ['?offset=1&time=3', /no parameter "time"/],
+    ['?offset=1&time=3', /unknown parameter "time"/],
   ])('returns 400 for %s with the reason', async (search, why) => {
     await start();
     expect(await ask(search)).toEqual({ status: 400, body: { error: expect.stringMatching(why) as string } });

@@ -77,7 +77,9 @@ describe('history older than the retention', () => {
     await using indexer = await world.index('held', keep);
     await untilPruned('held', 40);
     await waitFor('the hold is reported', () =>
-      indexer.logged('history is held: it is not pruned as far as INDEXER_RETENTION says') === 1 ? true : undefined,
+      indexer.logged('a hold keeps history from being pruned as far as INDEXER_RETENTION requires') === 1
+        ? true
+        : undefined,
     );
     expect((await indexer.status()).retention).toMatchObject({
       boundary: 40,

@@ -100,7 +100,7 @@ it('a full queue does not stop the writer, is reported once, and listeners recei
   expect(await query(server.url, 'select checkpoint::int from ledger.stream')).toEqual([{ checkpoint: 7 }]);
   await waitFor('two notices are lost', async () => ((await lost()) >= 2 ? true : undefined));
   expect(log).toHaveLength(1);
-  expect(JSON.parse(log[0] ?? '')).toMatchObject({ reason: 'the queue of notices is full (SQLSTATE 54000)' });
+  expect(JSON.parse(log[0] ?? '')).toMatchObject({ reason: 'the notification queue is full (SQLSTATE 54000)' });
   expect(await noticesChecked()).toMatchObject({
     state: 'warn',
     found: expect.stringMatching(/^the queue of notices of the server is (?:9\d|100) % full/) as string,

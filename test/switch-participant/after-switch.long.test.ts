@@ -111,7 +111,9 @@ it('a quarantined update is known to both participants, and is stored at its off
     world.network.tell(odd(update, String(row?.['time'])));
     world.network.settle();
     await using indexer = await world.run(participant);
-    await waitFor('an update is quarantined', async () => (indexer.logged('update set aside') > 0 ? true : undefined));
+    await waitFor('an update is quarantined', async () =>
+      indexer.logged('update quarantined') > 0 ? true : undefined,
+    );
   };
   await world.follow(0);
   await tell(strange[0], 0);

@@ -1,9 +1,9 @@
-// What a client is told of a failure. Errors that our functions raise are written for who asks: what was found, and what to do. Any
-// other of Postgres may quote rows, so that neither the answer nor the log has more of it than its code.
+// Error messages for clients. Errors raised by our functions are written for clients: problem and remedy. Any
+// other error of Postgres may quote rows, so the response and the log contain only its code.
 import { isSafeError } from 'postgraphile/grafast';
 import { GraphQLError } from 'postgraphile/graphql';
 
-/** Not known here, too late, ambiguous or unknown name, no such value, longer than a statement may take. */
+/** Our own codes (LI…), ambiguous or unknown name, invalid value, statement timeout. */
 const told = /^(LI\d{3}|42P08|42704|22023|57014)$/;
 
 export function maskError(error) {

@@ -1,5 +1,5 @@
-// PostGraphile 5 over the views for readers, with the keys and relations that `ledger-indexer graphql --postgraphile` wrote. What is set
-// by the environment, and what it is for, says docs/how-to/integrate/graphql.md.
+// PostGraphile 5 over the views for readers, with the keys and relations written by `ledger-indexer graphql --postgraphile`.
+// docs/how-to/integrate/graphql.md describes the environment variables.
 import { readFileSync, watchFile } from 'node:fs';
 import { makePgService } from 'postgraphile/adaptors/pg';
 import { PostGraphileAmberPreset } from 'postgraphile/presets/amber';
@@ -28,15 +28,15 @@ const prefix = POSTGRES_SCHEMA === 'ledger' ? '' : `${POSTGRES_SCHEMA}_`;
 const schemas = [`${prefix}explore`, `${prefix}typed`];
 const tagsFile = `${GRAPHQL_TAGS_FILE.startsWith('/') ? '' : `${process.cwd()}/`}${GRAPHQL_TAGS_FILE}`;
 
-/** What indexes and the planner can make something of: no patterns, which read everything. */
+/** Operators that indexes and the planner support: no patterns, which would read everything. */
 const operators =
   'isNull equalTo notEqualTo in notIn lessThan lessThanOrEqualTo greaterThan greaterThanOrEqualTo contains containedBy overlaps';
 
-// New views need a new schema: whoever started the process starts it again.
+// New views need a new schema: the supervisor restarts the process.
 if (GRAPHQL_EXIT_ON_CHANGE === 'true') {
   watchFile(tagsFile, { interval: 2000 }, (now, before) => {
     if (now.mtimeMs === before.mtimeMs) return;
-    console.log('The tags have changed: ends, to be started again');
+    console.log('tags changed: exiting for a restart');
     process.exit(0);
   });
 }
@@ -49,7 +49,7 @@ export default {
     LimitsPlugin,
     selectionsPlugin(Number(GRAPHQL_MAX_SELECTIONS)),
   ],
-  // Ids of its own would be called as columns are. An order that nobody asked for may sort all of history.
+  // Node ids would have the names of columns. A default order may sort the complete history.
   disablePlugins: ['NodePlugin', 'PgConnectionArgOrderByDefaultValuePlugin'],
   pgServices: [
     makePgService({

@@ -1,5 +1,5 @@
-// No answer without an end: a list has at most `schema.maxRows` rows, and so many as a page where nobody says how many. More is
-// refused, not cut, since a list that was cut in silence looks whole.
+// Limits every list: at most `schema.maxRows` rows, by default a page. A larger request is
+// rejected, not truncated, because a silently truncated list looks complete.
 import { lambda, SafeError } from 'postgraphile/grafast';
 
 const page = 100;
@@ -16,7 +16,7 @@ export const LimitsPlugin = {
         return {
           ...arg,
           defaultValue: Math.min(page, maxRows),
-          description: `At most so many rows; no more than ${maxRows}.`,
+          description: `Maximum number of rows; at most ${maxRows}.`,
           applyPlan(_, $rows, asked) {
             $rows.setFirst(lambda(asked.getRaw(), (first) => within(first, maxRows)));
           },

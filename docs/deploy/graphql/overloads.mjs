@@ -1,5 +1,5 @@
-// PostGraphile leaves out functions that share a name, and so everything "then instead of now". Each gets a name here: that of SQL where
-// it takes an offset first, else with what it takes behind it: active_at, active_at_time, active_at_ago.
+// PostGraphile omits functions that share a name, and so all functions about the past. Each gets a name here: the name in SQL if
+// its first argument is an offset, otherwise with the name of that argument: active_at, active_at_time, active_at_ago.
 const bigint = '20';
 
 function isOverloaded(introspection, pgProc) {

@@ -1,4 +1,4 @@
-// Who asks, and as which role of Postgres the answer is read. Row security of the role decides what is seen; nothing here does.
+// Authenticates a request and selects the Postgres role that reads for it. Row security of the role limits the visible rows; this file does not.
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
@@ -18,7 +18,7 @@ const {
 const roles = new Map(Object.entries(JSON.parse(GRAPHQL_ROLES)));
 const key = keyOfTokens();
 
-/** Undefined where no token is asked for. */
+/** Undefined if no token is required. */
 function keyOfTokens() {
   if (GRAPHQL_JWKS_URL) return createRemoteJWKSet(new URL(GRAPHQL_JWKS_URL));
   if (!GRAPHQL_JWT_SECRET_FILE) return undefined;
@@ -27,10 +27,10 @@ function keyOfTokens() {
   return new TextEncoder().encode(secret);
 }
 if (key !== undefined && !GRAPHQL_JWT_AUDIENCE) {
-  throw new Error('GRAPHQL_JWT_AUDIENCE is missing: a token that was made for somebody else would be taken');
+  throw new Error('GRAPHQL_JWT_AUDIENCE is missing: a token for another audience would be accepted');
 }
 
-/** What a request brings to Postgres. The settings of a role count when it logs in, so they are set once more here. */
+/** Settings of a request in Postgres. Settings of a role apply only at login, so they are set here. */
 export async function readerOf(request, schemas) {
   const incoming = request.node?.req;
   const settings = {
@@ -42,13 +42,13 @@ export async function readerOf(request, schemas) {
     refuseOtherNames(incoming?.headers.host ?? '');
     return { pgSettings: settings };
   }
-  // Last: what is set after it is set as this role.
+  // Last: the settings after it would be made as this role.
   return { pgSettings: { ...settings, role: await roleOf(incoming?.headers.authorization) } };
 }
 
 async function roleOf(authorization = '') {
   const [, token] = /^Bearer +([\w.-]+)$/i.exec(authorization) ?? [];
-  if (token === undefined) throw refused(401, 'A token is asked for: Authorization: Bearer …');
+  if (token === undefined) throw refused(401, 'A token is required: Authorization: Bearer …');
   const { payload } = await jwtVerify(token, key, {
     audience: GRAPHQL_JWT_AUDIENCE,
     requiredClaims: ['exp'],
@@ -61,11 +61,11 @@ async function roleOf(authorization = '') {
   return role;
 }
 
-/** Without tokens, a web page could have its own name lead to this address, and its visitor's browser would read for it. */
+/** Without tokens, a third-party page could make its own name resolve to this address, and its visitor's browser would read for it. */
 function refuseOtherNames(host) {
   const name = host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
   if (name === 'localhost' || isIP(name) !== 0 || GRAPHQL_ALLOWED_HOSTS.split(',').includes(name)) return;
-  throw refused(421, 'This is no name of ours: see GRAPHQL_ALLOWED_HOSTS');
+  throw refused(421, 'Unknown host name: see GRAPHQL_ALLOWED_HOSTS');
 }
 
 function refused(statusCode, message) {

@@ -1,10 +1,10 @@
-// How much a request may select. Fragments that spread others twice each double what is selected with every one of them, and the
-// server plans each field: of 28 such fragments, a kilobyte, it did not come back. So fields are counted before anything
-// else is done with a request, each fragment once.
+// Limits the selections of a request. Fragments that spread others twice double the number of selections with each level, and the
+// server plans each field: with 28 such fragments, a kilobyte, it did not return. So fields are counted before any other
+// processing of a request, each fragment once.
 import { SafeError } from 'postgraphile/grafast';
 import { GraphQLError, Kind, parse } from 'postgraphile/graphql';
 
-/** Of a request that is read at all: its size is limited in bytes already. */
+/** Maximum number of tokens that are parsed: the size of a request is limited in bytes already. */
 const mostTokens = 20_000;
 
 /** @param most fields, spreads and inline fragments of one request, fragments counted wherever they are spread */
@@ -30,7 +30,7 @@ function refuseLarge(query, most) {
   try {
     document = parse(query, { noLocation: true, maxTokens: mostTokens });
   } catch (thrown) {
-    // Who made a mistake is told by the server where it is; nested too deep, it is nobody's mistake.
+    // The server reports syntax errors with their position; a document that is nested too deep has no such error.
     if (thrown instanceof GraphQLError && !thrown.message.includes(`${mostTokens} tokens`)) return;
     throw refused(`The request has more than ${mostTokens} tokens, or is nested too deep`);
   }
@@ -51,7 +51,7 @@ class Selections {
     }
   }
 
-  /** Of the definition that selects most. Fragments that nobody spreads are looked at as well when a request is validated. */
+  /** Maximum over all definitions. Unused fragments count, because validation processes them too. */
   most() {
     const counts = this.#operations.map(({ selectionSet }) => this.#within(selectionSet));
     for (const name of this.#fragments.keys()) counts.push(this.#ofFragment(name));
@@ -62,7 +62,7 @@ class Selections {
     const known = this.#counts.get(name);
     if (known !== undefined) return known;
     const fragment = this.#fragments.get(name);
-    // One that spreads itself is refused later, with its place.
+    // A fragment that spreads itself is rejected later, with its position.
     this.#counts.set(name, 0);
     const count = fragment === undefined ? 0 : this.#within(fragment.selectionSet);
     this.#counts.set(name, count);

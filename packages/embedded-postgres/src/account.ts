@@ -1,7 +1,7 @@
 /**
- * Under which account the server's programs run. Postgres refuses root, so root borrows another identity: a user
- * namespace in which root looks like `nobody` (files stay root's, no folder needs opening up), or, where namespaces
- * are closed, `nobody` itself.
+ * Account of the server's programs. Postgres refuses to run as root, so root uses another identity: a user
+ * namespace in which root appears as `nobody` (files stay root's, and folders need no wider permissions) or, if namespaces
+ * are disabled, `nobody` itself.
  */
 import { spawnSync } from 'node:child_process';
 import type { Stats } from 'node:fs';
@@ -11,7 +11,7 @@ import { dirname, join } from 'node:path';
 const NOBODY = 65_534;
 const UNSHARE = ['--user', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`];
 
-/** `self`: as we are. `namespace`: root behind a user namespace. `nobody`: root gives its rights up. */
+/** `self`: the current user. `namespace`: root in a user namespace. `nobody`: root drops its rights. */
 export type Account = 'self' | 'namespace' | 'nobody';
 
 /** One program start, ready for `spawn`. */
@@ -22,7 +22,7 @@ export interface Command {
   readonly gid?: number;
 }
 
-/** The account that works here. Costs one short process for root and nothing for everybody else. */
+/** The account that works on this machine. Costs one short process for root, and nothing for other users. */
 export function chooseAccount(): Account {
   if (process.getuid?.() !== 0) return 'self';
   return spawnSync('unshare', [...UNSHARE, 'true'], { stdio: 'ignore' }).status === 0 ? 'namespace' : 'nobody';
@@ -34,7 +34,7 @@ export function commandAs(account: Account, file: string, args: readonly string[
   return account === 'nobody' ? { file, args, uid: NOBODY, gid: NOBODY } : { file, args };
 }
 
-/** Gives `path` and everything in it to the account; does nothing when it is the account's already. */
+/** Changes the owner of `path` and everything in it to the account, unless it is the owner already. */
 export async function giveTo(account: Account, path: string): Promise<void> {
   if (account === 'self') return;
   const owner = account === 'nobody' ? NOBODY : 0;
@@ -42,11 +42,11 @@ export async function giveTo(account: Account, path: string): Promise<void> {
   if (found.uid === owner) return;
   const entries = found.isDirectory() ? await readdir(path, { recursive: true }) : [];
   for (const entry of entries) await lchown(join(path, entry), owner, owner);
-  // The folder comes last: it is the sign that everything below it was handed over.
+  // The folder comes last: its owner indicates that everything below it has been changed.
   await chown(path, owner, owner);
 }
 
-/** Whether a file is this user's; the server's files of root may be of the account that root borrows. */
+/** Whether a file belongs to this user; for root, also whether it belongs to the account that root uses. */
 export function isOurs({ uid }: Stats): boolean {
   const own = process.getuid?.();
   return uid === own || (own === 0 && uid === NOBODY);
@@ -57,7 +57,7 @@ export function isClosed({ mode }: Stats): boolean {
   return (mode & 0o077) === 0;
 }
 
-/** Whether an account without special rights can walk to `path`: all folders above it are open to everybody. */
+/** Whether an unprivileged account can reach `path`: all folders above it are open to all users. */
 export async function isReachable(path: string): Promise<boolean> {
   for (let at = await realpath(path); ; at = dirname(at)) {
     if (((await stat(at)).mode & 0o001) === 0) return false;

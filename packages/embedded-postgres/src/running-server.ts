@@ -1,4 +1,4 @@
-/** The embedded server that another process has started. */
+/** Finds the embedded server that another process has started. */
 import { lstat, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { isClosed, isOurs } from './account.ts';
@@ -6,8 +6,8 @@ import { clusterUrl, DATABASE } from './cluster.ts';
 import { runningPostmaster } from './postmaster.ts';
 
 /**
- * Connection URL of the server that runs in `dataDir`, with its password: not for logs. Undefined when none runs there, or
- * its password is not for this user, or the folder is not this user's alone. Starts and changes nothing.
+ * Connection URL of the server that runs in `dataDir`, with its password: not for logs. Undefined if none runs there, or
+ * this user may not read its password, or other users can access the folder. Starts and changes nothing.
  */
 export async function runningServerUrl(dataDir: string): Promise<string | undefined> {
   const folder = resolve(dataDir);

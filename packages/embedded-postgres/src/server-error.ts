@@ -1,4 +1,4 @@
-/** What keeps the embedded server from running. */
+/** Errors that keep the embedded server from running. */
 
 /** No programs for this machine; a folder that cannot be used; a program that failed. */
 export type ServerErrorCode = 'EMBEDDED_POSTGRES_UNAVAILABLE' | 'EMBEDDED_POSTGRES_DATA' | 'EMBEDDED_POSTGRES_FAILED';
@@ -6,7 +6,7 @@ export type ServerErrorCode = 'EMBEDDED_POSTGRES_UNAVAILABLE' | 'EMBEDDED_POSTGR
 export class ServerError extends Error {
   override readonly name = 'ServerError';
   readonly code: ServerErrorCode;
-  /** What to do, one sentence. */
+  /** Remedy, one sentence. */
   readonly remedy: string;
 
   constructor(

@@ -1,6 +1,6 @@
 /**
- * The errors of the embedded server. All are fatal: nothing the pipeline could repeat would change them, and the
- * remedy is nearly always a Postgres of one's own.
+ * The errors of the embedded server. All are fatal: a retry of the pipeline would not fix them, and the
+ * remedy is nearly always to use another Postgres server.
  */
 import { ServerError } from './server-error.ts';
 
@@ -15,7 +15,7 @@ export function unavailable(found: string, cause?: unknown): ServerError {
   });
 }
 
-/** The server's folder is not one this server can use (`EMBEDDED_POSTGRES_DATA`). */
+/** The server cannot use its folder (`EMBEDDED_POSTGRES_DATA`). */
 export function unusableData(found: string, remedy: string): ServerError {
   return new ServerError(`the embedded Postgres cannot use its data: ${found}`, {
     code: 'EMBEDDED_POSTGRES_DATA',
@@ -23,10 +23,10 @@ export function unusableData(found: string, remedy: string): ServerError {
   });
 }
 
-/** A program of the server was run and failed (`EMBEDDED_POSTGRES_FAILED`); `output` is what it said last. */
+/** A program of the server failed (`EMBEDDED_POSTGRES_FAILED`); `output` is the end of its output. */
 export function failedProgram(program: string, output: string, cause?: unknown): ServerError {
   const said = output.trim().split('\n').slice(-5).join(' | ');
-  return new ServerError(`the embedded Postgres failed: ${program} said: ${said === '' ? 'nothing' : said}`, {
+  return new ServerError(`the embedded Postgres failed: ${program} printed: ${said === '' ? 'nothing' : said}`, {
     code: 'EMBEDDED_POSTGRES_FAILED',
     remedy: `read the message above, or ${OWN_SERVER}`,
     cause,

@@ -1,16 +1,16 @@
-/** How much of the disk the embedded server may fill with its write-ahead log. */
+/** Disk space that the embedded server may use for its write-ahead log. */
 import { readdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 
 const MIB = 2 ** 20;
-/** Less would end one checkpoint with the next. */
+/** With less, one checkpoint would directly follow the other. */
 const LEAST_MIB = 128;
 const MOST_MIB = 8192;
 
 /**
- * The value of `max_wal_size`, e.g. `8192MB`: a quarter of what the log could fill, at most 8 GiB. Three quarters are left to
- * the data, and to a log that outgrows its limit for a moment: Postgres begins a checkpoint in time, but does not wait for it.
- * @param room bytes: what the disk has free, and the log itself
+ * The value of `max_wal_size`, e.g. `8192MB`: a quarter of the space available to the log, at most 8 GiB. Three quarters are left for
+ * the data, and for a log that temporarily exceeds its limit: Postgres starts a checkpoint in time, but does not wait for it.
+ * The argument is in bytes: the free space of the disk plus the size of the log.
  */
 export function maxWalSize(room: number): string {
   const quarter = Math.floor(room / 4 / MIB);
@@ -18,8 +18,8 @@ export function maxWalSize(room: number): string {
 }
 
 /**
- * Bytes that the log of the cluster in `folder` could fill: what the disk has free for its users, and the log that is there.
- * Without the latter each start would allow less than the one before.
+ * Bytes available to the log of the cluster in `folder`: the free disk space for its users, and the existing log.
+ * Without the latter, each start would allow less than the previous one.
  */
 export async function walRoom(folder: string): Promise<number> {
   const log = join(folder, 'pg_wal');

@@ -1,4 +1,4 @@
-/** Promises of the embedded server: data that stays, orphans that are taken over, closed to others, nothing left. */
+/** Guarantees of the embedded server: persistent data, orphans taken over, closed to other users, no leftovers. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, unlink, writeFile } from 'node:fs/promises';
@@ -18,7 +18,7 @@ import { query } from '../../../test/support/database.ts';
 import { pause, waitFor } from '../../../test/support/wait-for.ts';
 import { needs, noRoot } from '../../../test/support/skips/needs.ts';
 
-/** Another process runs the built program: Node itself reads no TypeScript. */
+/** Another process runs the built program: Node does not run TypeScript. */
 const MODULE = new URL('../dist/embedded-postgres.js', import.meta.url).href;
 const MIB = 2 ** 20;
 const run = promisify(execFile);
@@ -30,7 +30,7 @@ interface Child {
   kill(): Promise<void>;
 }
 
-/** Starts the server from another Node process, which then stays until it is killed the hard way. */
+/** Starts the server from another Node process, which runs until it is killed. */
 async function startElsewhere(dataDir: string, module = MODULE): Promise<Child> {
   const script = `const { startEmbeddedPostgres } = await import(${JSON.stringify(module)});
     const { pid, port } = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} });
@@ -72,11 +72,11 @@ describe('the embedded Postgres', () => {
     await (await startEmbeddedPostgres({ dataDir: used })).stop();
   });
   afterAll(() => rm(used, { recursive: true, force: true }));
-  /** Copies it to `dataDir`, in a tenth of the CPU time that a new one takes: Node's own copy would take as long. */
+  /** Copies it to `dataDir`, in a tenth of the CPU time of a new cluster; Node's own copy would take as long as a new one. */
   const startedBefore = async (): Promise<void> => void (await run('cp', ['-Rp', used, dataDir]));
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'embedded-'));
-    // Below a folder that other users cannot enter, as in somebody's home.
+    // Below a folder that other users cannot enter, like a home folder.
     dataDir = join(folder, 'closed', 'postgres');
     await mkdir(dirname(dataDir), { mode: 0o700 });
   });
@@ -87,7 +87,7 @@ describe('the embedded Postgres', () => {
     await query(first.url, 'CREATE TABLE t AS SELECT 1 AS a');
     await first.stop();
     await first.stop();
-    // Node learns of the end of its child a moment after the files are free.
+    // Node learns of the end of its child shortly after the files are free.
     await waitFor('the end of the server', () => (runs(first.pid) ? undefined : true));
 
     await using second = await startEmbeddedPostgres({ dataDir, database: 'kept' });
@@ -99,7 +99,7 @@ describe('the embedded Postgres', () => {
     expect(await query(second.url, 'SHOW server_version')).toEqual([{ server_version: second.version }]);
   });
 
-  it('goes on when the time allowed for its start has passed', async () => {
+  it('keeps running after the time limit of its start', async () => {
     const startLimitMs = 4_000;
     await startedBefore();
     await using server = await startEmbeddedPostgres({ dataDir, startLimitMs });
@@ -107,7 +107,7 @@ describe('the embedded Postgres', () => {
     expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
-  it('lets nobody in without the password, which only its user can read', async () => {
+  it('rejects connections without the password, which only its user can read', async () => {
     await using server = await startEmbeddedPostgres({ dataDir });
     const url = new URL(server.url);
     url.password = 'guessed';
@@ -116,7 +116,7 @@ describe('the embedded Postgres', () => {
     expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
   });
 
-  it('neither follows a link that stands for its folder nor changes what it leads to', async () => {
+  it('refuses a link in place of its folder and does not change the target', async () => {
     const target = join(folder, 'target');
     await mkdir(target, { mode: 0o755 });
     await symlink(target, dataDir);
@@ -128,7 +128,7 @@ describe('the embedded Postgres', () => {
     expect(await readdir(target)).toEqual([]);
   });
 
-  it('does not start on data that other users could have changed, and says how to trust them', async () => {
+  it('refuses data that other users could have changed; the remedy is the command to trust it', async () => {
     await startedBefore();
     await chmod(dataDir, 0o755);
     await expect(startEmbeddedPostgres({ dataDir })).rejects.toMatchObject({
@@ -142,7 +142,7 @@ describe('the embedded Postgres', () => {
     expect(await runningServerUrl(dataDir)).toBeUndefined();
   });
 
-  it('takes what memory and disk allow for long histories, unless it is told otherwise', async () => {
+  it('sizes page cache and log by memory and disk unless the settings override them', async () => {
     const names = ['shared_buffers', 'max_wal_size', 'checkpoint_timeout', 'random_page_cost', 'wal_compression'];
     const shown = async (url: string): Promise<unknown> =>
       (await query(url, `select ${names.map((name) => `current_setting('${name}') as ${name}`).join(', ')}`))[0];
@@ -158,7 +158,7 @@ describe('the embedded Postgres', () => {
     await server.stop();
     const free = maxWalSize(await walRoom(join(dataDir, 'cluster')));
     expect(sizes?.['shared_buffers']).toBe(Number.parseInt(sharedBuffers(), 10) * MIB);
-    // What is free changes while other tests run.
+    // Free space changes while other tests run.
     expect(Number(sizes?.['max_wal_size']) / (Number.parseInt(free, 10) * MIB)).toBeCloseTo(1, 1);
 
     const settings = {
@@ -171,8 +171,8 @@ describe('the embedded Postgres', () => {
     expect(await shown(told.url)).toMatchObject(settings);
   });
 
-  it('waits as long as a server that was killed goes on reading its log', { timeout: 240_000 }, async () => {
-    // With these it writes much log at once, none of which is in the tables when it is killed.
+  it('waits while a killed server recovers from its log', { timeout: 240_000 }, async () => {
+    // With these settings it quickly writes much log, none of which is in the tables when it is killed.
     const hurried = { fsync: 'off', full_page_writes: 'off', checkpoint_timeout: '1h' };
     await startedBefore();
     const first = await startEmbeddedPostgres({ dataDir, settings: hurried });
@@ -181,7 +181,7 @@ describe('the embedded Postgres', () => {
     process.kill(first.pid, 'SIGKILL');
     await waitFor('the end of the server', () => (runs(first.pid) ? undefined : true));
 
-    // With few pages in memory it reads slowly.
+    // With few pages in memory, recovery is slow.
     const settings = { fsync: 'off', shared_buffers: '1MB', log_startup_progress_interval: '100ms' };
     const startLimitMs = 1_500;
     const began = performance.now();
@@ -212,7 +212,7 @@ describe('the embedded Postgres', () => {
     await waitFor('the end of the server', () => (runs(child.pid) ? undefined : true));
   });
 
-  it('shares the server of a process that still lives, and leaves it running', async () => {
+  it('shares the server of a running process, and leaves it running', async () => {
     await startedBefore();
     const child = await startElsewhere(dataDir);
     const shared = await startEmbeddedPostgres({ dataDir });
@@ -235,7 +235,7 @@ describe('the embedded Postgres', () => {
     expect(await query(second.url, 'SELECT a FROM t')).toEqual([{ a: 1 }]);
   });
 
-  it('is not misled by a lock file that names a process of somebody else', async () => {
+  it('ignores a lock file that names a process of another program', async () => {
     await startedBefore();
     const lock = join(dataDir, 'cluster', 'postmaster.pid');
     await writeFile(lock, `${process.ppid}\n${join(dataDir, 'cluster')}\n0\n5432\n`);
@@ -244,7 +244,7 @@ describe('the embedded Postgres', () => {
     expect(Number((await readFile(lock, 'utf8')).split('\n')[0])).toBe(server.pid);
   });
 
-  it('makes the library links that the installer left out', async () => {
+  it('creates the library links that the installer omitted', async () => {
     const name = platformPackage(process.platform, process.arch) ?? '';
     const installed = dirname(dirname(require.resolve(name)));
     const packaged = join(folder, 'closed', 'node_modules', name);
@@ -265,7 +265,7 @@ describe('the embedded Postgres', () => {
     for (const { target } of links) await stat(join(packaged, target));
   });
 
-  it('refuses a folder that another major version made, and says what to do', async () => {
+  it('refuses a folder of another major version, with a remedy', async () => {
     await startedBefore();
     await writeFile(join(dataDir, 'cluster', 'PG_VERSION'), '12\n');
     await expect(startEmbeddedPostgres({ dataDir })).rejects.toMatchObject({
@@ -275,7 +275,7 @@ describe('the embedded Postgres', () => {
     });
   });
 
-  it('runs as nobody where root has no user namespaces', needs(noRoot), async () => {
+  it('runs as `nobody` if root has no user namespaces', needs(noRoot), async () => {
     await using server = await startEmbeddedPostgres({ dataDir, account: 'nobody' });
     expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });

@@ -1,4 +1,4 @@
-/** The embedded server takes a fair share of the memory, no more. */
+/** Memory of the page cache of the embedded server. */
 import { expect, it } from 'vitest';
 import { sharedBuffers } from '../src/page-cache.ts';
 
@@ -10,11 +10,11 @@ it.each([
   [4 * GIB, '512MB'],
   [24 * GIB, '3072MB'],
   [64 * GIB, '4096MB'],
-])('of %i bytes of memory the embedded server caches pages in %s', (available, expected) => {
+])('with %i bytes of memory, shared_buffers is %s', (available, expected) => {
   expect(sharedBuffers(available)).toBe(expected);
 });
 
-it('knows the memory of this machine or container', () => {
+it('uses the memory of this machine or container by default', () => {
   expect(Number.parseInt(sharedBuffers(), 10)).toBeGreaterThanOrEqual(128);
   expect(Number.parseInt(sharedBuffers(), 10)).toBeLessThanOrEqual(4096);
 });

@@ -1,4 +1,4 @@
-/** The log of the embedded server leaves room for the data, however small the disk is. */
+/** The log of the embedded server leaves disk space for the data, even on a small disk. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -17,12 +17,12 @@ it.each([
   [5 * GIB, '1280MB'],
   [31 * GIB, '7936MB'],
   [500 * GIB, '8192MB'],
-])('where the log could fill %i bytes, it may grow to %s', (room, expected) => {
+])('with %i bytes available to the log, max_wal_size is %s', (room, expected) => {
   expect(maxWalSize(room)).toBe(expected);
 });
 
 describe('on a small disk', needs(noSmallDisk), () => {
-  it('the log that is there counts as room, so that each start allows the same', async () => {
+  it('counts the existing log as free space, so that each start sets the same limit', async () => {
     await using disk = await mountSmallDisk(400);
     const log = join(disk.folder, 'pg_wal');
     await mkdir(join(log, 'archive_status'), { recursive: true });
@@ -33,7 +33,7 @@ describe('on a small disk', needs(noSmallDisk), () => {
     expect((await walRoom(disk.folder)) / MIB).toBeCloseTo(300, -1);
   });
 
-  it('the server writes more log than the disk could hold', { timeout: 120_000 }, async () => {
+  it('writes more log in total than the disk could hold', { timeout: 120_000 }, async () => {
     await using disk = await mountSmallDisk(640);
     await using server = await startEmbeddedPostgres({
       dataDir: join(disk.folder, 'postgres'),

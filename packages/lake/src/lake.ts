@@ -1,4 +1,4 @@
-/** What ledger-indexer calls in this package: `export`, and the questions that `prune` and `redact` ask a lake. */
+/** Entry points for ledger-indexer: `export`, and the lookups of `prune` and `redact` in a lake. */
 import type { Reads } from 'ledger-indexer/read';
 import { onDisk } from './errors/on-disk.ts';
 import { type Exported, exportedTo } from './lookup/exported.ts';
@@ -9,7 +9,7 @@ export { LakeError } from './errors/lake-error.ts';
 export { exportLake } from './export/export-lake.ts';
 
 /**
- * Up to which offset the lake has what the database has.
+ * Returns the offset up to which the lake has everything that the database has.
  * @param to a folder, or `s3://BUCKET/PREFIX`
  * @throws LakeError USAGE, EXPORT_REFUSED, EXPORT_UNWRITABLE; what the reads throw
  */
@@ -18,7 +18,7 @@ export async function offsetInLake(reads: Reads, to: string, env: Env): Promise<
 }
 
 /**
- * Contracts and exercises of pruned ranges that a redaction is about.
+ * Finds the contracts and exercises of pruned ranges that a redaction covers.
  * @param to a folder, or `s3://BUCKET/PREFIX`
  * @throws LakeError USAGE, EXPORT_REFUSED, EXPORT_UNWRITABLE; what the reads throw
  */

@@ -1,4 +1,4 @@
-/** Checkpoints of the Delta log: when they are made, what is read instead of old commits, and that other engines read them. */
+/** Checkpoints of the Delta log: when they are written, that they replace old commits for readers, and that other engines read them. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ const fileOf = (at: number, revision = ''): NamedFile => ({
   fingerprint: {},
 });
 
-/** So many commits, each of one file; some replace the file before. Resolves to the names that are left. */
+/** Writes commits with one file each; some replace the previous file. Resolves to the names of the remaining files. */
 async function commits(logs: DeltaLogs, from: number, to: number): Promise<void> {
   for (let at = from; at < to; at += 1) await logs.follow(tables, { added: [fileOf(at)], gone: [] });
 }
@@ -42,7 +42,7 @@ function naming(files: readonly LakeFile[]): Manifest {
   return manifest;
 }
 
-/** A folder that notes the names of files that are read whole. */
+/** A folder that records the names of files that are read completely. */
 async function watched(): Promise<{ readonly folder: LakeFolder; readonly reads: string[] }> {
   const reads: string[] = [];
   const folder = new (class extends LakeFolder {
@@ -64,7 +64,7 @@ const checkpoints = (): readonly string[] =>
 const range = (from: number, to: number): readonly number[] => Array.from({ length: to - from }, (_, at) => from + at);
 
 describe('a checkpoint', () => {
-  it('is made after each hundredth commit, and read instead of the commits before it', async () => {
+  it('is written after each hundredth commit and read instead of earlier commits', async () => {
     const { folder, reads } = await watched();
     await commits(new DeltaLogs(folder), 0, 351);
     expect(checkpoints()).toEqual(['100', '200', '300']);
@@ -75,7 +75,7 @@ describe('a checkpoint', () => {
     expect(reads.slice(1).map((name) => Number(name.slice(0, 20)))).toEqual(range(301, 352));
   });
 
-  it('knows which files came and went, before it and after it', async () => {
+  it('contains the files added and removed before it, and later commits follow it', async () => {
     const { folder } = await watched();
     const logs = new DeltaLogs(folder);
     await commits(logs, 0, 99);
@@ -95,14 +95,14 @@ describe('a checkpoint', () => {
     ).toEqual([{ remove: { path: nameOf(9), deletionTimestamp: expect.any(Number) as number, dataChange: true } }]);
   });
 
-  it('is made by the next run where the process was killed before it, or had left out all of them', async () => {
+  it('is written by the next run if the process was killed before it or wrote none', async () => {
     const { folder } = await watched();
     await commits(new DeltaLogs(folder), 0, 150);
     for (const name of readdirSync(logFolder()).filter((each) => /checkpoint/.test(each)))
       rmSync(join(logFolder(), name));
     await new DeltaLogs(folder).compare(naming(range(0, 150).map((at) => fileOf(at))));
     expect(checkpoints()).toEqual(['149']);
-    // One that cannot be read is as none.
+    // An unreadable checkpoint counts as none.
     writeFileSync(join(logFolder(), '_last_checkpoint'), '{"version":149,"sizeInBytes":7}');
     await new DeltaLogs(folder).compare(naming(range(0, 150).map((at) => fileOf(at))));
     expect(JSON.parse(readFileSync(join(logFolder(), '_last_checkpoint'), 'utf8'))).toMatchObject({
@@ -112,7 +112,7 @@ describe('a checkpoint', () => {
     });
   });
 
-  it('has the columns of the protocol, as DuckDB reads them', async () => {
+  it('has the columns of the protocol when read by DuckDB', async () => {
     const { folder } = await watched();
     const logs = new DeltaLogs(folder);
     await commits(logs, 0, 100);

@@ -1,4 +1,4 @@
-/** The Delta log of the lake, where another program writes into it too. */
+/** The Delta log of the lake when another program writes to it too. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ const manifest = new Manifest(
   false,
 );
 
-it('refuses to go on where another program has written the next version, as an error of the operator', async () => {
+it('rejects a commit whose version another program has already written, as an operator error', async () => {
   const path = mkdtempSync(join(tmpdir(), 'delta-log-'));
   try {
     const folder = new LakeFolder(path);

@@ -1,4 +1,4 @@
-/** The manifest in segments: what is written for one more range, what a kill leaves, and lakes whose manifest was one file. */
+/** The manifest in segments: writes for a new range, the state after a kill, and lakes whose manifest was one file. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ const fileOf = (table: string, from: number, revision = ''): LakeFile => ({
   fingerprint: {},
 });
 
-/** One more range of ten offsets, as an export publishes it. Resolves to the segments that are named no more. */
+/** Adds a range of ten offsets, as an export publishes it. Resolves to the segments that are no longer named. */
 async function grow(manifest: Manifest): Promise<readonly string[]> {
   const from = (manifest.head.until ?? -1) + 1;
   manifest.setHead({ until: from + 9, tables });
@@ -56,7 +56,7 @@ const head = () =>
 const read = () => readManifest(folder, identity);
 
 describe('a manifest in segments', () => {
-  it('is read as it was written, and goes on in its last segment', async () => {
+  it('is read as it was written, and appends to its last segment', async () => {
     const manifest = await grown(250);
     const again = await read();
     expect(again.head).toEqual(manifest.head);
@@ -68,11 +68,11 @@ describe('a manifest in segments', () => {
     await folder.remove(await grow(again));
     expect(segments()).toEqual(expect.arrayContaining([first, second]));
     expect(head().segments.map(({ ranges }) => ranges)).toEqual([100, 100, 51]);
-    // One more: a reader may hold the head from before.
+    // One more: a reader may hold the previous head.
     expect(segments().length).toBe(4);
   });
 
-  it('writes the last segment and the head for one more range, and no other', async () => {
+  it('writes only the last segment and the head for a new range', async () => {
     const manifest = await grown(250);
     operations.length = 0;
     await grow(manifest);
@@ -80,16 +80,16 @@ describe('a manifest in segments', () => {
     expect(named).toEqual([expect.stringMatching(/segments\/from=2000-to=2509-/), 'rename to manifest.json']);
   });
 
-  it('is the former one until its head is written', async () => {
+  it('is the previous one until its head is written', async () => {
     const manifest = await grown(3);
     const before = readFileSync(join(path, 'manifest.json'), 'utf8');
     await grow(manifest);
-    // A process that was killed before the head was renamed: segments of both are there.
+    // A process that was killed before the head was renamed: segments of both heads exist.
     writeFileSync(join(path, 'manifest.json'), before);
     expect((await read()).head.until).toBe(29);
   });
 
-  it('writes the segment of a file that is replaced under another name, and names the former one to be removed', async () => {
+  it('writes the segment of a replaced file under a new name, and returns the previous one for removal', async () => {
     const manifest = await grown(250);
     const [first, second] = segments();
     const change = manifest.put([fileOf('contracts', 1200, '.r2')]);
@@ -101,13 +101,13 @@ describe('a manifest in segments', () => {
     expect(head().previousSegments).toEqual([`segments/${second ?? ''}`]);
     expect(segments()).toContain(first);
     expect((await read()).file('contracts', 1200)?.path).toBe('contracts/from=1200-to=1209.r2.parquet');
-    // As it was, it has the name that it had.
+    // With its original content, it has its original name.
     manifest.put([fileOf('contracts', 1200)]);
     await manifest.save(folder);
     expect(head().segments[1]?.path).toBe(`segments/${second ?? ''}`);
   });
 
-  it('loses ranges that were undone, with their files', async () => {
+  it('drops truncated ranges with their files', async () => {
     const manifest = await grown(250);
     const { gone } = manifest.truncate(120);
     expect(gone.length).toBe(260);
@@ -119,8 +119,8 @@ describe('a manifest in segments', () => {
   });
 });
 
-describe('a reader beside an export', () => {
-  it('finds every segment of the head before', async () => {
+describe('a reader during an export', () => {
+  it('finds every segment of the previous head', async () => {
     const manifest = await grown(3);
     const before = head();
     await folder.remove(await grow(manifest));
@@ -129,7 +129,7 @@ describe('a reader beside an export', () => {
     expect(segments()).not.toContain(before.segments[0]?.path.slice('segments/'.length));
   });
 
-  it('begins again with the head of now, if segments of an older one are gone', async () => {
+  it('restarts with the current head if segments of an older one are gone', async () => {
     const manifest = await grown(3);
     const slow = Object.create(folder) as typeof folder;
     let heads = 0;
@@ -143,7 +143,7 @@ describe('a reader beside an export', () => {
     expect((await readManifest(slow, identity)).rangeCount).toBe(6);
   });
 
-  it('is refused where a former segment has no name of the lake', async () => {
+  it('is refused if a previous segment has a name that is not of the lake', async () => {
     await grown(2);
     const text = readFileSync(join(path, 'manifest.json'), 'utf8');
     writeFileSync(
@@ -154,8 +154,8 @@ describe('a reader beside an export', () => {
   });
 });
 
-describe('a segment that is not as the head says', () => {
-  it('is refused where it is missing, changed, or has no name of the lake', async () => {
+describe('a segment that does not match the head', () => {
+  it('is refused if it is missing, changed, or has a name that is not of the lake', async () => {
     await grown(2);
     const file = join(path, head().segments[0]?.path ?? '');
     const text = readFileSync(file, 'utf8');
@@ -167,7 +167,7 @@ describe('a segment that is not as the head says', () => {
     rmSync(file);
     await expect(read()).rejects.toMatchObject({
       code: 'EXPORT_REFUSED',
-      message: expect.stringContaining('is not there') as string,
+      message: expect.stringContaining('is missing') as string,
     });
     for (const other of ['../secret.json', 'segments/../../secret.json', 'manifest.json']) {
       const changed = readFileSync(join(path, 'manifest.json'), 'utf8').replace(
@@ -186,7 +186,7 @@ describe('a segment that is not as the head says', () => {
 });
 
 describe('a lake whose manifest was one file', () => {
-  it('is read, and stored in segments with the next range', async () => {
+  it('is read, and is stored in segments with the next range', async () => {
     const manifest = await grown(150);
     const { files, ranges } = { files: [...manifest.files()], ranges: manifest.ranges() };
     rmSync(join(path, 'segments'), { recursive: true });

@@ -1,4 +1,4 @@
-/** Panels with a bar for each row or series: barchart, lying or standing, and bargauge. */
+/** Panels with one bar per row or series: barchart, horizontal or vertical, and bargauge. */
 import type { Panel } from '../dashboard.ts';
 import type { Frame } from '../frame.ts';
 import { colourNamed, colours, line, rect, seriesColour, shortened, text, ticks, widthOf } from './svg.ts';
@@ -10,7 +10,7 @@ interface Bar {
   readonly parts: readonly number[];
 }
 
-/** A bar for each row of a table. */
+/** Draws one bar per row of a table. */
 export function barChart(panel: Panel, frames: readonly Frame[], size: Size): string {
   const fields = frames[0]?.fields ?? [];
   const axis = fields.find(({ name }) => name === panel.options?.['xField']);
@@ -26,7 +26,7 @@ export function barChart(panel: Panel, frames: readonly Frame[], size: Size): st
   return drawn + legend(names, size);
 }
 
-/** A bar for each series. */
+/** Draws one bar per series. */
 export function barGauge(panel: Panel, frames: readonly Frame[], size: Size): string {
   const bars = frames.map(({ fields }) => ({
     label: fields.at(-1)?.name ?? '',

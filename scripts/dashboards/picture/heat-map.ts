@@ -1,4 +1,4 @@
-/** Panels of type heatmap over the buckets of a histogram: columns are moments, rows are buckets. */
+/** Panels of type heatmap over the buckets of a histogram: columns are times, rows are buckets. */
 import type { Frame } from '../frame.ts';
 import { line, rect, text, timeTicks, widthOf } from './svg.ts';
 import type { Size } from './time-series.ts';

@@ -1,4 +1,4 @@
-/** A whole dashboard as a page: its grid, its rows, its panels with what they answered. Pure. */
+/** A complete dashboard as a page: its grid, its rows, its panels with their results. Pure. */
 import { viewOf, type DashboardAnswers, type PanelAnswer } from '../check.ts';
 import type { Panel } from '../dashboard.ts';
 import type { View } from '../interpolation.ts';

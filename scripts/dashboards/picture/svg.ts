@@ -1,4 +1,4 @@
-/** Colours, texts and axes that the drawings share. Pure. */
+/** Colors, texts and axes that the drawings share. Pure. */
 
 export const colours = {
   page: '#111217',
@@ -9,7 +9,7 @@ export const colours = {
   faint: '#9a9ba6',
 } as const;
 
-/** Series in order, as the classic palette has them. */
+/** Colors of the series in order, as in the classic palette. */
 const palette = [
   '#73bf69', '#f2cc0c', '#8ab8ff', '#ff780a', '#f2495c', '#5794f2', '#b877d9', '#705da0', '#37872d', '#fade2a',
   '#447ebc', '#c15c17', '#890f02', '#0a437c', '#6d1f62',
@@ -24,12 +24,12 @@ const named: Readonly<Record<string, string>> = {
   text: colours.text,
 };
 
-/** Colour of the nth series. */
+/** Color of the nth series. */
 export function seriesColour(at: number): string {
   return palette[at % palette.length] ?? colours.text;
 }
 
-/** A colour by the name that thresholds use. */
+/** Color for a name used by thresholds. */
 export function colourNamed(name: string): string {
   return named[name] ?? name;
 }
@@ -62,7 +62,7 @@ export function at(value: number): string {
   return String(Math.round(value * 10) / 10);
 }
 
-/** How wide a text of this size is, about, in pixels. */
+/** Approximate width of a text of this size, in pixels. */
 export function widthOf(words: string, size = 11): number {
   return words.length * size * 0.56;
 }
@@ -72,7 +72,7 @@ export function shortened(words: string, pixels: number, size = 11): string {
   return words.length <= most ? words : `${words.slice(0, most - 1)}…`;
 }
 
-/** Round numbers from at most `from` to at least `to`; round in thousands, or in units of 1024. */
+/** Round numbers from at most `from` to at least `to`, in multiples of 1000 or 1024. */
 export function ticks(from: number, to: number, wanted: number, thousand: 1000 | 1024 = 1000): readonly number[] {
   const unit = thousand === 1000 ? 1 : 1024 ** Math.max(0, Math.floor(Math.log(to || 1) / Math.log(1024)));
   return roundTicks(from / unit, to / unit, wanted).map((tick) => tick * unit);
@@ -88,7 +88,7 @@ function roundTicks(from: number, to: number, wanted: number): readonly number[]
   return Array.from({ length: count + 1 }, (_, n) => first + n * step);
 }
 
-/** Times on the clock between two moments, milliseconds, and how to write them. */
+/** Round times between two moments, milliseconds, with their labels. */
 export function timeTicks(fromMs: number, toMs: number, wanted: number): readonly { at: number; label: string }[] {
   const steps = [
     5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 10_800, 21_600, 43_200, 86_400, 172_800, 432_000, 604_800,

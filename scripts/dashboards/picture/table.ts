@@ -1,4 +1,4 @@
-/** Panels of type table, as many rows as there is room for. */
+/** Panels of type table, with as many rows as fit. */
 import type { Panel } from '../dashboard.ts';
 import type { Field, Frame } from '../frame.ts';
 import { colours, line, shortened, text, widthOf } from './svg.ts';
@@ -46,7 +46,7 @@ function cell(panel: Panel, { name, type }: Field, value: number | string | null
   return formatted(value, unit, property('decimals') as number | undefined);
 }
 
-/** Wide columns give way when there is not room for all, narrow ones grow when there is more. */
+/** Shrinks wide columns if the table is too wide, and grows narrow ones if there is spare width. */
 function fitted(wanted: readonly number[], room: number): readonly number[] {
   const all = wanted.reduce((sum, width) => sum + width, 0);
   if (all <= room) return wanted.map((width) => width + (room - all) / wanted.length);

@@ -1,4 +1,4 @@
-/** Values as Grafana writes them in a unit. Pure. */
+/** Formats values in a unit as Grafana does. Pure. */
 
 const seconds = [
   [86_400, 'day'],
@@ -10,7 +10,7 @@ const seconds = [
 ] as const;
 const rates: Readonly<Record<string, string>> = { ops: ' ops/s', wps: ' wr/s', reqps: ' req/s' };
 
-/** @param decimals undefined for as many as the size asks for */
+/** @param decimals if undefined, chosen by the magnitude */
 export function formatted(value: number | null, unit: string, decimals?: number): string {
   if (value === null || Number.isNaN(value)) return '';
   switch (unit) {

@@ -47,7 +47,7 @@ export default {
   },
 };
 
-/** Anchors as GitHub makes them, where the same pages are read. */
+/** Anchors in the form of GitHub, where the same pages are read. */
 function slugify(heading) {
   return heading
     .toLowerCase()
@@ -58,7 +58,7 @@ function slugify(heading) {
 /** Languages of blocks that the generator does not color under these names. */
 const coloredAs = { promql: 'txt', csv: 'txt', caddyfile: 'txt', postgresql: 'sql', duckdb: 'sql' };
 
-/** Draws diagrams when the site is built, in colors that change with the page. */
+/** Draws diagrams when the site is built, in colors that follow the color scheme of the page. */
 function withDiagrams(markdown) {
   const fence = markdown.renderer.rules.fence;
   markdown.renderer.rules.fence = (tokens, at, ...others) => {
@@ -75,7 +75,7 @@ function withDiagrams(markdown) {
       border: 'var(--vp-c-divider)',
       transparent: true,
     });
-    // The page asks no other host: its theme brings the font. As v-html, Vue takes the drawing as it is, on the server and in the browser.
+    // No requests to other hosts: the font comes with the theme. With v-html, Vue inserts the drawing unchanged, on the server and in the browser.
     const own = svg.replaceAll(/@import url\([^)]*\);/g, '');
     return `<div class="diagram" v-html="${escapeAttribute(JSON.stringify(own))}"></div>\n`;
   };

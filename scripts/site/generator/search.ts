@@ -1,6 +1,6 @@
 /** Search of the site: keywords by page, and the settings of its index. The index holds one document per heading. */
 
-/** What readers search for and pages name differently, by path on the site. */
+/** Search terms that the pages name differently, by path on the site. */
 export const keywords: Readonly<Record<string, string>> = {
   'get-started/faq.md': 'evaluation questions privacy telemetry',
   'get-started/index-your-ledger.md': 'connect install configure participant setup',
@@ -66,7 +66,7 @@ interface Section {
   readonly text: string;
 }
 
-/** Options of MiniSearch, as VitePress takes them. They also go to the browser, as text: no function may need more than its arguments to search. */
+/** Options of MiniSearch for VitePress. They are also sent to the browser as text: functions for the search may only use their arguments. */
 export function searchSettings(base: string) {
   const ofPage = new Map(Object.entries(keywords).map(([path, words]) => [base + addressOf(path), words]));
   return {
@@ -80,7 +80,7 @@ export function searchSettings(base: string) {
             : (ofPage.get(section.id.split('#')[0] ?? '') ?? ''),
     },
     searchOptions: {
-      // A short word has too many others within one letter: RDS, IDs, and.
+      // For a short word, too many other words differ by one letter: RDS, IDs, and.
       fuzzy: (term: string) => (term.length > 5 ? 0.2 : false),
       prefix: true,
       boost: { keywords: 12, title: 6, text: 2, titles: 1 },

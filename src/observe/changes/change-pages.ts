@@ -1,6 +1,6 @@
 /**
- * Pages of changes for many who read the same. Whoever follows the end of history asks for the page behind the same place: it
- * is read once and kept for those who come a moment later, so that clients cost connections of theirs and none of the database.
+ * Cache of pages of changes, shared by clients that read the same changes. Clients that follow the end of history request the page
+ * after the same cursor: it is read once and kept for a few seconds, so clients cost connections of the server, not of the database.
  */
 import { formatCursor, type ChangesPage, type ChangesWanted } from '../../model/push/changes.ts';
 import { SharedWork, type Turns } from './turns.ts';
@@ -8,18 +8,18 @@ import { SharedWork, type Turns } from './turns.ts';
 /** Reads one page. @throws IndexerError as `readChanges` does */
 export type ReadPage = (wanted: ChangesWanted) => Promise<ChangesPage>;
 
-/** A page as it is sent: the same bytes for all who are sent it, none of them copied. Empty without changes. */
+/** A page in its encoded form: the same bytes for all clients, never copied. Empty without changes. */
 export interface SharedPage extends Omit<ChangesPage, 'changes'> {
   readonly bytes: Buffer;
 }
 
 export type ChangeForm = 'sse' | 'ndjson';
 
-/** Pages that are kept: of some hundred rows each, for those who are not far behind. */
+/** Maximum number of cached pages; each has a few hundred rows and serves clients that are not far behind. */
 const mostKept = 64;
-/** Bytes of one page that is kept; a larger one holds one change, and is read by each. */
+/** Largest page that is cached, in bytes. A larger page holds one change, and each client reads it. */
 const longestKept = 1_000_000;
-/** How long, milliseconds: what is redacted, or not a reader's any more, is not sent for longer. */
+/** Lifetime of a cached page, in milliseconds: redactions and lost rights take effect after this time. */
 const keptMs = 3_000;
 
 export class ChangePages {
@@ -29,20 +29,20 @@ export class ChangePages {
   readonly #kept = new Map<string, { readonly page: SharedPage; readonly until: number }>();
   #pagesRead = 0;
 
-  /** @param turns at which pages are read */
+  /** @param turns limit the reads of pages */
   constructor(read: ReadPage, turns: Turns) {
     this.#readPage = read;
     this.#turns = turns;
   }
 
-  /** Pages that were read so far. */
+  /** Number of pages read so far. */
   get read(): number {
     return this.#pagesRead;
   }
 
   /**
-   * The page behind a place.
-   * @param reader whose turn it takes to read it
+   * Returns the page after a cursor.
+   * @param reader the reader whose turn is used for the read
    * @throws IndexerError as `readChanges` does
    */
   page(wanted: ChangesWanted, form: ChangeForm, reader: string): Promise<SharedPage> {
@@ -60,7 +60,7 @@ export class ChangePages {
     this.#pagesRead += 1;
     try {
       const page = sharedPage(await this.#readPage(wanted), form);
-      // Behind the end something else comes with the next commit; what lies between two places stays as it is.
+      // After the end of history, the next commit adds changes; a range between two cursors never changes.
       if (page.bytes.length > 0) this.#keep(key, page);
       return page;
     } finally {
@@ -70,7 +70,7 @@ export class ChangePages {
 
   #keep(key: string, page: SharedPage): void {
     if (page.bytes.length > longestKept) return;
-    // As the newest, whatever was there.
+    // Re-inserting makes it the newest entry.
     this.#kept.delete(key);
     this.#kept.set(key, { page, until: performance.now() + keptMs });
     const [oldest] = this.#kept.keys();

@@ -1,6 +1,6 @@
 /**
- * What one client is sent: changes behind its place, as they are committed, for as long as it listens. Between two pages nothing is
- * held for it but its place, no snapshot and no connection.
+ * Sends one client the changes after its cursor as they are committed, while it listens. Between two pages, the client holds only
+ * its cursor: no snapshot and no connection.
  */
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import { formatCursor, type ChangeCursor, type ChangesWanted } from '../../model/push/changes.ts';
@@ -12,13 +12,13 @@ import type { ChangeForm, ChangePages, SharedPage } from './change-pages.ts';
 export type StreamEnd = 'pruned' | 'reset' | 'stopping';
 
 export type StreamWanted = Omit<ChangesWanted, 'after'> & {
-  /** Undefined: behind what is there now. */
+  /** Undefined: starts after the newest change. */
   readonly after: ChangeCursor | undefined;
-  /** Whose turns pages are read at, and whose places streams take. */
+  /** The reader for turns at reading pages and for the limit on streams. */
   readonly reader: string;
 };
 
-/** Where a stream begins, and what the database says of that place. */
+/** Where a stream begins, and the range of history in the database at that time. */
 export interface Begun extends Pick<SharedPage, 'checkpoint' | 'availableAfter'> {
   readonly after: ChangeCursor;
 }
@@ -30,12 +30,12 @@ interface Read {
 
 export interface StreamedTo {
   readonly form: ChangeForm;
-  /** Resolves when the client takes more, at once as a rule; rejects when it does not for too long, or is gone. */
+  /** Resolves when the client accepts more data, usually at once; rejects if it does not in time or has disconnected. */
   readonly send: (part: string | Buffer) => Promise<void>;
   readonly gone: AbortSignal;
 }
 
-/** Something is sent at least so often, so that nobody in between takes the connection for dead, milliseconds. */
+/** Maximum time without data, in milliseconds, so that proxies keep the connection open. */
 const heartbeatMs = 15_000;
 
 export class ChangeStream {
@@ -45,7 +45,7 @@ export class ChangeStream {
   readonly #pace: Pace;
 
   /**
-   * @param waiters told of each commit of this process
+   * @param waiters notified of each commit of this process
    * @param checkpoint the newest one in the database; null before the first
    */
   constructor(pages: ChangePages, waiters: CheckpointWaiters, checkpoint: () => Promise<number | null>, pace: Pace) {
@@ -56,12 +56,12 @@ export class ChangeStream {
   }
 
   /**
-   * Reads the first page, which is kept for the stream that follows at once; undefined where it cannot be read now.
+   * Reads the first page, which stays cached for the stream that follows; undefined if it cannot be read now.
    * @throws IndexerError STORE_NOT_PERMITTED
    */
   async begin(wanted: StreamWanted, form: ChangeForm): Promise<Begun | undefined> {
     const read = await this.#read(wanted, form);
-    // A stream may last for days: it does not hold its first page.
+    // A stream may last for days: do not keep its first page.
     return read && { after: read.after, checkpoint: read.page.checkpoint, availableAfter: read.page.availableAfter };
   }
 
@@ -75,9 +75,9 @@ export class ChangeStream {
   }
 
   /**
-   * Sends until the client leaves, or history does not go on. While the database cannot be asked the client waits: an answer that is
-   * an error would end a browser's stream for good.
-   * @param first what the client was answered for
+   * Sends until the client disconnects or history is interrupted. While the database is unavailable the client waits: an error response
+   * would end a browser's stream permanently.
+   * @param first result of `begin`
    * @throws IndexerError STORE_NOT_PERMITTED; what `send` rejects with
    */
   async run(wanted: StreamWanted, to: StreamedTo, first: Begun | undefined): Promise<StreamEnd | 'gone'> {
@@ -92,7 +92,7 @@ export class ChangeStream {
     return 'gone';
   }
 
-  /** One page, if there is one: a stream holds none while it waits for the next. */
+  /** Sends one page if there is one. A stream holds no page while it waits for the next one. */
   async #step(wanted: StreamWanted, { form, send }: StreamedTo, place: Place): Promise<Step> {
     const read = await this.#read({ ...wanted, after: place.after }, form);
     const isDue = performance.now() - place.sentAt >= heartbeatMs;
@@ -104,7 +104,7 @@ export class ChangeStream {
     }
     const { after, page } = read;
     place.told ??= after;
-    // A place ahead is waited for; one that was here and is not any more was taken back.
+    // A cursor ahead of history waits; a cursor that history had reached, and is now behind, was rewound.
     const isHere = isThere(after, page);
     if (place.wasThere && !isHere) return 'reset';
     if (page.availableAfter !== null && after.offset < page.availableAfter) return 'pruned';
@@ -121,33 +121,33 @@ export class ChangeStream {
   #wait(step: 'not read' | 'at the end', { after }: Place, gone: AbortSignal): ReturnType<CheckpointWaiters['wait']> {
     const { checkpoint } = this.#waiters;
     if (step === 'not read' || after === undefined) return this.#waiters.wait(Infinity, this.#pace.commitsMs, gone);
-    // Where another process writes, this one hears of no commit; where it writes itself, of no reset and no prune.
+    // If another process writes, this one sees no commits; if it writes itself, it sees no reset and no prune.
     const limitMs = checkpoint === undefined ? this.#pace.commitsMs : this.#pace.resetsMs;
     return this.#waiters.wait(after.offset + 1, limitMs, gone);
   }
 }
 
-/** How far a stream is. */
+/** Position of a stream. */
 interface Place {
-  /** Undefined: behind what is there when it can be read. */
+  /** Undefined: after the newest change at the first successful read. */
   after: ChangeCursor | undefined;
-  /** What the client knows of it. */
+  /** The cursor last sent to the client. */
   told: ChangeCursor | undefined;
-  /** When something was last sent, by `performance.now()`. */
+  /** When data was last sent, by `performance.now()`. */
   sentAt: number;
-  /** Whether history had come to it. */
+  /** Whether history has reached the cursor. */
   wasThere: boolean;
 }
 
 type Step = 'sent' | 'at the end' | 'not read' | 'reset' | 'pruned';
 
-/** Only what will not pass by itself goes further. */
+/** Rethrows only failures that a retry cannot fix. */
 function afterFailure(thrown: unknown): undefined {
   const failure = toIndexerError(thrown);
   if (failure.code === 'STORE_NOT_PERMITTED') throw failure;
 }
 
-/** Whether history has come to the place. */
+/** Whether history has reached the cursor. */
 function isThere(after: ChangeCursor, { checkpoint }: Pick<SharedPage, 'checkpoint'>): boolean {
   return after.offset <= (checkpoint ?? -1);
 }
@@ -156,7 +156,7 @@ function isPassed({ next }: SharedPage, told: ChangeCursor): boolean {
   return next.offset > told.offset;
 }
 
-/** An id without data is remembered by browsers and dispatches nothing: what did not fit the filter is not looked at again. */
+/** An event id without data is stored by browsers and dispatches no event: changes that the filter skipped are not read again. */
 function placeOnly(form: ChangeForm, next: ChangeCursor): string {
   return form === 'sse' ? `id: ${formatCursor(next)}\n\n` : '\n';
 }

@@ -1,9 +1,9 @@
 /**
- * Turns at a few connections of the database, given to readers in rotation: a reader that asks a thousand times at once waits behind
- * itself, and others wait for one of its turns at most.
+ * Turns at a few database connections, given to readers in rotation. A reader with a thousand simultaneous requests delays only
+ * itself; other readers wait for at most one of its turns.
  */
 
-/** Work that waits for a turn. Several readers may wait for the same: it is done at the first turn that one of them has. */
+/** Work that waits for a turn. Several readers may wait for the same work: it runs at the first turn that any of them gets. */
 export class SharedWork<T> {
   readonly #work: () => Promise<T>;
   readonly #finish: (result: Promise<T>) => void;
@@ -21,7 +21,7 @@ export class SharedWork<T> {
     return this.#hasBegun;
   }
 
-  /** Does the work once. Never rejects; `result` may. */
+  /** Runs the work once. Never rejects; `result` may. */
   async run(): Promise<void> {
     this.#hasBegun = true;
     const result = this.#work();
@@ -34,23 +34,23 @@ type Waiting = Pick<SharedWork<unknown>, 'hasBegun' | 'run'>;
 
 export class Turns {
   readonly #atOnce: number;
-  /** By reader, in the order in which they have their next turns. */
+  /** Pending work by reader, in the order of their next turns. */
   readonly #queues = new Map<string, Set<Waiting>>();
   #running = 0;
 
-  /** @param atOnce turns at the same time, at most */
+  /** @param atOnce maximum number of concurrent turns */
   constructor(atOnce: number) {
     this.#atOnce = atOnce;
   }
 
-  /** Does the work at a turn of this reader, unless it is done before that at a turn of another one. */
+  /** Runs the work at a turn of this reader, unless a turn of another reader runs it first. */
   wait(reader: string, work: Waiting): void {
     const queue = this.#queues.get(reader) ?? new Set();
     this.#queues.set(reader, queue.add(work));
     this.#begin();
   }
 
-  /** Does something that no other reader waits for. */
+  /** Runs work that no other reader waits for. */
   take<T>(reader: string, work: () => Promise<T>): Promise<T> {
     const alone = new SharedWork(work);
     this.wait(reader, alone);
@@ -72,7 +72,7 @@ export class Turns {
     this.#begin();
   }
 
-  /** The oldest work of the first reader, who then goes to the end. */
+  /** Returns the oldest work of the first reader and moves that reader to the end. */
   #next(): Waiting | undefined {
     for (const [reader, queue] of this.#queues) {
       this.#queues.delete(reader);
@@ -85,7 +85,7 @@ export class Turns {
   }
 }
 
-/** Takes it from the queue, with what was done before it at turns of others. */
+/** Removes and returns the oldest work of the queue, skipping work that turns of other readers have already run. */
 function firstOf(queue: Set<Waiting>): Waiting | undefined {
   for (const work of queue) {
     queue.delete(work);

@@ -1,20 +1,20 @@
-/** Which of many failures of one kind are worth a line: the first, then those after pauses that double. */
+/** Limits log lines for repeated failures of one kind: logs the first, then one after each pause, which doubles. */
 
 const firstPauseMs = 1_000;
 const longestPauseMs = 600_000;
 
 interface Repetition {
   readonly atMs: number;
-  /** Until the next one is worth a line. */
+  /** Time until the next failure is logged. */
   readonly pauseMs: number;
-  /** Those since then. */
+  /** Failures not logged since the last line. */
   suppressed: number;
 }
 
 export class Doubling {
   readonly #told = new Map<string, Repetition>();
 
-  /** How many of the kind were passed over since its last line; undefined when this one is as well. */
+  /** Number of failures of the kind suppressed since its last line; undefined if this one is suppressed too. */
   due(kind: string, nowMs: number): number | undefined {
     const last = this.#told.get(kind);
     if (last !== undefined && nowMs - last.atMs < last.pauseMs) {
@@ -26,7 +26,7 @@ export class Doubling {
     return last?.suppressed ?? 0;
   }
 
-  /** What failed works: the next failure is news. */
+  /** Resets after a success: the next failure is logged at once. */
   clear(): void {
     this.#told.clear();
   }

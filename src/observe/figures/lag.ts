@@ -1,35 +1,35 @@
-/** How far behind the stream is: how old what is stored is, and how long a catch-up will take. */
+/** Lag of the stream: the age of the stored data, and the time that a catch-up will take. */
 import type { Phase } from '../../model/stream.ts';
 
 /**
- * How old the newest of what is stored is, at most: the age of its record time, or the time since everything was known
+ * Upper bound for the age of the newest stored data: the age of its record time, or the time since everything was known
  * to be stored, if that is shorter. A record time alone grows old on a quiet ledger, where nothing is missing.
  */
 export class Lag {
-  /** When the ledger end was learned, monotonic. */
+  /** When the ledger end was last received, monotonic. */
   #polledAtMs: number | undefined;
-  /** The newest time at which all that was in the ledger is stored now, monotonic. */
+  /** The newest time for which everything that was in the ledger is now stored, monotonic. */
   #currentAtMs: number | undefined;
   /** Newest record time stored, milliseconds since 1970. */
   #recordTimeMs: number | undefined;
 
-  /** Times rise on each synchronizer only: what comes later may have been recorded earlier. */
+  /** Record times increase per synchronizer only: a later update may have an earlier record time. */
   recorded(recordTimeMs: number): void {
     this.#recordTimeMs = Math.max(recordTimeMs, this.#recordTimeMs ?? recordTimeMs);
   }
 
-  /** @param isStored whether the checkpoint is there already */
+  /** @param isStored whether the checkpoint has already reached it */
   ledgerEndLearned(nowMs: number, isStored: boolean): void {
     this.#polledAtMs = nowMs;
     if (isStored) this.#currentAtMs = nowMs;
   }
 
-  /** The checkpoint is where the ledger end was when it was learned. */
+  /** The checkpoint has reached the ledger end that was last received. */
   ledgerEndReached(): void {
     this.#currentAtMs = this.#polledAtMs;
   }
 
-  /** Null when nothing is known yet. */
+  /** Null if unknown. */
   seconds(nowMs: number, wallNowMs: number): number | null {
     const ages = [
       ...(this.#recordTimeMs === undefined ? [] : [wallNowMs - this.#recordTimeMs]),
@@ -39,10 +39,10 @@ export class Lag {
   }
 }
 
-// How far a catch-up has come and how long it will take, from samples of the last half minute. A remaining time is named
-// only when three samples or more show that the distance shrinks.
+// Progress and remaining time of a catch-up, from samples of the last half minute. A remaining time is given
+// only if three or more samples indicate that the distance shrinks.
 
-/** Where the stream stood at one time. */
+/** Position of the stream at one time. */
 export interface CatchUpSample {
   /** Monotonic milliseconds. */
   readonly atMs: number;
@@ -53,21 +53,21 @@ export interface CatchUpSample {
 export interface CatchUpProgress {
   /** The offset at which the catch-up began. */
   readonly from: number;
-  /** Of the way from there to the ledger end, 0 to 100. */
+  /** Share of the distance from `from` to the ledger end, 0 to 100. */
   readonly percent: number;
   /** Null with fewer than three samples. */
   readonly offsetsPerSecond: number | null;
-  /** Null as well while the distance does not shrink. */
+  /** Null with fewer than three samples, and while the distance does not shrink. */
   readonly etaSeconds: number | null;
 }
 
 const samplesKept = 30;
-/** Fewer show no rate. */
+/** Fewer samples give no rate. */
 const enoughSamples = 3;
-/** About a second, with room for a timer that is early. */
+/** Minimum distance of two samples: about a second, with tolerance for a timer that fires early. */
 const apartMs = 900;
 
-/** Progress of a catch-up that began at offset `from`, as seen by the samples, oldest first; undefined without any. */
+/** Progress of a catch-up that began at offset `from`, from samples, oldest first; undefined without samples. */
 export function catchUpProgress(from: number, samples: readonly CatchUpSample[]): CatchUpProgress | undefined {
   const first = samples[0];
   const last = samples.at(-1);
@@ -83,12 +83,12 @@ export function catchUpProgress(from: number, samples: readonly CatchUpSample[])
   return { from, percent, offsetsPerSecond: rate, etaSeconds };
 }
 
-/** Takes samples while a catch-up lasts, and forgets them when it ends. */
+/** Takes samples during a catch-up and discards them when it ends. */
 export class CatchUp {
   #from: number | undefined;
   #samples: CatchUpSample[] = [];
 
-  /** Where the stream is now; samples closer together than about a second are not taken. */
+  /** Records the current position; ignores samples less than about a second apart. */
   note(phase: Phase, nowMs: number, checkpoint: number | undefined, ledgerEnd: number | undefined): void {
     if (phase !== 'catching_up' || checkpoint === undefined || ledgerEnd === undefined) {
       this.#from = undefined;
@@ -101,7 +101,7 @@ export class CatchUp {
     this.#samples = [...this.#samples.slice(1 - samplesKept), { atMs: nowMs, checkpoint, ledgerEnd }];
   }
 
-  /** Undefined when nothing is caught up with. */
+  /** Undefined unless catching up. */
   progress(): CatchUpProgress | undefined {
     return this.#from === undefined ? undefined : catchUpProgress(this.#from, this.#samples);
   }

@@ -1,10 +1,10 @@
-/** Rates and means over the last ten seconds, from counts with monotonic times; and numbers as people read them. */
+/** Rates and means over the last ten seconds, from counts with monotonic times; and rounding for display. */
 
 const windowSeconds = 10;
 
-/** Counts by second. Memory is bounded: one entry for each. */
+/** Counts by second. Memory is bounded: one entry per second of the window. */
 export class RateWindow {
-  /** Count by whole second. */
+  /** Count by full second. */
   readonly #counts = new Map<number, number>();
   #firstMs: number | undefined;
 
@@ -32,7 +32,7 @@ export class RateWindow {
   }
 }
 
-/** The mean of what was measured. */
+/** Mean of the measured values. */
 export class MeanWindow {
   readonly #sum = new RateWindow();
   readonly #count = new RateWindow();
@@ -43,19 +43,19 @@ export class MeanWindow {
     this.#count.add(nowMs, 1);
   }
 
-  /** Null when nothing was measured. */
+  /** Null without measurements. */
   mean(nowMs: number): number | null {
     const count = this.#count.perSecond(nowMs);
     return count === 0 ? null : this.#sum.perSecond(nowMs) / count;
   }
 }
 
-/** More templates than these give their place up, those that rest longest first. */
+/** Maximum number of templates; beyond it, the ones idle longest are dropped. */
 const places = 500;
 
 /** Events per second by template. */
 export class TemplateRates {
-  /** The template that was busy last comes last. */
+  /** Ordered by last activity; the most recently active template is last. */
   readonly #rates = new Map<string, RateWindow>();
 
   /** @param nowMs monotonic */
@@ -70,25 +70,25 @@ export class TemplateRates {
     }
   }
 
-  /** 0 for one that was never seen. */
+  /** 0 for an unknown template. */
   perSecond(nowMs: number, template: string): number {
     return this.#rates.get(template)?.perSecond(nowMs) ?? 0;
   }
 }
 
-// Numbers for people: as many digits as say something.
+// Rounding for display: only the significant digits.
 
-/** To tenths. */
+/** Rounds to tenths. */
 export function rounded(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-/** To so many steps of one; null stays null. */
+/** Rounds to `1 / steps`; null stays null. */
 export function roundedOrNull(value: number | null, steps: number): number | null {
   return value === null ? null : Math.round(value * steps) / steps;
 }
 
-/** A part of one, at most all of it, to thousandths. */
+/** A share between 0 and 1, capped at 1, rounded to thousandths. */
 export function share(value: number): number {
   return Math.round(Math.min(1, value) * 1000) / 1000;
 }

@@ -1,14 +1,14 @@
 /**
- * The last stage before a log line leaves the process: whatever looks like a token or a password in a URL is replaced,
- * even when some message carried it in by accident. Works on text, so it also covers what no serializer has seen.
+ * Scrubber, the last stage before a log line leaves the process: replaces everything that looks like a token or a password in a URL,
+ * even if a message contains it by accident. Works on text, so it also covers output that no serializer has seen.
  *
- * The text may be megabytes that a stranger chose, and nothing else runs meanwhile. So the time is linear in its length: each pattern
- * takes a whole run of characters and always matches, because one that fails late would be tried again at every character of the run.
+ * The text may be megabytes chosen by an untrusted party, and scrubbing blocks the event loop. So the time is linear in its length: each pattern
+ * consumes a complete run of characters and always matches, because a pattern that fails late would be retried at every character of the run.
  */
 import { filterHidden } from '../../errors/visible-text.ts';
 
 /**
- * The line without JWTs, tokens of readers, bearer tokens, URL credentials and queries of URLs, also where hidden characters are in them or
+ * Returns the line without JWTs, reader tokens, bearer tokens, URL credentials and query strings of URLs, even if hidden characters are in them or
  * before them. JSON stays valid: no match crosses a quote.
  */
 export function scrub(line: string): string {
@@ -23,7 +23,7 @@ function scrubVisible(line: string): string {
   return withoutTokens.includes('://') ? withoutTokens.replaceAll(/[^\s"\\]+/g, hideInUrls) : withoutTokens;
 }
 
-/** A JWT is two or three parts with dots between them, whose first part has `eyJ`: what stands before that stays. */
+/** A JWT has two or three parts separated by dots, and its first part contains `eyJ`: characters before that stay. */
 function hideJwts(run: string): string {
   const parts = run.split('.');
   const shown: string[] = [];
@@ -41,7 +41,7 @@ function hideInUrls(run: string): string {
   return run.includes('://') ? hideCredentials(run).split('#').map(hideQuery).join('#') : run;
 }
 
-/** Up to the last `@`: a password may have one. */
+/** Hides everything up to the last `@`: a password may contain one. */
 function hideCredentials(run: string): string {
   const user = /:\/\/[^:/@]*:/.exec(run);
   const begin = user === null ? run.length : user.index + user[0].length;

@@ -1,6 +1,6 @@
 /**
- * Where the time of the stream goes: waiting for the source, decoding, or waiting for the database. At any moment the
- * stream does at most one of the three, so their shares say which one holds it up. Pure but for the clock it is given.
+ * Clock for the time of the stream by activity: waiting for the source, decoding, or waiting for the database. At any moment the
+ * stream does at most one of the three, so the shares identify the bottleneck. Pure except for the injected clock.
  */
 import type { WorkPart } from '../../pipeline/ports/observer.ts';
 
@@ -11,11 +11,11 @@ export type ByPart = Readonly<Record<WorkPart, number>>;
 
 /** The part that took most of the last ten seconds. */
 export interface WorkReason {
-  /** Undefined when none was at work for most of the time: no stream was open. */
+  /** Undefined if no part was active for most of the time: no stream was open. */
   readonly on: WorkPart | undefined;
   /** Between 0 and 1. */
   readonly share: number;
-  /** One sentence for people, e.g. `database: 83 % of the last 10 s was spent waiting for commits`. */
+  /** One sentence for display, e.g. `database: 83 % of the last 10 s was spent waiting for commits`. */
   readonly sentence: string;
 }
 
@@ -31,7 +31,7 @@ export class WorkClock {
   readonly #now: () => number;
   readonly #startedAtMs: number;
   readonly #totals: Record<WorkPart, number> = { source: 0, decode: 0, database: 0 };
-  /** Milliseconds by whole second of the clock: those of the window and the one under way. */
+  /** Milliseconds by full second of the clock: the seconds of the window and the current one. */
   readonly #seconds = new Map<number, Record<WorkPart, number>>();
   #part: WorkPart | undefined;
   #sinceMs: number;
@@ -43,13 +43,13 @@ export class WorkClock {
     this.#sinceMs = this.#startedAtMs;
   }
 
-  /** From now on it is this part; undefined: none of them. */
+  /** Switches to this part; undefined: none. */
   enter(part: WorkPart | undefined): void {
     this.#settle();
     this.#part = part;
   }
 
-  /** Seconds since the clock was made, what is under way included. */
+  /** Seconds since the clock was created, including the current activity. */
   totals(): ByPart {
     this.#settle();
     const { source, decode, database } = this.#totals;
@@ -57,8 +57,8 @@ export class WorkClock {
   }
 
   /**
-   * Shares of the last ten seconds and of the one under way, or of the time since the clock was made; what is missing to
-   * 1 was none of them.
+   * Shares of the last ten seconds including the current one, or of the time since the clock was created; the remainder to
+   * 1 was spent in none of them.
    */
   shares(): ByPart {
     this.#settle();
@@ -72,7 +72,7 @@ export class WorkClock {
     return { source: share('source'), decode: share('decode'), database: share('database') };
   }
 
-  /** What holds the stream up, as the last ten seconds show it. */
+  /** The bottleneck in the last ten seconds. */
   reason(): WorkReason {
     const shares = this.shares();
     const [on = 'source'] = [...workParts].sort((left, right) => shares[right] - shares[left]);
@@ -86,7 +86,7 @@ export class WorkClock {
     return { on, share: shares[on], sentence };
   }
 
-  /** Books the time up to now. */
+  /** Adds the time up to now to the current part. */
   #settle(): void {
     const nowMs = this.#now();
     const fromMs = this.#sinceMs;
@@ -94,7 +94,7 @@ export class WorkClock {
     if (this.#part === undefined || nowMs <= fromMs) return;
     this.#totals[this.#part] += nowMs - fromMs;
     const current = Math.floor(nowMs / 1000);
-    // What lies before the window is in the totals only.
+    // Time before the window counts in the totals only.
     const first = Math.max(Math.floor(fromMs / 1000), current - windowSeconds);
     for (let second = first; second <= current; second += 1) {
       const ms = Math.min(nowMs, (second + 1) * 1000) - Math.max(fromMs, second * 1000);

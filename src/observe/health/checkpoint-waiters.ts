@@ -1,6 +1,6 @@
-/** Whoever waits for an offset to be stored, woken by the commits of this process. */
+/** Waits for an offset to be stored, ended by the commits of this process. */
 
-/** How a wait ended; `full`: too many wait already, `gone`: nobody waits for the answer any more. */
+/** How a wait ended; `full`: the maximum number of waits is reached, `gone`: the client has disconnected. */
 export type WaitEnd = 'reached' | 'timeout' | 'full' | 'stopping' | 'gone';
 
 interface Waiter {
@@ -8,7 +8,7 @@ interface Waiter {
   readonly end: (how: WaitEnd) => void;
 }
 
-/** As many as a page of dashboards or a fleet of workers needs; each costs one open connection. */
+/** Enough for a page of dashboards or a fleet of workers; each wait costs one open connection. */
 export const mostWaits = 1000;
 
 export class CheckpointWaiters {
@@ -17,17 +17,17 @@ export class CheckpointWaiters {
   #checkpoint: number | undefined;
   #closed = false;
 
-  /** @param most that wait at once */
+  /** @param most maximum number of concurrent waits */
   constructor(most = mostWaits) {
     this.#most = most;
   }
 
-  /** The newest checkpoint this process knows of; undefined before its first session. */
+  /** The newest checkpoint that this process knows; undefined before its first session. */
   get checkpoint(): number | undefined {
     return this.#checkpoint;
   }
 
-  /** How many wait now. */
+  /** Number of current waits. */
   get size(): number {
     return this.#waiting.size;
   }
@@ -61,7 +61,7 @@ export class CheckpointWaiters {
     });
   }
 
-  /** Ends every wait, and those that would begin from now on. */
+  /** Ends every wait; later waits end immediately. */
   close(): void {
     this.#closed = true;
     for (const waiter of this.#waiting) waiter.end('stopping');

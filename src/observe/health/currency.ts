@@ -1,16 +1,16 @@
-/** Whether the database was as current as the ledger when the connection was lost: then a short interruption hides nothing. */
+/** Tracks whether the database was as current as the ledger when the connection was lost: a short interruption then stays ready. */
 import type { Phase } from '../../model/stream.ts';
 
 export class Currency {
   #wasLive = false;
   #isCurrent = false;
 
-  /** False from a time in which readers could not rely on the database until the ledger end is reached again. */
+  /** False from the moment clients could not rely on the database until the ledger end is reached again. */
   get isCurrent(): boolean {
     return this.#isCurrent;
   }
 
-  /** @param wasReady by the verdict before it @returns whether the ledger end was reached for the first time */
+  /** @param wasReady the verdict before the change @returns whether the ledger end was reached for the first time */
   phaseChanged(phase: Phase, wasReady: boolean): boolean {
     const isFirst = phase === 'live' && !this.#wasLive;
     if (phase === 'live') this.#wasLive = this.#isCurrent = true;
@@ -19,8 +19,8 @@ export class Currency {
   }
 
   /**
-   * While the stream is not followed, a ledger end that is not ahead is no sign: the ledger may be behind, or another one.
-   * @param distance offsets that are not stored yet @param wasReady by the verdict before it
+   * While no stream is open, a ledger end that is not ahead proves nothing: the ledger may be behind, or a different one.
+   * @param distance offsets that are not stored yet @param wasReady the verdict before the poll
    */
   ledgerEndLearned(distance: number | undefined, phase: Phase, wasReady: boolean): void {
     if (distance === 0 && (phase === 'live' || phase === 'catching_up')) this.#isCurrent = this.#wasLive;

@@ -16,18 +16,18 @@ import { SourceHealth } from './source-health.ts';
 import { type SeedStatus, Throughput } from './throughput.ts';
 import { type Delay, delayOf } from './why-behind.ts';
 
-/** What the health of a process is judged by, and where it is told. */
+/** Inputs of the health of a process, and the callback for `live`. */
 export interface HealthOptions {
   readonly version: string;
   /** `host:port/name`, without anything secret. */
   readonly database?: string;
   readonly schema: string;
   readonly stalledAfterMs: number;
-  /** Without having learned the ledger end, or received a frame, for so long, nothing is said of it; 10 s by default. */
+  /** Time without a ledger-end response or a frame after which the ledger counts as timed out; 10 s by default. */
   readonly ledgerTimeoutMs?: number;
-  /** Told once, when everything up to the ledger end is stored for the first time. */
+  /** Called once, when everything up to the ledger end is stored for the first time. */
   readonly onLive?: () => void;
-  /** Knows where the time of the stream goes. */
+  /** Source of the time shares of the stream. */
   readonly work?: Pick<WorkClock, 'shares'>;
   /** Monotonic milliseconds; `performance.now` by default. */
   readonly now?: () => number;
@@ -35,23 +35,23 @@ export interface HealthOptions {
   readonly wallNow?: () => number;
 }
 
-/** What `/status` answers. Counts are since the start of the process. */
+/** Response of `/status`. Counts are since the start of the process. */
 export interface StatusDocument extends JobStatus {
   readonly state: HealthState;
   readonly reason: string;
-  /** What to do about the error that `because` names; null where it names none. */
+  /** Remedy for the error that `reason` names; null without one. */
   readonly remedy: string | null;
   readonly checkpoint: number | null;
   readonly ledgerEnd: number | null;
-  /** Since the ledger end was learned. */
+  /** Seconds since the ledger end was received. */
   readonly ledgerEndAgeSeconds: number | null;
   readonly offsetsBehind: number | null;
-  /** Age of the newest record time stored, or time since everything was stored, if shorter; 0 when everything is known to be. */
+  /** Age of the newest stored record time, or time since everything was stored, if shorter; 0 if everything is known to be stored. */
   readonly lagSeconds: number | null;
   readonly updatesPerSecond: number;
   readonly eventsPerSecond: number;
   readonly seed: SeedStatus | null;
-  /** Contracts per second while seeding, else 0. */
+  /** Contracts per second while seeding, otherwise 0. */
   readonly seedContractsPerSecond: number;
   /** Null unless catching up. */
   readonly catchUp: CatchUpProgress | null;
@@ -61,9 +61,9 @@ export interface StatusDocument extends JobStatus {
   readonly ingestLatencySeconds: number | null;
   /** Shares of the last ten seconds, 0 to 1, spent waiting for the source, decoding, and waiting for the database. */
   readonly timeShares: ByPart | null;
-  /** Why the stream is behind, or that it is not. */
+  /** Why the stream is behind, or that it is not behind. */
   readonly delay: Delay;
-  /** The last kinds of failures, newest first; `lastError` is the first of them. */
+  /** The last failures by kind, newest first; `lastError` is the first of them. */
   readonly errors: readonly RecentError[];
   readonly counts: {
     readonly updates: Readonly<Record<string, number>>;
@@ -71,9 +71,9 @@ export interface StatusDocument extends JobStatus {
   };
   readonly lastError: { readonly code: string; readonly message: string; readonly at: string } | null;
   readonly participantId: string | null;
-  /** The session with the right to write, of this process or another one; null while it is not known. */
+  /** The session that holds the writer lock, of this process or another one; null while unknown. */
   readonly lockHolder: LockHolder | null;
-  /** Which database it writes to, `host:port/name` as its own URL says it; null where nobody said. */
+  /** The database it writes to, `host:port/name` from its own URL; null if not configured. */
   readonly database: string | null;
   readonly schema: string;
   readonly version: string;
@@ -96,7 +96,7 @@ export class HealthTracker {
   #reason: IndexerError | undefined;
   #checkpoint: number | undefined;
   #waitingSinceMs: number | undefined;
-  /** What came of asking for what lies between the checkpoint and the ledger end; undefined: not asked. */
+  /** Result of probing the offsets between the checkpoint and the ledger end; undefined: no probe. */
   #stretch: ProbeAnswer | undefined;
   #committedAtMs: number | undefined;
   readonly #currency = new Currency();
@@ -126,7 +126,7 @@ export class HealthTracker {
     return this.source.ledgerEnd;
   }
 
-  /** Who has the right to write. True when it is another session than was known. */
+  /** Records the session that holds the writer lock. True if it differs from the last one. */
   lockHeld(holder: LockHolder | undefined): boolean {
     const isNew = holder?.pid !== this.#lockHolder?.pid;
     this.#lockHolder = holder;
@@ -134,9 +134,9 @@ export class HealthTracker {
   }
 
   phaseChanged(phase: Phase, reason: IndexerError | undefined): void {
-    // First: the verdict is that of the phase that ends, for as long as it lasted.
+    // First: the verdict is the one of the phase that ends.
     if (this.#currency.phaseChanged(phase, this.verdict().ready)) this.#options.onLive?.();
-    // Trying again in the same phase must not restart the clock that says for how long it has failed.
+    // A retry in the same phase must not restart the clock of how long it has failed.
     if (phase !== this.#phase) this.#phaseSinceMs = this.now();
     this.#phase = phase;
     this.#reason = reason;
@@ -218,7 +218,7 @@ export class HealthTracker {
     };
   }
 
-  /** How fast it goes, and what holds it up. */
+  /** Throughput and bottleneck. */
   #work(
     state: HealthState,
     reason: string,
@@ -242,12 +242,12 @@ export class HealthTracker {
     };
   }
 
-  /** What the database holds, as long as the ledger was not asked whether it is the same: shown, and nothing is judged by it. */
+  /** Checkpoint of the database while the ledger has not been checked: reported, but the verdict does not use it. */
   storedFound(checkpoint: number): void {
     this.#storedFound = checkpoint;
   }
 
-  /** Everything up to this offset is in the database; first where this process resumes. */
+  /** Everything up to this offset is in the database; the first call is the offset at which this process resumes. */
   checkpointReached(checkpoint: number): void {
     if (checkpoint === this.#checkpoint) return;
     this.#checkpoint = checkpoint;

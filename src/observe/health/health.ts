@@ -1,6 +1,6 @@
 /**
- * The verdict on the process, as a pure function of facts and the time: what it is doing, whether readers may rely on
- * the database being current, and whether a restart could help. `/readyz`, `/livez` and `/status` all show this one.
+ * Verdict on the process, as a pure function of facts and the time: what it is doing, whether clients may rely on
+ * the database being current, and whether a restart could help. `/readyz`, `/livez` and `/status` all return this verdict.
  */
 import type { Phase } from '../../model/stream.ts';
 
@@ -12,28 +12,28 @@ export interface HealthFacts {
   readonly phaseSinceMs: number;
   readonly checkpoint: number | undefined;
   readonly ledgerEnd: number | undefined;
-  /** When the ledger end was learned last; undefined before the first time. */
+  /** When the ledger end was last received; undefined before the first time. */
   readonly learnedAtMs: number | undefined;
-  /** When the newest frame came. */
+  /** When the newest frame arrived. */
   readonly frameAtMs: number | undefined;
-  /** Code and message of what the ledger answered instead since then. */
+  /** Code and message of the failed ledger-end requests since then. */
   readonly unlearnedReason: string | undefined;
-  /** What to do about it. */
+  /** Remedy for that failure. */
   readonly unlearnedRemedy?: string | undefined;
   readonly ledgerTimeoutMs: number;
   /**
    * Since when the ledger end is above a checkpoint that does not move; undefined while it is not. Counted from the
-   * later of both, so that the first update after a quiet night is not taken for a stall of a whole night.
+   * later of both, so that the first update after a quiet night does not count as a stall of the entire night.
    */
   readonly waitingSinceMs: number | undefined;
   /** When the last batch was committed. */
   readonly committedAtMs: number | undefined;
-  /** Whether the ledger end was reached, and readers could rely on the database ever since but for this interruption. */
+  /** Whether the ledger end was reached, and clients could rely on the database since then except for this interruption. */
   readonly caughtUp: boolean;
   readonly stalledAfterMs: number;
-  /** Code and message of the error that keeps it in the phase; of a standby, who has the right to write. */
+  /** Code and message of the error that keeps it in the phase; for a standby, the holder of the writer lock. */
   readonly reason: string | undefined;
-  /** What to do about that error. */
+  /** Remedy for that error. */
   readonly remedy?: string | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface Verdict {
   readonly live: boolean;
   /** One sentence for the operator. */
   readonly reason: string;
-  /** What to do about the error that the sentence names; absent where it names none. */
+  /** Remedy for the error that the sentence names; absent without one. */
   readonly remedy?: string;
 }
 
@@ -51,7 +51,7 @@ const idleAfterMs = 30_000;
 /** Multiples of `stalledAfterMs` after which a restart is worth trying. */
 const restartAfter = 3;
 
-/** What holds at `nowMs`. */
+/** Returns the verdict at `nowMs`. */
 export function verdict(facts: HealthFacts, nowMs: number): Verdict {
   switch (facts.phase) {
     case 'starting':
@@ -61,7 +61,7 @@ export function verdict(facts: HealthFacts, nowMs: number): Verdict {
     case 'standby':
       return notReady(
         'standby',
-        `${facts.reason ?? 'another process'} has the right to write; this one takes over when it ends`,
+        `${facts.reason ?? 'another process'} holds the writer lock; this one takes over when it ends`,
       );
     case 'stopping':
       return notReady('stopping', 'the process is ending');
@@ -83,7 +83,7 @@ function notReady(state: HealthState, reason: string, remedy?: string): Verdict 
 function backingOff(facts: HealthFacts, nowMs: number): Verdict {
   const forMs = nowMs - facts.phaseSinceMs;
   const cause = facts.reason ?? 'the connection was lost';
-  // A short interruption leaves the database as current as a quiet ledger does; a restart would not help either way.
+  // A short interruption leaves the database as current as a quiet ledger does; a restart would not help in either case.
   const short = forMs <= facts.stalledAfterMs && waitedFor(facts, nowMs) < facts.stalledAfterMs;
   const ready = facts.caughtUp && short && !isLedgerTimedOut(facts, nowMs);
   const reason = `for ${seconds(forMs)}: ${cause}`;
@@ -95,7 +95,7 @@ function following(facts: HealthFacts, nowMs: number): Verdict {
   const waitedMs = waitedFor(facts, nowMs);
   if (waitedMs >= facts.stalledAfterMs) {
     const reason = `the ledger end is ${ledgerEnd ?? 'unknown'}, but the checkpoint has stayed at ${checkpoint ?? 'none'} for ${seconds(waitedMs)}`;
-    // Just reconnected after a long outage, it is the connection that was missing, and a restart would only cut it again.
+    // Just after a reconnect following a long outage, the connection was the cause, and a restart would only interrupt it again.
     const reconnected = nowMs - facts.phaseSinceMs < facts.stalledAfterMs;
     const live = reconnected || waitedMs < restartAfter * facts.stalledAfterMs;
     return { state: 'stalled', ready: false, live, reason };
@@ -120,8 +120,8 @@ function following(facts: HealthFacts, nowMs: number): Verdict {
 }
 
 /**
- * Whether too much time has passed to say anything of where the ledger is. A ledger that sends frames is there and lets us
- * read, whatever becomes of the question for its end.
+ * Whether the ledger has been silent for too long to know its end. A ledger that sends frames is reachable and lets the indexer
+ * read, even if requests for its end fail.
  */
 export function isLedgerTimedOut(
   { learnedAtMs, frameAtMs = -Infinity, ledgerTimeoutMs }: HealthFacts,

@@ -4,33 +4,33 @@ import { UnknownNames } from '../../model/unknown.ts';
 import { RetentionProgress, type RetentionStatus } from './retention-progress.ts';
 import { RequestedJobs, type RequestedJobStatus } from './requested-jobs.ts';
 
-/** What becomes of submitted commands: followed, not asked for or not shown, or failing for now. */
+/** State of command completions: followed, disabled or not permitted, or failing temporarily. */
 export interface CompletionStatus {
   readonly state: 'waiting' | 'following' | 'off' | 'failing';
   readonly reason: string;
-  /** Stored up to here; null until it is known. */
+  /** Stored up to this offset; null until it is known. */
   readonly checkpoint: number | null;
 }
 
-/** Its part of the document of `/status`. */
+/** Fields of `/status` about background jobs. */
 export interface JobStatus {
   /** Contracts that are neither active nor ended, because their parties left the participant; null until counted. */
   readonly contractsUnhosted: number | null;
-  /** Whether completions are followed beside the stream, and how far. */
+  /** Whether completions are followed in the background, and up to which offset. */
   readonly completions: CompletionStatus;
-  /** Interfaces that are wanted and that the participant does not know. */
+  /** Configured interfaces that the participant does not know. */
   readonly interfacesWaiting: readonly string[];
-  /** Interfaces whose views are gathered beside the stream. */
+  /** Interfaces whose views are being backfilled in the background. */
   readonly interfacesBackfilling: readonly string[];
-  /** Options that name a filter which was extended since; empty when all say what is in force. */
+  /** Options that name a filter which has since been extended; empty if all match the filter in force. */
   readonly outdatedOptions: readonly string[];
   /** Parties of LEDGER_PARTIES that the participant does not know. */
   readonly partiesUnknown: readonly string[];
-  /** What INDEXER_RETENTION has pruned since the last look began; null without it, and before the first look. */
+  /** Rows pruned by INDEXER_RETENTION since the last pass began; null without it, and before the first pass. */
   readonly retention: RetentionStatus | null;
   /** Jobs of table `jobs`, the last one of each name, whichever process runs them. */
   readonly jobs: readonly RequestedJobStatus[];
-  /** What the ledger sent and this version does not know. */
+  /** Kinds and fields sent by the ledger that this version does not know. */
   readonly unknown: readonly UnknownName[];
 }
 
@@ -50,7 +50,7 @@ export class JobHealth {
     return this.#completions;
   }
 
-  /** Without a checkpoint, that of before stays. */
+  /** Without a checkpoint, the previous one stays. */
   completionsChanged(change: Omit<CompletionStatus, 'checkpoint'> & { readonly checkpoint?: number }): void {
     this.#completions = { ...this.#completions, ...change };
   }

@@ -1,4 +1,4 @@
-/** The last failures, for people: the same one again raises a count instead of pushing the others out. */
+/** The last failures, for people: a repeated failure increments a count instead of displacing the others. */
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { scrub } from '../figures/scrub.ts';
 
@@ -6,11 +6,11 @@ import { scrub } from '../figures/scrub.ts';
 export interface RecentError {
   readonly code: string;
   readonly message: string;
-  /** What to do about it; null where nothing but waiting helps. */
+  /** Remedy; null if only waiting helps. */
   readonly remedy: string | null;
-  /** How often it was met in a row of others. */
+  /** Number of consecutive occurrences. */
   readonly count: number;
-  /** ISO 8601, the last time. */
+  /** ISO 8601, the last occurrence. */
   readonly at: string;
 }
 
@@ -38,12 +38,12 @@ export class RecentErrors {
   }
 }
 
-/** One line for people. */
+/** One line for display. */
 export function inWords({ code, message }: IndexerError): string {
   return `${code}: ${scrub(message)}`;
 }
 
-/** Messages and remedies name no secret; like those of the log they pass the filter all the same. */
+/** Messages and remedies contain no secret; they pass the scrubber anyway, like those of the log. */
 function shown(text: string): string {
   const scrubbed = scrub(text);
   return scrubbed.length > longest ? `${scrubbed.slice(0, longest)}…` : scrubbed;

@@ -6,10 +6,10 @@ export interface RequestedJobStatus extends Pick<
   Job,
   'name' | 'state' | 'step' | 'unit' | 'done' | 'total' | 'problem'
 > {
-  /** Of the step; null if unknown. */
+  /** Progress of the step; null if unknown. */
   readonly percent: number | null;
   readonly perSecond: number | null;
-  /** Of the step; null if unknown, or while the job does not run. */
+  /** Remaining time of the step; null if unknown, or while the job does not run. */
   readonly etaSeconds: number | null;
   readonly requestedAt: string;
   readonly updatedAt: string;
@@ -18,7 +18,7 @@ export interface RequestedJobStatus extends Pick<
 export class RequestedJobs {
   #jobs: readonly Job[] = [];
 
-  /** Returns the jobs of the call before. */
+  /** Returns the jobs of the previous call. */
   note(jobs: readonly Job[]): readonly Job[] {
     const before = this.#jobs;
     this.#jobs = jobs;

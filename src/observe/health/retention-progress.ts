@@ -1,4 +1,4 @@
-/** What INDEXER_RETENTION prunes, as `/status` shows it. */
+/** Progress of INDEXER_RETENTION, as `/status` reports it. */
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { PruneFacts } from '../../pipeline/ports/observer.ts';
 import { rounded } from '../figures/rates.ts';
@@ -6,16 +6,16 @@ import { scrub } from '../figures/scrub.ts';
 
 export interface RetentionStatus {
   readonly running: boolean;
-  /** Updates up to this offset are pruned, or being pruned; null as long as none was. */
+  /** Updates up to this offset are pruned, or being pruned; null until one was. */
   readonly boundary: number | null;
-  /** By the look at hand, or by the last one. */
+  /** Rows removed by the current pass, or by the last one. */
   readonly rowsRemoved: number;
   readonly rowsPerSecond: number;
-  /** Who keeps it from going as far as it should. */
+  /** The hold that keeps it from pruning as far as configured. */
   readonly heldBy: { readonly name: string; readonly offset: number; readonly since: string } | null;
-  /** When the last look that came to its end ended; null before. */
+  /** When the last completed pass ended; null before. */
   readonly finishedAt: string | null;
-  /** Why the last attempt failed; null when it did not. */
+  /** Why the last attempt failed; null if it did not. */
   readonly problem: RetentionProblem | null;
 }
 
@@ -23,7 +23,7 @@ export interface RetentionProblem {
   readonly code: string;
   readonly message: string;
   readonly remedy: string;
-  /** ISO 8601, the last time. */
+  /** ISO 8601, the last occurrence. */
   readonly at: string;
 }
 
@@ -35,7 +35,7 @@ export class RetentionProgress {
   #problem: RetentionProblem | null = null;
 
   /**
-   * Resolves to what this look had removed before, and who held it.
+   * Returns what this pass had removed before, and the hold.
    * @param nowMs monotonic
    */
   note(

@@ -1,4 +1,4 @@
-/** The ledger end, when it was read last or why it could not be read, and when the last frame arrived. */
+/** The ledger end, when it was last received or why it could not be, and when the last frame arrived. */
 import { sideOf } from '../../errors/catalogue.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { scrub } from '../figures/scrub.ts';
@@ -24,7 +24,7 @@ export class SourceHealth {
     return this.#ledgerEnd;
   }
 
-  /** Milliseconds since the ledger end was learned; undefined before. */
+  /** Milliseconds since the ledger end was received; undefined before. */
   get ageMs(): number | undefined {
     return this.#learnedAtMs === undefined ? undefined : this.#now() - this.#learnedAtMs;
   }
@@ -35,7 +35,7 @@ export class SourceHealth {
     this.#unlearnedReason = undefined;
   }
 
-  /** What is stored was there: the next poll of the ledger end is seconds away. */
+  /** A stored offset existed in the ledger: it raises the ledger end until the next poll, seconds later. */
   stored(checkpoint: number): void {
     if (this.#ledgerEnd !== undefined && checkpoint > this.#ledgerEnd) this.#ledgerEnd = checkpoint;
   }

@@ -49,13 +49,13 @@ export class Throughput {
       }
     }
     this.#updateRate.add(nowMs, updates);
-    // What a seed reads has its own rate: it says nothing about how busy the ledger is.
+    // Entries of a seed have their own rate: they do not indicate how busy the ledger is.
     if (batch.checkpoint !== undefined) this.#eventRate.add(nowMs, events);
   }
 
   seedProgress(seed: SeedFacts, done: boolean): void {
     const before = this.#seed?.contracts ?? 0;
-    // A seed that starts over counts from zero again.
+    // A seed that restarts counts from zero again.
     this.#seedRate.add(this.#clocks.now(), seed.contracts >= before ? seed.contracts - before : seed.contracts);
     this.#seed = { contracts: seed.contracts, offset: seed.offset, done };
   }
@@ -65,7 +65,7 @@ export class Throughput {
     return this.#seedRate.perSecond(this.#clocks.now());
   }
 
-  /** Events per second of a template, named `package:Module:Entity`. */
+  /** Events per second of a template, given as `package:Module:Entity`. */
   templateRate(template: string): number {
     return rounded(this.#templates.perSecond(this.#clocks.now(), template));
   }

@@ -1,12 +1,12 @@
 /**
- * Why the stream is behind the ledger, or that it is not, in one sentence for people. What holds it up is one of three:
- * the source (the ledger and the way to it), decoding in this process, or the database.
+ * Reason for the stream being behind the ledger, in one sentence for display. The bottleneck is one of three:
+ * the source (the ledger and the path to it), decoding in this process, or the database.
  */
 import type { ProbeAnswer } from '../../pipeline/ports/observer.ts';
 import type { HealthState } from './health.ts';
 import type { ByPart } from '../figures/work-clock.ts';
 
-/** `none`: it is not behind, or nothing can be said yet. */
+/** `none`: it is not behind, or the cause is not known yet. */
 export type Cause = 'none' | 'source' | 'decode' | 'database' | 'operator';
 
 export interface Delay {
@@ -16,19 +16,19 @@ export interface Delay {
 
 export interface DelayFacts {
   readonly state: HealthState;
-  /** The sentence of the verdict. */
+  /** Sentence of the verdict. */
   readonly reason: string;
   /** Offsets from the checkpoint to the ledger end; undefined while one of them is unknown. */
   readonly distance: number | undefined;
   readonly timeShares: ByPart | null;
-  /** What the ledger answered when asked for what lies between the checkpoint and its end; undefined: not asked. */
+  /** Result of probing the offsets between the checkpoint and the ledger end; undefined: no probe. */
   readonly stretch?: ProbeAnswer | undefined;
 }
 
-/** Below this share of the time no part is called the one that holds the others up. */
+/** Below this share of the time, no part counts as the bottleneck. */
 const muchAtLeast = 0.2;
 
-/** The cause and its sentence. */
+/** Returns the cause and its sentence. */
 export function delayOf(facts: DelayFacts): Delay {
   const { state, reason, distance = 0 } = facts;
   switch (state) {
@@ -41,13 +41,13 @@ export function delayOf(facts: DelayFacts): Delay {
     case 'seeding':
       return slow(facts, 'The active contracts are being read');
     case 'ledger_timeout':
-      return { cause: sideOf(reason), message: `Whether it is behind cannot be said: ${reason}.` };
+      return { cause: sideOf(reason), message: `It is not known whether the stream is behind: ${reason}.` };
     case 'stalled':
       return slow(facts, `Stalled: ${reason}`);
     case 'backing_off':
       return { cause: sideOf(reason), message: `Waiting to try again, ${reason}.` };
     case 'parked':
-      return { cause: 'operator', message: `Stopped until somebody acts. ${reason}.` };
+      return { cause: 'operator', message: `Stopped until an operator acts. ${reason}.` };
     case 'starting':
     case 'standby':
     case 'stopping':
@@ -60,7 +60,7 @@ function notBehind(): Delay {
   return { cause: 'none', message: 'Not behind: every update of the ledger is stored as it arrives.' };
 }
 
-// Made once: `toLocaleString` reads the rules of the language again for every number, and /status is asked often.
+// Created once: `toLocaleString` loads the locale for every number, and /status is polled often.
 const grouped = new Intl.NumberFormat('en');
 
 function offsets(distance: number): string {
@@ -68,9 +68,9 @@ function offsets(distance: number): string {
 }
 
 const holding = {
-  source: 'the source sends no faster',
-  decode: 'this process decodes no faster',
-  database: 'the database stores no faster',
+  source: 'the source is the bottleneck',
+  decode: 'decoding is the bottleneck',
+  database: 'the database is the bottleneck',
 } as const;
 
 const spent = {
@@ -79,10 +79,10 @@ const spent = {
   database: 'were spent waiting for commits',
 } as const;
 
-/** What the ledger itself said of the stretch that is missing. */
+/** Result of the probe for offsets that are missing. */
 const said: Readonly<Partial<Record<ProbeAnswer, string>>> = {
-  undelivered: '. The ledger has an update there, and the stream does not bring it.',
-  refused: '. Whether an update lies there the ledger does not say.',
+  undelivered: '. The ledger has an update there, but the stream does not deliver it.',
+  refused: '. The ledger does not report whether an update exists there.',
 };
 
 function slow({ timeShares, stretch }: DelayFacts, begin: string): Delay {
@@ -96,7 +96,7 @@ function slow({ timeShares, stretch }: DelayFacts, begin: string): Delay {
   return { cause: most, message: `${begin}: ${holding[most]}. ${percent} % of the last 10 s ${spent[most]}.` };
 }
 
-/** Codes begin with the side they come from; the verdict names the code before its message. */
+/** Codes begin with the side that they come from; the verdict has the code before its message. */
 function sideOf(reason: string): Cause {
   if (/\bSTORE_[A-Z]/.test(reason)) return 'database';
   return /\b(?:LEDGER|TOKEN|OAUTH)_[A-Z]/.test(reason) ? 'source' : 'none';

@@ -1,4 +1,4 @@
-/** Answers of a body that is complete. None is kept by anybody, and none is taken for another type than it says. */
+/** Complete HTTP responses. None may be cached, and `nosniff` keeps each at its declared media type. */
 import type { ServerResponse } from 'node:http';
 import { scrub } from '../figures/scrub.ts';
 
@@ -9,12 +9,12 @@ export function send(response: ServerResponse, status: number, type: string, bod
   response.end(body);
 }
 
-/** Without tokens and passwords, which messages of the participant and of servers may have in them. */
+/** Scrubs tokens and passwords, which messages of the participant and of servers may contain. */
 export function sendJson(response: ServerResponse, status: number, body: unknown): void {
   send(response, status, 'application/json; charset=utf-8', `${scrub(JSON.stringify(body))}\n`);
 }
 
-/** The connection ends with it: what else the client sends is not read. @param more facts beside the reason */
+/** Closes the connection afterwards: further data of the client is not read. @param more fields in addition to the error */
 export function refuse(
   response: ServerResponse,
   status: number,
@@ -25,7 +25,7 @@ export function refuse(
   sendJson(response, status, { error, ...more });
 }
 
-/** Refuses who asks, not what is asked: with 401 it is told what to show. */
+/** Refuses the caller rather than the request: a 401 names the authentication scheme. */
 export function refuseAsker(response: ServerResponse, status: number, error: string): void {
   if (status === 401) response.setHeader('www-authenticate', 'Bearer realm="ledger-indexer"');
   refuse(response, status, error);

@@ -1,6 +1,6 @@
 /**
- * `GET /changes?template=…&party=…&event_type=…&after=PLACE`: changes as they are committed, as Server-Sent Events or, where the
- * client accepts `application/x-ndjson`, as lines of JSON. Place is an offset, or what `id:` says of an event.
+ * `GET /changes?template=…&party=…&event_type=…&after=CURSOR`: changes as they are committed, as Server-Sent Events or, if the
+ * client accepts `application/x-ndjson`, as lines of JSON. The cursor is an offset or the `id:` of an event.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { partyId, partyIdExpected } from '../../config/party-id.ts';
@@ -14,30 +14,30 @@ import { Places } from './places.ts';
 import type { Unsent } from './unsent.ts';
 import type { Begun, ChangeStream, StreamEnd, StreamWanted } from '../changes/change-stream.ts';
 
-/** Whom a request comes from: as which role it reads, or why it is not answered. */
+/** Caller of a request: the role it reads as, or why it is refused. */
 export type Reader =
   | {
       readonly role: string | null;
       /** Id of the token, or {@link thisMachine}. */
       readonly reader: string;
-      /** Tells once when it may read no more; returns what ends the watch. Undefined: it always may. */
+      /** Calls back once when access ends; returns a function that stops the watch. Undefined: access never ends. */
       readonly watch?: (told: (end: TokenEnd) => void) => () => void;
     }
   | { readonly refused: 401 | 403 | 503; readonly reason: string };
 
-/** All who show no token: together they are one reader, whose places have no limit of their own. */
+/** All callers without a token: together they are one reader, whose streams have no limit of their own. */
 export const thisMachine = '';
 
 export interface ChangesEndpoint {
   readonly stream: ChangeStream;
-  /** What of the filter finds nothing that its role may see. @throws IndexerError STORE_ errors */
+  /** Names in the filter that match nothing visible to the role. @throws IndexerError STORE_ errors */
   readonly unseenIn: (wanted: StreamWanted) => Promise<readonly UnseenName[]>;
   readonly readerOf: (request: IncomingMessage) => Promise<Reader>;
-  /** Streams that may be open at once. */
+  /** Maximum number of open streams. */
   readonly most: number;
 }
 
-/** A client that takes nothing for so long is cut off, milliseconds: it goes on where it was. */
+/** A client that accepts no data for this long is disconnected, milliseconds: it resumes at its cursor. */
 const takesWithinMs = 30_000;
 const known = ['template', 'party', 'event_type', 'after'] as const;
 const longestValue = 1_000;
@@ -48,7 +48,7 @@ type Asker = Extract<Reader, { role: unknown }>;
 interface Answered {
   readonly watch: Asker['watch'];
   readonly wanted: StreamWanted;
-  /** Undefined where the database could not be asked yet. */
+  /** Undefined if the database could not be read yet. */
   readonly first: Begun | undefined;
   readonly notes: Notes;
 }
@@ -59,7 +59,7 @@ interface Refusal {
   readonly more?: Readonly<Record<string, unknown>>;
 }
 
-/** Open streams of one server, and how each is answered. */
+/** Serves `/changes` and counts its open streams. */
 export class ChangesAnswers {
   readonly #endpoint: ChangesEndpoint;
   readonly #asked = new Map<string, Promise<readonly UnseenName[]>>();
@@ -70,21 +70,21 @@ export class ChangesAnswers {
     this.#endpoint = endpoint;
   }
 
-  /** Streams that may be open at once. */
+  /** Maximum number of open streams. */
   get most(): number {
     return this.#endpoint.most;
   }
 
-  /** How many are sent changes now. */
+  /** Number of open streams. */
   get streaming(): number {
     return this.#streaming;
   }
 
-  /** Answers until the client leaves, or is cut off because it does not take what `unsent` has no room for. Never rejects. */
+  /** Streams until the client disconnects, or is disconnected because its unread data exceeds the budget of `unsent`. Never rejects. */
   async answer(query: string, request: IncomingMessage, response: ServerResponse, unsent: Unsent): Promise<void> {
     const gone = new AbortController();
     response.once('close', () => gone.abort());
-    // Who is not answered takes no place of those who are.
+    // A refused caller takes no slot.
     const reader = await this.#endpoint.readerOf(request);
     if ('refused' in reader) return refuseAsker(response, reader.refused, reader.reason);
     const leave = this.#places.take(reader.reader);
@@ -95,7 +95,7 @@ export class ChangesAnswers {
     } catch (thrown) {
       const { code, remedy } = toIndexerError(thrown);
       if (!response.headersSent) refuse(response, 503, 'changes cannot be read now', { code, remedy });
-      // What was ended has its last words on the way.
+      // If the response was ended, its last event is still being sent.
       if (!response.writableEnded) response.destroy();
     } finally {
       leave();
@@ -122,17 +122,17 @@ export class ChangesAnswers {
     return { wanted, first: begun, notes: notesOf(isNamed ? await this.#unseenIn(wanted) : [], begun) };
   }
 
-  /** Why a stream that has taken a place may not keep it. */
+  /** Why a stream that has taken a slot may not keep it. */
   #noPlace(reader: string): Refusal | undefined {
     const { most } = this.#endpoint;
     if (this.#places.all > most) return { status: 503, error: `${String(most)} streams are open already: ${whenFull}` };
     const [others, free] = [this.#places.of(reader) - 1, most - this.#places.all + 1];
     if (reader === thisMachine || others <= free) return undefined;
-    const error = `${String(others)} streams of this token are open, and no token may have more than there are places left (${String(free)})`;
+    const error = `${String(others)} streams of this token are open, and a token may have at most as many as there are free slots (${String(free)})`;
     return { status: 429, error: `${error}: close some of them, or raise INDEXER_CHANGES_MAX_CLIENTS` };
   }
 
-  /** Once for all of a reader who ask the same at the same time. None where it cannot be read: a note is no reason to refuse a stream. */
+  /** Reads once for all identical concurrent requests of a reader. Empty if it cannot be read: a missing note is no reason to refuse a stream. */
   #unseenIn(wanted: StreamWanted): Promise<readonly UnseenName[]> {
     const key = JSON.stringify([wanted.reader, wanted.role, wanted.template, wanted.party]);
     const running = this.#asked.get(key);
@@ -159,7 +159,7 @@ export class ChangesAnswers {
       'x-content-type-options': 'nosniff',
       ...notes.headers,
     });
-    // A client that is cut off comes again within a second, instead of the three that browsers choose.
+    // A client that is disconnected reconnects within a second, instead of the three seconds of browsers.
     const comments = notes.sentences.map((sentence) => `: ${sentence}\n`).join('');
     response.write(form === 'sse' ? `${comments}retry: 1000\n\n` : '\n');
     const send = (part: string | Buffer): Promise<void> => sent(response, part, unsent);
@@ -167,7 +167,7 @@ export class ChangesAnswers {
       if (!response.writableEnded) response.end(form === 'sse' ? ending(end) : '');
     };
     const unwatch = watch?.((end) => {
-      // What waits to be taken by a client that takes nothing would be taken after the end.
+      // A client that accepts no data would otherwise get its buffered data after the end.
       if (response.writableNeedDrain) response.destroy();
       else finish(end);
       gone.abort();
@@ -183,15 +183,15 @@ export class ChangesAnswers {
   }
 }
 
-/** Resolves when the socket takes more. */
+/** Resolves when the socket accepts more data. */
 function sent(response: ServerResponse, part: string | Buffer, unsent: Unsent): Promise<void> {
-  if (response.destroyed || response.writableEnded) return Promise.reject(new Error('the client is gone'));
+  if (response.destroyed || response.writableEnded) return Promise.reject(new Error('the client has disconnected'));
   if (response.write(part)) return Promise.resolve();
   unsent.hold(response);
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => done(new Error('the client takes nothing')), takesWithinMs);
+    const timer = setTimeout(() => done(new Error('the client does not read')), takesWithinMs);
     const onDrain = (): void => done();
-    const onClose = (): void => done(new Error('the client is gone'));
+    const onClose = (): void => done(new Error('the client has disconnected'));
     const done = (problem?: Error): void => {
       clearTimeout(timer);
       response.off('drain', onDrain);
@@ -208,10 +208,10 @@ type AnyEnd = StreamEnd | TokenEnd;
 
 const meanings: Readonly<Record<AnyEnd, string>> = {
   expired: 'the token has expired',
-  pruned: 'what comes next here was pruned before it was sent',
-  revoked: 'the token is revoked, or its role is gone',
-  reset: 'history here was taken back to before this place',
-  stopping: 'the indexer is stopping: connect again',
+  pruned: 'the next changes were pruned before they were sent',
+  revoked: 'the token was revoked, or its role was dropped',
+  reset: 'history was rewound to before this position',
+  stopping: 'the indexer is stopping: reconnect',
 };
 
 function ending(end: AnyEnd): string {
@@ -219,16 +219,16 @@ function ending(end: AnyEnd): string {
 }
 
 /**
- * Why nothing can be sent from there on. What an application has just written may not be here yet, so a place ahead is waited for;
- * but an id was sent, and history went on behind it.
+ * Why a stream cannot begin at the cursor. The update that an application has just written may not be stored yet, so an offset ahead waits;
+ * but the id of an event was sent once, so history has been rewound.
  */
 function unfit({ checkpoint, availableAfter, after }: Begun, isResumed: boolean): Refusal | undefined {
   if (availableAfter !== null && after.offset < availableAfter) {
-    const error = `what follows ${formatCursor(after)} is not here: history is complete behind offset ${String(availableAfter)}`;
+    const error = `changes after ${formatCursor(after)} are not available: history is complete after offset ${String(availableAfter)}`;
     return { status: 410, error, more: { available_after: availableAfter } };
   }
   if (isResumed && after.offset > (checkpoint ?? -1)) {
-    const error = `history ends at offset ${String(checkpoint)} here, before the id ${formatCursor(after)}: it was taken back`;
+    const error = `history ends at offset ${String(checkpoint)}, before the id ${formatCursor(after)}: it was rewound`;
     return { status: 409, error, more: { checkpoint } };
   }
   return undefined;
@@ -236,11 +236,11 @@ function unfit({ checkpoint, availableAfter, after }: Begun, isResumed: boolean)
 
 type Asked = Omit<StreamWanted, 'role' | 'reader'> & { readonly isResumed: boolean };
 
-/** What is wanted, or what is wrong with it. The header is what a browser adds when it connects again: it goes first. */
+/** Parses the request; returns an error message if it is invalid. The header is added by a browser that reconnects: it takes precedence. */
 function parse(query: URLSearchParams, lastEventId: string | string[] | undefined): Asked | string {
   for (const name of query.keys()) {
     if (!(known as readonly string[]).includes(name)) {
-      return `there is no parameter "${name.slice(0, 40)}"; known: ${known.join(', ')}`;
+      return `unknown parameter "${name.slice(0, 40)}"; known: ${known.join(', ')}`;
     }
     if (name !== 'event_type' && query.getAll(name).length > 1) return `${name} is given more than once`;
     if (query.getAll(name).some((value) => value === '' || value.length > longestValue || value.includes('\0'))) {
@@ -248,7 +248,7 @@ function parse(query: URLSearchParams, lastEventId: string | string[] | undefine
     }
   }
   const [template, party] = [query.get('template'), query.get('party')];
-  // A short name never matches.
+  // A name without package and module never matches.
   if (template !== null && !/^[^:]+:[^:]+:[^:]+$/.test(template)) {
     return 'template must be package-name:Module:Entity, such as splice-amulet:Splice.Amulet:Amulet';
   }
@@ -257,7 +257,7 @@ function parse(query: URLSearchParams, lastEventId: string | string[] | undefine
   const from = isResumed ? lastEventId : query.get('after');
   const after = from === null ? undefined : parseCursor(from);
   if (from !== null && after === undefined) {
-    return `after, and Last-Event-ID, must be an offset or an id that was sent: 42 or 42-${String(behindNodes)}`;
+    return `after and Last-Event-ID must be an offset or the id of an event: 42 or 42-${String(behindNodes)}`;
   }
   return {
     template,

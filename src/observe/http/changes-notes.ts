@@ -1,8 +1,8 @@
-/** Notes to a client of `/changes` before the first change: its request may wait for what never comes. */
+/** Notes to a client of `/changes` before the first change, for a request that may wait for changes that never come. */
 import { formatCursor } from '../../model/push/changes.ts';
 import type { Begun } from '../changes/change-stream.ts';
 
-/** What of a filter finds nothing. An interface is no template: events name the template of their contract. */
+/** Part of a filter that matches nothing. An interface is not a template: events name the template of their contract. */
 export type UnseenName = 'party' | 'template' | 'interface';
 
 export interface Notes {
@@ -25,11 +25,13 @@ export function notesOf(unseen: readonly UnseenName[], { after, checkpoint }: Be
       ...(isAhead && { 'indexer-checkpoint': String(checkpoint) }),
     },
     sentences: [
-      ...(missing.length > 0 ? [`nothing has this ${missing.join(' and ')} yet: correct it, unless it will come`] : []),
-      ...(isInterface ? ['this template is an interface: name a template, events have those'] : []),
+      ...(missing.length > 0
+        ? [`nothing matches this ${missing.join(' and ')} yet: correct it, unless it will exist later`]
+        : []),
+      ...(isInterface ? ['this template is an interface: use a template, because events name templates'] : []),
       ...(isAhead
         ? [
-            `${formatCursor(after)} is ahead: history ends at offset ${String(checkpoint)}; correct it, unless it will come`,
+            `${formatCursor(after)} is ahead: history ends at offset ${String(checkpoint)}; correct it, unless it will exist later`,
           ]
         : []),
     ],

@@ -1,30 +1,30 @@
 /**
- * Bounds on what connections cost that do not behave as clients do. Who asks for nothing, asks before it has its answer, or does not take
- * it, is cut off; whoever sends a whole request and reads the answer is served, however many others do not.
+ * Limits on connections of misbehaving clients. A client that sends no request, sends another one before it has its response, or does not
+ * read the response, is disconnected; a client that sends a complete request and reads the response is served, however many others do not.
  */
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { dropArrived } from '../../http/informational.ts';
 import { refuse } from './answers.ts';
 
-/** For what the buffers of the sockets do not take at once, milliseconds. */
+/** Time to read a complete response that the socket buffers do not hold, milliseconds. */
 const readWithinMs = 5_000;
 
 export interface IdleLimit {
-  /** Connections without a request that are kept for as long as they like. */
+  /** Maximum number of connections without a request that are kept indefinitely. */
   readonly most: number;
-  /** How long others are kept as well, milliseconds: a client that has just connected is about to send its request. */
+  /** Time for which more are kept, milliseconds: a client that has just connected is about to send its request. */
   readonly graceMs: number;
-  /** However many came within the grace, no more than this are kept. */
+  /** Maximum number within the grace period. */
   readonly mostInGrace: number;
 }
 
 /**
- * Watches a server for connections that ask for nothing: nothing sent yet, half a request, or kept open after an answer. A few are kept;
- * when there are more, the oldest are cut off as soon as their grace is over.
+ * Watches a server for idle connections: nothing sent yet, half a request, or kept open after a response. A few are kept;
+ * beyond that, the oldest are closed as soon as their grace period is over.
  */
 export function limitIdleSockets(server: Server, { most, graceMs, mostInGrace }: IdleLimit): void {
-  // When each fell idle, in that order.
+  // When each became idle, in that order.
   const idle = new Map<Socket, number>();
   let looking: NodeJS.Timeout | undefined;
   const look = (): void => {
@@ -59,14 +59,14 @@ export function limitIdleSockets(server: Server, { most, graceMs, mostInGrace }:
 }
 
 /**
- * Whether a request is the only one of its connection. Node hands over all requests that arrive together, which would be answered at the
- * same time and held until their turn: a few kilobytes of requests could cost gigabytes of answers. No client of ours sends a second
- * request before it has the answer to the first, so that one who does is cut off.
+ * Whether a request is the only one on its connection. Node emits all pipelined requests that arrive together; they would be handled
+ * concurrently and their responses held in order: a few kilobytes of requests could cost gigabytes of responses. No legitimate client sends
+ * a second request before it has the response to the first, so a client that does is disconnected.
  */
 export class OneAtATime {
   readonly #answering = new WeakSet<Socket>();
 
-  /** False: the connection is closed, so the request gets no answer. */
+  /** False: the connection is closed, so the request gets no response. */
   begin(socket: Socket, response: ServerResponse): boolean {
     if (this.#answering.has(socket)) cut(socket);
     if (socket.destroyed) return false;
@@ -77,8 +77,8 @@ export class OneAtATime {
 }
 
 /**
- * Closes the connection and has Node drop the other requests that have arrived on it: one read holds a thousand. Node would keep all of them,
- * with an answer for each, until the event loop has come round for the connection to close, and some hundred connections would fill the heap.
+ * Closes the connection and makes Node drop the other requests that have arrived on it: one read may hold a thousand. Node would keep them all,
+ * with a response for each, until the event loop closes the connection, and a few hundred connections would fill the heap.
  */
 function cut(socket: Socket): void {
   dropArrived(socket);
@@ -86,16 +86,16 @@ function cut(socket: Socket): void {
 }
 
 /**
- * Refuses a request whose `Expect` is not `100-continue`. Without a listener Node answers it itself and hands it to no handler of requests, so
- * that a connection could send any number of them at once.
+ * Refuses a request whose `Expect` is not `100-continue`. Without a listener, Node responds to it and bypasses the request handler, so
+ * a connection could send any number of them at once.
  */
 export function refuseExpectations(server: Server, oneAtATime: OneAtATime): void {
   server.on('checkExpectation', ({ socket }, response) => {
-    if (oneAtATime.begin(socket, response)) refuse(response, 417, 'no expectation but 100-continue is met here');
+    if (oneAtATime.begin(socket, response)) refuse(response, 417, 'the only supported expectation is 100-continue');
   });
 }
 
-/** Cuts the connection of a client that does not read an answer which is complete; one still being written may last. */
+/** Closes the connection of a client that does not read a complete response; a response still being written is not affected. */
 export function cutUnread(response: ServerResponse): void {
   const { socket } = response;
   if (!response.writableEnded || response.closed) return;

@@ -1,21 +1,21 @@
 /**
- * Pages of other origins: those that are named may read what applications read, and no others. What a browser sends by itself
- * (cookies, certificates) is never asked for, so the answer names one origin and no credentials.
+ * CORS: pages of configured origins may read the endpoints for applications, pages of other origins may not. Credentials that browsers
+ * send automatically (cookies, certificates) are never used, so the response names one origin and does not allow credentials.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** For how long a browser need not ask again, seconds. */
+/** Time for which a browser may cache the preflight response, seconds. */
 const keptSeconds = 600;
 
-/** Whether the request is one of a page that is named. */
+/** Whether the request comes from a page of a configured origin. */
 export function isNamedOrigin({ headers }: IncomingMessage, origins: readonly string[]): boolean {
   return headers.origin !== undefined && origins.includes(headers.origin);
 }
 
-/** Says so in the headers of whatever is answered. @returns whether the request only asked for that, and is answered */
+/** Sets the CORS headers of a response. @returns whether the request was a preflight, which is answered here */
 export function answerCors(request: IncomingMessage, response: ServerResponse, origins: readonly string[]): boolean {
   if (origins.length === 0) return false;
-  // For other origins the answer is another one, also where this one is not named.
+  // The response depends on the origin, even if this origin is not configured.
   response.setHeader('vary', 'Origin');
   const named = isNamedOrigin(request, origins);
   if (named) response.setHeader('access-control-allow-origin', request.headers.origin ?? '');

@@ -1,4 +1,4 @@
-/** The metrics as text, rendered once in a while for all who ask meanwhile: one rendering takes milliseconds and 60 KB. */
+/** The metrics as text, rendered at most once per interval and shared by all requests: one rendering takes milliseconds and 60 KB. */
 import type { Registry } from 'prom-client';
 
 export class Exposition {
@@ -6,7 +6,7 @@ export class Exposition {
   readonly #sharedMs: number;
   #rendering: Promise<Buffer> | undefined;
 
-  /** @param sharedMs how long one rendering answers whoever asks, milliseconds */
+  /** @param sharedMs lifetime of one rendering, milliseconds */
   constructor(registry: Pick<Registry, 'contentType' | 'metrics'>, sharedMs: number) {
     this.#registry = registry;
     this.#sharedMs = sharedMs;
@@ -16,7 +16,7 @@ export class Exposition {
     return this.#registry.contentType;
   }
 
-  /** The newest rendering: the same bytes for all, which are not copied for each. */
+  /** Returns the newest rendering: the same bytes for all requests, without copies. */
   now(): Promise<Buffer> {
     if (this.#rendering === undefined) {
       this.#rendering = this.#registry.metrics().then((text) => Buffer.from(text));

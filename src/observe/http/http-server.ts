@@ -1,7 +1,7 @@
 /**
- * The pages for people, `/` and `/query`, the endpoints for operators, `/metrics`, `/livez`, `/readyz`, `/status`, and for applications,
- * `/wait` and `/changes`. Read-only, with limits on size, time and number of connections; nothing here can slow the pipeline down. GET
- * and HEAD without a body only, and no payload is shown: but at `/query` and `/changes`, which answer this machine, and who shows a token.
+ * HTTP server: the pages `/` and `/query`, the endpoints for operators, `/metrics`, `/livez`, `/readyz`, `/status`, and for applications,
+ * `/wait` and `/changes`. Read-only, with limits on size, time and number of connections; it cannot slow the pipeline down. GET
+ * and HEAD without a body only, and no payloads, except at `/query` and `/changes`, which need a request from this machine or a reader token.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
@@ -20,7 +20,7 @@ import { refusedOverview, type OverviewAccess } from './overview-callers.ts';
 import { type Answers, routeOf, routesOf, type Route } from './routes.ts';
 import { Unsent, unsentLimitFor } from './unsent.ts';
 
-/** Real clients send a few hundred bytes at once. Without the last one, Node looks for late requests twice a minute. */
+/** Real clients send a few hundred bytes at once. Without the last option, Node checks for late requests twice a minute. */
 const limits = {
   maxHeaderSize: 8 * 1024,
   headersTimeout: 5_000,
@@ -28,42 +28,42 @@ const limits = {
   keepAliveTimeout: 5_000,
   connectionsCheckingInterval: 500,
 };
-/** Of connections that ask for nothing. The last number leaves room for all who wait, open pages and scrapers. */
+/** For idle connections. The last number leaves capacity for all waiting requests, open pages and scrapers. */
 const idleLimit = { most: 250, graceMs: 1_000, mostInGrace: 900 };
-/** Those who wait at `/wait`, open pages, scrapers, and the idle ones, of which a burst is accepted before any is cut off; beside streams of `/changes`. */
+/** Waiting requests of `/wait`, open pages, scrapers, and idle connections, of which a burst is accepted before any is closed; streams of `/changes` come on top. */
 const mostConnections = 2_000;
 
 /**
- * Connections that wait to be accepted. With the 511 of Node a thousand that came at once had the one of a probe dropped, whose system tries again
- * after a second, and then after two. The system has a limit of its own (net.core.somaxconn).
+ * Connections that wait to be accepted. With Node's default of 511, a burst of a thousand dropped the connection of a probe, whose system retried
+ * after one second and then after two. The operating system has its own limit (net.core.somaxconn).
  */
 const backlog = 4_096;
 
-/** With what is answered from; those who wait, and the page, are closed with the server. */
+/** Options of the server; waiting requests and the page are closed with it. */
 export interface HttpServerOptions extends Omit<Answers, 'exposition' | 'unsent'> {
   readonly host: string;
-  /** 0 takes any free port; `url` tells which. */
+  /** 0 selects any free port; `url` contains it. */
   readonly port: number;
-  /** Names it answers to beside `host`, localhost and addresses. */
+  /** Additional host names to accept, next to `host`, localhost and addresses. */
   readonly names?: readonly string[];
-  /** Whose pages may read what applications read; default: none. */
+  /** Origins whose pages may read the endpoints for applications; default: none. */
   readonly corsOrigins?: readonly string[];
   readonly metrics: Pick<Metrics, 'registry'>;
-  /** How long one rendering of the metrics answers whoever asks, milliseconds; a second by default. */
+  /** Lifetime of one rendering of the metrics, milliseconds; a second by default. */
   readonly metricsMs?: number;
-  /** Who is answered at `/status`, `/events` and `/update`; everybody without it. */
+  /** Access control of `/status`, `/events` and `/update`; without it they are public. */
   readonly overview?: OverviewAccess | undefined;
 }
 
 export interface RunningHttpServer {
   /** e.g. `http://127.0.0.1:7580` */
   readonly url: string;
-  /** Resolves when the port is free again; open connections are cut. */
+  /** Closes open connections; resolves when the port is free again. */
   close(): Promise<void>;
 }
 
 /**
- * Listens and answers until closed.
+ * Listens and serves requests until closed.
  * @throws IndexerError HTTP_PORT_TAKEN or HTTP_ADDRESS_INVALID (exit 78)
  */
 export async function startHttpServer(options: HttpServerOptions): Promise<RunningHttpServer> {
@@ -99,7 +99,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
     close: async () => {
       options.waiters.close();
       options.page?.close();
-      // Their answers are written in this turn.
+      // Their responses are written in this turn of the event loop.
       await setImmediate();
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
@@ -109,7 +109,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
   };
 }
 
-/** @throws IndexerError as `startHttpServer` does when it could not listen there now */
+/** @throws IndexerError as `startHttpServer` does, if it could not listen there now */
 export async function assertPortFree(host: string, port: number): Promise<void> {
   const server = createServer();
   await listen(server, { host, port });
@@ -149,8 +149,8 @@ interface Answering extends Pick<HttpServerOptions, 'corsOrigins' | 'overview'> 
 }
 
 async function answer(options: Answering, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  // Of two names a proxy in between may have looked at the other one.
-  if (hostsNamed(request) > 1) return refuse(response, 400, 'a request names one host');
+  // With two host names, a proxy may have checked the other one.
+  if (hostsNamed(request) > 1) return refuse(response, 400, 'a request must name exactly one host');
   const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
   const route = routeOf(options.routes, path);
   const known = options.isKnownHost(request.headers.host);
@@ -158,7 +158,7 @@ async function answer(options: Answering, request: IncomingMessage, response: Se
     return refuse(
       response,
       421,
-      'not asked by a name of this indexer: use its address, or add the name to INDEXER_HTTP_ALLOWED_HOSTS',
+      'unknown host name: use an address of the indexer, or add the name to INDEXER_HTTP_ALLOWED_HOSTS',
     );
   }
   if (route === undefined) return sendJson(response, 404, notFound(options.routes));
@@ -166,16 +166,16 @@ async function answer(options: Answering, request: IncomingMessage, response: Se
   if (route.methods !== undefined) {
     if (!route.methods.includes(request.method ?? '')) {
       response.setHeader('allow', route.methods.join(', '));
-      return refuse(response, 405, `only ${route.methods.join(' and ')} requests are answered`);
+      return refuse(response, 405, `only ${route.methods.join(' and ')} requests are supported`);
     }
-    if (hasBody(request)) return refuse(response, 413, 'a request has no body here');
+    if (hasBody(request)) return refuse(response, 413, 'requests must have no body');
   }
   const refused = route.isOverview && options.overview && (await refusedOverview(options.overview, request));
   if (refused) return refuseAsker(response, refused.status, refused.error);
   return route.answer({ path, query, request, response, known });
 }
 
-/** One of all below a path is not listed: it belongs to the page at that path. */
+/** Lists the paths; a path that covers everything below it belongs to the page of the same path and is not listed. */
 function notFound(routes: readonly Route[]): Readonly<Record<string, unknown>> {
   const paths = routes.map(({ path }) => path).filter((path) => path === '/' || !path.endsWith('/'));
   return { error: 'not found', paths };
@@ -189,14 +189,14 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0;
 }
 
-// Which names the endpoints answer to. A page of a stranger can have its own name lead to this machine (DNS rebinding) and
-// would then read answers here as its own; the browser still says that name. An address cannot be led elsewhere.
+// Host names that the endpoints accept. A third-party page can make its own name resolve to this machine (DNS rebinding) and
+// would then read responses here as its own; the browser still sends that name. An address cannot be rebound.
 
-/** @param names beside addresses and localhost, in any case */
+/** @param names in addition to addresses and localhost, in any case */
 function hostCheck(names: readonly string[]): (header: string | undefined) => boolean {
   const known = new Set(['localhost', ...names.map((name) => name.toLowerCase())]);
   return (header) => {
-    // Only HTTP/1.0 may leave it out, which no browser speaks.
+    // Only HTTP/1.0 may omit it, which no browser uses.
     if (header === undefined) return true;
     const name = header
       .replace(/:\d*$/, '')

@@ -1,15 +1,15 @@
 /**
- * TCP ports of this machine: which are free now, and who listens on one that is not. Somebody else may take a free one
- * before it is used, so be ready to ask again.
+ * TCP ports of this machine: finds free ones, and names the process that listens on a port. Another process may take a free port
+ * before it is used, so callers must be ready to retry.
  */
 import { type AddressInfo, createServer } from 'node:net';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 
-/** How many ports are tried one after the other. */
+/** Maximum number of ports to try in sequence. */
 const tries = 500;
 
-/** The first free port from this one on; any that is free where there is none. */
+/** Returns the first free port from this one, or any free port if none of them is. */
 export async function freePortFrom(first: number, host = '127.0.0.1'): Promise<number> {
   for (let port = first; port <= Math.min(65_535, first + tries); port += 1) {
     if (await isFree(port, host)) return port;
@@ -17,12 +17,12 @@ export async function freePortFrom(first: number, host = '127.0.0.1'): Promise<n
   return (await listened(0, host)) ?? first;
 }
 
-/** False when somebody listens there. An address that is none of ours is not judged: whoever listens there finds out. */
+/** False if a process listens there. For an address of another machine it is true: listening there fails later. */
 export async function isFree(port: number, host: string): Promise<boolean> {
   return (await listened(port, host)) !== undefined;
 }
 
-/** The port that was listened on for a moment; undefined when somebody else does. */
+/** Returns the port after listening on it for a moment; undefined if it is in use. */
 function listened(port: number, host: string): Promise<number | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -34,12 +34,12 @@ function listened(port: number, host: string): Promise<number | undefined> {
   });
 }
 
-/** Of /proc/net/tcp. */
+/** State of a listening socket in /proc/net/tcp. */
 const listening = '0A';
 
 /**
- * The process in words, e.g. `process 812 (prometheus)`; "another process" where it cannot be told: on other systems, and
- * of other users. Arguments are not shown, they may hold secrets.
+ * Describes the process, e.g. `process 812 (prometheus)`; "another process" if it cannot be determined: on other systems, and
+ * for processes of other users. Arguments are omitted because they may contain secrets.
  */
 export function portHolder(port: number): string {
   try {
@@ -68,7 +68,7 @@ function holds(pid: string, inodes: ReadonlySet<string>): boolean {
       return inodes.has(inode);
     });
   } catch {
-    // Of another user, or gone.
+    // The process belongs to another user, or has ended.
     return false;
   }
 }

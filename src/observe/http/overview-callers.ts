@@ -1,6 +1,6 @@
 /**
- * Callers of `/status`, `/events` and `/update`, which show ids, templates and numbers of all parties. Where roles are limited to parties, row
- * security hides these from some readers, so a caller from elsewhere shows a token of a role that reads everything.
+ * Access control of `/status`, `/events` and `/update`, which return ids, templates and numbers of all parties. If roles are limited to parties, row
+ * security hides these from some readers, so a caller on another machine needs a token of a role that reads everything.
  */
 import type { IncomingMessage } from 'node:http';
 import { notFromHere } from './local-caller.ts';
@@ -8,7 +8,7 @@ import type { ReaderTokens } from './reader-tokens.ts';
 
 export interface OverviewAccess {
   readonly tokens: Pick<ReaderTokens, 'check'>;
-  /** Roles that are limited to parties. @throws if the database cannot be asked */
+  /** Roles that are limited to parties. @throws if the database cannot be queried */
   readonly limitedRoles: () => Promise<readonly string[]>;
 }
 
@@ -17,7 +17,7 @@ export interface OverviewRefusal {
   readonly error: string;
 }
 
-/** Why a request is refused; undefined: it is answered. Never rejects. */
+/** Why a request is refused; undefined: it is permitted. Never rejects. */
 export async function refusedOverview(
   { tokens, limitedRoles }: OverviewAccess,
   request: IncomingMessage,
@@ -27,7 +27,7 @@ export async function refusedOverview(
   if (limited === undefined) {
     return {
       status: 503,
-      error: 'whether roles are limited to parties cannot be read from the database now: try again',
+      error: 'cannot read from the database whether roles are limited to parties: try again',
     };
   }
   if (limited.length === 0) return undefined;
@@ -35,10 +35,10 @@ export async function refusedOverview(
   if (shown === undefined) {
     return {
       status: 401,
-      error: 'roles are limited to parties here: from elsewhere show a token of a role that reads everything',
+      error: 'roles are limited to parties: from other machines, send a token of a role that reads everything',
     };
   }
   if ('status' in shown) return shown;
   if (!limited.includes(shown.token.role)) return undefined;
-  return { status: 403, error: 'this shows all parties, and the role of this token is limited to some' };
+  return { status: 403, error: 'this endpoint covers all parties, but the role of this token is limited to some' };
 }

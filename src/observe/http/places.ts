@@ -1,10 +1,10 @@
-/** Places that requests hold while they are answered, by reader. */
+/** Slots that requests hold while they are served, by reader. */
 
 export class Places {
   readonly #byReader = new Map<string, number>();
   #all = 0;
 
-  /** Places that are held by all readers together. */
+  /** Number of slots held by all readers together. */
   get all(): number {
     return this.#all;
   }
@@ -13,7 +13,7 @@ export class Places {
     return this.#byReader.get(reader) ?? 0;
   }
 
-  /** @returns gives the place back; to be called once */
+  /** @returns releases the slot; to be called once */
   take(reader: string): () => void {
     this.#count(reader, 1);
     return () => this.#count(reader, -1);

@@ -1,14 +1,14 @@
 /**
- * Who shows a token: looked up by its hash, and looked at again while streams that it opened last. However many ask, there is one read at
- * a time, for all who asked meanwhile; so whoever guesses costs the database no more than a few reads a second.
+ * Reader tokens: looked up by hash, and checked again while streams that they opened are running. However many requests arrive, there is one read
+ * at a time, shared by all requests that arrived meanwhile; so guessing costs the database no more than a few reads per second.
  */
 import type { IncomingMessage } from 'node:http';
 import { hashOf, looksLikeToken, type ReaderToken, type TokenEnd } from '../../reader-token.ts';
 
-/** Those of them that are there, by the hash in hex. @throws IndexerError STORE_ errors */
+/** The tokens that exist, by the hash in hex. @throws IndexerError STORE_ errors */
 export type ReadTokens = (hashes: readonly Buffer[]) => Promise<ReadonlyMap<string, ReaderToken>>;
 
-/** What is said to who is not answered, in a header and in words. */
+/** Response to a caller that is refused: a header and a message. */
 export interface TokenRefusal {
   readonly status: 401 | 503;
   readonly error: string;
@@ -16,16 +16,15 @@ export interface TokenRefusal {
 
 export type TokenCheck = { readonly token: ReaderToken; readonly secret: string } | TokenRefusal;
 
-/** Between two reads for those who come, milliseconds. */
+/** Minimum time between two reads for new requests, milliseconds. */
 const betweenReadsMs = 50;
-/** Who comes while so many wait for a read is told to come again. */
+/** Requests beyond this number of waiting ones are refused with a 503. */
 const mostWaiting = 1_000;
 
 const refusals: Readonly<Record<TokenEnd | 'unknown', string>> = {
-  unknown:
-    'this token is not known here: show one of `ledger-indexer reader-token create`, as Authorization: Bearer lir_…',
+  unknown: 'unknown token: send one of `ledger-indexer reader-token create`, as Authorization: Bearer lir_…',
   expired: 'this token has expired: ask for a new one (`ledger-indexer reader-token create`)',
-  revoked: 'this token is revoked, or its role is gone: ask for a new one (`ledger-indexer reader-token create`)',
+  revoked: 'this token was revoked, or its role was dropped: ask for a new one (`ledger-indexer reader-token create`)',
 };
 
 interface Asking {
@@ -42,11 +41,11 @@ export class ReaderTokens {
   #looking: NodeJS.Timeout | undefined;
   #closed = false;
   #failures = 0;
-  /** By the hash in hex; who is told of the end of each. */
+  /** By the hash in hex; with the listeners for the end of each token. */
   readonly #watched = new Map<string, { readonly hash: Buffer; readonly told: Set<(end: TokenEnd) => void> }>();
 
   /**
-   * @param lookAgainMs between two looks at the tokens of open streams
+   * @param lookAgainMs interval of the checks of tokens with open streams
    * @param onFailing called with the first failure of several reads in a row
    */
   constructor(read: ReadTokens, lookAgainMs: number, onFailing: (thrown: unknown) => void = () => undefined) {
@@ -54,7 +53,7 @@ export class ReaderTokens {
     this.#lookAgainMs = lookAgainMs;
   }
 
-  /** Reads that failed so far. */
+  /** Number of failed reads. */
   get failures(): number {
     return this.#failures;
   }
@@ -75,13 +74,13 @@ export class ReaderTokens {
     };
   }
 
-  /** The token of a request; undefined when it shows none. Never rejects. */
+  /** Checks the token of a request; undefined if it has none. Never rejects. */
   async check({ headers: { authorization } }: IncomingMessage): Promise<TokenCheck | undefined> {
     if (authorization === undefined) return undefined;
     const [, secret = ''] = /^bearer +(\S+) *$/i.exec(authorization) ?? [];
     if (!looksLikeToken(secret)) return { status: 401, error: refusals.unknown };
     if (this.#closed || this.#asking.length >= mostWaiting) {
-      return { status: 503, error: 'too many tokens are looked up now: try again' };
+      return { status: 503, error: 'too many token lookups: try again' };
     }
     try {
       const token = await this.#find(hashOf(secret));
@@ -92,7 +91,7 @@ export class ReaderTokens {
     }
   }
 
-  /** Calls `told` once, when the token ends. @returns ends the watch */
+  /** Calls `told` once, when the token ends. @returns a function that ends the watch */
   watch(secret: string, told: (end: TokenEnd) => void): () => void {
     const hash = hashOf(secret);
     const key = hash.toString('hex');
@@ -106,7 +105,7 @@ export class ReaderTokens {
     };
   }
 
-  /** Nothing is read any more. */
+  /** Stops all reads. */
   close(): void {
     this.#closed = true;
     clearTimeout(this.#looking);
@@ -140,7 +139,7 @@ export class ReaderTokens {
     this.#looking = setTimeout(() => void this.#look(), this.#lookAgainMs).unref();
   }
 
-  /** What cannot be looked at now is looked at again: meanwhile nothing can be read for the streams either. */
+  /** A failed check is retried: meanwhile the streams cannot read anything either. */
   async #look(): Promise<void> {
     const watched = [...this.#watched];
     const found = await this.#read(watched.map(([, { hash }]) => hash)).catch(() => undefined);

@@ -1,4 +1,4 @@
-/** What the server answers: one row for each path, with who may ask for it and how. A new endpoint is its file and a row here. */
+/** Routes of the server: one row per path, with its methods and access rules. A new endpoint is its file and a row here. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CheckpointWaiters } from '../health/checkpoint-waiters.ts';
 import type { StatusDocument } from '../health/health-tracker.ts';
@@ -13,29 +13,29 @@ import { answerWait } from './wait-endpoint.ts';
 
 export interface Call {
   readonly path: string;
-  /** Behind the question mark. */
+  /** Part of the URL after the question mark. */
   readonly query: string;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Whether the server was asked by a name that is its own. */
+  /** Whether the host name of the request is accepted. */
   readonly known: boolean;
 }
 
 export interface Route {
-  /** With a slash at its end: all paths below it. */
+  /** With a trailing slash: all paths below it. */
   readonly path: string;
-  /** Without a body; undefined where the endpoint looks at methods and bodies itself. */
+  /** Methods without a body; undefined if the endpoint checks methods and bodies. */
   readonly methods: readonly string[] | undefined;
-  /** It shows all parties: where roles are limited to some, from elsewhere a token of one that is not has to be shown. */
+  /** Covers all parties: if roles are limited to parties, callers on other machines need a token of an unlimited role. */
   readonly isOverview?: true;
-  /** Pages of other origins that are named may read it. Not `/metrics`, which Prometheus reads, and not `/query`, whose page is ours. */
+  /** Pages of configured origins may read it. Not `/metrics`, which Prometheus reads, and not `/query`, whose page is ours. */
   readonly isShared?: true;
-  /** Load balancers ask for it by any name. */
+  /** Load balancers use any host name. */
   readonly isProbe?: true;
   readonly answer: (call: Call) => Promise<void> | void;
 }
 
-/** What the rows answer from; without page, console or changes there are no rows of them. */
+/** Sources of the responses; without page, console or changes, their routes do not exist. */
 export interface Answers {
   readonly status: () => StatusDocument;
   readonly verdict: () => Verdict;
@@ -49,7 +49,7 @@ export interface Answers {
 
 const read = ['GET', 'HEAD'];
 
-/** In the order in which they are listed to who asks for a path that is none. */
+/** In the order in which a 404 lists them. */
 export function routesOf(answers: Answers): readonly Route[] {
   const { page, console, changes } = answers;
   return [
@@ -60,7 +60,7 @@ export function routesOf(answers: Answers): readonly Route[] {
   ];
 }
 
-/** The row of a path; undefined when there is none. */
+/** Returns the route of a path; undefined if there is none. */
 export function routeOf(routes: readonly Route[], path: string): Route | undefined {
   return routes.find(
     (route) => route.path === path || (route.path.endsWith('/') && route.path !== '/' && path.startsWith(route.path)),
@@ -117,7 +117,7 @@ function plainRoutes({ status, verdict, waiters, exposition }: Answers): readonl
   ];
 }
 
-/** A stream has no end that a HEAD could be answered at. */
+/** A stream has no end, so HEAD is not supported. */
 function changesRoute(changes: ChangesAnswers, unsent: Unsent): Route {
   return {
     path: '/changes',
@@ -127,7 +127,7 @@ function changesRoute(changes: ChangesAnswers, unsent: Unsent): Route {
   };
 }
 
-/** Who asks by a name that is not ours learns whether it lives and is ready, not why. */
+/** A caller with an unknown host name gets the status only, not the reason. */
 function answerProbe(
   { state, ready, live, reason, remedy }: Verdict,
   question: 'ready' | 'live',

@@ -1,13 +1,13 @@
 /**
- * What answers hold that their clients have not taken yet. All of it together has a budget: where it is used up, the connections that hold
- * most are cut, however many clients take nothing, so that none of them can fill the memory of the process.
+ * Budget for response data that clients have not read yet. When the total exceeds it, the connections that hold
+ * most are closed, so clients that read nothing cannot fill the memory of the process, however many there are.
  */
 import type { ServerResponse } from 'node:http';
 
-/** Of the heap's limit: as much is left as frames may take, see LEDGER_MAX_FRAME_BYTES. */
+/** Share of the heap limit; the rest is for frames, see LEDGER_MAX_FRAME_BYTES. */
 const shareOfHeap = 1 / 8;
 
-/** Bytes, for a process whose heap has this limit. */
+/** Budget in bytes for a process with this heap limit. */
 export function unsentLimitFor(heap: number): number {
   return Math.floor(heap * shareOfHeap);
 }
@@ -17,12 +17,12 @@ export class Unsent {
   readonly #held = new Map<ServerResponse, number>();
   #sum = 0;
 
-  /** @param limit bytes of all answers together; one answer alone may have more */
+  /** @param limit bytes of all responses together; one response alone may exceed it */
   constructor(limit: number) {
     this.#limit = limit;
   }
 
-  /** Counts what an answer has still to send, until its client has taken it. To be called whenever a write found no room. */
+  /** Counts the unsent bytes of a response until its client has read them. To be called whenever a write returns false. */
   hold(response: ServerResponse): void {
     if (response.closed || response.writableLength === 0) return;
     if (!this.#held.has(response)) this.#watch(response);
@@ -39,7 +39,7 @@ export class Unsent {
   }
 
   #cut(): void {
-    // A part of it may have been taken meanwhile.
+    // Clients may have read some of it meanwhile.
     for (const response of this.#held.keys()) this.#count(response);
     const largestFirst = [...this.#held].sort(([, one], [, other]) => other - one);
     for (const [response] of largestFirst) {

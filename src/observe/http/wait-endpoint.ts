@@ -1,10 +1,10 @@
 /**
- * `GET /wait?offset=N&timeout=S`: answers when everything up to the offset can be read from the database, so that an
- * application reads what it has just written without polling.
+ * `GET /wait?offset=N&timeout=S`: responds when everything up to the offset can be read from the database, so that an
+ * application reads its own writes without polling.
  */
 import type { CheckpointWaiters } from '../health/checkpoint-waiters.ts';
 
-/** Status and JSON body of an answer. */
+/** Status and JSON body of a response. */
 export interface WaitAnswer {
   readonly status: number;
   readonly body: Readonly<Record<string, string | number | null>>;
@@ -18,7 +18,7 @@ interface Wanted {
   readonly timeoutMs: number;
 }
 
-/** Waits as the query asks. `gone` is aborted when the client has left; its answer is never read. */
+/** Waits as requested. `gone` is aborted when the client has disconnected; the response is then never read. */
 export async function answerWait(waiters: CheckpointWaiters, query: string, gone: AbortSignal): Promise<WaitAnswer> {
   const wanted = parse(new URLSearchParams(query));
   if (typeof wanted === 'string') return { status: 400, body: { error: wanted } };
@@ -40,11 +40,11 @@ export async function answerWait(waiters: CheckpointWaiters, query: string, gone
   }
 }
 
-/** What is wanted, or what is wrong with it. */
+/** Parses the request; returns an error message if it is invalid. */
 function parse(query: URLSearchParams): Wanted | string {
   for (const name of query.keys()) {
     if (name !== 'offset' && name !== 'timeout')
-      return `there is no parameter "${name.slice(0, 40)}"; known: offset, timeout`;
+      return `unknown parameter "${name.slice(0, 40)}"; known: offset, timeout`;
     if (query.getAll(name).length > 1) return `${name} is given more than once`;
   }
   const offset = query.get('offset') ?? '';

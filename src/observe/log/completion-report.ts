@@ -1,4 +1,4 @@
-/** Tells of completions: metrics, what `/status` says of them, and a line whenever that changes. */
+/** Reports completions: metrics, their part of `/status`, and a log line for each change. */
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { CompletionFacts, CompletionObserver } from '../../pipeline/ports/observer.ts';
 import type { HealthTracker } from '../health/health-tracker.ts';
@@ -13,11 +13,11 @@ interface ReportParts {
 }
 
 const offRemedy =
-  'nothing, or let the user read as the parties of the filter on a participant from 3.5.7 on; INDEXER_COMPLETIONS=off does not ask';
+  'none needed; or grant the user read rights for the parties of the filter (participant 3.5.7 or newer), or set INDEXER_COMPLETIONS=off';
 
 export class CompletionReport implements CompletionObserver {
   readonly #parts: ReportParts;
-  /** What was said last; the same is not said again. */
+  /** The last reported state; it is not repeated. */
   #said: string | undefined;
 
   constructor(parts: ReportParts) {
@@ -35,7 +35,7 @@ export class CompletionReport implements CompletionObserver {
 
   followed(checkpoint: number): void {
     const { health, metrics, logger } = this.#parts;
-    health.jobs.completionsChanged({ state: 'following', reason: 'read beside the stream', checkpoint });
+    health.jobs.completionsChanged({ state: 'following', reason: 'read in the background', checkpoint });
     metrics.completionsFollowed.set(1);
     metrics.completionCheckpoint.set(checkpoint);
     if (this.#isNews('followed')) logger.info({ checkpoint }, 'following completions');
@@ -43,7 +43,7 @@ export class CompletionReport implements CompletionObserver {
 
   stored({ checkpoint, accepted, rejected, unknown }: CompletionFacts): void {
     const { health, metrics, logger } = this.#parts;
-    health.jobs.completionsChanged({ state: 'following', reason: 'read beside the stream', checkpoint });
+    health.jobs.completionsChanged({ state: 'following', reason: 'read in the background', checkpoint });
     metrics.completionCheckpoint.set(checkpoint);
     metrics.completionsStored.inc({ result: 'accepted' }, accepted);
     metrics.rejectionCodes.admit(rejected);
@@ -59,7 +59,7 @@ export class CompletionReport implements CompletionObserver {
       {
         from,
         to,
-        remedy: 'none here: explore.completion_coverage names the gap; the updates of these offsets are not concerned',
+        remedy: 'none: explore.completion_coverage lists the gap; updates at these offsets are not affected',
       },
       'completions were pruned by the participant before they were read',
     );
@@ -73,7 +73,7 @@ export class CompletionReport implements CompletionObserver {
     health.jobs.completionsChanged({ state: 'failing', reason: `${error.code}: ${error.message}` });
     if (!this.#isNews(`failed ${error.code}`)) return;
     const facts = { delayMs, code: error.code, reason: error.message, remedy: error.remedy };
-    logger.warn(facts, 'completions cannot be followed for now, trying again: the stream goes on');
+    logger.warn(facts, 'completions cannot be followed, trying again: the stream continues');
   }
 
   #isNews(text: string): boolean {

@@ -1,4 +1,4 @@
-/** Tells of a filter that was extended: what `/status` says of the options, and a line whenever something comes of it. */
+/** Reports an extended filter: outdated options for `/status`, and a log line for each step. */
 import type { FilterExtensionFacts, FilterExtensionObserver } from '../../pipeline/ports/observer.ts';
 import type { HealthTracker } from '../health/health-tracker.ts';
 import type { Logger } from './logger.ts';
@@ -9,10 +9,10 @@ interface ReportParts {
 }
 
 const messages = {
-  set: 'a wider filter is in force from here on: what was active before is gathered beside the stream',
-  gathering: 'gathering active contracts of the wider filter beside the stream',
-  done: 'contracts of the wider filter are complete from here on',
-  earlier: 'the history of the wider filter is complete from here on',
+  set: 'the filter is extended from here: contracts active before are backfilled in the background',
+  gathering: 'backfilling active contracts of the extended filter in the background',
+  done: 'contracts of the extended filter are complete from here',
+  earlier: 'the history of the extended filter is complete from here',
 } as const;
 
 export class FilterExtensionReport implements FilterExtensionObserver {
@@ -28,24 +28,24 @@ export class FilterExtensionReport implements FilterExtensionObserver {
     else if (facts.kind === 'replaced') {
       logger.info(
         { difference: facts.difference },
-        'the filter of a former start had stored nothing: the configured one takes its place',
+        'the filter of an earlier start had stored nothing: replaced by the configured one',
       );
     } else if (facts.kind !== 'late') logger.info({ offset: facts.offset }, messages[facts.kind]);
     else {
       const { delayMs, error } = facts;
-      const next = delayMs === undefined ? 'until it is asked for again' : 'trying again';
+      const next = delayMs === undefined ? 'stopped until it is requested again' : 'trying again';
       const told = { delayMs, code: error.code, reason: error.message, remedy: error.remedy };
-      logger[delayMs === undefined ? 'error' : 'warn'](told, `what a wider filter shows is late, ${next}`);
+      logger[delayMs === undefined ? 'error' : 'warn'](told, `backfill of the extended filter failed, ${next}`);
     }
   }
 
-  /** Said once for as long as it is the same: every session finds it again. */
+  /** Logged once while unchanged: every session finds them again. */
   #options(behind: readonly string[]): void {
     const { health, logger } = this.#parts;
     const isOld = behind.join() === health.jobs.outdatedOptions.join();
     health.jobs.outdatedOptions = behind;
     if (isOld || behind.length === 0) return;
-    const remedy = 'set them to what is in force: column filter of table stream has it';
-    logger.warn({ options: behind, remedy }, 'the filter was extended, and these options name a former one');
+    const remedy = 'set them to the filter in force: see column filter of table stream';
+    logger.warn({ options: behind, remedy }, 'these options name an earlier filter: it was extended since');
   }
 }

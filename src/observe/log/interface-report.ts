@@ -1,4 +1,4 @@
-/** Tells of interfaces that are wanted: metrics, what `/status` says of them, and a line whenever that changes. */
+/** Reports configured interfaces: metrics, their part of `/status`, and a log line for each change. */
 import { isOfPreset } from '../../config/interface-presets.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { WantedInterface } from '../../model/stream.ts';
@@ -21,7 +21,7 @@ export class InterfaceReport implements InterfaceObserver {
     this.#parts = parts;
   }
 
-  /** What waits is said once for as long as it is the same: every session finds it again. */
+  /** Waiting interfaces are logged once while unchanged: every session finds them again. */
   wanted(interfaces: readonly WantedInterface[]): void {
     const { health, metrics, logger } = this.#parts;
     const named = (wanted: WantedInterface['state']): readonly string[] =>
@@ -35,19 +35,19 @@ export class InterfaceReport implements InterfaceObserver {
     const isOld = waiting.join() === this.#waiting;
     this.#waiting = waiting.join();
     if (isOld || waiting.length === 0) return;
-    const message = 'interfaces that the participant does not know yet: their views are taken up when it does';
+    const message = 'the participant does not know these interfaces yet: their views are added when it does';
     const facts = { waiting, requested: interfaces.length };
-    // A preset names versions that are yet to come; whoever names an interface means one that is there.
+    // A preset contains versions that do not exist yet; an interface named by a user should exist.
     if (waiting.every(isOfPreset)) logger.info(facts, message);
     else logger.warn(facts, message);
   }
 
   gathering(interfaces: readonly string[], completeFrom: number): void {
-    this.#parts.logger.info({ interfaces, completeFrom }, 'gathering views of interfaces beside the stream');
+    this.#parts.logger.info({ interfaces, completeFrom }, 'backfilling interface views in the background');
   }
 
   added(interfaces: readonly string[], views: number): void {
-    const message = 'views of interfaces added: the stream asks for them from here on';
+    const message = 'interface views added to the stream';
     this.#parts.logger.info({ interfaces, views }, message);
   }
 
@@ -55,6 +55,6 @@ export class InterfaceReport implements InterfaceObserver {
     const { metrics, logger } = this.#parts;
     metrics.interfaceRetries.inc();
     const facts = { delayMs, code: error.code, reason: error.message, remedy: error.remedy };
-    logger.warn(facts, 'views of interfaces are late, trying again');
+    logger.warn(facts, 'backfill of interface views failed, trying again');
   }
 }

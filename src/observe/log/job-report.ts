@@ -36,7 +36,7 @@ export class JobReport implements JobObserver {
     }
   }
 
-  /** A job that had ended before the first look of this process is not logged. */
+  /** A job that had ended before the first pass of this process is not logged. */
   #tell({ name, state, step, problem }: Job, before: Job | undefined): void {
     const { logger } = this.#parts;
     if (before === undefined && (state === 'done' || state === 'paused')) return;

@@ -24,7 +24,7 @@ export interface LoggerOptions {
 
 export interface Logging {
   readonly logger: Logger;
-  /** Shows a line that is replaced in place, undefined removes it. Undefined when the stream is no terminal. */
+  /** Draws a line that is replaced in place; undefined removes it. Undefined if the stream is not a terminal. */
   readonly progress: ((text: string | undefined) => void) | undefined;
 }
 
@@ -68,7 +68,7 @@ export function createLogger(options: LoggerOptions): Logging {
 const clearLine = '\r\u001B[2K';
 
 /**
- * What a log line may say about a failure. Messages only of our own errors: those of drivers quote statements and rows.
+ * Loggable fields of a failure. Messages only of our own errors: messages of drivers quote statements and rows.
  */
 export function serializeError(thrown: unknown): Record<string, unknown> {
   const sqlstate = sqlstateOf(thrown);
@@ -79,7 +79,7 @@ export function serializeError(thrown: unknown): Record<string, unknown> {
   return { name, code, retry, remedy, message, ...sqlstate };
 }
 
-/** Without a message pino takes that of the error, which would bypass the allow-list. */
+/** Without a message, pino uses that of the error, which would bypass the allow-list. */
 function safeMessage(first: unknown, message: unknown): [fields: unknown, message: string] {
   const fields = first instanceof Error ? { err: first } : first;
   if (typeof message === 'string') return [fields, message];
@@ -101,8 +101,8 @@ function sqlstateOf(thrown: unknown): { sqlstate?: string } {
 const colours: Readonly<Record<string, string>> = { warn: '33', error: '31', fatal: '31', debug: '90', trace: '90' };
 
 /**
- * A JSON log line as people read it: time, level, message, a failure in words, then the remaining fields as `name=value`. A
- * line that is no JSON object is passed on as it is.
+ * Formats a JSON log line for people: time, level, message, a failure as a sentence, then the remaining fields as `name=value`. A
+ * line that is not a JSON object is passed on unchanged.
  */
 function prettyLine(line: string, coloured: boolean): string {
   const record = parseRecord(line);
@@ -122,7 +122,7 @@ function prettyLine(line: string, coloured: boolean): string {
   return `${[...parts, ...rest].join('  ')}\n`;
 }
 
-/** A serialized error with a code as one sentence; undefined for anything else. */
+/** A serialized error with a code as one sentence; undefined for other values. */
 function failureIn(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || !('code' in value) || !('message' in value)) return undefined;
   const { code, message } = value;

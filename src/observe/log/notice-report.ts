@@ -1,14 +1,14 @@
-/** Reports notices of commits that Postgres did not take: a counter, and one line until a notice passes again. */
+/** Reports commit notifications that Postgres refused: a counter, and one log line until a notification succeeds again. */
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Logger } from './logger.ts';
 
-/** SQLSTATE of a limit of Postgres; a notice meets no other. */
+/** SQLSTATE of an exceeded limit; the queue is the only limit that a notification can exceed. */
 const queueFull = '54000';
 
 const remedy =
-  'nothing is lost, readers of /wait and /changes go on; end the session that listens in an open transaction: ' +
-  '`ledger-indexer check` shows the queue and how to find the session';
+  'no data is lost, and clients of /wait and /changes continue; end the session that listens in an open transaction: ' +
+  '`ledger-indexer check` prints the usage of the queue and how to find the session';
 
 export function noticeReport({ metrics, logger }: { readonly metrics: Metrics; readonly logger: Logger }) {
   let isFailing = false;
@@ -22,8 +22,8 @@ export function noticeReport({ metrics, logger }: { readonly metrics: Metrics; r
     isFailing = true;
     const reason =
       error.facts['sqlstate'] === queueFull
-        ? { reason: `the queue of notices is full (SQLSTATE ${queueFull})`, remedy }
+        ? { reason: `the notification queue is full (SQLSTATE ${queueFull})`, remedy }
         : { code: error.code, reason: error.message, remedy: error.remedy };
-    logger.warn(reason, 'Postgres takes no notices of commits: listeners hear nothing');
+    logger.warn(reason, 'Postgres refuses commit notifications: listeners receive none');
   };
 }

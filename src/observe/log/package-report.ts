@@ -1,4 +1,4 @@
-/** Tells of packages that were read and typed views that were made of them: metrics, and a line when something came of it. */
+/** Reports packages that were read and typed views created from them: metrics, and a log line for results. */
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { PackageFacts, PackageObserver } from '../../pipeline/ports/observer.ts';
 import type { Metrics } from '../metrics/metrics.ts';
@@ -13,7 +13,7 @@ const namedViews = 5;
 
 export class PackageReport implements PackageObserver {
   readonly #parts: ReportParts;
-  /** Views whose failure was logged; each look finds them again. */
+  /** Views whose failure was logged; each pass finds them again. */
   readonly #logged = new Set<string>();
 
   constructor(parts: ReportParts) {
@@ -26,7 +26,7 @@ export class PackageReport implements PackageObserver {
     metrics.packages.inc({ result: 'unreadable' }, refused.length);
     metrics.views.inc({ result: 'made' }, views);
     metrics.views.inc({ result: 'failed' }, failedViews.length);
-    if (packages + views > 0) logger.info({ packages, views }, 'typed views made');
+    if (packages + views > 0) logger.info({ packages, views }, 'typed views created');
     const [package_] = refused;
     if (package_ !== undefined) {
       const ids = refused.map(({ packageId }) => packageId);
@@ -35,7 +35,7 @@ export class PackageReport implements PackageObserver {
     this.#logFailed(failedViews);
   }
 
-  /** A role that may make none fails for each: a few names and their number say that. */
+  /** For a role that may not create views, every view fails: logs a few names and the total. */
   #logFailed(failedViews: PackageFacts['failedViews']): void {
     if (failedViews.length === 0) this.#logged.clear();
     const unlogged = failedViews.filter(({ view }) => !this.#logged.has(view));
@@ -43,12 +43,12 @@ export class PackageReport implements PackageObserver {
     if (first === undefined) return;
     for (const { view } of unlogged) this.#logged.add(view);
     const views = unlogged.slice(0, namedViews).map(({ view }) => view);
-    this.#parts.logger.warn({ failed: unlogged.length, views, err: first.error }, 'typed views not made');
+    this.#parts.logger.warn({ failed: unlogged.length, views, err: first.error }, 'typed views not created');
   }
 
   failed(error: IndexerError, delayMs: number): void {
     const { metrics, logger } = this.#parts;
     metrics.packageRetries.inc();
-    logger.warn({ delayMs, code: error.code, reason: error.message }, 'typed views are late, trying again');
+    logger.warn({ delayMs, code: error.code, reason: error.message }, 'typed views failed, trying again');
   }
 }

@@ -1,4 +1,4 @@
-/** Parties of LEDGER_PARTIES that the participant does not know: the stream shows nothing of them, and does not say why. */
+/** Parties of LEDGER_PARTIES that the participant does not know: the stream returns nothing for them, and no error. */
 import { elapsed } from '../../config/pause.ts';
 import type { JobHealth } from '../health/job-health.ts';
 import type { Logger } from './logger.ts';
@@ -9,7 +9,7 @@ type Unknown = readonly { readonly party: string; readonly sentence: string }[];
 
 export interface WatchedParties {
   readonly parties: readonly string[];
-  /** Those of the parties that the participant does not know, each with a sentence that says so. */
+  /** The subset of the given parties that the participant does not know, each with a sentence for the log. */
   readonly unknownOf: (parties: readonly string[]) => Promise<Unknown>;
   readonly jobs: Pick<JobHealth, 'partiesUnknown'>;
   readonly logger: Pick<Logger, 'warn' | 'debug'>;
@@ -18,20 +18,20 @@ export interface WatchedParties {
   readonly everyMs?: number;
 }
 
-/** Warns of them once, and keeps the list of the status document until all are known. Users who may not query parties get none. */
+/** Warns once, and updates the list in the status document until all are known. Users who may not query parties get no warning. */
 export async function watchUnknownParties(watched: WatchedParties): Promise<void> {
   const { parties, unknownOf, jobs, logger, stop, everyMs = usuallyEveryMs } = watched;
   const request = (names: readonly string[]): Promise<Unknown | undefined> =>
     unknownOf(names).catch((err: unknown) => {
-      logger.debug({ err }, 'the participant was not asked for parties');
+      logger.debug({ err }, 'parties could not be queried');
       return undefined;
     });
   let unknown = (await request(parties)) ?? [];
-  for (const { sentence } of unknown) logger.warn(`${sentence}: correct LEDGER_PARTIES, unless it will come`);
+  for (const { sentence } of unknown) logger.warn(`${sentence}: correct LEDGER_PARTIES, unless it will exist later`);
   while (unknown.length > 0 && !stop.aborted) {
     jobs.partiesUnknown = unknown.map(({ party }) => party);
     await elapsed(everyMs, stop);
-    // A participant that is away for a moment says nothing of them.
+    // If the participant is unavailable for a moment, the list stays.
     unknown = (await request(jobs.partiesUnknown)) ?? unknown;
   }
   jobs.partiesUnknown = [];

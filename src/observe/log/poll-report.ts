@@ -24,8 +24,8 @@ export class PollReport implements PollObserver {
   lockHeld(holder: LockHolder | undefined, ours: boolean): void {
     const { health, logger } = this.#parts;
     if (!health.lockHeld(holder) || holder === undefined) return;
-    if (ours) logger.info({ holder }, 'this process has the right to write');
-    else logger.info({ holder }, 'another session has the right to write');
+    if (ours) logger.info({ holder }, 'this process holds the writer lock');
+    else logger.info({ holder }, 'another session holds the writer lock');
   }
 
   ledgerEnd(offset: number): void {
@@ -41,7 +41,7 @@ export class PollReport implements PollObserver {
     this.showHeadroom();
   }
 
-  /** Offsets between the checkpoint and what the participant has pruned; unknown until both are known. */
+  /** Updates the number of offsets between the checkpoint and the pruned offset of the participant; unknown until both are known. */
   showHeadroom(): void {
     const { health, metrics } = this.#parts;
     if (health.checkpoint === undefined || this.#participantPrunedOffset === undefined) return;
@@ -54,10 +54,10 @@ export class PollReport implements PollObserver {
     health.idleProbed(answer);
     const before = this.#stretch;
     this.#stretch = answer;
-    // Once: it is asked again and again.
+    // Logged once: the probe is repeated.
     if (answer !== 'refused' || answer === before) return;
     const facts = { checkpoint: health.checkpoint, ledgerEnd: health.ledgerEnd, err: error };
-    logger.warn(facts, 'the ledger does not say whether anything lies before its end: it is asked again');
+    logger.warn(facts, 'idle probe refused: the ledger does not report whether updates precede its end, trying again');
   }
 
   verified(results: readonly VerifiedFacts[]): void {

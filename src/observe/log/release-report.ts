@@ -1,4 +1,4 @@
-/** Reports the release of the participant and what follows from it; once for as long as it is the same, for every session reads it. */
+/** Reports the release of the participant and its consequences; once while unchanged, because every session reads it. */
 import type { ReleaseFacts, ReleaseObserver } from '../../pipeline/ports/observer.ts';
 import type { Logger } from './logger.ts';
 
@@ -15,10 +15,10 @@ export class ReleaseReport implements ReleaseObserver {
   found(facts: ReleaseFacts): void {
     if (facts.kind === 'other') {
       const { version, seedRelease, offset, contracts } = facts;
-      const reason = 'continuation tokens of another version of the participant are of no use';
+      const reason = 'continuation tokens of another participant version cannot be used';
       this.#logger.warn(
         { version, seedRelease, offset, contracts, reason },
-        'the seed starts over: the participant was upgraded',
+        'the seed restarts: the participant was upgraded',
       );
       return;
     }
@@ -32,17 +32,17 @@ export class ReleaseReport implements ReleaseObserver {
     if (isKnown) this.#logger.info({ version }, 'release of the participant');
     else {
       const remedy =
-        'let gateways between here and the participant pass GET /v2/version: from release 3.7 on lists of active contracts ' +
-        'leave out reassignments in flight unless they are requested';
+        'allow GET /v2/version in gateways before the participant: since release 3.7, lists of active contracts ' +
+        'omit reassignments in flight unless they are requested';
       this.#logger.warn(
         { version, remedy },
-        'the release of the participant cannot be read: requests are those of releases before 3.7',
+        'the participant release cannot be read: sending requests for releases before 3.7',
       );
     }
     if (lacking === undefined) return;
     this.#logger.warn(
       { ...lacking, version, remedy: mendLacking },
-      'contracts that were being reassigned when the stream was seeded may be missing: the list was not requested with them',
+      'contracts in reassignment during the seed may be missing: the request did not include them',
     );
   }
 }

@@ -1,4 +1,4 @@
-/** Tells of old history that is pruned beside the stream: metrics, what `/status` says of it, and a line for what matters. */
+/** Reports background pruning of old history: metrics, its part of `/status`, and log lines for holds, results and failures. */
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { PruneFacts, RetentionObserver } from '../../pipeline/ports/observer.ts';
 import type { HealthTracker } from '../health/health-tracker.ts';
@@ -18,7 +18,7 @@ export class RetentionReport implements RetentionObserver {
     this.#parts = parts;
   }
 
-  /** Who holds history is said once for as long as it is the same. */
+  /** A hold is logged once while unchanged. */
   pruned(facts: PruneFacts): void {
     const { health, metrics, logger } = this.#parts;
     const { boundary, rows, finished, heldBy } = facts;
@@ -29,8 +29,13 @@ export class RetentionReport implements RetentionObserver {
     if (heldBy !== null && heldBy.name !== before.heldBy) {
       const { name, offset, isFutureUpdate } = heldBy;
       const remedy =
-        isFutureUpdate === true ? { remedy: 'ledger-indexer prune --before OFFSET goes past this update' } : {};
-      logger.warn({ name, offset, ...remedy }, 'history is held: it is not pruned as far as INDEXER_RETENTION says');
+        isFutureUpdate === true
+          ? { remedy: 'run `ledger-indexer prune --before OFFSET` to prune past this update' }
+          : {};
+      logger.warn(
+        { name, offset, ...remedy },
+        'a hold keeps history from being pruned as far as INDEXER_RETENTION requires',
+      );
     }
     if (finished && rows > 0) logger.info({ boundary, rows }, 'old history pruned');
   }

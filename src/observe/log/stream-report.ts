@@ -16,15 +16,15 @@ interface ReportParts {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly health: HealthTracker;
-  /** Measures where the time of the stream goes. */
+  /** Measures the time of the stream by activity. */
   readonly work: WorkClock;
-  /** Called when the phase is another one. */
+  /** Called when the phase changes. */
   readonly onPhase: () => void;
 }
 
 const writing: ReadonlySet<Phase> = new Set(['seeding', 'catching_up', 'live']);
 
-/** Whose failure it is that the stream waits for now. */
+/** The part whose failure the stream currently waits for. */
 function failedPart(reason: IndexerError | undefined): WorkPart | undefined {
   const side = reason === undefined ? 'pipeline' : sideOf(reason.code);
   return side === 'ledger' ? 'source' : side === 'store' ? 'database' : undefined;
@@ -62,18 +62,20 @@ export class StreamReport implements StreamObserver {
     if (participantId !== undefined) this.#health.source.participantId = participantId;
     else this.#sayParticipantUnknown();
     if (checkpoint !== null) {
-      // A checkpoint exists only once a seed was published, by this process or by an earlier one.
+      // A checkpoint exists only after a seed was published, by this process or by an earlier one.
       this.#metrics.seedDone.set(1);
     }
   }
 
-  /** Once: it is lawful, and every session finds it again. */
+  /** Logged once: it is expected, and every session finds it again. */
   #sayParticipantUnknown(): void {
     if (this.#saidParticipantUnknown) return;
     this.#saidParticipantUnknown = true;
     this.#logger.warn(
-      { remedy: 'nothing, or grant ParticipantAdmin so that another participant at this URL is noticed by its id' },
-      'the participant id cannot be read with the rights of this user: the last stored update alone proves the history',
+      {
+        remedy: 'none needed; or grant ParticipantAdmin so that another participant at this URL is detected by its id',
+      },
+      'the participant id cannot be read with the rights of this user: only the last stored update identifies the history',
     );
   }
 
@@ -89,7 +91,7 @@ export class StreamReport implements StreamObserver {
     this.#onPhase();
     const facts = { phase, from, checkpoint: this.#health.checkpoint, ledgerEnd: this.#health.ledgerEnd };
     if (phase === 'parked') this.#logger.error({ ...facts, err: reason }, 'parked: an operator is needed');
-    // At the start nothing was interrupted: the line of the failure says all there is.
+    // At the start nothing was interrupted: the line of the failure is enough.
     else if (phase === 'backing_off' && from === 'starting') return;
     else if (phase === 'backing_off') this.#logger.warn({ ...facts, code: reason?.code }, 'backing off');
     else this.#logger.info(facts, phase.replace('_', ' '));
@@ -143,7 +145,7 @@ export class StreamReport implements StreamObserver {
     metrics.decode.observe(batch.decodeSeconds);
     if (batch.recordTimeMs !== undefined) {
       metrics.lastRecord.set(batch.recordTimeMs / 1000);
-      // Catching up, the age of an update says nothing about the speed of this program.
+      // While catching up, the age of an update does not measure the speed of this program.
       if (this.#phase === 'live') metrics.latency.observe(Math.max(0, wallMs - batch.recordTimeMs) / 1000);
     }
     countBatch(metrics, batch);
@@ -152,12 +154,12 @@ export class StreamReport implements StreamObserver {
 
   quarantined(offset: number, error: IndexerError): void {
     this.#metrics.quarantined.inc();
-    this.#logger.error({ offset, err: error }, 'update set aside');
+    this.#logger.error({ offset, err: error }, 'update quarantined');
   }
 
   lateStored(offset: number): void {
     this.#metrics.outOfOrderUpdates.inc();
-    this.#logger.warn({ offset }, 'update stored that came after later ones');
+    this.#logger.warn({ offset }, 'update stored out of order');
   }
 
   failed(stage: 'ledger' | 'store' | 'pipeline', error: IndexerError, delayMs: number | undefined): void {

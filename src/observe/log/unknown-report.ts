@@ -1,4 +1,4 @@
-/** Tells of what the ledger sends and this version does not know: a line for each name once, and how often it came. */
+/** Reports content that this version does not know: one log line per name, and a counter. */
 import { unknownKinds, type UnknownName, type UnknownNames, type UnknownKind } from '../../model/unknown.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from '../metrics/metrics.ts';
@@ -6,7 +6,7 @@ import type { Metrics } from '../metrics/metrics.ts';
 const said: Readonly<Record<UnknownKind, string>> = {
   update: 'update of an unknown kind stored raw',
   topology_event: 'topology event of an unknown kind stored raw',
-  field: 'unknown field passed over',
+  field: 'unknown field ignored',
 };
 
 interface ReportParts {
@@ -16,7 +16,7 @@ interface ReportParts {
   readonly logger: Logger;
 }
 
-/** Adds those of one batch. */
+/** Adds the names of one batch. */
 export function reportUnknown({ names, metrics, logger }: ReportParts, batch: readonly UnknownName[]): void {
   if (batch.length === 0) return;
   for (const entry of batch) {
@@ -30,6 +30,6 @@ export function reportUnknown({ names, metrics, logger }: ReportParts, batch: re
 }
 
 function warn(logger: Logger, { kind, name, firstOffset }: UnknownName): void {
-  const remedy = 'look for a version of ledger-indexer that knows it: the participant may be newer than this one';
+  const remedy = 'use a version of ledger-indexer that supports it: the participant may be newer than this one';
   logger.warn({ kind, name, offset: firstOffset, remedy }, said[kind]);
 }

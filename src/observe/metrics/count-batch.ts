@@ -1,9 +1,9 @@
-/** What a committed batch adds to the metrics. */
+/** Counts a committed batch in the metrics. */
 import type { BatchFacts } from '../../pipeline/ports/observer.ts';
 import { updateKinds } from './catalogue/keeping-up.ts';
 import type { Metrics } from './metrics.ts';
 
-/** Counts its updates, events and rows. */
+/** Adds its updates, events and rows. */
 export function countBatch(metrics: Metrics, batch: BatchFacts): void {
   countUpdates(metrics, batch);
   countEvents(metrics, batch);

@@ -1,7 +1,7 @@
 /**
- * The Prometheus metrics, on a registry of their own. Base units, `_total` on counters only, no party labels, and every
- * label set that is known beforehand exists from the start: an alert on a series that is not there never fires. What the
- * edges of the program tell, calls to the ledger and queries, is counted by two functions at the end.
+ * The Prometheus metrics, on their own registry. Base units, `_total` on counters only, no party labels, and every
+ * label set that is known beforehand exists from the start: an alert on a missing series never fires. Calls to the ledger
+ * and queries are counted by two functions at the end.
  */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { catalogue } from './catalogue/catalogue.ts';
@@ -15,7 +15,7 @@ import { registryWithProcessMetrics } from './process-metrics.ts';
 export interface PoolFacts {
   readonly total: number;
   readonly idle: number;
-  /** Those who wait for a connection. */
+  /** Queries that wait for a connection. */
   readonly waiting: number;
   readonly max: number;
 }
@@ -23,22 +23,22 @@ export interface PoolFacts {
 export interface MetricsOptions {
   readonly version: string;
   readonly commit?: string;
-  /** Which database (`host:port/name`) and schema are written. */
+  /** The database (`host:port/name`) and schema that are written. */
   readonly target?: { readonly database: string; readonly schema: string };
-  /** Asked when the metrics are read: where the time went, the connections now, how many wait at `/wait`, who listens at `/changes`. */
+  /** Read when the metrics are collected: time shares, connections, pending requests at `/wait`, clients of `/changes`. */
   readonly work?: WorkClock;
   readonly pool?: () => PoolFacts;
   readonly waits?: () => number;
   readonly changes?: () => ChangesFacts;
-  /** Of tokens of readers, which the database did not answer. */
+  /** Failed database reads of reader tokens. */
   readonly failedLookups?: () => number;
 }
 
-/** Of `/changes`. */
+/** Clients and pages of `/changes`. */
 export interface ChangesFacts {
   readonly streams: number;
   readonly most: number;
-  /** Read so far. */
+  /** Pages read so far. */
   readonly pages: number;
 }
 
@@ -57,11 +57,11 @@ export interface Metrics extends CatalogueMetrics {
   readonly registry: Registry;
   readonly templates: BoundedLabels;
   readonly rejectionCodes: BoundedLabels;
-  /** The participant is known now; undefined when it may not be asked for. */
+  /** Sets the participant; undefined if the user may not read its id. */
   identify(participantId: string | undefined): void;
 }
 
-/** All metrics, zero-initialized. `registry.metrics()` gives the exposition text. */
+/** All metrics, initialized to zero. `registry.metrics()` returns the exposition text. */
 export function createMetrics(options: MetricsOptions): Metrics {
   const registry = registryWithProcessMetrics();
   const collectors = collectorsOf(options);
@@ -107,7 +107,7 @@ function make(description: AnyDescription, registry: Registry, collect: Collect 
 
 type Collect = (this: unknown) => void;
 
-/** What is asked for when it is read, instead of being told. */
+/** Collectors of the values that are read at collection time. */
 function collectorsOf({
   work,
   pool,
@@ -158,13 +158,13 @@ function collectorsOf({
 const places = 50;
 
 /**
- * Bounds a label that the ledger fills, such as `template`: fifty values get their own series, all others share `other`. A
- * place once given is kept, because a counter that moved between labels would look like a reset.
+ * Bounds a label whose values come from the ledger, such as `template`: fifty values get their own series, all others share `other`. A
+ * value keeps its series, because a counter that moved between labels would look like a reset.
  */
 class BoundedLabels {
   readonly #named = new Set<string>();
 
-  /** Gives the places that are left to the most frequent of these values. */
+  /** Assigns the remaining series to the most frequent of these values. */
   admit(counts: ReadonlyMap<string, number>): void {
     if (this.#named.size >= places) return;
     const byCount = [...counts].sort(([, left], [, right]) => right - left);
@@ -179,7 +179,7 @@ class BoundedLabels {
   }
 }
 
-/** Counts and times a call that has ended; `status` undefined: there was no answer. */
+/** Counts and times a completed call; `status` undefined: no response. */
 export function countRequest(
   metrics: Metrics,
   { path, status, seconds }: { readonly path: string; readonly status: number | undefined; readonly seconds: number },
@@ -189,12 +189,12 @@ export function countRequest(
   metrics.httpSeconds.observe({ endpoint }, seconds);
 }
 
-/** Times a query that has ended. */
+/** Times a completed query. */
 export function timeQuery(metrics: Metrics, op: string, seconds: number): void {
   metrics.querySeconds.observe({ op }, seconds);
 }
 
-/** Few values, known beforehand: ids in paths would make a series each. */
+/** Few values, known beforehand: an id in a path would create a series each. */
 function endpointLabel(path: string): string {
   const known = /^\/v2\/packages\/[^/]+$/.test(path) ? '/v2/packages/{package-id}' : path;
   return endpoints.find((endpoint) => endpoint === known) ?? 'other';

@@ -4,12 +4,12 @@
  */
 import { collectDefaultMetrics, Registry } from 'prom-client';
 
-/** Gauges whose names end as counters must; tools that check names reject them. */
+/** Gauges with names that only counters may have; tools that check names reject them. */
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 let shared: Registry | undefined;
 
-/** A new registry that has them. Each scrape resets the delays of the event loop, for every registry. */
+/** A new registry that includes them. Each scrape resets the delays of the event loop, for every registry. */
 export function registryWithProcessMetrics(): Registry {
   shared ??= observed();
   return Registry.merge([shared]);

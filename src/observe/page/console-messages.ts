@@ -1,39 +1,39 @@
 /**
- * What the query page is answered, in JSON, to what it asks by POST: an object with one text, or none for the guide. Both sides
- * are checked against this.
+ * Responses to the POST requests of the query page, in JSON; a request is an object with one text, or without any for the guide. Both sides
+ * are type-checked against this.
  */
 
-/** A question that the page has ready. */
+/** A prepared query of the page. */
 export interface ReadyQuery {
   readonly title: string;
   readonly statement: string;
 }
 
-/** Of `/query/guide`. */
+/** Response of `/query/guide`. */
 export interface ConsoleGuide {
   readonly queries: readonly ReadyQuery[];
-  /** Schema that template and party names are looked up in. */
+  /** Schema used to look up template and party names. */
   readonly explore: string;
-  /** Of one statement, seconds. */
+  /** Time limit of one statement, seconds. */
   readonly maxSeconds: number;
 }
 
-/** Of `/query`, and of `/query/search`, whose columns are kind, name and active. */
+/** Response of `/query`, and of `/query/search`, whose columns are kind, name and active. */
 export interface ConsoleRows {
   readonly columns: readonly { readonly name: string; readonly isNumber: boolean }[];
-  /** Values as Postgres writes them; null is null. */
+  /** Values in the text format of Postgres; null is null. */
   readonly rows: readonly (readonly (string | null)[])[];
   /** Whether these are all rows. */
   readonly complete: boolean;
   readonly milliseconds: number;
 }
 
-/** Of `/query/explain`: lines as the command prints them. */
+/** Response of `/query/explain`: lines as the command prints them. */
 export interface ConsoleExplained {
   readonly text: string;
 }
 
-/** Of any of them, with a status that is none of success. */
+/** Error response of all of them, with a status of 400 or above. */
 export interface ConsoleFailure {
   readonly error: string;
   readonly code?: string;

@@ -1,6 +1,6 @@
 /**
- * The page at `/query`, and what is asked from there: one statement that reads, as rows or as CSV, `explain`, names of templates and
- * parties. It shows contents: who may ask is decided before. A few questions at a time, each with a limit on time, rows and bytes.
+ * The page at `/query` and its requests: one reading statement, as rows or as CSV, `explain`, names of templates and
+ * parties. Responses contain contents; access is checked before. A few queries at a time, each with a limit on time, rows and bytes.
  */
 import type { ServerResponse } from 'node:http';
 import { csvLine, noFormula } from '../../model/push/csv.ts';
@@ -11,7 +11,7 @@ import { loadDocument, type PageDocument } from './page-document.ts';
 
 export type StatementAnswer = Omit<ConsoleRows, 'milliseconds'>;
 
-/** Reads from the database. Has limits of its own on the time of a statement and on bytes. */
+/** Reads from the database. Has its own limits on the time of a statement and on bytes. */
 export interface ConsoleReads {
   ask(
     statement: string,
@@ -19,11 +19,11 @@ export interface ConsoleReads {
     stop: AbortSignal,
   ): Promise<StatementAnswer>;
   search(text: string, stop: AbortSignal): Promise<StatementAnswer>;
-  /** What has an id, as lines for people. */
+  /** Explains an id, as lines for people. */
   explain(id: string): Promise<string>;
 }
 
-/** Of the database, made for a token. */
+/** A database login, created for a token. */
 export interface TokenLogin {
   readonly name: string;
   readonly password: string;
@@ -33,9 +33,9 @@ export interface TokenLogin {
 }
 
 export interface ConsolePageOptions {
-  /** For this machine. */
+  /** For callers on this machine. */
   readonly reads: ConsoleReads;
-  /** For who shows a token. */
+  /** For callers with a token. */
   readonly readsOf: (login: TokenLogin) => ConsoleReads;
   readonly guide: ConsoleGuide;
 }
@@ -47,20 +47,20 @@ export interface ConsoleAnswer {
   readonly body: string;
 }
 
-/** What is looked at. */
+/** Limits of results for display. */
 const shown = { rows: 1_000, characters: 4_000_000 };
-/** What is taken away: all of it, or nothing. */
+/** Limits of a CSV export; a larger result is not exported at all. */
 const exported = { rows: 100_000, characters: 16_000_000 };
-/** Of this machine, and of each token, so that nobody stops another. */
+/** Limit for this machine, and for each token, so that no caller blocks another. */
 const mostAtOnce = 3;
-/** Of all tokens: what a database can take beside its writer. */
+/** Limit for all tokens: the load that a database can take in addition to its writer. */
 const mostOfTokens = 12;
-/** This machine among those who ask; no login has this name. */
+/** Key of this machine; no login has this name. */
 const here = '';
-/** A statement can lift the limit of its own session: after so much longer it is cancelled from outside. */
+/** A statement can lift the limit of its own session: this long after the limit it is cancelled from outside. */
 const graceMs = 500;
 
-/** Of failures that another try does not end. */
+/** Statuses of failures that a retry does not fix. */
 const statuses: Readonly<Record<string, number>> = { QUERY_REFUSED: 400, READER_TOKEN_LOGIN_REFUSED: 403 };
 
 type Reading = (reads: ConsoleReads, text: string, stop: AbortSignal) => Promise<string | ConsoleAnswer>;
@@ -78,7 +78,7 @@ export class ConsolePage {
   });
   readonly #options: ConsolePageOptions;
   readonly #guide: ConsoleGuide;
-  /** By who asks: a login, or this machine. */
+  /** Running queries by caller: a login, or this machine. */
   readonly #underWay = new Map<string, number>();
 
   constructor(options: ConsolePageOptions) {
@@ -86,25 +86,25 @@ export class ConsolePage {
     this.#guide = options.guide;
   }
 
-  /** Answers the GET: the same document for everybody, without contents. */
+  /** Responds to the GET: the same document for all callers, without contents. */
   answerPage(response: ServerResponse): void {
     response.writeHead(200, this.#document.headers);
     response.end(this.#document.html);
   }
 
   /**
-   * Answers a POST with this body; never rejects.
-   * @param gone aborted when nobody waits for the answer any more
-   * @param login of the token that was shown; undefined: this machine asks
+   * Responds to a POST with this body; never rejects.
+   * @param gone aborted when the client has disconnected
+   * @param login of the token in the request; undefined: a request from this machine
    */
   async answer(path: string, body: string, gone: AbortSignal, login?: TokenLogin): Promise<ConsoleAnswer> {
     if (path === '/query/guide') return json(200, this.#guide);
     const kind = this.#kinds[path];
     if (kind === undefined) return json(404, { error: 'not found', paths: Object.keys(this.#kinds) });
     const text = fieldOf(body, kind.field);
-    if (text === undefined) return json(400, { error: `give one object in JSON with one text, ${kind.field}` });
+    if (text === undefined) return json(400, { error: `expected a JSON object with one text, ${kind.field}` });
     const asker = login?.name ?? here;
-    if (this.#isBusy(asker)) return json(503, { error: 'other questions run already: stop one, or wait for it' });
+    if (this.#isBusy(asker)) return json(503, { error: 'too many queries are running: stop one, or wait for it' });
     const { reads, readsOf } = this.#options;
     const as = login === undefined ? reads : readsOf(login);
     this.#count(asker, 1);
@@ -155,9 +155,9 @@ export class ConsolePage {
     const { code, message, remedy } = toIndexerError(thrown);
     if (code === 'STORE_STATEMENT_TIMEOUT') {
       const slow: ConsoleFailure = {
-        error: `it took longer than ${String(this.#guide.maxSeconds)} s, or somebody cancelled it`,
+        error: `it took longer than ${String(this.#guide.maxSeconds)} s, or was cancelled`,
         code,
-        remedy: 'ask for less, or ask in a shell with `ledger-indexer query "…"`',
+        remedy: 'request fewer rows, or run `ledger-indexer query "…"` in a shell',
       };
       return json(504, slow);
     }
@@ -182,7 +182,7 @@ function inConsole(name: string): string {
   return `console/${name}.js`;
 }
 
-/** The one text of the body. */
+/** Returns the one text of the body. */
 function fieldOf(body: string, field: string): string | undefined {
   try {
     const given: unknown = JSON.parse(body);
@@ -194,10 +194,10 @@ function fieldOf(body: string, field: string): string | undefined {
   }
 }
 
-/** With a title row. In texts nothing is a formula for a spreadsheet. */
+/** With a header row. Texts that a spreadsheet would read as a formula are escaped. */
 function csvOf({ columns, rows, complete }: StatementAnswer): ConsoleAnswer {
   if (!complete) {
-    const remedy = 'ask for fewer, or write all of them with `ledger-indexer query "…" --csv`';
+    const remedy = 'request fewer rows, or write all rows with `ledger-indexer query "…" --csv`';
     return json(413, { error: `more than ${String(exported.rows)} rows or 16 MB: not exported`, remedy });
   }
   const line = (row: readonly (string | null)[]): string =>

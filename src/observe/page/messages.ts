@@ -1,21 +1,21 @@
-/** What the page is sent over `/events`: `hello` when it opens, then `tick` every second. Both sides are checked against this. */
+/** Messages of `/events`: `hello` when the page opens, then `tick` every second. Both sides are type-checked against this. */
 import type { StatusDocument } from '../health/health-tracker.ts';
 import type { ReadFacts, TemplateFacts, UpdateFacts } from './recent-facts.ts';
 
-/** What a reader of the page may paste. */
+/** Commands for users of the page to paste. */
 export interface PageGuide {
   /** A command that connects to the database, without a secret in it. */
   readonly connect: string;
-  /** A sentence on where the password comes from. */
+  /** A sentence on where to find the password. */
   readonly password: string;
   readonly queries: readonly string[];
 }
 
 export interface Hello {
   readonly guide: PageGuide | null;
-  /** Whether `/query` answers who looks. */
+  /** Whether the viewer may use `/query`. */
   readonly mayQuery: boolean;
-  /** The oldest first. */
+  /** Oldest first. */
   readonly samples: readonly Sample[];
 }
 

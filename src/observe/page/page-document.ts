@@ -1,6 +1,6 @@
 /**
- * Puts a page together from the files of folder `src/observe/page/browser`, which the package carries as they are: one document
- * that loads nothing else. Its security policy names style and script by their hashes and allows nothing more.
+ * Assembles a page from the files of folder `src/observe/page/browser`, which the package includes unchanged: one document
+ * that loads no other file. Its security policy allows its style and script by their hashes, and nothing more.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -14,10 +14,10 @@ export interface PageDocument {
 /** Names of files in the folder of the pages. */
 export interface PageParts {
   readonly page: string;
-  /** Later ones win over, or need, those before them. */
+  /** Later ones override, or need, earlier ones. */
   readonly styles: readonly string[];
   readonly scripts: readonly string[];
-  /** A library for browsers, by its files as this program would require them: a script that defines one name, and a style. */
+  /** A library for browsers, by the paths that `require` resolves: a script that defines one name, and a style. */
   readonly library?: { readonly script: string; readonly style: string };
 }
 
@@ -30,7 +30,7 @@ export function loadDocument({ page, styles, scripts, library }: PageParts): Pag
   const script = ["'use strict';", ...(library === undefined ? [] : [readLibrary(library.script)]), ...parts].join(
     '\n',
   );
-  // Functions as replacements: a text would have its dollar signs interpreted.
+  // Functions as replacements: in a string, dollar signs would be interpreted.
   const html = read(page)
     .replace(/<style>[^<]*<\/style>/, () => `<style>${style}</style>`)
     .replace(/<script>[^<]*<\/script>/, () => `<script>${script}</script>`);
@@ -55,7 +55,7 @@ function readLibrary(name: string): string {
   return readFileSync(createRequire(import.meta.url).resolve(name), 'utf8');
 }
 
-/** A module as part of one script: all of them share their names. */
+/** A module as part of one script: all modules share their names. */
 function asPart(module: string): string {
   return module.replaceAll(/^import [^;]*;\n/gm, '').replaceAll(/^export /gm, '');
 }

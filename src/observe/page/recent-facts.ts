@@ -1,4 +1,4 @@
-/** What the page shows of the database: read at most once a second, only while somebody looks, one read at a time. */
+/** Facts from the database for the page: read at most once a second, only while there are viewers, one read at a time. */
 import { IndexerError } from '../../errors/indexer-error.ts';
 
 export interface TemplateFacts {
@@ -14,26 +14,26 @@ export interface UpdateFacts {
   /** ISO 8601 */
   readonly recordTime: string | null;
   readonly events: number;
-  /** Templates of its events, `package:Module:Entity`; some of them when there are many. */
+  /** Templates of its events, `package:Module:Entity`; a subset if there are many. */
   readonly templates: readonly string[];
 }
 
 export interface RecentFacts {
-  /** Those with most active contracts first. */
+  /** By number of active contracts, descending. */
   readonly templates: readonly TemplateFacts[];
-  /** The newest first. */
+  /** Newest first. */
   readonly updates: readonly UpdateFacts[];
 }
 
-/** Reads them from the database. Has limits of its own on time and rows. */
+/** Reads them from the database. Has its own limits on time and rows. */
 export type ReadRecentFacts = () => Promise<RecentFacts>;
 
-/** The facts, and how fresh they are. */
+/** The facts and their age. */
 export interface ReadFacts {
   readonly facts: RecentFacts | null;
   /** Milliseconds since 1970 of the last read that succeeded. */
   readonly readAt: number | null;
-  /** Code of the failure, when the last read failed. */
+  /** Error code, if the last read failed. */
   readonly failure: string | null;
 }
 
@@ -44,10 +44,10 @@ export class RecentReader {
   #latest: ReadFacts = { facts: null, readAt: null, failure: null };
   #reading = false;
 
-  /** @param everyMs how often a read is asked for; those who come in between do not cause more of them */
+  /** @param everyMs minimum interval of reads; calls in between start no further ones */
   constructor(read: ReadRecentFacts, everyMs: number) {
     this.#read = read;
-    // A timer may be a little early.
+    // Tolerance for a timer that fires early.
     this.#leastMs = 0.9 * everyMs;
   }
 
@@ -55,7 +55,7 @@ export class RecentReader {
     return this.#latest;
   }
 
-  /** Begins a read unless one is under way or was begun just now; never rejects. */
+  /** Starts a read unless one is running or was started just now; never rejects. */
   async refresh(): Promise<void> {
     const nowMs = performance.now();
     if (this.#reading || nowMs - this.#begunAtMs < this.#leastMs) return;
@@ -64,7 +64,7 @@ export class RecentReader {
     try {
       this.#latest = { facts: await this.#read(), readAt: Date.now(), failure: null };
     } catch (thrown) {
-      // What was read before stays on the page, with its age.
+      // The previous facts stay on the page, with their age.
       this.#latest = { ...this.#latest, failure: thrown instanceof IndexerError ? thrown.code : 'UNEXPECTED' };
     } finally {
       this.#reading = false;

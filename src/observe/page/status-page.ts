@@ -1,6 +1,6 @@
 /**
- * The page at `/`, its events at `/events`, and an update as it opens it at `/update`. Once a second: a sample for the plots, and, while somebody looks, one
- * message for all of them. Holds no payload, no party and no secret, so none can be shown.
+ * The page at `/`, its events at `/events`, and a single update at `/update`. Once a second: a sample for the plots and, while there are viewers, one
+ * message for all of them. Contains no payload, no party and no secret, so none can leak.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { scrub } from '../figures/scrub.ts';
@@ -13,10 +13,10 @@ import { OutlineReader, type ReadUpdateOutline } from './update-outline.ts';
 export interface StatusPageOptions {
   readonly health: Pick<HealthTracker, 'status' | 'throughput'>;
   readonly readRecent?: ReadRecentFacts;
-  /** Without it no update opens. */
+  /** Without it, updates cannot be opened. */
   readonly readOutline?: ReadUpdateOutline;
   readonly guide?: PageGuide | undefined;
-  /** Whether whoever sent this may ask questions at `/query`; nobody without it. */
+  /** Whether the caller may use `/query`; without it, no caller may. */
   readonly mayQuery?: (request: IncomingMessage) => boolean;
   /** Milliseconds between messages; 1000 by default. */
   readonly everyMs?: number;
@@ -44,18 +44,18 @@ export class StatusPage {
     this.#history.add(options.health.status(), Date.now());
   }
 
-  /** How many look now. */
+  /** Number of viewers. */
   get viewers(): number {
     return this.#viewers.size;
   }
 
-  /** Answers `/`: the same document for everybody. */
+  /** Responds to `/`: the same document for all callers. */
   answerPage(response: ServerResponse): void {
     response.writeHead(200, this.#document.headers);
     response.end(this.#document.html);
   }
 
-  /** Answers `/events` until the viewer leaves, is cut off, or the server closes. */
+  /** Serves `/events` until the viewer leaves, is disconnected, or the server closes. */
   answerEvents(request: IncomingMessage, response: ServerResponse): void {
     if (this.#viewers.full) {
       response.writeHead(503, { 'content-type': 'application/json; charset=utf-8', 'retry-after': '10' });
@@ -66,11 +66,11 @@ export class StatusPage {
     const hello: Hello = { guide, mayQuery: mayQuery(request), samples: this.#history.samples };
     this.#viewers.admit(response, message('hello', hello) + this.#now());
     if (request.method === 'HEAD') response.end();
-    // The first to come sees what was read for the last one before; the next second brings more.
+    // The first viewer gets the facts of the previous viewer; the next second brings newer ones.
     void this.#recent?.refresh().then(() => this.#viewers.send(this.#now()));
   }
 
-  /** Answers `/update?offset=N`. Never rejects. */
+  /** Responds to `/update?offset=N`. Never rejects. */
   async answerUpdate(query: string, response: ServerResponse): Promise<void> {
     const { status, body } = await this.#outlines.answer(query);
     response.writeHead(status, {
@@ -81,7 +81,7 @@ export class StatusPage {
     response.end(`${scrub(JSON.stringify(body))}\n`);
   }
 
-  /** Stops the clock and lets all viewers go. */
+  /** Stops the timer and disconnects all viewers. */
   close(): void {
     clearInterval(this.#timer);
     this.#viewers.close();
@@ -109,25 +109,25 @@ export class StatusPage {
   }
 }
 
-// Those who look at the page: Server-Sent Events, one message per second made once for all of them. Their number is
-// bounded, a viewer that does not read is cut off, and nothing is computed for the page while nobody looks.
+// Viewers of the page: Server-Sent Events, one message per second built once for all of them. Their number is
+// bounded, a viewer that does not read is disconnected, and nothing is computed for the page without viewers.
 
-/** Browsers on a few desks and screens on walls. */
+/** Enough for browsers on a few desks and screens on walls. */
 const mostViewers = 50;
-/** What may wait for one viewer, bytes: several seconds of messages. */
+/** Maximum size of unsent data for one viewer, bytes: several seconds of messages. */
 const mostWaiting = 256 * 1024;
 
 const headers = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
-  // Proxies such as nginx would keep messages back otherwise.
+  // Without this header, proxies such as nginx would buffer messages.
   'x-accel-buffering': 'no',
 };
 
-/** A message as it is sent; names are those of the browser's EventSource. */
+/** Encodes a message; names are those of the browser's EventSource. */
 function message(event: string, data: unknown): string {
-  // JSON has no line breaks outside of strings, and escapes those within.
+  // JSON has no line breaks outside of strings, and escapes those inside.
   return `event: ${event}\ndata: ${scrub(JSON.stringify(data))}\n\n`;
 }
 
@@ -139,22 +139,22 @@ class Viewers {
     return this.#viewers.size;
   }
 
-  /** Whether no one else is let in. */
+  /** Whether the maximum number of viewers is reached. */
   get full(): boolean {
     return this.#closed || this.#viewers.size >= mostViewers;
   }
 
-  /** Lets a viewer in and greets it. */
+  /** Adds a viewer and sends its first message. */
   admit(response: ServerResponse, greeting: string): void {
     response.writeHead(200, headers);
     response.once('close', () => this.#viewers.delete(response));
     response.on('error', () => response.destroy());
     this.#viewers.add(response);
-    // A page that loses us tries again after a second.
+    // A page that loses the connection reconnects after a second.
     response.write(`retry: 1000\n${greeting}`);
   }
 
-  /** The same message to all. */
+  /** Sends the same message to all viewers. */
   send(text: string): void {
     for (const viewer of this.#viewers) {
       if (viewer.writableLength > mostWaiting) viewer.destroy();
@@ -162,19 +162,19 @@ class Viewers {
     }
   }
 
-  /** Says goodbye to all; nobody is let in any more. */
+  /** Disconnects all viewers and accepts no more. */
   close(): void {
     this.#closed = true;
     for (const viewer of this.#viewers) viewer.end(message('bye', null));
   }
 }
 
-// One sample per second of the last minutes, so that a page opened later shows its plots at once.
+// One sample per second of the last minutes, so that a page opened later has its plots at once.
 
-/** Five minutes. */
+/** Samples of five minutes. */
 const kept = 300;
 
-/** While updates arrive, how late the newest was stored; without any, the age of what is missing. */
+/** While updates arrive, how late the newest was stored; without updates, the age of the missing data. */
 function lagOf({ ingestLatencySeconds, lagSeconds }: StatusDocument): number | null {
   return ingestLatencySeconds ?? lagSeconds;
 }
@@ -182,7 +182,7 @@ function lagOf({ ingestLatencySeconds, lagSeconds }: StatusDocument): number | n
 class LiveHistory {
   #samples: readonly Sample[] = [];
 
-  /** The oldest first. */
+  /** Oldest first. */
   get samples(): readonly Sample[] {
     return this.#samples;
   }

@@ -1,4 +1,4 @@
-/** `GET /update?offset=N`: one update as the page opens it, without contents and parties. One read at a time, few that wait. */
+/** `GET /update?offset=N`: one update for the page, without contents and parties. One read at a time, few pending. */
 import { IndexerError } from '../../errors/indexer-error.ts';
 
 export interface OutlineNode {
@@ -9,7 +9,7 @@ export interface OutlineNode {
   readonly template: string | null;
   readonly choice: string | null;
   readonly contractId: string | null;
-  /** The contract that came in its place, or that it came from. */
+  /** The contract that replaced it, or that it replaced. */
   readonly otherContractId: string | null;
 }
 
@@ -19,7 +19,7 @@ export interface UpdateOutline {
   readonly updateId: string | null;
   readonly previousOffset: number | null;
   readonly nextOffset: number | null;
-  /** ISO 8601, as the other times. */
+  /** ISO 8601, like the other times. */
   readonly effectiveAt: string | null;
   readonly recordTime: string | null;
   readonly indexedAt: string | null;
@@ -27,20 +27,20 @@ export interface UpdateOutline {
   readonly paidTrafficCost: number | null;
   readonly traceId: string | null;
   readonly nodes: readonly OutlineNode[];
-  /** Events beside these. */
+  /** Number of events not included. */
   readonly omitted: number;
 }
 
-/** Reads it from the database; undefined where the offset brought no update here. Has limits of its own on time and rows. */
+/** Reads it from the database; undefined if there is no update at the offset. Has its own limits on time and rows. */
 export type ReadUpdateOutline = (offset: number) => Promise<UpdateOutline | undefined>;
 
-/** Status and JSON body of an answer. */
+/** Status and JSON body of a response. */
 export interface OutlineAnswer {
   readonly status: number;
   readonly body: UpdateOutline | { readonly error: string };
 }
 
-/** People who look at the same moment. */
+/** Maximum number of pending requests. */
 const mostWaiting = 8;
 
 export class OutlineReader {
@@ -52,11 +52,11 @@ export class OutlineReader {
     this.#read = read;
   }
 
-  /** Answers what the query asks for; never rejects. */
+  /** Responds to the query; never rejects. */
   async answer(query: string): Promise<OutlineAnswer> {
     const offset = offsetIn(new URLSearchParams(query));
-    if (offset === undefined) return { status: 400, body: { error: 'give one parameter, offset, e.g. offset=42' } };
-    if (this.#waiting >= mostWaiting) return { status: 503, body: { error: 'too many ask at once: try again' } };
+    if (offset === undefined) return { status: 400, body: { error: 'expected one parameter, offset, e.g. offset=42' } };
+    if (this.#waiting >= mostWaiting) return { status: 503, body: { error: 'too many requests: try again' } };
     this.#waiting += 1;
     const turn = this.#last.then(() => this.#answerTo(offset));
     this.#last = turn;
@@ -71,7 +71,7 @@ export class OutlineReader {
     try {
       const outline = await this.#read(offset);
       if (outline === undefined)
-        return { status: 404, body: { error: `offset ${String(offset)} brought no update here` } };
+        return { status: 404, body: { error: `no update is stored at offset ${String(offset)}` } };
       return { status: 200, body: outline };
     } catch (thrown) {
       const code = thrown instanceof IndexerError ? thrown.code : 'UNEXPECTED';

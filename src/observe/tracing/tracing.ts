@@ -1,6 +1,6 @@
 /**
- * Spans of batches and seeds for OpenTelemetry. Only its API is used: unless the process was started with an SDK, there
- * is no tracer, and the pipeline does not even collect what spans would hold. No payload, party or token is in a span.
+ * Spans of batches and seeds for OpenTelemetry. Uses only its API: unless the process was started with an SDK, there
+ * is no tracer, and the pipeline does not even collect the data of spans. No payload, party or token is in a span.
  */
 import {
   ProxyTracerProvider,
@@ -25,10 +25,10 @@ import type { BatchSpan, Tracer } from '../../pipeline/ports/tracer.ts';
 import { version } from '../../version.ts';
 
 const name = 'ledger-indexer';
-/** Traces of commands linked to one batch at most: backends cut long lists. */
+/** Maximum number of command traces linked to one batch: backends truncate long lists. */
 const mostLinks = 32;
 
-/** The tracer of the SDK the process was started with; undefined without one. */
+/** Returns the tracer of the SDK that the process was started with; undefined without one. */
 export function openTracer(): Tracer | undefined {
   const provider = trace.getTracerProvider();
   if (provider instanceof ProxyTracerProvider && provider.getDelegateTracer(name) === undefined) return undefined;
@@ -40,7 +40,7 @@ export function openTracer(): Tracer | undefined {
 class SpanTracer implements Tracer {
   readonly #tracer: OtelTracer;
   readonly #open = new Set<OpenBatch>();
-  /** What batches belong to: the seed while there is one. */
+  /** Parent of batches: the seed while there is one. */
   #parent: Context = ROOT_CONTEXT;
 
   constructor(tracer: OtelTracer) {
@@ -77,7 +77,7 @@ class OpenBatch implements BatchSpan {
   readonly #inside: Context;
   readonly #ended: () => void;
   readonly #links = new Map<string, Link>();
-  /** The step under way: decode or commit. */
+  /** Span of the current step: decode or commit. */
   #step: Span;
   #over = false;
 
@@ -125,7 +125,7 @@ class OpenBatch implements BatchSpan {
     this.#over = true;
     // First: a span whose end fails must not be kept.
     this.#ended();
-    // One that has ended already stays as it is.
+    // A step that has already ended stays unchanged.
     if (this.#step.isRecording()) this.#step.end();
     this.#span.end();
   }
@@ -139,13 +139,13 @@ function countsOf(batch: Batch): Record<string, number> {
   return { 'indexer.updates': updates, 'indexer.events': events };
 }
 
-/** By its code: messages of drivers may quote rows. */
+/** Records the error by its code: messages of drivers may quote rows. */
 function fail(span: Span, error: IndexerError): void {
   span.setAttribute('error.type', error.code);
   span.setStatus({ code: SpanStatusCode.ERROR, message: error.code });
 }
 
-/** The trace a W3C `traceparent` names; undefined when it is not one. */
+/** The trace that a W3C `traceparent` names; undefined if it is invalid. */
 function spanContextOf(traceParent: string, traceState: string | null): SpanContext | undefined {
   const [, traceId = '', spanId = '', flags = ''] =
     /^[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-|$)/.exec(traceParent) ?? [];
@@ -159,9 +159,9 @@ function spanContextOf(traceParent: string, traceState: string | null): SpanCont
   return isSpanContextValid(context) ? context : undefined;
 }
 
-// Tracing whose failures are its own: an SDK with its processors is other people's code, and worth less than the stream.
+// Isolates failures of tracing: an SDK and its processors are third-party code, and less important than the stream.
 
-/** The same tracer, which never throws. @param onFailure told of what was thrown; must not throw */
+/** Wraps a tracer so that it never throws. @param onFailure receives the thrown value; must not throw */
 export function harmless(tracer: Tracer, onFailure: (thrown: unknown) => void): Tracer {
   const attempt = <T>(work: () => T): T | undefined => {
     try {

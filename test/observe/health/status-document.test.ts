@@ -176,12 +176,12 @@ it('has these values while the stream catches up and background jobs run', () =>
      },
      "delay": {
       "cause": "database",
-      "message": "Behind by 40 offsets: the database stores no faster. 50 % of the last 10 s were spent waiting for commits."
+      "message": "Behind by 40 offsets: the database is the bottleneck. 50 % of the last 10 s were spent waiting for commits."
      },
      "contractsUnhosted": 2,
      "completions": {
       "state": "following",
-      "reason": "read beside the stream",
+      "reason": "read in the background",
       "checkpoint": 55
      },
      "interfacesWaiting": [

@@ -265,11 +265,11 @@ describe('HealthTracker', () => {
     commit(health, batch(10));
     const sentence = (): string => health.status().delay.message;
     health.idleProbed('undelivered');
-    expect(sentence()).toBe('Behind by 4 offsets. The ledger has an update there, and the stream does not bring it.');
+    expect(sentence()).toBe('Behind by 4 offsets. The ledger has an update there, but the stream does not deliver it.');
     health.idleProbed('refused');
-    expect(sentence()).toBe('Behind by 4 offsets. Whether an update lies there the ledger does not say.');
+    expect(sentence()).toBe('Behind by 4 offsets. The ledger does not report whether an update exists there.');
     commit(health, batch(12));
-    expect(sentence()).toContain('Behind by 2 offsets: the source sends no faster.');
+    expect(sentence()).toContain('Behind by 2 offsets: the source is the bottleneck.');
   });
 
   it('has no lag while it is ledger_timeout, names the failure since, and clears both with the next response', () => {

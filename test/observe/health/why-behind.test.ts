@@ -11,9 +11,9 @@ const timeShares = { source: 0.05, decode: 0.12, database: 0.83 };
 
 describe('the delay message', () => {
   it.each([
-    [{ source: 0.9, decode: 0.05, database: 0.05 }, 'source', 'the source sends no faster. 90 %'],
-    [{ source: 0.1, decode: 0.7, database: 0.2 }, 'decode', 'this process decodes no faster. 70 %'],
-    [timeShares, 'database', 'the database stores no faster. 83 %'],
+    [{ source: 0.9, decode: 0.05, database: 0.05 }, 'source', 'the source is the bottleneck. 90 %'],
+    [{ source: 0.1, decode: 0.7, database: 0.2 }, 'decode', 'decoding is the bottleneck. 70 %'],
+    [timeShares, 'database', 'the database is the bottleneck. 83 %'],
   ] as const)('names the part that takes most of the time: %j', (shares, cause, sentence) => {
     const why = delayOf({ state: 'catching_up', reason: '', distance: 1234, timeShares: shares });
     expect(why).toEqual({ cause, message: expect.stringContaining(`Behind by 1,234 offsets: ${sentence}`) as string });
@@ -43,12 +43,15 @@ describe('the delay message', () => {
   it('reports that the delay is unknown when the ledger does not report its end', () => {
     const reason = 'the ledger end has not been learned for 34 s: LEDGER_UNAUTHENTICATED: refused';
     const why = delayOf({ state: 'ledger_timeout', reason, distance: 0, timeShares });
-    expect(why).toEqual({ cause: 'source', message: `Whether it is behind cannot be said: ${reason}.` });
+    expect(why).toEqual({ cause: 'source', message: `It is not known whether the stream is behind: ${reason}.` });
   });
 
   it('requests an operator when parked', () => {
     const why = delayOf({ state: 'parked', reason: 'STORE_SCHEMA_MISMATCH: newer', distance: 0, timeShares: null });
-    expect(why).toEqual({ cause: 'operator', message: 'Stopped until somebody acts. STORE_SCHEMA_MISMATCH: newer.' });
+    expect(why).toEqual({
+      cause: 'operator',
+      message: 'Stopped until an operator acts. STORE_SCHEMA_MISMATCH: newer.',
+    });
   });
 });
 

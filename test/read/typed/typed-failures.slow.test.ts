@@ -103,7 +103,7 @@ describe('a package', () => {
     await create(indexer, one);
     await exists('owner');
     expect(sandbox.faults.answer).toBeUndefined();
-    expect(indexer.logged('typed views are late, trying again')).toBe(1);
+    expect(indexer.logged('typed views failed, trying again')).toBe(1);
     expect(indexer.logged('packages cannot be read: no typed views for them')).toBe(0);
     expect(indexer.logged('backing off')).toBe(0);
   });
@@ -126,7 +126,7 @@ describe('a view', () => {
       await client.query('select * from typed.harbor__berth');
       await upload(two);
       await create(indexer, two);
-      await waitFor('the warning', () => (indexer.logged('typed views not made') > 0 ? true : undefined));
+      await waitFor('the warning', () => (indexer.logged('typed views not created') > 0 ? true : undefined));
       await create(indexer, two);
     });
     await reader.close();

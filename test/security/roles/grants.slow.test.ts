@@ -50,6 +50,6 @@ it('a writer that may not store why a delivery failed still delivers', async () 
     'select "offset" || \'-\' || node_id as place from explore.events order by "offset" desc, node_id desc limit 1',
   );
   await waitFor('the last event is taken', () => receiver.taken.find(({ place }) => place === last?.['place']));
-  expect(indexer.log.filter((line) => line.includes('a problem on this side'))).toEqual([]);
+  expect(indexer.log.filter((line) => line.includes('webhook: local failure'))).toEqual([]);
   await world.succeeds('migrator', ['webhook', 'remove', 'told']);
 });

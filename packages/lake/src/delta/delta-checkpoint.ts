@@ -1,14 +1,14 @@
 /**
- * Checkpoints of a Delta table: everything that its log says up to a commit, as one Parquet file, so that a reader opens it and the
+ * Checkpoints of a Delta table: the state of its log up to a commit, as one Parquet file, so that a reader opens it and only the
  * few commits after it. Source: Delta transaction log protocol, "Checkpoints", "Checkpoint Schema", "Last Checkpoint File".
  */
 import { parquetReadObjects, type SchemaElement } from 'hyparquet';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import type { LakeStorage } from '../storage/lake-storage.ts';
 
-/** A file of a table, as the commit that added it says. */
+/** A file of a table, as described by the commit that added it. */
 export interface LoggedFile {
-  /** Within the folder of the table, as the log spells it. */
+  /** Relative to the folder of the table, spelled as in the log. */
   readonly path: string;
   readonly size: number;
   /** Milliseconds since 1970. */
@@ -17,16 +17,16 @@ export interface LoggedFile {
   readonly stats?: string | undefined;
 }
 
-/** A file that is gone: readers of older versions may still look for it. */
+/** A removed file: readers of older versions may still read it. */
 export interface RemovedFile {
   readonly path: string;
   /** Milliseconds since 1970. */
   readonly deletionTimestamp: number;
 }
 
-/** What a table is after a commit. */
+/** State of a table after a commit. */
 export interface TableState {
-  /** Of that commit. */
+  /** Version of that commit. */
   readonly version: number;
   readonly metaData: TableMetaData;
   readonly files: readonly LoggedFile[];
@@ -39,10 +39,10 @@ export interface TableMetaData {
   readonly schemaString: string;
 }
 
-/** What a reader and a writer of the table must know. */
+/** Versions that a reader and a writer of the table must support. */
 export const protocol = { minReaderVersion: 1, minWriterVersion: 2 } as const;
 
-/** Puts the checkpoint of a version, and then the file that names it. Put again, both are replaced. */
+/** Writes the checkpoint of a version, and then the file that names it. Existing ones are replaced. */
 export async function writeCheckpoint(folder: LakeStorage, table: string, state: TableState): Promise<void> {
   const rows = rowsOf(state);
   const bytes = parquetOf(rows);
@@ -63,7 +63,7 @@ export async function writeCheckpoint(folder: LakeStorage, table: string, state:
   await folder.write(lastNameOf(table), `${JSON.stringify(last)}\n`);
 }
 
-/** The newest one; undefined where there is none, or it cannot be read: all commits are there too. */
+/** Reads the newest checkpoint; undefined if there is none or it cannot be read: all commits still exist too. */
 export async function readCheckpoint(folder: LakeStorage, table: string): Promise<TableState | undefined> {
   const text = await folder.read(lastNameOf(table));
   if (text === undefined) return undefined;
@@ -85,7 +85,7 @@ function lastNameOf(table: string): string {
   return `${table}/_delta_log/_last_checkpoint`;
 }
 
-/** One action each; the others are null. */
+/** One action per row; the other columns are null. */
 type Row = Partial<Record<(typeof actions)[number], object>>;
 const actions = ['txn', 'add', 'remove', 'metaData', 'protocol'] as const;
 
@@ -111,7 +111,7 @@ function rowsOf({ metaData, files, removed }: TableState): readonly Row[] {
 
 function parquetOf(rows: readonly Row[]): Uint8Array {
   const writer = new ByteWriter();
-  // Compressed by Snappy, as everybody does, so that every reader of checkpoints has it.
+  // Compressed with Snappy, as is common, so that every reader of checkpoints supports it.
   const parquet = new ParquetWriter({ writer, schema, codec: 'SNAPPY', createdBy: 'ledger-indexer' });
   const columnData = actions.map((name) => ({ name, data: rows.map((row) => row[name] ?? null) }));
   void parquet.write({ columnData, rowGroupSize: rows.length });
@@ -165,7 +165,7 @@ function struct(name: string, ...fields: readonly SchemaElement[][]): SchemaElem
   return [{ name, ...optional, num_children: fields.length }, ...fields.flat()];
 }
 
-/** Texts by text. */
+/** Type of a map from strings to strings. */
 function map(name: string): SchemaElement[] {
   return [
     { name, ...optional, num_children: 1, converted_type: 'MAP', logical_type: { type: 'MAP' } },

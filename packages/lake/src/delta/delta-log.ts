@@ -1,6 +1,6 @@
 /**
- * A log of Delta Lake beside the files, so that engines open each folder as one table. It follows the manifest: a commit says
- * which files came and which went since the last one. Statistics hold numbers of rows and offsets, no contents.
+ * Delta Lake logs next to the files, so that engines open each folder as one table. They follow the manifest: a commit names the
+ * files that were added and removed since the last one. Statistics contain numbers of rows and offsets, no contents.
  * Source: Delta transaction log protocol, "Delta Log Entries" and "Actions".
  */
 import { createHash } from 'node:crypto';
@@ -13,16 +13,16 @@ import type { LakeStorage } from '../storage/lake-storage.ts';
 import { protocol, readCheckpoint, writeCheckpoint } from './delta-checkpoint.ts';
 import { type Action, LoggedTable } from './logged-table.ts';
 
-/** What a commit says of a table. */
+/** Content of a commit of a table. */
 interface TableChange {
   readonly added: readonly NamedFile[];
-  /** Paths within the folder of the table. */
+  /** Paths relative to the folder of the table. */
   readonly gone: readonly string[];
 }
 
 type Tables = Readonly<Record<string, LakeTableEntry>>;
 
-/** What the logs say; they are read from the disk once. */
+/** The logs of all tables, read from disk once. */
 export class DeltaLogs {
   readonly #folder: LakeStorage;
   readonly #tables = new Map<string, LoggedTable>();
@@ -31,7 +31,7 @@ export class DeltaLogs {
     this.#folder = folder;
   }
 
-  /** Compares the logs with all files of the manifest, and commits what differs: a process was stopped between the two. */
+  /** Compares the logs with all files of the manifest and commits the differences, in case a process was stopped between the two. */
   async compare(manifest: Manifest): Promise<void> {
     const wanted = byTable(manifest.files());
     await forEach(manifest.head.tables, async (table, { columns }) => {
@@ -44,7 +44,7 @@ export class DeltaLogs {
     });
   }
 
-  /** One commit for each table that a change of the manifest is about. */
+  /** Writes one commit for each table that a change of the manifest affects. */
   async follow(tables: Tables, { added, gone }: FileChange): Promise<void> {
     const [addedTo, goneFrom] = [byTable(added), byTable(gone)];
     await forEach(tables, async (table, { columns }) => {
@@ -66,14 +66,14 @@ export class DeltaLogs {
     if (!(await this.#folder.writeIfAbsent(nameOf(table, version), lines))) {
       throw new LakeError(`another program wrote version ${String(version)} of the Delta log of ${table}`, {
         code: 'EXPORT_BUSY',
-        remedy: 'stop the other program that writes here, then run export again: it resumes',
+        remedy: 'stop the other program that writes to this folder, then run export again: it resumes',
       });
     }
     logged.commit(actions);
     await this.#checkpoint(table, logged);
   }
 
-  /** One after each hundredth commit. A process that was stopped before it makes it when it compares. */
+  /** Writes a checkpoint after each hundredth commit. A process stopped before that writes it at its next comparison. */
   async #checkpoint(table: string, logged: LoggedTable): Promise<void> {
     const state = logged.dueCheckpoint(Date.now());
     if (state === undefined) return;
@@ -87,7 +87,7 @@ export class DeltaLogs {
     return logged;
   }
 
-  /** From the newest checkpoint on. */
+  /** Reads the log from the newest checkpoint. */
   async #read(table: string): Promise<LoggedTable> {
     const logged = new LoggedTable(await readCheckpoint(this.#folder, table));
     for (;;) {
@@ -99,10 +99,10 @@ export class DeltaLogs {
   }
 }
 
-/** Logs that are written at the same time: a commit is mostly waiting for the disk or the bucket. */
+/** Number of logs written concurrently: a commit mostly waits for the disk or the bucket. */
 const atOnce = 10;
 
-/** The logs of tables are independent. Nothing is under way any more when it rejects. */
+/** Runs work for all tables; their logs are independent. No work is running any more when it rejects. */
 async function forEach(tables: Tables, work: (table: string, entry: LakeTableEntry) => Promise<void>): Promise<void> {
   const entries = Object.entries(tables);
   for (let at = 0; at < entries.length; at += atOnce) {
@@ -123,7 +123,7 @@ function headOf(table: string, schemaString: string, version: number): readonly 
   return version === 0 ? [{ protocol }, { metaData }] : [{ metaData }];
 }
 
-/** The same for the same table. */
+/** A stable id for each table. */
 function idOf(table: string): string {
   const digits = createHash('sha256').update(`ledger-indexer lake ${table}`).digest('hex');
   return [
@@ -154,7 +154,7 @@ function byTable(files: Iterable<LakeFile>): ReadonlyMap<string, readonly NamedF
   return found;
 }
 
-/** From the folder of its table. */
+/** Relative to the folder of its table. */
 function pathOf({ table, path }: NamedFile): string {
   return path.slice(table.length + 1);
 }

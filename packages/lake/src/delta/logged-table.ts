@@ -1,9 +1,9 @@
-/** A Delta table as its log describes it, commit after commit. */
+/** A Delta table as described by its log, commit by commit. */
 import type { LoggedFile, RemovedFile, TableMetaData, TableState } from './delta-checkpoint.ts';
 
-/** A reader opens a checkpoint and no more commits than these. */
+/** A reader opens a checkpoint and at most this number of commits. */
 export const commitsPerCheckpoint = 100;
-/** Readers of older versions look for removed files for so long; default of the protocol. */
+/** Time for which readers of older versions may read removed files; default of the protocol. */
 const removedForMs = 7 * 24 * 60 * 60_000;
 
 /** A line of a commit. */
@@ -15,12 +15,12 @@ export interface Action {
 }
 
 export class LoggedTable {
-  /** By their paths within the folder of the table. */
+  /** By their paths relative to the folder of the table. */
   readonly #files = new Map<string, LoggedFile>();
   readonly #removed = new Map<string, RemovedFile>();
   #metaData: TableMetaData | undefined;
   #nextVersion = 0;
-  /** Version of the newest checkpoint; none is made of version 0. */
+  /** Version of the newest checkpoint; version 0 never has one. */
   #checkpoint = 0;
 
   constructor(checkpoint?: TableState) {
@@ -49,13 +49,13 @@ export class LoggedTable {
     return this.#files.keys();
   }
 
-  /** The next commit. */
+  /** Applies the next commit. */
   commit(actions: readonly Action[]): void {
     for (const action of actions) this.#apply(action);
     this.#nextVersion += 1;
   }
 
-  /** What a checkpoint of the last commit has to say; undefined while none is due. @param now milliseconds since 1970 */
+  /** State for a checkpoint of the last commit; undefined while none is due. @param now milliseconds since 1970 */
   dueCheckpoint(now: number): TableState | undefined {
     const version = this.#nextVersion - 1;
     if (this.#metaData === undefined || version - this.#checkpoint < commitsPerCheckpoint) return undefined;

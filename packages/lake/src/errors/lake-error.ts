@@ -1,11 +1,11 @@
-/** The one type of error of the package. The indexer reports it under the same code, whose exit code is in its catalogue. */
+/** The only error type of the package. The indexer reports it under the same code, whose exit code is in its catalogue. */
 
 export type LakeErrorCode =
   'USAGE' | 'EXPORT_REFUSED' | 'EXPORT_BUSY' | 'EXPORT_UNWRITABLE' | 'EXPORT_NOT_READY' | 'EXPORT_STOPPED';
 
 export interface LakeErrorOptions {
   readonly code: LakeErrorCode;
-  /** What the operator should do, if more is known than the code says. */
+  /** Action for the operator, if it is more specific than the remedy of the code. */
   readonly remedy?: string;
   readonly cause?: unknown;
 }
@@ -22,7 +22,7 @@ export class LakeError extends Error {
   }
 }
 
-/** The lake cannot be used. */
+/** Error for a lake that cannot be used. */
 export function refused(found: string, remedy: string, cause?: unknown): LakeError {
   return new LakeError(`the lake cannot be used: ${found}`, { code: 'EXPORT_REFUSED', remedy, cause });
 }

@@ -1,7 +1,7 @@
-/** Translates what the file system refuses. */
+/** Translates errors of the file system. */
 import { LakeError } from './lake-error.ts';
 
-/** @param what was to be done with the lake @throws LakeError EXPORT_UNWRITABLE for errors of the file system; others as they are */
+/** @param what the failed operation @throws LakeError EXPORT_UNWRITABLE for errors of the file system; other errors unchanged */
 export async function onDisk<T>(what: 'read' | 'written', work: () => Promise<T>): Promise<T> {
   try {
     return await work();

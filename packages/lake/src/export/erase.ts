@@ -1,6 +1,6 @@
 /**
- * Contents that were redacted, taken from files whose rows were pruned here: the file is read, and written anew without them. It
- * becomes what an export would have written, had the rows been here still.
+ * Applies redactions to exported files whose rows have been pruned from Postgres: reads each file and rewrites it without the redacted
+ * contents, as an export would if the rows still existed.
  */
 import type { ReadRedactions, ReadTable, Redactable } from 'ledger-indexer/read';
 import type { LakeFile } from '../manifest/entries.ts';
@@ -24,9 +24,9 @@ export class Eraser {
   }
 
   /**
-   * Undefined where the file has nothing that has to go. Ids are read first: most files have none of those that were redacted.
-   * @param updates the file of the updates of the range, whose ids tell whether an exercise is the one that was meant
-   * @param name of the new file, from the folder of the lake
+   * Undefined if the file has nothing to erase. Ids are read first: most files contain no redacted ids.
+   * @param updates the file with the updates of the range, whose ids identify the exercise that was redacted
+   * @param name path of the new file, relative to the folder of the lake
    */
   async withoutContents(
     file: LakeFile,
@@ -87,7 +87,7 @@ export class Eraser {
     return undefined;
   }
 
-  /** By offset. Redactions of single exercises are few, and so are the ranges where there are any. */
+  /** Update ids by offset. Redactions of single exercises are few, and so are the ranges that contain any. */
   async #updateIds(file: LakeFile | undefined): Promise<ReadonlyMap<number, string>> {
     const ids = new Map<number, string>();
     if (file === undefined || !isStored(file)) return ids;
@@ -108,14 +108,14 @@ const idsOfUpdates: readonly LakeColumn[] = [
   { name: 'update_id', type: 'text' },
 ];
 
-/** The redaction of each row, by its place, that has one and does not say so yet. */
+/** Returns, by row index, the redactions that are not yet marked in the row. */
 type Find = (
   columns: readonly LakeColumn[],
   values: readonly LakeValues[],
   rows: number,
 ) => ReadonlyMap<number, string>;
 
-/** Rows of one group, as far as redactions ask. */
+/** Rows of one group, with the columns that redactions need. */
 class Rows {
   readonly isExercise: boolean;
   readonly #updateIds: ReadonlyMap<number, string>;
@@ -137,7 +137,7 @@ class Rows {
     this.#column = (name) => values[columns.findIndex((column) => column.name === name)];
   }
 
-  /** Each with its place; those that name a redaction are left out. */
+  /** Each with its row index; rows that already name a redaction are omitted. */
   *open(
     rows: number,
   ): Generator<{ row: number; contractId: string; offset: number; nodeId: number; updateId: string | null }> {

@@ -1,4 +1,4 @@
-/** `export` as an operator runs it: the folder is locked, exported once or again and again, and each result is reported. */
+/** `export` as an operator runs it: locks the folder, exports once or repeatedly, and reports each result. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Reads } from 'ledger-indexer/read';
 import { DeltaLogs } from '../delta/delta-log.ts';
@@ -12,12 +12,12 @@ export interface ExportRequest {
   readonly to: string;
   /** Last offset; undefined: the checkpoint. */
   readonly until: number | undefined;
-  /** Which typed views, by name (`typed.NAME`); views that are in the lake are exported in any case. */
+  /** Selects typed views by name (`typed.NAME`); views that are already in the lake are always exported. */
   readonly isWanted: (name: string) => boolean;
   /** Time between two exports, milliseconds; undefined: export once. */
   readonly everyMs: number | undefined;
   readonly asJson: boolean;
-  /** Variables with the access to a bucket. */
+  /** Environment variables with the credentials for a bucket. */
   readonly env: Env;
   readonly stop: AbortSignal;
   readonly print: (line: string) => void;
@@ -57,6 +57,6 @@ function resultLine(result: ExportResult, ms: number, asJson: boolean): string {
   const rowsPerSecond = Math.round(result.rows / Math.max(seconds, 0.001));
   if (asJson) return JSON.stringify({ ...result, seconds: Number(seconds.toFixed(3)), rowsPerSecond });
   const { until, rows, files, bytes, rewritten } = result;
-  const anew = rewritten === 0 ? '' : `, ${String(rewritten)} of them written anew`;
+  const anew = rewritten === 0 ? '' : `, ${String(rewritten)} of them rewritten`;
   return `exported up to offset ${String(until)}: ${String(rows)} rows in ${String(files)} files${anew}, ${String(bytes)} bytes, ${String(rowsPerSecond)} rows/s`;
 }

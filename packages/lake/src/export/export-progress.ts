@@ -1,7 +1,7 @@
-/** How far an export is: a bar on a terminal, lines of JSON elsewhere. */
+/** Progress of an export: a bar on a terminal, otherwise lines of JSON. */
 import type { ExportProgress } from './run-export.ts';
 
-/** Standard error, or what takes its place. */
+/** Standard error, or a substitute. */
 export interface ProgressOutput {
   readonly isTTY?: boolean | undefined;
   write(text: string): unknown;
@@ -15,11 +15,11 @@ export interface ProgressDisplay {
 
 const clearLine = '\r\u001b[K';
 const cells = 24;
-/** On a terminal; lines are for logs. */
+/** Interval on a terminal; lines are for logs. */
 const barEveryMs = 200;
 const lineEveryMs = 10_000;
 
-/** The rate counts from the first report on. */
+/** The rate counts from the first report. */
 export function progressOn(stderr: ProgressOutput): ProgressDisplay {
   const isTerminal = stderr.isTTY === true;
   const every = isTerminal ? barEveryMs : lineEveryMs;

@@ -1,6 +1,6 @@
 /**
- * One export: a snapshot of the database, and the files that the lake lacks of it. A range at a time is whole in the manifest,
- * the log and the folder before the next is begun, so that whatever stops it, it goes on where it was.
+ * One export: takes a snapshot of the database and writes the files that the lake lacks. A range is completed in the manifest,
+ * the log and the folder before the next one begins, so that an interrupted export resumes where it stopped.
  */
 import type { ReadFacts, Reads, ReadTable, Snapshot } from 'ledger-indexer/read';
 import type { DeltaLogs } from '../delta/delta-log.ts';
@@ -21,13 +21,13 @@ import { standingRanges } from '../plan/standing-ranges.ts';
 export interface ExportOptions {
   /** Last offset; undefined: the checkpoint. */
   readonly until: number | undefined;
-  /** Which typed views, by name (`typed.NAME`); those that are in the lake go on in any case. */
+  /** Selects typed views by name (`typed.NAME`); views that are already in the lake are always exported. */
   readonly isWanted: (name: string) => boolean;
   readonly stop: AbortSignal;
   readonly onProgress: (progress: ExportProgress) => void;
-  /** Of the folder, as long as it is written. */
+  /** Logs of the folder, valid while it is locked. */
   readonly logs: DeltaLogs;
-  /** A range ends where one of its tables has so many rows. Default 100,000. */
+  /** A range ends when one of its tables has this many rows. Default 100,000. */
   readonly rowsPerRange?: number;
 }
 
@@ -37,7 +37,7 @@ export interface ExportProgress {
   /** Bytes of files written so far. */
   readonly bytes: number;
   readonly files: number;
-  /** Everything up to it is written; null before the first range. */
+  /** Everything up to this offset is written; null before the first range. */
   readonly offset: number | null;
   /** Last offset. */
   readonly until: number;
@@ -45,13 +45,13 @@ export interface ExportProgress {
 
 export interface ExportResult {
   readonly until: number;
-  /** Written by this run. */
+  /** Rows written by this run. */
   readonly rows: number;
   readonly bytes: number;
   readonly files: number;
-  /** Of those, files that replaced others. */
+  /** Number of these files that replaced others. */
   readonly rewritten: number;
-  /** What is in the lake now. */
+  /** Number of ranges in the lake now. */
   readonly ranges: number;
   readonly tables: readonly string[];
 }
@@ -98,10 +98,10 @@ class ExportRun {
     this.#logs = options.logs;
   }
 
-  /** Finishes what a run that was stopped had left between manifest and folder. */
+  /** Completes the manifest and folder after an interrupted run. */
   async tidy(): Promise<void> {
     await this.#folder.sweep();
-    // Before anything else has a name: it says that the folder is ours.
+    // Before any other file: the manifest marks the folder as ours.
     if (!this.#manifest.isStored) await this.#manifest.save(this.#folder);
     if ((await this.#folder.read(activeSqlName)) !== activeSql) await this.#folder.write(activeSqlName, activeSql);
     await this.#logs.compare(this.#manifest);
@@ -113,23 +113,23 @@ class ExportRun {
     }
   }
 
-  /** Typed views that are in the lake go on without being asked for. */
+  /** Selects the tables; typed views that are in the lake are always included. */
   async describe(): Promise<void> {
     const known = this.#manifest.head.tables;
     this.#sources = await this.#snapshot.tables((name) => Object.hasOwn(known, name) || this.#options.isWanted(name));
   }
 
-  /** Ranges of what was undone since by going back: they are written again as the history comes again. */
+  /** Drops ranges that a reset or rewind has undone: they are written again when the history returns. */
   async dropUndone(): Promise<void> {
     const ranges = this.#manifest.ranges();
     const standing = await standingRanges(ranges, this.#snapshot);
     if (standing.length === ranges.length) return;
-    for (const range of ranges.slice(standing.length)) refusePruned(range, 'the stream went back', this.#facts);
+    for (const range of ranges.slice(standing.length)) refusePruned(range, 'the stream was rewound', this.#facts);
     const change = this.#manifest.truncate(standing.length);
     await this.#publish({ until: standing.at(-1)?.to ?? null }, change);
   }
 
-  /** Files of ranges that are in the lake: those that it lacks, and those that would be written otherwise now. */
+  /** Writes missing and outdated files of ranges that are in the lake. */
   async renew(): Promise<void> {
     this.#beginLater();
     const review = reviewOf(this.#manifest, this.#sources, this.#facts);
@@ -143,7 +143,7 @@ class ExportRun {
       }),
     }));
     await this.#erase();
-    // A table whose columns change is of both kinds until all of its files are: it changes at once.
+    // A table whose columns change would have files of both kinds meanwhile: its files are replaced at once.
     const atOnce = this.#sources.some((source) => isReshaped(this.#manifest, source));
     const fresh: LakeFile[] = [];
     for (const { range, sources } of plan) {
@@ -162,7 +162,7 @@ class ExportRun {
     await this.#publish({ coverage, redactionsFingerprint }, this.#manifest.put(fresh));
   }
 
-  /** What was redacted goes from files of ranges that were pruned here too, once for each list of redactions. */
+  /** Erases redacted contents from files of pruned ranges too, once for each list of redactions. */
   async #erase(): Promise<void> {
     if (this.#manifest.head.redactionsFingerprint === this.#facts.redactionsFingerprint) return;
     const pruned = this.#manifest.ranges().filter((range) => this.#isPruned(range));
@@ -191,12 +191,12 @@ class ExportRun {
     }
   }
 
-  /** Whether rows of it may have been pruned here. */
+  /** Whether rows of the range may have been pruned from Postgres. */
   #isPruned({ from }: LakeRange): boolean {
     return from <= this.#facts.prunedToOffset;
   }
 
-  /** A table that is asked for when its oldest rows were pruned begins with the first range that is here whole. */
+  /** A table that is added after its oldest rows were pruned begins with the first complete range. */
   #beginLater(): void {
     const { until, tables } = this.#manifest.head;
     const whole = this.#manifest.ranges().find((range) => range.from > this.#facts.prunedToOffset);
@@ -207,7 +207,7 @@ class ExportRun {
     this.#manifest.setHead({ tables: { ...tables, ...Object.fromEntries(entries) } });
   }
 
-  /** Ranges that the lake lacks, up to `until`. */
+  /** Writes the ranges that the lake lacks, up to `until`. */
   async goOn(until: number): Promise<void> {
     refuseLost(this.#manifest, this.#facts);
     for (let after = this.#manifest.head.until ?? -1; after < until; after = this.#manifest.head.until ?? until) {
@@ -231,7 +231,7 @@ class ExportRun {
     };
   }
 
-  /** What the manifest names exists; then what it names no more is removed. */
+  /** Saves the manifest, whose files exist by now, and then removes the files that it no longer names. */
   async #publish(head: Partial<Omit<ManifestHead, 'tables'>>, change: FileChange): Promise<void> {
     const known = this.#manifest.head.tables;
     const tables = this.#sources.map(({ name, columns }) => [name, { ...known[name], columns }] as const);
@@ -261,7 +261,7 @@ class ExportRun {
         this.#rows += rows;
         this.#report(0);
       }
-      // A folder has a file, so that it can be read, however empty its table.
+      // A folder needs at least one file to be readable, even if its table is empty.
       if (parquet.rows === 0 && from !== (this.#manifest.head.tables[source.name]?.from ?? 0)) {
         await unfinished.discard();
         return { ...entry, path: null, rows: 0, bytes: 0, sha256: null };
@@ -277,7 +277,7 @@ class ExportRun {
     }
   }
 
-  /** @param bytes of a file that is finished */
+  /** @param bytes size of a finished file */
   #report(bytes: number): void {
     this.#bytes += bytes;
     if (bytes > 0) this.#files += 1;
@@ -292,7 +292,7 @@ class ExportRun {
   }
 }
 
-/** Rows that were redacted here are redacted in it: it is as it would be written now. */
+/** Marks a file that is about to be written as redacted, as the rows it is written from are. */
 function withRedactions(file: LakeFile, source: ReadTable, facts: ReadFacts): LakeFile {
   const redacted = Math.max(file.fingerprint.redacted ?? 0, fingerprintOf(source, file, facts).redacted ?? 0);
   return redacted === 0 ? file : { ...file, fingerprint: { ...file.fingerprint, redacted } };
@@ -300,7 +300,7 @@ function withRedactions(file: LakeFile, source: ReadTable, facts: ReadFacts): La
 
 const isOurs = /^from=\d+-to=\d+(?:\.r(\d+))?\.parquet$/;
 
-/** What takes the place of another file has another name: the former is what the manifest means until it is written. */
+/** A replacement gets a different name: the manifest names the previous file until the new manifest is written. */
 function nameOf(from: number, to: number, former: LakeFile | undefined): string {
   const name = `from=${String(from)}-to=${String(to)}`;
   if (former?.path === undefined || former.path === null) return `${name}.parquet`;

@@ -1,4 +1,4 @@
-/** Up to which offset a lake has what the database has: so far history may be pruned without a loss. */
+/** Finds the offset up to which a lake has everything that the database has: history up to there may be pruned without loss. */
 import type { Reads } from 'ledger-indexer/read';
 import { refused } from '../errors/lake-error.ts';
 import type { LakeFile } from '../manifest/entries.ts';
@@ -9,13 +9,13 @@ import type { LakeStorage } from '../storage/lake-storage.ts';
 
 export interface Exported {
   readonly offset: number;
-  /** Why no further, though the lake goes on: what the next export writes anew. Undefined where the lake ends there. */
+  /** Why the offset is before the end of the lake: a file that the next export rewrites. Undefined if the lake ends there. */
   readonly reason: string | undefined;
 }
 
 /**
- * A range counts when its files are as an export would write them now, and are in the folder with all of their bytes: what
- * came late or was redacted since could not be taken into them once it is pruned.
+ * A range counts if its files are as an export would write them now, and are in the folder with all their bytes: late updates
+ * and redactions could no longer be added to them after pruning.
  * @throws LakeError EXPORT_REFUSED if there is no lake of this database, or files of it are missing; what the snapshot throws
  */
 export function exportedTo(reads: Reads, folder: LakeStorage): Promise<Exported> {
@@ -31,18 +31,18 @@ export function exportedTo(reads: Reads, folder: LakeStorage): Promise<Exported>
     for (const range of standing) {
       for (const source of sources) {
         const reason = review(range, source);
-        if (reason !== undefined) return { offset, reason: `${source.name} has to be written anew: ${reason}` };
+        if (reason !== undefined) return { offset, reason: `${source.name} must be rewritten: ${reason}` };
       }
       const lost = missing.get(range.from);
-      if (lost !== undefined) throw refused(lost, 'bring the file back, or export into another folder');
+      if (lost !== undefined) throw refused(lost, 'restore the file, or export into another folder');
       offset = range.to;
     }
-    const reason = standing.length < manifest.rangeCount ? 'the stream went back after it' : undefined;
+    const reason = standing.length < manifest.rangeCount ? 'the stream was rewound after it' : undefined;
     return { offset, reason };
   });
 }
 
-/** By the first offset of its range, what is wrong with a file. Each folder is asked once: a bucket lists a thousand files at a time. */
+/** Problem of a file, by the first offset of its range. Each folder is listed once: a bucket lists a thousand files at a time. */
 async function missingFiles(folder: LakeStorage, files: readonly LakeFile[]): Promise<ReadonlyMap<number, string>> {
   const there = new Map<string, number>();
   for (const table of new Set(files.map((file) => file.table))) {
@@ -52,7 +52,7 @@ async function missingFiles(folder: LakeStorage, files: readonly LakeFile[]): Pr
   for (const { path, bytes, from } of files) {
     if (path === null || there.get(path) === bytes) continue;
     const found = there.get(path);
-    const what = found === undefined ? 'is not there' : `has ${String(found)} bytes, not ${String(bytes)}`;
+    const what = found === undefined ? 'is missing' : `has ${String(found)} bytes, not ${String(bytes)}`;
     missing.set(from, `${path}, which the manifest names, ${what}`);
   }
   return missing;

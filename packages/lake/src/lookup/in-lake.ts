@@ -1,17 +1,17 @@
-/** What a redaction is about and what lies only in the lake any more: found in the files of ranges that were pruned here. */
+/** Finds the rows covered by a redaction that are only in the lake, in the files of pruned ranges. */
 import type { Reads } from 'ledger-indexer/read';
 import { readManifest } from '../manifest/read-manifest.ts';
 import type { LakeColumn, LakeValues } from '../parquet/lake-column.ts';
 import { storedRows } from '../parquet/parquet-rows.ts';
 import type { LakeStorage } from '../storage/lake-storage.ts';
 
-/** What a redaction is about. */
+/** Subject of a redaction. */
 export type Subject =
   | { readonly kind: 'contract'; readonly contractId: string }
   | { readonly kind: 'party'; readonly party: string }
   | { readonly kind: 'exercise'; readonly offset: number; readonly nodeId: number };
 
-/** Found in the files of pruned ranges. */
+/** Rows found in the files of pruned ranges. */
 export interface FoundInLake {
   readonly contracts: readonly string[];
   readonly exercise?: { readonly updateId: string | null };

@@ -1,14 +1,14 @@
-/** `active.sql`: what was active at an offset, from the files alone. */
+/** `active.sql`: the contracts active at an offset, from the files alone. */
 
 export const activeSqlName = 'active.sql';
 
-/** For DuckDB, in the folder of the lake or with `lake` set to it. It reads the manifest and its segments each time. */
-export const activeSql = `-- What was active at an offset: view lake_active. For DuckDB 1.2 or later:
---   set variable lake = '/srv/lake';        -- the folder; the present one unless given
---   set variable at_offset = 120000;        -- up to which offset; everything that is here unless given
+/** For DuckDB, in the folder of the lake or with `lake` set to it. It reads the manifest and its segments on every query. */
+export const activeSql = `-- Contracts active at an offset: view lake_active. For DuckDB 1.2 or later:
+--   set variable lake = '/srv/lake';        -- the folder; default: the current one
+--   set variable at_offset = 120000;        -- the offset; default: the last one in the lake
 --   .read /srv/lake/active.sql
 --   select template_fqn, count(*) from lake_active group by 1;
--- Only files that the manifest and its segments name are read.
+-- Reads only files that the manifest and its segments name.
 set variable lake = coalesce(getvariable('lake'), '.');
 set variable lake_segments = (select list(getvariable('lake') || '/' || (segment ->> 'path'))
   from (select unnest(segments::json[]) as segment

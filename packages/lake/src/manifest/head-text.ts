@@ -1,4 +1,4 @@
-/** `manifest.json`: the head of the manifest. It names the segments, and is the one file that says what is in the lake. */
+/** `manifest.json`: the head of the manifest. It names the segments and alone defines the content of the lake. */
 import type { ManifestHead } from './entries.ts';
 import { linesOf, type Segment } from './segment.ts';
 
@@ -7,7 +7,7 @@ export const format = 'ledger-indexer lake';
 /** Version 1 had all ranges and files in this file. */
 export const version = 2;
 
-/** Every segment is stored. @param former segments that only the head before this one names */
+/** Requires that every segment is stored; the last argument has the segments that only the previous head names. */
 export function headText(
   { tables, ...head }: ManifestHead,
   segments: readonly Segment[],

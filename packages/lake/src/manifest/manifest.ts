@@ -1,8 +1,8 @@
 /**
- * What is in the lake, as an export holds it in memory: the head, and ranges with their files in segments. A file that the stored
- * manifest does not name does not exist. Saving writes the segments that have changed, under new names, and then the head, so its
- * cost does not grow with the number of ranges. Segments of the head before stay for one more saving, because a reader may have read
- * that head and not its segments yet.
+ * Content of the lake, held in memory during an export: the head, and ranges with their files in segments. A file that the stored
+ * manifest does not name does not exist. Saving writes the changed segments under new names, and then the head, so its
+ * cost does not grow with the number of ranges. Segments of the previous head are kept until the next save, because a reader may have read
+ * that head but not its segments yet.
  */
 import type { LakeStorage } from '../storage/lake-storage.ts';
 import {
@@ -29,8 +29,8 @@ export class Manifest {
   #former: readonly string[];
 
   /**
-   * @param isStored whether the folder holds this manifest; false: it has another form there, or there is none
-   * @param former segments that only the head before the stored one names
+   * @param isStored whether the folder contains this manifest; false: it has a different form there, or there is none;
+   *   the last argument has the segments that only the head before the stored one names
    */
   constructor(head: ManifestHead, segments: readonly Segment[], isStored: boolean, former: readonly string[] = []) {
     this.#former = former;
@@ -51,7 +51,7 @@ export class Manifest {
     return this.#isStored;
   }
 
-  /** All ranges in their order, as a new list. */
+  /** All ranges in order, as a new list. */
   ranges(): readonly LakeRange[] {
     return this.#segments.flatMap(({ ranges }) => ranges);
   }
@@ -65,7 +65,7 @@ export class Manifest {
     for (const segment of this.#segments) yield* segment.files();
   }
 
-  /** Paths of all files, of all stored segments, and of those that the head before names. */
+  /** Paths of all files, of all stored segments, and of the segments that the previous head names. */
   *paths(): Generator<string> {
     for (const { path } of this.files()) if (path !== null) yield path;
     for (const { stored } of this.#segments) if (stored !== undefined) yield stored.path;
@@ -81,7 +81,7 @@ export class Manifest {
     this.#head = { ...this.#head, ...change };
   }
 
-  /** The range after the last one, with its files. */
+  /** Appends a range, with its files. */
   append(range: LakeRange, files: readonly LakeFile[]): FileChange {
     let segment = this.#segments.at(-1);
     if (segment === undefined || segment.ranges.length === rangesPerSegment) {
@@ -93,7 +93,7 @@ export class Manifest {
     return this.put(files);
   }
 
-  /** Files of ranges that are here, in the place of those of the same table and range. */
+  /** Replaces files of existing ranges, by table and range. */
   put(files: readonly LakeFile[]): FileChange {
     const [added, gone]: [NamedFile[], NamedFile[]] = [[], []];
     for (const file of files) {
@@ -108,7 +108,7 @@ export class Manifest {
     return { added, gone };
   }
 
-  /** Keeps so many ranges, from the first one on. */
+  /** Keeps the first `count` ranges. */
   truncate(count: number): FileChange {
     const gone: NamedFile[] = [];
     for (let left = this.rangeCount - count; left > 0;) {
@@ -127,8 +127,8 @@ export class Manifest {
   }
 
   /**
-   * Writes what has changed. What the head names is there before it, whenever the process stops.
-   * @returns paths of segments that neither it nor the head before names, to be removed
+   * Writes the changes. All files that the head names exist before it, even if the process stops at any point.
+   * @returns paths of segments that neither the new nor the previous head names, to be removed
    */
   async save(folder: LakeStorage): Promise<readonly string[]> {
     for (const segment of this.#changed) await segment.save(folder);

@@ -1,6 +1,6 @@
 /**
- * Reads the manifest of a lake. Files that it names are read, and removed when others take their place, so it must name files of the
- * lake and no others.
+ * Reads the manifest of a lake. The files that it names are read, and removed when others replace them, so it must name only files of
+ * the lake.
  */
 import { createHash } from 'node:crypto';
 import { refused } from '../errors/lake-error.ts';
@@ -14,15 +14,15 @@ type Fields = Readonly<Record<string, unknown>>;
 type Tables = ManifestHead['tables'];
 
 /**
- * The one of the folder, or one of nothing where the folder is empty.
- * @throws LakeError EXPORT_REFUSED where there is something else, or a lake of something else
+ * Returns the manifest of the folder, or an empty one if the folder is empty.
+ * @throws LakeError EXPORT_REFUSED if the folder contains other files, or the lake of another source
  */
 export async function readManifest(folder: LakeStorage, identity: LakeIdentity): Promise<Manifest> {
   for (let head = await folder.read(manifestName); ;) {
     try {
       return await manifestOf(folder, head, identity);
     } catch (thrown) {
-      // An export that runs meanwhile removes segments that only older heads name.
+      // A concurrent export removes segments that only older heads name.
       const now = await folder.read(manifestName);
       if (now === head) throw thrown;
       head = now;
@@ -37,7 +37,7 @@ async function manifestOf(
 ): Promise<Manifest> {
   const identity = { participant, filterHash, shape };
   if (text === undefined) {
-    if (!(await folder.isEmpty())) throw refused('the folder holds files, and none is a manifest of a lake', elsewhere);
+    if (!(await folder.isEmpty())) throw refused('the folder has files, but no manifest of a lake', elsewhere);
     return new Manifest({ ...identity, until: null, coverage: [], tables: {} }, [], false);
   }
   const parsed = parsedHead(text);
@@ -56,17 +56,17 @@ function parsedHead(text: string): Fields {
   try {
     manifest = JSON.parse(text) as Fields;
   } catch (cause) {
-    throw refused('its manifest.json is no JSON', elsewhere, cause);
+    throw refused('its manifest.json is not valid JSON', elsewhere, cause);
   }
-  if (manifest['format'] !== format) throw refused('its manifest.json is none of a lake', elsewhere);
+  if (manifest['format'] !== format) throw refused('its manifest.json is not a manifest of a lake', elsewhere);
   const found = manifest['version'];
   if (found !== 1 && found !== version) {
-    throw refused(`its manifest.json is of version ${String(found)}`, 'use the program that wrote it');
+    throw refused(`its manifest.json has version ${String(found)}`, 'use the program that wrote it');
   }
   return manifest;
 }
 
-/** A table or a typed view; also the folder of its files. */
+/** Name of a table or a typed view; also the folder of its files. */
 const tableName = /^\w+(\.\w+)?$/;
 const mostNamed = 80;
 
@@ -78,7 +78,7 @@ function tablesOf({ tables }: Fields): Tables {
   return tables as Tables;
 }
 
-/** Those of a manifest of version 1, which has all ranges and files in one file. */
+/** Segments of a manifest of version 1, which has all ranges and files in one file. */
 function segmentsOf(lists: Fields, tables: Tables): readonly Segment[] {
   const { ranges, files } = checked(manifestName, lists, tables);
   const segments: Segment[] = [];
@@ -95,13 +95,13 @@ function segmentsOf(lists: Fields, tables: Tables): readonly Segment[] {
   return segments;
 }
 
-/** Lakes of before have none. They are removed later, so each must be a segment. */
+/** Older lakes have none. The paths are removed later, so each must be a segment. */
 function formerOf(former: unknown = []): readonly string[] {
   if (!Array.isArray(former)) throw lacking('previousSegments');
   for (const path of former as readonly unknown[]) {
     if (typeof path === 'string' && isSegmentPath(path)) continue;
     throw refused(
-      `its manifest.json names a segment that is none of the lake: "${shortened(String(path))}"`,
+      `its manifest.json names a segment that does not belong to the lake: "${shortened(String(path))}"`,
       elsewhere,
     );
   }
@@ -118,17 +118,20 @@ async function readSegments(folder: LakeStorage, entries: unknown, tables: Table
 async function readSegment(folder: LakeStorage, entry: unknown, tables: Tables): Promise<Segment> {
   if (!isSegmentEntry(entry)) {
     const path = isRecord(entry) ? String(entry['path']) : 'of no name';
-    throw refused(`its manifest.json names a segment that is none of the lake: "${shortened(path)}"`, elsewhere);
+    throw refused(
+      `its manifest.json names a segment that does not belong to the lake: "${shortened(path)}"`,
+      elsewhere,
+    );
   }
   const { path, sha256 } = entry;
   const text = await folder.read(path);
-  if (text === undefined) throw refused(`${path}, which its manifest.json names, is not there`, bringBack);
+  if (text === undefined) throw refused(`${path}, which its manifest.json names, is missing`, bringBack);
   if (createHash('sha256').update(text).digest('hex') !== sha256) {
-    throw refused(`${path} is not as its manifest.json says: its SHA-256 is another one`, bringBack);
+    throw refused(`${path} does not match its manifest.json: its SHA-256 differs`, bringBack);
   }
   const { ranges, files } = checked(path, JSON.parse(text) as Fields, tables);
   if (ranges.length !== entry.ranges || ranges[0]?.from !== entry.from || ranges.at(-1)?.to !== entry.to) {
-    throw refused(`${path} has other ranges than its manifest.json says`, bringBack);
+    throw refused(`${path} has other ranges than its manifest.json`, bringBack);
   }
   return new Segment(ranges, files, entry);
 }
@@ -140,7 +143,7 @@ function isSegmentEntry(entry: unknown): entry is SegmentEntry {
   return /^[\da-f]{64}$/.test(sha256) && path === segmentPath({ from: Number(from), to: Number(to), sha256 });
 }
 
-/** Refuses names that an export could not have written: of folders elsewhere, and of other files than those of the range. */
+/** Rejects names that an export could not have written: paths outside the lake, and files of other ranges. */
 function checked(
   name: string,
   { ranges, files }: Fields,
@@ -150,7 +153,7 @@ function checked(
   for (const file of files as readonly unknown[]) {
     if (isRecord(file) && isOfLake(file, tables)) continue;
     const path = isRecord(file) ? String(file['path']) : 'of no name';
-    throw refused(`its ${name} names a file that is none of the lake: "${shortened(path)}"`, elsewhere);
+    throw refused(`its ${name} names a file that does not belong to the lake: "${shortened(path)}"`, elsewhere);
   }
   return { ranges: ranges as readonly LakeRange[], files: files as readonly LakeFile[] };
 }
@@ -174,15 +177,15 @@ function shortened(text: string): string {
 function refuseOther(head: ManifestHead, { participant, filterHash, shape }: LakeIdentity): void {
   const known = head.participant;
   if (known !== null && participant !== null && known !== participant) {
-    throw refused(`it is the lake of participant ${known}, the database is of ${participant}`, elsewhere);
+    throw refused(`the lake is of participant ${known}, but the database is of ${participant}`, elsewhere);
   }
   if (head.filterHash !== filterHash || head.shape !== shape) {
-    throw refused('it is the lake of another filter or shape than the database has', elsewhere);
+    throw refused('the lake has another filter or shape than the database', elsewhere);
   }
 }
 
-const elsewhere = 'name another folder with --to, an empty one for a new lake';
-const bringBack = 'bring the file back from a copy of the lake, or export into another, empty folder';
+const elsewhere = 'choose another folder with --to; for a new lake, an empty one';
+const bringBack = 'restore the file from a copy of the lake, or export into another, empty folder';
 
 function lacking(what: string, name = manifestName) {
   return refused(`its ${name} lacks ${what}`, elsewhere);

@@ -1,12 +1,12 @@
 /**
- * A part of the manifest: up to a hundred ranges and their files. Its name has the hash of its text, so a segment that changes gets
- * another name, and the same ranges and files always have the same one.
+ * A part of the manifest: up to a hundred ranges and their files. Its name contains the hash of its text, so a segment that changes gets
+ * a new name, and the same ranges and files always have the same name.
  */
 import { createHash } from 'node:crypto';
 import type { LakeStorage } from '../storage/lake-storage.ts';
 import type { LakeFile, LakeRange } from './entries.ts';
 
-/** A segment has no more; all but the last have as many. */
+/** Maximum number; all segments but the last have exactly this many. */
 export const rangesPerSegment = 100;
 
 export const segmentFolder = 'segments';
@@ -14,17 +14,17 @@ export const segmentFolder = 'segments';
 /** A segment as the head of the manifest names it. */
 export interface SegmentEntry {
   readonly path: string;
-  /** First and last offset of its ranges, both part of it. */
+  /** First and last offset of its ranges, inclusive. */
   readonly from: number;
   readonly to: number;
   readonly ranges: number;
   readonly bytes: number;
-  /** In hexadecimal digits. */
+  /** Hexadecimal. */
   readonly sha256: string;
 }
 
 export class Segment {
-  /** As it is in the folder; undefined if it has changed since, or was never written. */
+  /** Its entry in the folder; undefined if it has changed since, or was never written. */
   stored: SegmentEntry | undefined;
   readonly #ranges: LakeRange[];
   readonly #files = new Map<string, LakeFile>();
@@ -51,7 +51,7 @@ export class Segment {
     this.#ranges.push(range);
   }
 
-  /** Returns the one whose place it takes. */
+  /** Returns the file that it replaces. */
   put(file: LakeFile): LakeFile | undefined {
     const key = keyOf(file.table, file.from);
     const former = this.#files.get(key);
@@ -68,7 +68,7 @@ export class Segment {
     return { ranges, files };
   }
 
-  /** Writes it under the name that its text gives it, which it returns. */
+  /** Writes it and returns its name, which its text determines. */
   async save(folder: LakeStorage): Promise<string> {
     const text = textOf(this.#ranges, [...this.#files.values()]);
     const sha256 = createHash('sha256').update(text).digest('hex');
@@ -80,18 +80,18 @@ export class Segment {
   }
 }
 
-/** Sixteen digits of the hash tell one version of a segment from another. */
+/** Sixteen digits of the hash distinguish the versions of a segment. */
 export function segmentPath({ from, to, sha256 }: Pick<SegmentEntry, 'from' | 'to' | 'sha256'>): string {
   return `${segmentFolder}/from=${String(from)}-to=${String(to)}-${sha256.slice(0, 16)}.json`;
 }
 
-/** Whether {@link segmentPath} could have given it. */
+/** Whether {@link segmentPath} could have returned it. */
 export function isSegmentPath(path: string): boolean {
   const [folder, name = '', more] = path.split('/');
   return folder === segmentFolder && more === undefined && isSegmentName.test(name);
 }
 
-/** Names that {@link segmentPath} gives, without the folder. */
+/** Names that {@link segmentPath} returns, without the folder. */
 export const isSegmentName = /^from=\d+-to=\d+-[\da-f]{16}\.json$/;
 
 /** One line for each range and each file, ordered by offset and table, so that it can be read, compared and searched. */

@@ -6,16 +6,16 @@ import type { LakeColumn, LakeValues } from './lake-column.ts';
 
 type Decode = (bytes: Buffer, start: number, end: number) => LakeValues[number];
 
-/** Bytes of the signature and the flags; a length of what follows them comes after that. */
+/** Bytes of the signature and the flags; the length of the header extension follows. */
 const headerBytes = 15;
 const endOfRows = -1;
-/** Most rows are not longer. */
+/** Most rows are shorter. */
 const fewBytes = 2_048;
 const nothing = Buffer.alloc(0);
 const microsecondsTo2000 = 946_684_800_000_000n;
 const daysTo2000 = 10_957;
 
-/** Takes the pieces of one COPY in their order. */
+/** Parses the chunks of one COPY in order. */
 export class BinaryRowReader {
   readonly #decode: readonly Decode[];
   #rest: Buffer = nothing;
@@ -29,12 +29,12 @@ export class BinaryRowReader {
     this.#values = columns.map(() => []);
   }
 
-  /** Rows that were read and not taken yet. */
+  /** Number of parsed rows that have not been taken yet. */
   get rows(): number {
     return this.#rows;
   }
 
-  /** Values of each column, of all rows since they were last taken. Texts are views of the pieces. */
+  /** Returns the values of each column, for all rows since the last call. Texts are views of the chunks. */
   take(): readonly LakeValues[] {
     const values = this.#values;
     this.#values = values.map(() => []);
@@ -44,12 +44,12 @@ export class BinaryRowReader {
   }
 
   /**
-   * Stops after each row with which the rows that wait have so many bytes: where that is depends on the rows, not on how the
-   * pieces were cut. @throws TypeError when it is no such data: a defect of ours
+   * Yields after each row at which the pending rows reach `stopBytes`: the position depends on the rows, not on the
+   * boundaries of the chunks. @throws TypeError for data that is not a COPY: a bug in this program
    */
   *add(piece: Buffer, stopBytes: number): Generator<void> {
     let left = this.#inHeader ? this.#afterHeader(piece) : piece;
-    // A row that was cut is put together by itself: what follows it need not be copied.
+    // Only a row that is split across chunks is copied: the rows after it are not.
     while (this.#rest.length > 0 && left.length > 0) {
       const cut = this.#rest.length;
       const bytes = Buffer.concat([this.#rest, left.subarray(0, Math.max(cut, fewBytes))]);
@@ -69,7 +69,7 @@ export class BinaryRowReader {
     if (left.length > 0) this.#rest = left.subarray(at);
   }
 
-  /** Rows begin there; what is too short to say where is kept. */
+  /** Skips the header; keeps the chunk if it is too short to contain it. */
   #afterHeader(piece: Buffer): Buffer {
     const bytes = Buffer.concat([this.#rest, piece]);
     this.#inHeader = bytes.length < headerBytes + 4;
@@ -77,7 +77,7 @@ export class BinaryRowReader {
     return this.#inHeader ? nothing : bytes.subarray(headerBytes + 4 + bytes.readInt32BE(headerBytes));
   }
 
-  /** Where the row that begins there ends; undefined while it is not here whole, and after the last one. */
+  /** End of the row that begins there; undefined if it is incomplete, and after the last row. */
   #rowEnd(bytes: Buffer, start: number): number | undefined {
     if (start + 2 > bytes.length) return undefined;
     const fields = bytes.readInt16BE(start);
@@ -120,12 +120,12 @@ const decoders: Readonly<Record<LakeColumn['type'], (column: LakeColumn) => Deco
       decimalAt(bytes, at, scale, name),
 };
 
-/** Longer texts are rarely the same as others. */
+/** Longer texts rarely repeat. */
 const longestKept = 256;
-/** So many of a column are remembered: strings that come again are the same string, which is what their dictionary is made by. */
+/** Maximum number of cached texts per column: repeated texts are the same string object, which makes dictionaries cheap. */
 const mostKept = 1_024;
 
-/** Short texts as strings while few of them are new, all others as the bytes they are. */
+/** Decodes short texts to strings while few of them are new, and leaves all others as bytes. */
 function textDecoder(): Decode {
   let kept = new Map<string, string>();
   let seen = 0;
@@ -161,7 +161,7 @@ function textsDecoder(): Decode {
   };
 }
 
-/** An array of one dimension, or of none when it is empty. */
+/** Decodes an array of one dimension, or of none if it is empty. */
 function textsAt(bytes: Buffer, start: number): readonly string[] {
   const dimensions = bytes.readInt32BE(start);
   if (dimensions === 0) return [];
@@ -178,7 +178,7 @@ function textsAt(bytes: Buffer, start: number): readonly string[] {
 const negative = 0x4000;
 const finite = new Set([0, negative]);
 
-/** As a whole number of units of the last digit. @throws RangeError where it has more digits behind the point */
+/** Decodes to an integer in units of the last digit. @throws RangeError for more digits after the decimal point */
 function decimalAt(bytes: Buffer, start: number, scale: number, column: string): bigint {
   const groups = bytes.readInt16BE(start);
   const weight = bytes.readInt16BE(start + 2);
@@ -193,7 +193,7 @@ function decimalAt(bytes: Buffer, start: number, scale: number, column: string):
   else {
     const unit = 10n ** BigInt(-shift);
     if (value % unit !== 0n)
-      throw new RangeError(`column ${column} has more than ${String(scale)} digits behind the point`);
+      throw new RangeError(`column ${column} has more than ${String(scale)} digits after the decimal point`);
     value /= unit;
   }
   return sign === negative ? -value : value;

@@ -1,4 +1,4 @@
-/** How pages are compressed: with Zstandard where this Node has it (22.15 and later), else with gzip, which every engine reads too. */
+/** Compression of pages: Zstandard if this Node has it (22.15 and later), otherwise gzip, which every engine reads too. */
 import * as zlib from 'node:zlib';
 
 export interface Codec {
@@ -8,7 +8,7 @@ export interface Codec {
 
 type Compress = (bytes: Uint8Array) => Uint8Array;
 
-/** The one of this Node. */
+/** The codec of this Node. */
 export function lakeCodec(): Codec {
   const zstd: unknown = Reflect.get(zlib, 'zstdCompressSync');
   if (typeof zstd === 'function') return { name: 'ZSTD', compress: zstd as Compress };

@@ -1,4 +1,4 @@
-/** One Parquet file, written as its rows come: what is in memory is one group of rows. */
+/** One Parquet file, written as its rows arrive: memory holds one group of rows. */
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import type { ColumnSource } from 'hyparquet-writer';
 import type { LakeColumn, LakeTable, LakeValues } from './lake-column.ts';
@@ -29,7 +29,7 @@ export class ParquetFile {
     return this.#rows;
   }
 
-  /** One group of rows: the values of each column, as many of each. */
+  /** Adds one group of rows: the values of each column, all of the same length. */
   async add(values: readonly LakeValues[], rows: number): Promise<void> {
     if (rows === 0) return;
     const columnData = this.#table.columns.map((column, at) => sourceOf(column, values[at] ?? []));
@@ -38,7 +38,7 @@ export class ParquetFile {
     await this.#flush();
   }
 
-  /** What a reader begins with stands at the end. */
+  /** Writes the footer, which readers read first. */
   async finish(): Promise<void> {
     await this.#parquet.finish();
     await this.#flush();
@@ -53,8 +53,8 @@ export class ParquetFile {
 const isRising: ReadonlySet<LakeColumn['type']> = new Set(['int64', 'timestamp']);
 
 /**
- * What is long is no bound that a reader could use; and of texts that are bytes in part, the order is not known. Offsets and
- * times mostly rise: their differences are small.
+ * Long values are no useful bounds for a reader; and for texts that are partly bytes, the order is unknown. Offsets and
+ * times mostly increase: their differences are small.
  */
 function sourceOf({ name, type }: LakeColumn, values: LakeValues): ColumnSource {
   const data = values as ColumnSource['data'];

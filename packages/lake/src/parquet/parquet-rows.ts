@@ -1,4 +1,4 @@
-/** A Parquet file of the lake read back, a group of rows at a time, as the values it was written from. */
+/** Reads a Parquet file of the lake, one group of rows at a time, as the values it was written from. */
 import * as zlib from 'node:zlib';
 import { type FileMetaData, parquetMetadataAsync, parquetRead, type SchemaElement } from 'hyparquet';
 import { LakeError } from '../errors/lake-error.ts';
@@ -6,14 +6,14 @@ import type { LakeColumn, LakeType, LakeValues } from './lake-column.ts';
 import type { LakeStorage } from '../storage/lake-storage.ts';
 
 export interface StoredGroup {
-  /** Of each column that was asked for, in that order. */
+  /** Values of each requested column, in that order. */
   readonly values: readonly LakeValues[];
   readonly rows: number;
 }
 
 type Decode = (stored: unknown) => LakeValues[number];
 
-/** To be read to its end, or left. @throws LakeError EXPORT_REFUSED where this Node cannot read how it is compressed */
+/** To be read to its end, or abandoned. @throws LakeError EXPORT_REFUSED if this Node does not support the compression */
 export async function* storedRows(
   folder: LakeStorage,
   { path, bytes }: { readonly path: string; readonly bytes: number },
@@ -50,7 +50,7 @@ export async function* storedRows(
   }
 }
 
-/** Numbers and texts as their bytes are: the reader would make floats of decimals, and dates of times. Lists stay lists. */
+/** Numbers and texts as raw bytes: the reader would convert decimals to floats, and timestamps to dates. Lists stay lists. */
 function asStored(metadata: FileMetaData): FileMetaData {
   return { ...metadata, schema: metadata.schema.map((element) => (isKept(element) ? element : plain(element))) };
 }
@@ -64,7 +64,7 @@ function plain(element: SchemaElement): SchemaElement {
   return rest;
 }
 
-/** Texts that are short are strings, as they mostly were: of these the bounds are noted. */
+/** Short texts become strings, as they mostly were when written: their bounds are recorded. */
 const longestText = 256;
 
 const same: Decode = (stored) => stored as LakeValues[number];

@@ -1,8 +1,8 @@
-/** Columns of the lake as Parquet and as Delta Lake spell them. */
+/** Columns of the lake in the schemas of Parquet and Delta Lake. */
 import type { SchemaElement } from 'hyparquet';
 import type { LakeColumn, LakeTable, LakeType } from './lake-column.ts';
 
-/** Digits of every decimal: those of the ledger. */
+/** Digits of every decimal, as on the ledger. */
 const precision = 38;
 /** Bytes that hold them. */
 const decimalBytes = 16;

@@ -1,4 +1,4 @@
-/** The rows of a table within a range, as columns, a group at a time. */
+/** The rows of a table in a range, as columns, one group at a time. */
 import type { ReadTable, Snapshot } from 'ledger-indexer/read';
 import { BinaryRowReader } from './binary-rows.ts';
 import type { LakeValues } from './lake-column.ts';
@@ -8,7 +8,7 @@ export interface RowGroup {
   readonly rows: number;
 }
 
-/** A group is as large as memory allows: what compresses a page is what it repeats. Bytes as the server sends them. */
+/** A group is as large as memory allows, because larger pages compress better. Bytes as sent by the server. */
 const groupBytes = 2.5 * 1024 * 1024;
 
 /** To be read to its end. @throws what the snapshot throws */

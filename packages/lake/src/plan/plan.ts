@@ -1,10 +1,10 @@
-/** What has to be written anew: pure. */
+/** Decides which files must be rewritten. Pure. */
 import type { ReadFacts, ReadTable } from 'ledger-indexer/read';
 import { refused } from '../errors/lake-error.ts';
 import type { FileFingerprint, LakeFile, LakeRange } from '../manifest/entries.ts';
 import type { Manifest } from '../manifest/manifest.ts';
 
-/** The marks of a file that is written now. */
+/** The fingerprint of a file that is written now. */
 export function fingerprintOf(
   source: ReadTable,
   { from, to }: Pick<LakeRange, 'from' | 'to'>,
@@ -23,24 +23,24 @@ export function fingerprintOf(
   };
 }
 
-/** It can be done with the file alone, where its rows were pruned here. */
+/** This reason needs only the file, so it also applies if its rows have been pruned. */
 export const wasRedacted = 'contents were redacted';
 
-/** Why a file is not as it would be written now; undefined where it is. What was pruned since lowers marks and changes nothing. */
+/** Why a file is outdated; undefined if it is not. Pruning since lowers fingerprints without outdating the file. */
 export function whyStale(file: LakeFile, source: ReadTable, facts: ReadFacts): string | undefined {
   const now = fingerprintOf(source, file, facts);
   if ((now.redacted ?? 0) > (file.fingerprint.redacted ?? 0)) return wasRedacted;
-  if ((now.lateEpoch ?? 0) > (file.fingerprint.lateEpoch ?? 0)) return 'updates came late';
+  if ((now.lateEpoch ?? 0) > (file.fingerprint.lateEpoch ?? 0)) return 'updates arrived late';
   if (file.fingerprint.unreadPackages?.some((id) => !facts.unreadPackages.includes(id)) === true)
     return 'packages were read';
   if (now.interfacesFingerprint !== undefined && now.interfacesFingerprint !== file.fingerprint.interfacesFingerprint)
-    return 'views of interfaces were gathered';
+    return 'interface views were backfilled';
   return undefined;
 }
 
 /**
- * Tells why the file of a table in a range is to be written anew, or that it is missing; undefined where it is as it would be
- * written now, and where the table begins later.
+ * Returns why the file of a table in a range must be rewritten, or that it is missing; undefined if it is up to date,
+ * or if the table begins later.
  */
 export function reviewOf(
   manifest: Manifest,
@@ -52,21 +52,21 @@ export function reviewOf(
   return ({ from, to }, source) => {
     const file = manifest.file(source.name, from);
     if (file === undefined) return to < (manifest.head.tables[source.name]?.from ?? 0) ? undefined : missing;
-    if (isOther) return 'the history here is another one';
-    return reshaped.has(source.name) ? 'its columns are others' : whyStale(file, source, facts);
+    if (isOther) return 'the database has a different history';
+    return reshaped.has(source.name) ? 'its columns have changed' : whyStale(file, source, facts);
   };
 }
 
-/** There is no file of a table in a range. */
-export const missing = 'it is not there';
+/** A table has no file in a range. */
+export const missing = 'it is missing';
 
-/** Columns that are not as they were: every file of the table is of the former kind. */
+/** Whether the columns have changed: every file of the table has the previous ones. */
 export function isReshaped(manifest: Manifest, { name, columns }: ReadTable): boolean {
   const known = manifest.head.tables[name];
   return known !== undefined && JSON.stringify(known.columns) !== JSON.stringify(columns);
 }
 
-/** Whether a range of the history began since that the lake knows nothing of: what was active was read anew, or history added. */
+/** Whether a range of history began that the lake does not know: active contracts were read again, or history was added. */
 export function isOtherHistory(manifest: Manifest, facts: ReadFacts): boolean {
   if (manifest.rangeCount === 0) return false;
   const known = new Set(manifest.head.coverage.map(keyOf));
@@ -77,20 +77,20 @@ function keyOf({ from, origin, recordedAt }: ReadFacts['coverage'][number]): str
   return `${String(from)} ${origin} ${recordedAt}`;
 }
 
-/** @throws LakeError EXPORT_REFUSED where rows of the range may have been pruned: its file has them, the database does not */
+/** @throws LakeError EXPORT_REFUSED if rows of the range may have been pruned: its file has them, the database does not */
 export function refusePruned(file: Pick<LakeFile, 'from' | 'to'>, why: string, { prunedToOffset }: ReadFacts): void {
   if (file.from > prunedToOffset) return;
   throw refused(
-    `offsets ${String(file.from)} to ${String(file.to)} have to be written anew, because ${why}, and history up to ${String(prunedToOffset)} was pruned here`,
-    'export into another, empty folder, and keep what this one has of the time before',
+    `offsets ${String(file.from)} to ${String(file.to)} must be rewritten because ${why}, but history up to ${String(prunedToOffset)} was pruned from the database`,
+    'export into another, empty folder, and keep this one for the earlier history',
   );
 }
 
-/** @throws LakeError EXPORT_REFUSED where history was pruned that the lake does not have: it would have a hole */
+/** @throws LakeError EXPORT_REFUSED if history was pruned that the lake does not have: the lake would have a gap */
 export function refuseLost({ head: { until } }: Manifest, { prunedToOffset }: ReadFacts): void {
   if (until === null || until >= prunedToOffset) return;
   throw refused(
-    `the lake ends at offset ${String(until)}, and history up to ${String(prunedToOffset)} was pruned here before it was exported`,
+    `the lake ends at offset ${String(until)}, and history up to ${String(prunedToOffset)} was pruned from the database before it was exported`,
     'export into another, empty folder; to keep it from being pruned, export with --hold NAME',
   );
 }
@@ -99,7 +99,7 @@ function countWithin(offsets: readonly number[], from: number, to: number): numb
   return firstFrom(offsets, to + 1) - firstFrom(offsets, from);
 }
 
-/** How many come before an offset. */
+/** Number of offsets before an offset. */
 function firstFrom(offsets: readonly number[], offset: number): number {
   let [low, high] = [0, offsets.length];
   while (low < high) {

@@ -1,8 +1,8 @@
-/** Which ranges of the lake the stream still has: going back undoes those after it. */
+/** Ranges of the lake that the stream still has: a rewind undoes later ones. */
 import type { Snapshot } from 'ledger-indexer/read';
 import type { LakeRange } from '../manifest/entries.ts';
 
-/** Those that are not undone since by going back, from the first one on. */
+/** Ranges that no rewind has undone, from the first one. */
 export async function standingRanges(ranges: readonly LakeRange[], snapshot: Snapshot): Promise<readonly LakeRange[]> {
   for (let standing = ranges.length; standing > 0; standing -= 1) {
     const range = ranges[standing - 1];

@@ -1,6 +1,6 @@
 /**
- * The four operations on objects that a lake in a bucket takes, of any server that speaks S3. Addresses have the bucket in their path.
- * What fails for a moment is tried again. Source: Amazon S3 API reference, PutObject, GetObject, DeleteObject,
+ * The four operations on objects that a lake in a bucket needs, for any S3-compatible server. URLs have the bucket in their path.
+ * Temporary failures are retried. Source: Amazon S3 API reference, PutObject, GetObject, DeleteObject,
  * ListObjectsV2.
  */
 import type { Readable } from 'node:stream';
@@ -10,7 +10,7 @@ import { LakeError } from '../errors/lake-error.ts';
 import { sendToBucket } from './bucket-request.ts';
 
 export interface BucketAccess {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly endpoint: string;
   readonly region: string;
   readonly accessKeyId: string;
@@ -18,27 +18,27 @@ export interface BucketAccess {
   readonly sessionToken: string | undefined;
 }
 
-/** Begun anew for each try. */
+/** Created again for each attempt. */
 export interface ObjectBody {
   readonly bytes: number;
-  /** In hexadecimal digits: the server compares it with what arrives. */
+  /** Hexadecimal: the server compares it with the received bytes. */
   readonly sha256: string;
   readonly open: () => Readable | Uint8Array;
 }
 
-/** `match` and `none` decide by what is there: an object of this ETag, or no object. */
+/** Condition of a write: `match` requires an object with this ETag, `none` requires that no object exists. */
 export type OnlyIf = { readonly match: string } | { readonly none: true };
 
 export interface StoredObject {
   readonly text: string;
   readonly etag: string;
-  /** Since it was written, as the server's clock has it, milliseconds. */
+  /** Time since it was written, by the clock of the server, milliseconds. */
   readonly ageMs: number;
 }
 
 interface Asked {
   readonly method: 'GET' | 'PUT' | 'DELETE';
-  /** Undefined asks the bucket itself. */
+  /** Undefined addresses the bucket. */
   readonly key?: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
@@ -47,11 +47,11 @@ interface Asked {
 
 const mostTries = 6;
 const firstPauseMs = 100;
-/** Until an answer begins, and as long again for each 4 MB that are sent. */
+/** Limit until a response begins, and the same again for each 4 MB that are sent. */
 const patienceMs = 60_000;
 const bytesPerPatience = 4 * 1024 * 1024;
 const emptySha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
-/** Somebody else writes the same object at this moment. */
+/** Another client is writing the same object. */
 const conflict = 409;
 const preconditionFailed = 412;
 
@@ -65,7 +65,7 @@ export class BucketClient {
     this.#access = access;
   }
 
-  /** Its ETag; undefined where the condition does not hold. */
+  /** Returns its ETag; undefined if the condition does not hold. */
   async put(key: string, body: ObjectBody, onlyIf?: OnlyIf): Promise<string | undefined> {
     const headers = {
       'content-length': String(body.bytes),
@@ -77,7 +77,7 @@ export class BucketClient {
     return response.ok ? (response.headers.get('etag') ?? '') : undefined;
   }
 
-  /** Undefined where there is none. */
+  /** Undefined if it does not exist. */
   async get(key: string): Promise<StoredObject | undefined> {
     const response = await this.#ask({ method: 'GET', key }, [404]);
     const text = await response.text();
@@ -87,11 +87,11 @@ export class BucketClient {
     return { text, etag: response.headers.get('etag') ?? '', ageMs: Number.isNaN(ageMs) ? 0 : ageMs };
   }
 
-  /** From `start` to before `end` of an object that is there. */
+  /** Bytes from `start` (inclusive) to `end` (exclusive) of an existing object. */
   async getPart(key: string, start: number, end: number): Promise<Uint8Array<ArrayBuffer>> {
     const headers = { range: `bytes=${String(start)}-${String(end - 1)}` };
     const bytes = new Uint8Array(await (await this.#ask({ method: 'GET', key, headers }, [])).arrayBuffer());
-    // A server that knows no parts sends the whole.
+    // A server without range support sends the complete object.
     return bytes.length === end - start ? bytes : bytes.slice(start, end);
   }
 
@@ -100,7 +100,7 @@ export class BucketClient {
     await response.arrayBuffer();
   }
 
-  /** Bytes of the objects by key that begin with `prefix` and have no further slash, and the beginnings up to it of those that have one. */
+  /** Sizes of the objects whose keys begin with `prefix` and have no further slash, and the common prefixes of keys that have one. */
   async list(
     prefix: string,
   ): Promise<{ readonly objects: ReadonlyMap<string, number>; readonly folders: readonly string[] }> {
@@ -128,7 +128,7 @@ export class BucketClient {
     return { objects, folders };
   }
 
-  /** @throws LakeError EXPORT_UNWRITABLE for any answer that is neither good nor `expected` */
+  /** @throws LakeError EXPORT_UNWRITABLE for any response that is neither successful nor `expected` */
   async #ask(asked: Asked, expected: readonly number[]): Promise<Response> {
     for (let tries = 1; ; tries += 1) {
       const isLast = tries === mostTries;
@@ -166,12 +166,12 @@ export class BucketClient {
   }
 }
 
-/** Answers that another try may change. */
+/** Statuses that a retry may change. */
 function mayPass(status: number): boolean {
   return status >= 500 || status === 429 || status === 408 || status === conflict;
 }
 
-/** Contents of elements without elements in them. */
+/** Contents of elements without child elements. */
 function elementsOf(xml: string, name: string): readonly string[] {
   return [...xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, 'g'))].map(([, text = '']) =>
     text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&amp;', '&'),
@@ -182,16 +182,16 @@ function plain(encoded: string): string {
   return decodeURIComponent(encoded.replaceAll('+', '%20'));
 }
 
-/** The server's code says what it is, its message may repeat what was sent. */
+/** Reports the error code of the server; its message may repeat what was sent. */
 async function refusal({ method, key }: Asked, response: Response): Promise<LakeError> {
   const text = await response.text().catch(() => '');
   const code = elementsOf(text, 'Code')[0] ?? '';
   const what = key === undefined ? 'the list of the bucket' : key;
   return new LakeError(
-    `the bucket answers ${String(response.status)}${code === '' ? '' : ` ${code}`} to ${method} of ${what}`,
+    `the bucket returned ${String(response.status)}${code === '' ? '' : ` ${code}`} for ${method} of ${what}`,
     {
       code: 'EXPORT_UNWRITABLE',
-      remedy: 'look at bucket, endpoint (AWS_ENDPOINT_URL), region and the rights of the key, and run it again',
+      remedy: 'check bucket, endpoint (AWS_ENDPOINT_URL), region and the rights of the key, then run it again',
     },
   );
 }
@@ -200,10 +200,10 @@ function unreachable({ method, key }: Asked, cause: unknown): LakeError {
   if (cause instanceof LakeError) return cause;
   const reason = cause instanceof Error && cause.message !== '' ? `: ${cause.message}` : '';
   return new LakeError(
-    `the bucket does not answer ${method} of ${key ?? 'its list'}, tried ${String(mostTries)} times${reason}`,
+    `the bucket did not respond to ${method} of ${key ?? 'its list'}, tried ${String(mostTries)} times${reason}`,
     {
       code: 'EXPORT_UNWRITABLE',
-      remedy: 'look at the endpoint (AWS_ENDPOINT_URL) and the way to it, and run it again: it goes on where it was',
+      remedy: 'check the endpoint (AWS_ENDPOINT_URL) and the network, then run it again: it resumes',
       cause,
     },
   );

@@ -1,6 +1,6 @@
 /**
- * One export at a time under a prefix of a bucket: an object that is put where there is none, and touched while it is held. That
- * of a process of this machine that is gone, and any that was not touched for a minute, is taken over, by whoever comes first.
+ * Lock for one export at a time under a prefix of a bucket: an object that is created if absent, and touched while it is held. The lock
+ * of a process of this machine that has ended, and any lock not touched for a minute, may be taken over by the first export that tries.
  */
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -16,7 +16,7 @@ export class BucketLock {
   #touching: Promise<void> = Promise.resolve();
   #touches = 0;
 
-  /** @param path of the lake, for whoever reads an error */
+  /** @param path of the lake, for error messages */
   constructor(client: BucketClient, key: string, path: string) {
     this.#client = client;
     this.#key = key;
@@ -37,7 +37,7 @@ export class BucketLock {
     }
   }
 
-  /** @throws LakeError EXPORT_BUSY where somebody has taken it over, because it could not be touched in time */
+  /** @throws LakeError EXPORT_BUSY if another process has taken it over, because it was not touched in time */
   assertHeld(): void {
     if (this.#lost) throw busy(this.#path, undefined);
   }
@@ -54,7 +54,7 @@ export class BucketLock {
     if (this.#etag === undefined) throw busy(this.#path, holder);
   }
 
-  /** One that fails for a moment is followed by another; the object is another one once somebody has taken it over. */
+  /** Temporary failures are ignored, because the next touch follows; a changed ETag means that another process has taken the lock over. */
   async #touch(): Promise<void> {
     if (this.#lost || this.#etag === undefined) return;
     try {
@@ -62,11 +62,11 @@ export class BucketLock {
       if (etag === undefined) this.#lost = true;
       else this.#etag = etag;
     } catch {
-      // The next one tells.
+      // The next touch detects it.
     }
   }
 
-  /** Never twice the same, so that each has an ETag of its own. */
+  /** Unique, so that each write has its own ETag. */
   #body(): ObjectBody {
     this.#touches += 1;
     const holder = { host: hostname(), pid: process.pid, at: Date.now(), touches: this.#touches };

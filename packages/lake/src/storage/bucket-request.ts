@@ -1,4 +1,4 @@
-/** One request over HTTP to the server of a bucket. Redirects are not followed: the signature names one server. */
+/** One HTTP request to the server of a bucket. Redirects are not followed: the signature is for one server. */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { Readable } from 'node:stream';
@@ -10,11 +10,11 @@ export interface BucketRequest {
   readonly url: URL;
   readonly headers: Headers;
   readonly body: Readable | Uint8Array | undefined;
-  /** Until the answer begins, and the longest silence of the connection after it, milliseconds. */
+  /** Limit until the response begins, and for pauses in the connection after it, milliseconds. */
   readonly limitMs: number;
 }
 
-/** Resolves to the answer when it begins. Rejects for a server that does not answer, or answers with informational responses alone. */
+/** Resolves to the response when it begins. Rejects if the server does not respond, or sends only informational responses. */
 export async function sendToBucket({ method, url, headers, body, limitMs }: BucketRequest): Promise<Response> {
   const open = url.protocol === 'https:' ? httpsRequest : httpRequest;
   const request = open(url, { method, headers: Object.fromEntries(headers), timeout: limitMs });
@@ -33,7 +33,7 @@ export async function sendToBucket({ method, url, headers, body, limitMs }: Buck
         }
       });
       if (!(body instanceof Readable)) request.end(body);
-      // The server may answer before it has read everything: then the answer counts.
+      // If the server responds before it has read the complete body, its response counts.
       else pipeline(body, request).catch(reject);
     });
   } finally {
@@ -41,7 +41,7 @@ export async function sendToBucket({ method, url, headers, body, limitMs }: Buck
   }
 }
 
-/** Statuses of answers that have no body. */
+/** Statuses of responses without a body. */
 const bodiless: ReadonlySet<number> = new Set([204, 205, 304]);
 
 function responseOf(message: IncomingMessage): Response {

@@ -1,5 +1,5 @@
 /**
- * One export at a time in a folder. The lock names its holder and is touched while it is held: that of a process that is gone,
+ * Lock for one export at a time in a folder. The lock names its holder and is touched while it is held: the lock of a process that has ended,
  * or of another machine that has not touched it for a minute, is taken over.
  */
 import { open, readFile, rm, stat, utimes } from 'node:fs/promises';
@@ -16,7 +16,7 @@ export interface Holder {
   readonly pid: number;
 }
 
-/** Runs `work` while nobody else writes into the folder. @throws LakeError EXPORT_BUSY; as `work` */
+/** Runs `work` while holding the lock of the folder. @throws LakeError EXPORT_BUSY; as `work` */
 export async function whileLocked<T>(folder: string, work: () => Promise<T>): Promise<T> {
   const path = join(folder, lockName);
   await take(path);
@@ -46,12 +46,12 @@ async function take(path: string): Promise<void> {
   throw busy(path, undefined);
 }
 
-/** Undefined where nobody holds it any more. */
+/** Undefined if the lock is not held any more. */
 async function holderOf(path: string): Promise<Holder | undefined> {
   try {
     const [text, { mtimeMs }] = await Promise.all([readFile(path, 'utf8'), stat(path)]);
     const isFresh = Date.now() - mtimeMs < staleAfterMs;
-    // Empty: it was made a moment ago, or its maker died within one.
+    // Empty: it was created a moment ago, or its creator ended immediately.
     if (text === '') return isFresh ? { host: hostname(), pid: 0 } : undefined;
     const holder = JSON.parse(text) as Holder;
     const isHere = holder.host === hostname();
@@ -76,6 +76,6 @@ async function touch(path: string): Promise<void> {
 }
 
 export function busy(path: string, holder: Holder | undefined): LakeError {
-  const who = holder === undefined ? 'somebody' : `process ${String(holder.pid)} on ${holder.host}`;
-  return new LakeError(`nothing was exported: ${who} writes into this folder (${path})`, { code: 'EXPORT_BUSY' });
+  const who = holder === undefined ? 'another process' : `process ${String(holder.pid)} on ${holder.host}`;
+  return new LakeError(`nothing was exported: ${who} is writing to this folder (${path})`, { code: 'EXPORT_BUSY' });
 }

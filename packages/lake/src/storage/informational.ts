@@ -1,6 +1,6 @@
 /**
- * A server may send any number of informational responses (1xx) before the one that counts, and no parser limits them. Each
- * costs CPU time, and looks like life to a limit on silence.
+ * Limit on informational responses (1xx). A server may send any number of them before the final one, and no parser limits them. Each
+ * costs CPU time and resets a timeout for silence.
  */
 import type { ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
@@ -8,7 +8,7 @@ import type { Socket } from 'node:net';
 /** Servers send one or two: 100, 103. */
 const mostInformational = 8;
 
-/** What a request ends with whose server sends more of them. */
+/** Error of a request whose server sends more of them. */
 class TooManyInformational extends Error {
   override readonly name = 'TooManyInformational';
 
@@ -17,7 +17,7 @@ class TooManyInformational extends Error {
   }
 }
 
-/** Has a request fail with TooManyInformational in time. To be called before it is sent. */
+/** Makes a request fail with TooManyInformational in time. To be called before it is sent. */
 export function limitInformational(request: ClientRequest): void {
   let count = 0;
   request.on('information', () => {
@@ -28,15 +28,15 @@ export function limitInformational(request: ClientRequest): void {
   });
 }
 
-/** The parser that Node keeps with a socket, and what it does with each message. Its types do not have them. */
+/** The parser that Node keeps with a socket, and its callback for messages. Node's types do not have them. */
 interface Parsed {
   readonly parser?: { onIncoming?: (message: unknown) => number } | null;
 }
 
-/** What a parser gets as answer to a message behind which there is no HTTP any more: it reads no further. */
+/** Return value that makes the parser stop, as for a connection that is no longer HTTP. */
 const upgraded = 2;
 
-/** Has Node drop, unparsed, what else has arrived on a connection which is about to be closed: one read holds a thousand messages. */
+/** Makes Node drop, unparsed, further data on a connection that is about to be closed: one read may hold a thousand messages. */
 function dropArrived(socket: Socket & Parsed): void {
   if (socket.parser) socket.parser.onIncoming = () => upgraded;
 }

@@ -1,7 +1,7 @@
 /**
- * The folder of a lake and every operation on it. A file is written under another name, brought to the disk, and named by a
- * rename that is brought to the disk as well: whatever stops us, a name stands for the whole file or for none. Links in it
- * are refused, since they lead to folders and files that are none of the lake's.
+ * The folder of a lake and every operation on it. A file is written under a temporary name, synced to disk, and renamed; the rename
+ * is synced as well. So at any interruption, a name refers to a complete file or to none. Links in the folder
+ * are refused, because they lead to folders and files outside of the lake.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
@@ -23,13 +23,13 @@ import { refused } from '../errors/lake-error.ts';
 import { lockName, whileLocked } from './folder-lock.ts';
 import type { LakeStorage, OnOperation, UnfinishedFile, WrittenFile } from './lake-storage.ts';
 
-/** For files that have no name yet. */
+/** Extension of files under construction. */
 const unfinished = '.tmp';
 
-/** To be opened for reading: not what a link leads to. */
+/** Flags for reading: does not follow links. */
 const asItself = constants.O_RDONLY | constants.O_NOFOLLOW;
 
-/** Contents are in the files: they are for their user alone, unless the folder of the lake is open to a group. */
+/** Files contain ledger contents: only their owner may read them, unless the folder of the lake is open to a group. */
 const ownFile = 0o600;
 const ownFolder = 0o700;
 const groupOfFile = 0o040;
@@ -47,7 +47,7 @@ export class LakeFolder implements LakeStorage {
     this.#did = onOperation;
   }
 
-  /** Makes it and what is above it. */
+  /** Creates the folder and its parents. */
   async prepare(): Promise<void> {
     await mkdir(this.path, { recursive: true, mode: ownFolder });
     const { mode } = await stat(this.path);
@@ -131,7 +131,7 @@ export class LakeFolder implements LakeStorage {
   async #begin(): Promise<FileOnDisk> {
     const path = join(this.path, unfinished, randomUUID());
     const file = await open(path, 'wx', ownFile);
-    // Whatever mask the process has for new files.
+    // Independent of the umask of the process.
     await file.chmod(this.#fileMode);
     this.#did('begin a file');
     return new FileOnDisk(path, file, this.#did, (name) => this.#name(path, name));
@@ -188,7 +188,7 @@ export class LakeFolder implements LakeStorage {
     await this.#sync('.');
   }
 
-  /** @throws LakeError EXPORT_REFUSED where a folder on the way to this name is a link; the folder of the lake itself may be one */
+  /** @throws LakeError EXPORT_REFUSED if a folder on the path is a link; the folder of the lake itself may be one */
   async #refuseLinks(name: string): Promise<void> {
     const folders = name.split('/').slice(0, -1);
     for (let depth = 1; depth <= folders.length; depth += 1) {
@@ -199,7 +199,7 @@ export class LakeFolder implements LakeStorage {
     }
   }
 
-  /** The names in a folder, to the disk. */
+  /** Syncs the names in a folder to disk. */
   async #sync(folder: string): Promise<void> {
     const handle = await open(join(this.path, folder), 'r');
     try {
@@ -233,7 +233,7 @@ class FileOnDisk implements UnfinishedFile {
     this.#did('write');
   }
 
-  /** With everything on the disk. */
+  /** Closes the file after syncing it to disk. */
   async close(): Promise<WrittenFile> {
     try {
       await this.#file.sync();
@@ -257,7 +257,10 @@ class FileOnDisk implements UnfinishedFile {
 }
 
 function isLink(name: string): Error {
-  return refused(`${name} in it is a link`, 'put the folder or file itself there, or name another folder with --to');
+  return refused(
+    `${name} in it is a link`,
+    'replace the link by the folder or file, or choose another folder with --to',
+  );
 }
 
 function absent<T>(thrown: unknown, instead: T): T {

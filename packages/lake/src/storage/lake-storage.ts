@@ -1,49 +1,49 @@
-/** Where a lake lies, a folder or a prefix of a bucket, and every operation on it: a name stands for a whole file or for none. */
+/** Storage of a lake, a folder or a prefix of a bucket, and every operation on it: a name refers to a complete file or to none. */
 
-/** Told after each operation that changed something there. */
+/** Called after each operation that changed the storage. */
 export type OnOperation = (operation: string) => void;
 
 export interface WrittenFile {
   readonly bytes: number;
-  /** In hexadecimal digits. */
+  /** Hexadecimal. */
   readonly sha256: string;
 }
 
-/** A file under construction; it is nothing before it is given its name. */
+/** A file under construction; it is not visible before it gets its name. */
 export interface UnfinishedFile {
   write(bytes: Uint8Array): Promise<void>;
-  /** Gives it its name, in the place of the one of this name, if there is one. */
+  /** Gives it its name, replacing a file of this name. */
   finish(name: string): Promise<WrittenFile>;
-  /** Gives up what was written. */
+  /** Discards the written data. */
   discard(): Promise<void>;
 }
 
-/** Names go from the top of the lake, with slashes. */
+/** Names are relative to the root of the lake, with slashes. */
 export interface LakeStorage {
-  /** As it was given. */
+  /** As given by the user. */
   readonly path: string;
-  /** Makes what has to be there before it is locked. */
+  /** Creates what the lock needs. */
   prepare(): Promise<void>;
-  /** Runs `work` while nobody else writes into it. @throws LakeError EXPORT_BUSY; as `work` */
+  /** Runs `work` while holding the lock. @throws LakeError EXPORT_BUSY; as `work` */
   whileLocked<T>(work: () => Promise<T>): Promise<T>;
-  /** Removes what was never finished. */
+  /** Removes unfinished files. */
   sweep(): Promise<void>;
-  /** Names in a folder of it, without folders; none where there is no such folder. */
+  /** Names in a folder, without subfolders; empty if the folder does not exist. */
   list(folder: string): Promise<readonly string[]>;
   /** Names of the folders of tables. */
   folders(): Promise<readonly string[]>;
-  /** Whether nothing has a name in it. */
+  /** Whether it contains no names. */
   isEmpty(): Promise<boolean>;
-  /** Undefined where there is no such file. */
+  /** Undefined if the file does not exist. */
   read(name: string): Promise<string | undefined>;
-  /** Bytes of the files in a folder of it, by their names in it; none where there is no such folder. */
+  /** Sizes of the files in a folder, by their names in it; empty if the folder does not exist. */
   sizes(folder: string): Promise<ReadonlyMap<string, number>>;
-  /** A part of a file that is there, the end not part of it. */
+  /** Part of an existing file, `end` exclusive. */
   readPart(name: string, start: number, end: number): Promise<Uint8Array<ArrayBuffer>>;
   begin(): Promise<UnfinishedFile>;
-  /** A whole file at once. */
+  /** Writes a complete file at once. */
   write(name: string, text: string): Promise<WrittenFile>;
-  /** False where there is a file of this name: it stays as it is. */
+  /** Returns false if a file of this name exists: it stays unchanged. */
   writeIfAbsent(name: string, text: string): Promise<boolean>;
   remove(names: readonly string[]): Promise<void>;
 }

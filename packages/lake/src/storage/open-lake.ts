@@ -1,11 +1,11 @@
-/** The lake that was named: a folder, or `s3://BUCKET/PREFIX`, whose access is in the variables that others of S3 read too. */
+/** Opens a lake by name: a folder, or `s3://BUCKET/PREFIX`, with credentials from the usual variables of S3 clients. */
 import { LakeError } from '../errors/lake-error.ts';
 import type { LakeStorage, OnOperation } from './lake-storage.ts';
 
-/** Variables of the process. */
+/** Environment variables of the process. */
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** @throws LakeError USAGE where it is no name of a bucket, or there is no access to it */
+/** @throws LakeError USAGE if it is not the name of a bucket, or there are no credentials for it */
 export async function openLake(to: string, env: Env, onOperation?: OnOperation): Promise<LakeStorage> {
   if (!to.startsWith('s3://')) {
     if (/^[a-z][a-z\d+.-]*:\/\//i.test(to))
@@ -14,7 +14,7 @@ export async function openLake(to: string, env: Env, onOperation?: OnOperation):
     return new LakeFolder(to, onOperation);
   }
   const named = /^s3:\/\/([a-z\d][a-z\d.-]{1,61}[a-z\d])(?:\/+(.*?))?\/*$/.exec(to);
-  if (named === null) throw wrong(`"${to.slice(0, 80)}" is no s3://BUCKET/PREFIX`);
+  if (named === null) throw wrong(`"${to.slice(0, 80)}" is not s3://BUCKET/PREFIX`);
   const [, bucket = '', prefix = ''] = named;
   const { BucketClient } = await import('./bucket-client.ts');
   const { LakeBucket } = await import('./lake-bucket.ts');
@@ -31,12 +31,12 @@ function accessOf(env: Env) {
   const region = said('AWS_REGION', 'AWS_DEFAULT_REGION') ?? 'us-east-1';
   const endpoint = said('AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL') ?? `https://s3.${region}.amazonaws.com`;
   if (!URL.canParse(endpoint) || !/^https?:/.test(endpoint))
-    throw wrong(`AWS_ENDPOINT_URL is no address of http or https: "${endpoint.slice(0, 80)}"`);
+    throw wrong(`AWS_ENDPOINT_URL is not an http or https URL: "${endpoint.slice(0, 80)}"`);
   const sessionToken = said('AWS_SESSION_TOKEN');
   return { endpoint: endpoint.replace(/\/+$/, ''), region, accessKeyId, secretAccessKey, sessionToken };
 }
 
 function wrong(found: string): LakeError {
-  const remedy = "ledger-indexer export --to s3://bucket/lake, with the variables AWS_… of the bucket's access";
+  const remedy = 'run `ledger-indexer export --to s3://bucket/lake` with the AWS_… variables for the bucket';
   return new LakeError(found, { code: 'USAGE', remedy });
 }

@@ -23,7 +23,10 @@ export const completions = {
     help: "Rejected commands, by the ledger's error code.",
     use: 'explore.rejected_commands has each with its reason.',
     labels: {
-      code: { words: 'error codes of the fifty seen first, then other; unknown where none is told', first: ['other'] },
+      code: {
+        words: 'error codes of the fifty seen first, then other; unknown if the ledger returns none',
+        first: ['other'],
+      },
     },
   }),
   completionFailures: counter({

@@ -2,7 +2,7 @@
 import { jobNames } from '../../../model/stream.ts';
 import { counter, gauge, histogram } from './description.ts';
 
-/** What a query is for. */
+/** Purpose of a query. */
 export const queryOps = ['batch', 'copy', 'finish', 'commit', 'read', 'write', 'ddl', 'session'] as const;
 const verifyKinds = ['invariants', 'acs', 'tail', 'range', 'tokens'] as const;
 
@@ -57,7 +57,7 @@ export const databaseSide = {
   notifyFailures: counter({
     name: 'notify_failures_total',
     help: 'Notifications of commits (INDEXER_NOTIFY) that Postgres refused, usually because its queue is full.',
-    use: 'Growing: listeners miss commits. Ingestion is not affected; ledger-indexer check shows the queue.',
+    use: 'Growing: listeners miss commits. Ingestion is not affected; ledger-indexer check prints the usage of the queue.',
   }),
   interfacesWaiting: gauge({
     name: 'interfaces_waiting',
@@ -98,7 +98,7 @@ export const databaseSide = {
   jobActive: ofJob(
     'job_active',
     '1 while the background job is requested or working; 0 when paused, done or failed.',
-    '1 for days: /status shows its progress; the process that runs it may have ended.',
+    '1 for days: /status has its progress; the process that runs it may have ended.',
   ),
   jobFailed: ofJob(
     'job_failed',

@@ -1,6 +1,6 @@
-/** What is said of a metric before it exists: enough to make it, to show it from the start, and to print its documentation. */
+/** Static description of a metric: enough to create it, to export it from the start, and to generate its documentation. */
 
-/** The values of a label: all of them, or in words what they are when they are not known beforehand. */
+/** The values of a label: all of them, or a description if they are not known beforehand. */
 export type LabelValues = readonly string[] | { readonly words: string; readonly first?: readonly string[] };
 
 export interface Description<T extends 'gauge' | 'counter' | 'histogram', L extends string> {
@@ -8,10 +8,10 @@ export interface Description<T extends 'gauge' | 'counter' | 'histogram', L exte
   /** Without the prefix `indexer_`. */
   readonly name: string;
   readonly help: string;
-  /** What to do with it: one sentence for operators. */
+  /** How to use it: one sentence for operators. */
   readonly use: string;
   readonly labels: Readonly<Record<L, LabelValues>>;
-  /** What a gauge shows as long as nothing is known. */
+  /** Value of a gauge while nothing is known. */
   readonly initial: number;
   /** Upper bounds of a histogram. */
   readonly buckets: readonly number[];
@@ -24,10 +24,10 @@ type Words<L extends string> = Pick<AnyDescription, 'name' | 'help' | 'use'> & {
   readonly labels?: Readonly<Record<L, LabelValues>>;
 };
 
-/** For work of the program and answers of others, seconds. */
+/** For durations of own work and of remote calls, seconds. */
 const workBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const;
 
-/** @param words `initial` is 0 unless given */
+/** @param words `initial` defaults to 0 */
 export function gauge<L extends string = never>(
   words: Words<L> & { readonly initial?: number },
 ): Description<'gauge', L> {
@@ -38,7 +38,7 @@ export function counter<L extends string = never>(words: Words<L>): Description<
   return { ...common(words), type: 'counter' };
 }
 
-/** @param words `buckets` are those of work that takes a millisecond to half a minute unless given */
+/** @param words `buckets` default to durations from a millisecond to half a minute */
 export function histogram<L extends string = never>(
   words: Words<L> & { readonly buckets?: readonly number[] },
 ): Description<'histogram', L> {
@@ -49,7 +49,7 @@ function common<L extends string>({ name, help, use, labels }: Words<L>) {
   return { name, help, use, labels: labels ?? ({} as Record<L, LabelValues>), initial: 0, buckets: [] };
 }
 
-/** Every label set that is known beforehand; one empty set for a metric without labels. */
+/** All label sets that are known beforehand; one empty set for a metric without labels. */
 export function knownSets<L extends string>(
   labels: Readonly<Record<L, LabelValues>>,
 ): readonly Readonly<Record<L, string>>[] {

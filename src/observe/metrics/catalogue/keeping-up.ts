@@ -5,7 +5,7 @@ import { unknownKinds } from '../../../model/unknown.ts';
 import { workParts } from '../../figures/work-clock.ts';
 import { counter, gauge, histogram } from './description.ts';
 
-/** Kinds of updates; anything else counts as unknown. */
+/** Kinds of updates; any other kind counts as unknown. */
 export const updateKinds = ['transaction', 'reassignment', 'topology', 'offset_checkpoint', 'unknown'] as const;
 const eventTypes = ['created', 'archived', 'exercised', 'assigned', 'unassigned', 'topology'] as const;
 const probeAnswers = ['empty', 'undelivered', 'obsolete', 'refused'] as const;
@@ -92,7 +92,7 @@ export const flow = {
   events: counter({
     name: 'events_total',
     help: 'Events stored, by type and template.',
-    use: 'Shows which templates cause the load.',
+    use: 'Find the templates that cause the load.',
     labels: {
       type: eventTypes,
       template: { words: 'package:Module:Entity of the fifty seen first, then other', first: ['other'] },
@@ -101,7 +101,7 @@ export const flow = {
   rows: counter({
     name: 'rows_written_total',
     help: 'Rows written, by table.',
-    use: 'Shows the load of the database.',
+    use: 'rate() is the load of the database, by table.',
     labels: { table: Object.keys(tables) },
   }),
   seedContracts: counter({
@@ -151,7 +151,7 @@ export const flow = {
   unknown: counter({
     name: 'unknown_total',
     help: 'Content this version does not know: kinds of updates and topology events (stored raw), and fields (not stored).',
-    use: 'The label name shows what a newer participant sends; the log has the first offset.',
+    use: 'The label name is the kind or field that a newer participant sends; the log has the first offset.',
     labels: {
       kind: unknownKinds,
       name: {

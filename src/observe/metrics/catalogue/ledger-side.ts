@@ -1,7 +1,7 @@
 /** Connections and requests to the participant. */
 import { counter, gauge, histogram } from './description.ts';
 
-/** Calls of the running program; any other counts as other. */
+/** Endpoints that the running program calls; any other counts as other. */
 export const endpoints = [
   '/v2/version',
   '/v2/state/ledger-end',
@@ -12,7 +12,7 @@ export const endpoints = [
   '/v2/events/events-by-contract-id',
   'other',
 ] as const;
-/** HTTP statuses with a label of their own; none: there was no answer. */
+/** HTTP statuses with a label of their own; none: no response. */
 export const statuses = ['200', '400', '401', '403', '404', '413', '429', '500', '503', 'other', 'none'] as const;
 const disconnectCodes = [
   '1000',
@@ -70,13 +70,13 @@ export const ledgerSide = {
     name: 'access_token_expiry_timestamp_seconds',
     help: 'When the access token in use expires; NaN if unknown.',
     use: 'Alert if less than five minutes remain: it is renewed at 80 % of its lifetime.',
-    // 0 would be a token that expired long ago, and raise the alarm.
+    // 0 would mean a token that expired long ago, and trigger the alert.
     initial: Number.NaN,
   }),
   accessTokenRenewals: counter({
     name: 'access_token_renewals_total',
     help: 'Streams reopened with a newer access token.',
-    use: 'Shows that renewal works.',
+    use: 'Growing: renewal works.',
   }),
   participantPrunedOffset: gauge({
     name: 'participant_pruned_offset',
@@ -87,7 +87,7 @@ export const ledgerSide = {
     name: 'prune_headroom_offsets',
     help: 'Checkpoint minus participant_pruned_offset; NaN if unknown.',
     use: 'Below 0, updates are lost that were not stored. Alert earlier if it shrinks.',
-    // 0 would be updates about to be lost.
+    // 0 would mean that updates are about to be lost.
     initial: Number.NaN,
   }),
 };

@@ -8,10 +8,12 @@ export const processSide = {
   buildInfo: gauge({
     name: 'build_info',
     help: 'Version and commit of this program; always 1.',
-    use: 'Shows which version runs where.',
+    use: 'Find the version that each process runs.',
     labels: {
       version: { words: 'the version of the package' },
-      commit: { words: 'the git commit it was built from, with -modified when files differed; else unknown' },
+      commit: {
+        words: 'the git commit it was built from, with -modified when files differed; unknown if there is no commit',
+      },
     },
   }),
   failures: counter({

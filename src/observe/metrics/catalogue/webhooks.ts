@@ -6,7 +6,7 @@ const webhook: LabelValues = { words: 'names of the webhooks' };
 export const webhooks = {
   webhookDeliveries: counter({
     name: 'webhook_deliveries_total',
-    help: 'Delivery attempts, by result: delivered, failed (retried) or dead (given up).',
+    help: 'Delivery attempts, by result: delivered, failed (retried) or dead (not retried).',
     use: 'rate() of delivered is the throughput. Only failed grows: the receiver is down or refuses; see the log.',
     labels: { webhook, result: ['delivered', 'failed', 'dead'] },
   }),

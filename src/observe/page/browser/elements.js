@@ -1,13 +1,13 @@
-/** What touches the document. Whatever comes from the ledger becomes text, never markup. */
+/** Functions that touch the document. Content from the ledger becomes text, never markup. */
 
-/** An element that page.html has. @param {string} id @returns {HTMLElement} */
+/** Returns an element of page.html. @param {string} id @returns {HTMLElement} */
 export function byId(id) {
   const element = document.getElementById(id);
   if (element === null) throw new Error(`the page has no ${id}`);
   return element;
 }
 
-/** An element that page.html has inside of another. @param {Element} element @param {string} selector @returns {Element} */
+/** Returns an element inside another one. @param {Element} element @param {string} selector @returns {Element} */
 export function inside(element, selector) {
   const found = element.querySelector(selector);
   if (found === null) throw new Error(`the page has no ${selector} in ${element.id}`);
@@ -15,7 +15,7 @@ export function inside(element, selector) {
 }
 
 /**
- * Format characters as `\u202e`: shown as they are, what stands between them has another order, or is not seen, and a name
+ * Replaces format characters by escapes such as `\u202e`: unescaped, they reorder or hide the text around them, and a name
  * could look like another one. @param {string} text
  */
 export function visible(text) {
@@ -32,7 +32,7 @@ export function setText(element, text) {
   if (element.textContent !== shown) element.textContent = shown;
 }
 
-/** What is shown over an element that is pointed at. @param {HTMLElement} element @param {string} text */
+/** Sets the text that appears when an element is pointed at. @param {HTMLElement} element @param {string} text */
 export function setHint(element, text) {
   element.title = visible(text);
 }
@@ -55,14 +55,14 @@ export function make(tag, className = '', text = '') {
   return element;
 }
 
-/** Says it to those who listen to the page; the same words are not said again. @param {string} text */
+/** Announces text to screen readers; the same text is not repeated. @param {string} text */
 export function announce(text) {
   show('announced', text);
 }
 
 /**
- * A line with a button that copies it and, where the query page answers who looks, a link that runs it there.
- * @param {string} text @param {string} what for those who hear the buttons @param {string} [address] of it on the query page
+ * A line with a button that copies it and, if the query page is available to the viewer, a link that runs it there.
+ * @param {string} text @param {string} what label of the buttons for screen readers @param {string} [address] of it on the query page
  */
 export function snippet(text, what, address) {
   const line = make('li');
@@ -92,7 +92,7 @@ async function pressed(button, text, code, what) {
   setTimeout(() => setText(button, 'Copy'), 2000);
 }
 
-/** Browsers have a clipboard on https and on this machine only; elsewhere the text is selected. @param {string} text @param {HTMLElement} element */
+/** The clipboard API works on https and localhost only; otherwise the text is selected. @param {string} text @param {HTMLElement} element */
 async function copy(text, element) {
   try {
     await navigator.clipboard.writeText(text);

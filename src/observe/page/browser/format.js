@@ -1,4 +1,4 @@
-/** Numbers, times and names as people read them. Pure. */
+/** Formats numbers, times and names for display. Pure. */
 
 /** @typedef {import('../../health/health.ts').HealthState} HealthState */
 
@@ -49,7 +49,7 @@ export function moment(at) {
   return today ? clock(at) : `${then.toLocaleDateString('en-CA')} ${clock(at)}`;
 }
 
-/** `package:Module:Entity` without and with what surrounds the name. @param {string} name */
+/** Name without package and module, and the full name. @param {string} name */
 export function templateName(name) {
   const entity = name.slice(name.lastIndexOf(':') + 1);
   return { entity, rest: name.slice(0, Math.max(0, name.length - entity.length - 1)) };
@@ -70,7 +70,7 @@ const states = {
   stopping: ['Stopping', 'calm'],
 };
 
-/** Its words and its tone: good, calm, warn or bad. @param {HealthState} state */
+/** Text and tone of a state: good, calm, warn or bad. @param {HealthState} state */
 export function stateWords(state) {
   const [words, tone] = states[state] ?? [state, 'calm'];
   return { words, tone };

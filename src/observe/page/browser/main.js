@@ -22,15 +22,15 @@ const plots = [
   { id: 'plot-commit', at: 3, name: 'Time of a commit', format: milliseconds },
   { id: 'plot-lag', at: 4, name: 'Lag', format: span },
 ];
-/** Stands where there is no value. */
+/** Placeholder for a missing value. */
 const none = '–';
 const keptSamples = 300;
-/** A browser that was refused does not try again by itself. */
+/** A browser whose connection was refused does not reconnect automatically. */
 const againMs = 3_000;
-/** Messages come every second; without one for so long, the connection is as good as lost. */
+/** Messages arrive every second; without one for this long, the connection counts as lost. */
 const silentMs = 5_000;
 const oldAfterSeconds = 10;
-/** What comes from the ledger then says that it is there. */
+/** States in which the ledger is known to be reachable. */
 const following = new Set(['live', 'idle', 'catching_up', 'seeding']);
 
 /** @type {readonly Sample[]} */
@@ -44,7 +44,7 @@ function onHello({ guide, mayQuery, samples: earlier }) {
   byId('to-query').hidden = !mayQuery;
   byId('guide').hidden = guide === null;
   if (guide === null) return;
-  // They are the first ready queries of the query page.
+  // The snippets are the first prepared queries of the query page.
   const addressOf = (/** @type {number} */ nth) => (mayQuery ? `query#ready/${nth + 1}` : undefined);
   const lines = guide.queries.map((query, nth) => snippet(query, `query ${nth + 1}`, addressOf(nth)));
   byId('snippets').replaceChildren(snippet(guide.connect, 'the command that connects'), ...lines);
@@ -89,7 +89,7 @@ function showState({ state, delay, remedy }) {
 function showFacts(status) {
   const { checkpoint, seed, catchUp } = status;
   const seeding = status.state === 'seeding';
-  // The ledger end is asked for every few seconds; an update that came since is beyond it.
+  // The ledger end is polled every few seconds; newer updates may be beyond it.
   const end = status.ledgerEnd === null ? checkpoint : Math.max(status.ledgerEnd, checkpoint ?? 0);
   const old = isOld(status);
   const age = old ? `, ${span(status.ledgerEndAgeSeconds)} ago` : '';
@@ -110,7 +110,7 @@ function showFacts(status) {
   showProgress(seeding ? undefined : (catchUp?.percent ?? reached), timeLeft(status));
 }
 
-/** A fact that has no value now takes no room. @param {string} id @param {string} text */
+/** A fact without a value takes no space. @param {string} id @param {string} text */
 function showOrHide(id, text) {
   show(id, text);
   const { parentElement: fact } = byId(id);
@@ -126,7 +126,7 @@ function timeLeft(status) {
   return catchUp.etaSeconds === null ? 'not shrinking' : span(catchUp.etaSeconds);
 }
 
-/** Whether the ledger end is from before: it is asked for every few seconds. @param {Status} status */
+/** Whether the ledger end is out of date: it is polled every few seconds. @param {Status} status */
 function isOld({ state, ledgerEndAgeSeconds }) {
   return !following.has(state) && ledgerEndAgeSeconds !== null && ledgerEndAgeSeconds > oldAfterSeconds;
 }
@@ -181,7 +181,7 @@ function lose() {
   const since = clock(heardAt);
   setText(
     byId('why'),
-    `The indexer has not answered since ${since}. What is below is from then; this page keeps trying.`,
+    `The indexer has not responded since ${since}. The values below are from then; this page keeps trying.`,
   );
   announce('The connection to the indexer is lost.');
 }

@@ -7,7 +7,7 @@ import { count, templateName } from './format.js';
  * @typedef {import('../update-outline.ts').OutlineNode} OutlineNode
  */
 
-/** Levels that are drawn further right. */
+/** Levels of the tree that are indented. */
 const mostLevels = 12;
 
 /** @type {Readonly<Record<string, string>>} */
@@ -18,7 +18,7 @@ function dialog() {
   return /** @type {HTMLDialogElement} */ (byId('outline'));
 }
 
-/** Opens the update at an offset; what was open is replaced. @param {number} offset */
+/** Opens the update at an offset, in place of the open one. @param {number} offset */
 export async function openUpdate(offset) {
   const box = dialog();
   box.dataset.offset = String(offset);
@@ -27,7 +27,7 @@ export async function openUpdate(offset) {
   byId('outline-body').hidden = true;
   if (!box.open) box.showModal();
   const answer = await read(offset);
-  // Somebody may have gone on to another one.
+  // The user may have opened another one meanwhile.
   if (box.dataset.offset !== String(offset)) return;
   if (typeof answer === 'string') return show('outline-state', answer);
   show('outline-state', '');
@@ -42,7 +42,7 @@ async function read(offset) {
     const body = await response.json();
     return response.ok ? body : String(body.error);
   } catch {
-    return 'The indexer does not answer.';
+    return 'The indexer does not respond.';
   }
 }
 
@@ -101,7 +101,7 @@ function idOf(id, before) {
   return shown;
 }
 
-/** Once, when the page is there. */
+/** To be called once, after the page has loaded. */
 export function prepareOutline() {
   byId('outline-close').addEventListener('click', () => dialog().close());
   for (const id of ['outline-before', 'outline-after']) {

@@ -1,12 +1,12 @@
-/** Plots of the last minutes: a line, what lies below it, and the same in words. */
+/** Plots of the last minutes: a line with the area below it, and a text alternative. */
 import { inside, setText } from './elements.js';
 
 const svg = 'http://www.w3.org/2000/svg';
 const width = 300;
 const height = 64;
-/** The shortest one that holds all samples: a page of a young process shows more than an empty plot. */
+/** Uses the shortest window that holds all samples: a page of a young process has more than an empty plot. */
 const windowsMs = [60_000, 120_000, 300_000];
-/** A longer pause between samples is a gap: the indexer was not there. */
+/** A longer pause between samples is a gap: the indexer was not running. */
 const gapMs = 5_000;
 
 /**
@@ -53,7 +53,7 @@ export function drawPlot(figure, samples, { at, name, format }) {
   );
 }
 
-/** From the top of the picture. @param {number | null} value @param {number} top of the scale */
+/** Distance from the top of the picture. @param {number | null} value @param {number} top of the scale */
 function heightOf(value, top) {
   return value === null ? null : Math.max(0, height - (height * value) / top);
 }
@@ -66,8 +66,8 @@ function inWords(name, values, now, format) {
 }
 
 /**
- * How high the scale has to reach. A burst that is over and was many times what is usual, such as a catch-up, is cut off
- * at the top instead of pressing all the rest to the ground; its peak is named in words.
+ * Top of the scale. A past burst that was many times the usual value, such as a catch-up, is clipped
+ * at the top instead of flattening all other values; its peak is named in the text.
  * @param {readonly number[]} values
  */
 export function reach(values) {
@@ -77,12 +77,12 @@ export function reach(values) {
   return usual > 0 && highest > 8 * usual ? 1.3 * usual : highest;
 }
 
-/** Round as the top of a scale is, it needs no decimals. @param {number} top @param {Format} format */
+/** The top of a scale is a round number and needs no decimals. @param {number} top @param {Format} format */
 function scaleText(top, format) {
   return format(top).replace(/\.0(?!\d)/, '');
 }
 
-/** The next of 1, 2, 5, 10, 20 … above a value, so that the scale rests while the line moves. @param {number} value */
+/** The next of 1, 2, 5, 10, 20 … above a value, so that the scale rarely changes. @param {number} value */
 export function niceTop(value) {
   if (!(value > 0)) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
@@ -90,7 +90,7 @@ export function niceTop(value) {
   return step * power;
 }
 
-/** Runs of points that follow each other. @param {readonly (Omit<Point, 'y'> & { readonly y: number | null })[]} points */
+/** Runs of consecutive points. @param {readonly (Omit<Point, 'y'> & { readonly y: number | null })[]} points */
 function unbroken(points) {
   /** @type {[Point, ...Point[]][]} */
   const runs = [];

@@ -1,4 +1,4 @@
-/** Templates, updates and errors. Rows stay where they are: as many as there is room for, empty ones included. */
+/** Templates, updates and errors. Rows do not move: there is a fixed number, empty rows included. */
 import { byId, make, setHint, setText, visible } from './elements.js';
 import { clock, count, moment, rate, templateName } from './format.js';
 import { offsetButton } from './outline.js';
@@ -22,9 +22,9 @@ export function showTemplates(templates) {
 }
 
 /**
- * They stand still while somebody is about to open one.
+ * The rows do not change while the user is about to open one.
  * @param {readonly UpdateFacts[]} updates
- * @returns whether they do
+ * @returns whether they are held
  */
 export function showUpdates(updates) {
   const body = byId('updates');
@@ -58,7 +58,7 @@ export function showUnknown(names) {
 export function showNotFollowed({ interfacesWaiting, interfacesBackfilling: gathering, partiesUnknown }) {
   const waiting = [...partiesUnknown, ...interfacesWaiting];
   byId('interfaces-card').hidden = waiting.length + gathering.length === 0;
-  const known = gathering.map((name) => ({ name, what: 'views are gathered beside the stream' }));
+  const known = gathering.map((name) => ({ name, what: 'views are being backfilled' }));
   const unknown = waiting.map((name) => ({ name, what: 'the participant does not know it yet' }));
   showList(byId('interfaces'), [...known, ...unknown], ({ name, what }) => {
     const item = make('li');
@@ -68,7 +68,7 @@ export function showNotFollowed({ interfacesWaiting, interfacesBackfilling: gath
 }
 
 /**
- * A text that somebody reads or selects is not made anew each second.
+ * Avoids replacing text each second that a user is reading or selecting.
  * @template Entry
  * @param {HTMLElement} list
  * @param {readonly Entry[]} entries
@@ -131,7 +131,7 @@ function cellAt(cells, column) {
 /** @type {WeakMap<HTMLElement, readonly { readonly row: HTMLElement, readonly cells: readonly HTMLTableCellElement[] }[]>} */
 const tables = new WeakMap();
 
-/** The rows of a table, made when it is filled first. @param {HTMLElement} body @param {number} columns */
+/** The rows of a table, created when it is first filled. @param {HTMLElement} body @param {number} columns */
 function rowsOf(body, columns) {
   const known = tables.get(body);
   if (known !== undefined) return known;

@@ -41,12 +41,12 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- end -}}
 {{- end -}}
 
-{{/* A value as an environment variable has it: whole numbers without an exponent, which YAML reads as floats. */}}
+{{/* The value of an environment variable: integers without an exponent, because YAML reads them as floats. */}}
 {{- define "ledger-indexer.text" -}}
 {{- if kindIs "float64" . -}}{{ int64 . }}{{- else -}}{{ . }}{{- end -}}
 {{- end -}}
 
-{{/* Options of the program. What the chart settles itself stands in the templates that call this. */}}
+{{/* Options of the program. The templates that include this add the options that the chart sets. */}}
 {{- define "ledger-indexer.env" -}}
 {{- range $variable, $value := omit .Values.config "INDEXER_HTTP_ALLOWED_HOSTS" }}
 - name: {{ $variable }}
@@ -76,11 +76,11 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- end }}
 {{- end -}}
 
-{{/* What both the indexer and the job of the migrations have of a pod. */}}
+{{/* Parts of a pod shared by the indexer and the migration job. */}}
 {{- define "ledger-indexer.pod" -}}
 serviceAccountName: {{ include "ledger-indexer.serviceAccountName" . }}
 automountServiceAccountToken: false
-# Variables such as LEDGER_INDEXER_PORT=tcp://… are of no use to anybody.
+# Variables such as LEDGER_INDEXER_PORT=tcp://… are not needed.
 enableServiceLinks: false
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets:
@@ -113,16 +113,16 @@ affinity:
 {{- end }}
 {{- end -}}
 
-{{/* Contradictions that a schema cannot tell. */}}
+{{/* Contradictions that a schema cannot detect. */}}
 {{- define "ledger-indexer.refusals" -}}
 {{- if not .Values.config.LEDGER_URL -}}
 {{- fail "config.LEDGER_URL is empty: name the participant, e.g. https://participant.example:7575" -}}
 {{- end -}}
 {{- if and .Values.secret.existing .Values.secret.data -}}
-{{- fail "secret.existing and secret.data exclude each other: either the Secret is yours, or the chart makes one" -}}
+{{- fail "secret.existing and secret.data exclude each other: set one of them: an existing Secret, or the contents of a new one" -}}
 {{- end -}}
 {{- if and (not .Values.secret.existing) (not .Values.secret.data) -}}
-{{- fail "there is no Secret: name yours in secret.existing, or for a trial write its contents into secret.data" -}}
+{{- fail "there is no Secret: set secret.existing to yours or, for a trial, put its contents into secret.data" -}}
 {{- end -}}
 {{- if not .Values.secret.existing -}}
 {{- range $variable, $key := .Values.secret.files -}}
@@ -133,18 +133,18 @@ affinity:
 {{- end -}}
 {{- range $variable, $key := .Values.secret.files -}}
 {{- if hasKey $.Values.config $variable -}}
-{{- fail (printf "%s stands in config and in secret.files: it is one option" $variable) -}}
+{{- fail (printf "%s is in config and in secret.files: set it in one of them" $variable) -}}
 {{- end -}}
 {{- end -}}
 {{- if and (eq .Values.migrations.mode "job") (not .Values.secret.existing) -}}
-{{- fail "migrations.mode job runs before the release has objects: it needs a Secret that is there, secret.existing" -}}
+{{- fail "migrations.mode job runs before the release has objects: it needs an existing Secret, secret.existing" -}}
 {{- end -}}
 {{- if and (eq .Values.migrations.mode "job") .Values.serviceAccount.create -}}
-{{- fail "migrations.mode job runs before the release has objects: name a service account that is there, create: false" -}}
+{{- fail "migrations.mode job runs before the release has objects: set serviceAccount.create to false, and name an existing service account" -}}
 {{- end -}}
 {{- end -}}
 
-{{/* Names that a request may come by: those of the service, as far as they are written out. */}}
+{{/* Accepted host names of requests: the names of the service in all spellings. */}}
 {{- define "ledger-indexer.httpAllowedHosts" -}}
 {{- $name := include "ledger-indexer.fullname" . -}}
 {{- $inNamespace := printf "%s.%s" $name .Release.Namespace -}}

@@ -1,4 +1,4 @@
-/** The result as a chart: a line over time, bars otherwise. One column of numbers at a time, by the first other column. */
+/** The result as a chart: a line over time, otherwise bars. One numeric column at a time, by the first other column. */
 import uPlot from 'uplot';
 import { byId, make, setText, show } from '../elements.js';
 import { count } from '../format.js';
@@ -6,9 +6,9 @@ import { count } from '../format.js';
 /** @typedef {import('../../console-messages.ts').ConsoleRows} ConsoleRows */
 
 const height = 300;
-/** Bars that can be told apart. */
+/** Bars that can be distinguished. */
 const mostBars = 200;
-/** Room for a name below a bar, pixels, and characters that fit into it. */
+/** Space for a name below a bar, pixels, and the characters that fit into it. */
 const nameRoom = 84;
 const longestName = 12;
 
@@ -17,7 +17,7 @@ let drawn;
 /** @type {ConsoleRows | undefined} */
 let result;
 
-/** Takes a result that the chart is made of when it is looked at. @param {ConsoleRows} answer */
+/** Stores a result; the chart is drawn when it is opened. @param {ConsoleRows} answer */
 export function prepareChart(answer) {
   result = answer;
   const numbers = answer.columns.flatMap(({ name, isNumber }, at) =>
@@ -32,20 +32,20 @@ export function prepareChart(answer) {
   return numbers.length > 0 && answer.rows.length > 0;
 }
 
-/** The column that the others are drawn by: times, else names, else the first. @param {ConsoleRows} answer */
+/** The column of the x axis: times, otherwise names, otherwise the first. @param {ConsoleRows} answer */
 function axisOf({ columns, rows }) {
   const times = columns.findIndex((_, at) => rows.length > 0 && rows.every((row) => secondsOf(row[at]) !== null));
   const names = columns.findIndex(({ isNumber }) => !isNumber);
   return Math.max(0, times >= 0 ? times : names);
 }
 
-/** Seconds since 1970 of a time as Postgres writes it in UTC. @param {string | null | undefined} text */
+/** Seconds since 1970 of a UTC time in the format of Postgres. @param {string | null | undefined} text */
 function secondsOf(text) {
   const found = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d(?:\.\d+)?)(?:\+00)?)?$/.exec(text ?? '');
   return found === null ? null : Date.parse(`${found[1]}T${(found[2] ?? '00:00:00').slice(0, 12)}Z`) / 1000;
 }
 
-/** Draws it anew, as wide as there is room. */
+/** Redraws the chart at the available width. */
 export function drawChart() {
   drawn?.destroy();
   drawn = undefined;
@@ -126,7 +126,7 @@ function optionsOf(name, names, onPoint) {
   };
 }
 
-/** Bars begin at zero, and so do lines: heights can be compared. @type {uPlot.Range.Function} */
+/** Bars and lines begin at zero, so that heights can be compared. @type {uPlot.Range.Function} */
 function fromZero(_plot, low, high) {
   const [bottom, top] = [Math.min(0, low ?? 0), Math.max(0, high ?? 0)];
   const [below, above] = uPlot.rangeNum(bottom, top > bottom ? top : 1, 0.05, true);
@@ -135,7 +135,7 @@ function fromZero(_plot, low, high) {
 
 const daySeconds = 86_400;
 
-/** Days as they are written in the rows, times of day where days would be the same. @type {uPlot.Axis} */
+/** Days in the format of the rows, times of day if all days are equal. @type {uPlot.Axis} */
 const timeAxis = {
   space: nameRoom,
   values: (_plot, splits, _axis, _space, step) =>
@@ -145,7 +145,7 @@ const timeAxis = {
     }),
 };
 
-/** As many names as there is room for. @param {readonly string[]} names @returns {uPlot.Axis} */
+/** As many names as fit. @param {readonly string[]} names @returns {uPlot.Axis} */
 function namedAxis(names) {
   const short = (/** @type {number} */ at) => {
     const name = Number.isInteger(at) ? (names[at] ?? '') : '';
@@ -154,7 +154,7 @@ function namedAxis(names) {
   return { space: nameRoom, incrs: [1, 2, 5, 10, 20, 50, 100], values: (_plot, splits) => splits.map(short) };
 }
 
-/** Once, when the page is there. */
+/** To be called once, after the page has loaded. */
 export function followWindow() {
   let width = 0;
   new ResizeObserver(([entry]) => {

@@ -1,4 +1,4 @@
-/** Asks what was typed, shows the answer, and stops what runs. */
+/** Runs the statement in the editor, displays the response, and cancels running queries. */
 import { byId, make, setText, show } from '../elements.js';
 import { count, milliseconds } from '../format.js';
 import { drawChart, followWindow, prepareChart } from './chart.js';
@@ -29,7 +29,7 @@ function tell(text, tone = 'calm') {
 }
 
 /**
- * One question at a time: what runs is stopped first.
+ * One query at a time: a running one is cancelled first.
  * @param {(statement: string, signal: AbortSignal) => Promise<void>} work
  */
 async function ask(work) {
@@ -50,7 +50,7 @@ function setStoppable(can) {
   /** @type {HTMLButtonElement} */ (byId('stop')).disabled = !can;
 }
 
-/** The connection ends, and with it the statement in the database. */
+/** Closes the connection, which cancels the statement in the database. */
 function stop() {
   running?.abort();
 }
@@ -69,7 +69,7 @@ async function rows(statement, signal) {
   const canDraw = prepareChart(found);
   const chart = /** @type {HTMLButtonElement} */ (byId('as-chart'));
   chart.disabled = !canDraw;
-  chart.title = canDraw ? '' : 'There is no column of numbers to draw';
+  chart.title = canDraw ? '' : 'The result has no numeric column';
   showAs(canDraw && chart.getAttribute('aria-pressed') === 'true' ? 'chart' : 'table');
 }
 
@@ -95,7 +95,7 @@ async function exportCsv(statement, signal) {
     URL.revokeObjectURL(link.href);
     tell('Exported to query.csv.');
   } catch {
-    if (!signal.aborted) tell('The indexer does not answer.', 'bad');
+    if (!signal.aborted) tell('The indexer does not respond.', 'bad');
   }
 }
 
@@ -106,7 +106,7 @@ function choose(statement) {
 }
 
 /**
- * Runs the ready query that the address names by its number. No address names a statement: a link of another page could run any.
+ * Runs the prepared query whose number is in the address. Addresses contain no statements: a link on another page could run any.
  * @param {readonly ReadyQuery[]} queries
  */
 function runNamed(queries) {

@@ -1,4 +1,4 @@
-/** What an id stands for, as the command `explain` tells it, opened over the page. Its address is part of the page's, so going back closes it. */
+/** Output of the command `explain` for an id, opened over the page. Its address is part of the page's, so going back closes it. */
 import { byId, make, setHint, show } from '../elements.js';
 import { post } from './questions.js';
 
@@ -19,7 +19,7 @@ function dialog() {
   return /** @type {HTMLDialogElement} */ (byId('explained'));
 }
 
-/** Opens what the address says, or closes what is open. */
+/** Opens the id in the address, or closes the dialog. */
 async function follow() {
   const box = dialog();
   if (!location.hash.startsWith(prefix)) return box.close();
@@ -31,13 +31,13 @@ async function follow() {
   if (!box.open) box.showModal();
   /** @type {import('./questions.js').Posted<ConsoleExplained>} */
   const answer = await post('query/explain', { id });
-  // Somebody may have gone on to another one.
+  // The user may have opened another one meanwhile.
   if (box.dataset.id !== id) return;
   show('explained-state', answer.failure ?? '');
   show('explained-text', answer.found?.text ?? '');
 }
 
-/** Once, when the page is there. */
+/** To be called once, after the page has loaded. */
 export function prepareExplained() {
   const box = dialog();
   byId('explained-close').addEventListener('click', () => box.close());

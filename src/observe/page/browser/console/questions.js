@@ -1,4 +1,4 @@
-/** How the page asks. */
+/** Requests of the query page. */
 import { whoAsks } from './token.js';
 
 /** @typedef {import('../../console-messages.ts').ConsoleFailure} ConsoleFailure */
@@ -9,7 +9,7 @@ import { whoAsks } from './token.js';
  */
 
 /**
- * What was found, or why not, in words; neither when it was stopped.
+ * Returns the result, or a failure as text; neither if it was cancelled.
  * @param {string} path @param {unknown} question @param {AbortSignal} [signal]
  */
 export async function post(path, question, signal) {
@@ -18,7 +18,7 @@ export async function post(path, question, signal) {
     const body = await response.json();
     return response.ok ? { found: body } : { failure: inWords(body) };
   } catch {
-    return signal?.aborted ? {} : { failure: 'The indexer does not answer.' };
+    return signal?.aborted ? {} : { failure: 'The indexer does not respond.' };
   }
 }
 

@@ -1,4 +1,4 @@
-/** The rows of a result. What is an id of the ledger opens what it is. */
+/** The rows of a result. An id of the ledger is a link to its explanation. */
 import { byId, make, setHint, setText } from '../elements.js';
 import { explainLink } from './explained.js';
 
@@ -7,7 +7,7 @@ import { explainLink } from './explained.js';
  * @typedef {ConsoleRows['columns'][number]} Column
  */
 
-/** Characters of a value in its cell; it can be read in the hint up to the longer one. */
+/** Characters of a value in its cell; the hint has up to the longer limit. */
 const longest = 200;
 const longestHint = 4_000;
 
@@ -42,7 +42,7 @@ function cell({ name, isNumber }, value) {
   return box;
 }
 
-/** An id of an update or a contract, by its looks or by its column; an offset by its column. @param {string} column @param {string} value */
+/** An id of an update or a contract, by its format or by its column; an offset by its column. @param {string} column @param {string} value */
 function isExplainable(column, value) {
   if (/^(?:1220[0-9a-f]{64}|00[0-9a-f]{64,})$/.test(value)) return true;
   if (/(?:^|_)(?:update|contract)_id$/.test(column)) return value !== '';

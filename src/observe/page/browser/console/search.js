@@ -1,4 +1,4 @@
-/** Templates and parties by a part of their names; one that is chosen becomes a statement. */
+/** Search of templates and parties by part of their names; choosing one inserts a statement. */
 import { byId, make, show } from '../elements.js';
 import { count } from '../format.js';
 import { post } from './questions.js';
@@ -35,7 +35,7 @@ async function look(text, explore, choose) {
   const { found, failure } = await post('query/search', { text }, mine.signal);
   if (mine.signal.aborted) return;
   const rows = found?.rows ?? [];
-  show('search-state', failure ?? (rows.length === 0 ? 'No template and no party has this in its name.' : ''));
+  show('search-state', failure ?? (rows.length === 0 ? 'No template or party name contains this.' : ''));
   byId('found').replaceChildren(...rows.map(([kind, name, active]) => choice(kind ?? '', name ?? '', active ?? null)));
 
   /** @param {string} kind @param {string} name @param {string | null} active */
