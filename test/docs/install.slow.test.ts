@@ -101,7 +101,7 @@ it('files that the program names are in the package', () => {
 
 it('commands that the remedies name are its own', () => {
   const known = new Set(commands.map(({ name }) => name));
-  const ofCatalogue = Object.entries(catalogue).map(([code, { remedy }]) => ({ path: code, text: remedy }));
+  const ofCatalogue = Object.entries(catalogue).map(([code, { remedy = '' }]) => ({ path: code, text: remedy }));
   const ofPlaces = sources.flatMap((path) => {
     // A remedy may go over several lines.
     const remedies = readFileSync(join(root, path), 'utf8').matchAll(

@@ -1,19 +1,19 @@
-/** The one type of error of the package. The indexer reports it under the same code, whose exit code is in its catalogue. */
+/** The error type of the package. The indexer reports it under the same code; the exit code is in the error catalogue. */
 
 export type LakeErrorCode =
   'USAGE' | 'EXPORT_REFUSED' | 'EXPORT_BUSY' | 'EXPORT_UNWRITABLE' | 'EXPORT_NOT_READY' | 'EXPORT_STOPPED';
 
 export interface LakeErrorOptions {
   readonly code: LakeErrorCode;
-  /** What the operator should do, if more is known than the code says. */
-  readonly remedy?: string;
+  /** The action of the operator, as one imperative sentence. */
+  readonly remedy: string;
   readonly cause?: unknown;
 }
 
 export class LakeError extends Error {
   override readonly name = 'LakeError';
   readonly code: LakeErrorCode;
-  readonly remedy: string | undefined;
+  readonly remedy: string;
 
   constructor(message: string, { code, remedy, cause }: LakeErrorOptions) {
     super(message, cause === undefined ? undefined : { cause });
