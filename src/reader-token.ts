@@ -1,22 +1,22 @@
 /**
- * What a reader shows over HTTP instead of a password of the database: `lir_` and 32 random bytes. The database keeps its hash, so a
- * copy of the table opens nothing.
+ * Reader tokens, which a client sends over HTTP instead of a database password: `lir_` and 32 random bytes. The database stores
+ * only the hash, so a copy of the table gives no access.
  */
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 
-/** Known by scanners of secrets, and by the filter of our log. */
+/** Recognized by secret scanners and by the log filter. */
 const prefix = 'lir_';
 
-/** Why a token that was good is refused. Of a role that is gone it is `revoked`: somebody took it. */
+/** Why a previously valid token is rejected. If its role was dropped, the token counts as `revoked`. */
 export type TokenEnd = 'expired' | 'revoked';
 
 export interface ReaderToken {
   readonly id: string;
-  /** Role whose rights and row security hold. */
+  /** The role whose rights and row security apply. */
   readonly role: string;
-  /** Its login in the database, whose password is {@link loginPasswordOf}. */
+  /** The database login of the token, whose password is {@link loginPasswordOf}. */
   readonly login: string;
-  /** Undefined: it is good. */
+  /** Undefined: the token is valid. */
   readonly ended: TokenEnd | undefined;
 }
 
@@ -24,17 +24,17 @@ export function newToken(): string {
   return `${prefix}${randomBytes(32).toString('base64url')}`;
 }
 
-/** Whether a text could be one: nothing else is looked for. */
+/** Whether the text has the format of a token. Only such text is looked up. */
 export function looksLikeToken(text: string): boolean {
   return /^lir_[\w-]{43}$/.test(text);
 }
 
-/** Under which it is found. What a search for a hash takes says nothing about the token: who can choose hashes cannot choose what has them. */
+/** The hash under which a token is stored. The duration of a lookup reveals nothing: a caller cannot choose a token with a given hash. */
 export function hashOf(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
 
-/** Made of the token, so it is known while a request that shows the token is answered, and at no other time. */
+/** Derived from the token, so the password is known only during a request that sends the token. */
 export function loginPasswordOf(token: string): string {
   return createHmac('sha256', token).update('login').digest('base64url');
 }

@@ -209,7 +209,7 @@ describe('check', { timeout: 180_000 }, () => {
     const reader = await token(signer, { sub: 'reader' });
     expect((await check(env({ LEDGER_TOKEN: reader, LEDGER_PARTIES: party }))).get('parties')?.state).toBe('skip');
     const hint = await check(env({ LEDGER_PARTIES: 'alice' }));
-    expect(hint.get('configuration')?.found).toMatch(/LEDGER_PARTIES: expected whole party ids.*got "alice"/);
+    expect(hint.get('configuration')?.found).toMatch(/LEDGER_PARTIES: expected complete party ids.*got "alice"/);
   });
 
   it('parties: the nearest in other capitals, and of the same namespace', async () => {
