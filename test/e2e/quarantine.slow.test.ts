@@ -68,7 +68,7 @@ describe('an update that cannot be stored', () => {
       expect(await gaps.metric('indexer_quarantined_total')).toBe(2);
       expect(gaps.logged('update set aside')).toBe(2);
       expect(await quarantine('gaps', 'retry')).toEqual([
-        expect.stringContaining('an indexer is at work on schema "gaps"'),
+        expect.stringContaining('an indexer writes to schema "gaps"'),
       ]);
     }
     const rows = await query(database.url, `select "offset"::int, code, frame from gaps.quarantine order by 1`);

@@ -100,7 +100,7 @@ it('does not stop the writer, is reported once, and listeners hear again once th
   expect(JSON.parse(log[0] ?? '')).toMatchObject({ reason: 'the queue of notices is full (SQLSTATE 54000)' });
   expect(await noticesChecked()).toMatchObject({
     state: 'warn',
-    found: expect.stringMatching(/^the queue of notices of the server is (?:9\d|100) % full/) as string,
+    found: expect.stringMatching(/^the notification queue of the server is (?:9\d|100) % full/) as string,
   });
 
   const listener = await connected(server.url);
