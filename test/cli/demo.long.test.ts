@@ -50,7 +50,7 @@ function startDemo(folder: string): Demo {
     'the demo greets',
     () => {
       if (ended !== undefined) throw new Error(`the demo ended: ${ended.stdout.slice(-2_000)}${ended.stderr}`);
-      return lines(running.stdout()).find(({ msg }) => msg === 'level with the ledger') as Facts | undefined;
+      return lines(running.stdout()).find(({ msg }) => msg === 'caught up with the ledger') as Facts | undefined;
     },
     limitMs,
   );
@@ -132,7 +132,7 @@ describe('a demo', () => {
   it('is level with its ledger then', async () => {
     const log = lines(first().demo.running.stdout()).map(({ msg }) => msg);
     expect(log.indexOf('live')).toBeGreaterThan(0);
-    expect(log.indexOf('level with the ledger')).toBeGreaterThan(log.indexOf('live'));
+    expect(log.indexOf('caught up with the ledger')).toBeGreaterThan(log.indexOf('live'));
   });
 
   it('keeps its password out of the log', async () => {
