@@ -108,7 +108,7 @@ describe('account-statement', () => {
   });
 
   it.each([
-    [['--party', alice, '--from', 'yesterday'], /no offset and no time with its zone/],
+    [['--party', alice, '--from', 'yesterday'], /neither an offset nor a time with its zone/],
     [['--party', alice, '--to', '99'], /not known yet/],
     [[], /needs --party/],
     [['--party', alice, '--csv', '--json'], /one format/],

@@ -269,7 +269,7 @@ describe('status', () => {
     const env = { INDEXER_HTTP_PORT: new URL(other?.page ?? '').port, DATABASE_URL: await withPassword(one as Facts) };
     const status = JSON.parse((await programInProcess(['status', '--json'], env)).stdout) as Record<string, unknown>;
     expect(status).toMatchObject({ state: 'not_running', asked: expect.stringContaining('database 127.0.0.1') });
-    expect(status['reason']).toContain(`the indexer at ${other?.page.slice(0, -1) ?? ''} is of 127.0.0.1`);
+    expect(status['reason']).toContain(`the indexer at ${other?.page.slice(0, -1) ?? ''} writes to 127.0.0.1`);
   });
 
   it('knows ours by who holds the right to write, whatever the server is called', async () => {

@@ -89,7 +89,7 @@ it('redact party: refuses an unknown party with the nearest', async () => {
 });
 
 it.each([
-  ['payload.ownr', /no contract here has this field yet, so the index finds nothing\. Nearest fields: owner/],
+  ['payload.ownr', /no stored contract has this field yet, so the index is empty\. Nearest fields: owner/],
   ['payload.owner', /^built: \S+ on [^\n]*\n$/],
 ])('index create %s', async (field, printed) => {
   const { code, stdout } = await run('index', 'create', field);
