@@ -82,8 +82,8 @@ describe('an update that cannot be stored', () => {
     );
     expect(await quarantine('gaps', 'list')).toHaveLength(2);
     expect(await quarantine('gaps', 'retry')).toMatchObject([
-      expect.stringContaining('2 still refused'),
-      expect.stringContaining('4 still refused'),
+      expect.stringContaining('2 still fails'),
+      expect.stringContaining('4 still fails'),
       '2 update(s) still cannot be stored',
     ]);
 
@@ -96,7 +96,7 @@ describe('an update that cannot be stored', () => {
       );
     }
     expect(await quarantine('gaps', 'retry')).toEqual(['2 stored', '4 stored']);
-    expect(await quarantine('gaps', 'list')).toEqual(['nothing is set aside']);
+    expect(await quarantine('gaps', 'list')).toEqual(['the quarantine is empty']);
     expect(await digestOf(database.url, 'gaps')).toBe(await digestOf(database.url, 'whole'));
     await using again = await runIndexer(env(good.url, 'gaps'));
     await again.reaches(5);

@@ -134,7 +134,7 @@ it('leaves what it has added when it is given up, says so, and can be asked for 
   await indexer.reaches(end());
   const last = `select status, (select count(*)::int from ledger.retention_holds) as holds from explore.coverage order by from_offset desc limit 1`;
   expect(await world.row(last)).toEqual({ status: 'partial', holds: 0 });
-  expect(await world.command('filter extend', 'ledger', wider)).toContain('would be gathered');
+  expect(await world.command('filter extend', 'ledger', wider)).toContain('would be added');
   await world.command('filter extend --yes', 'ledger', wider);
   await untilExtended(world);
   await indexer.reaches(end());
