@@ -20,7 +20,7 @@ export const accountStatementCommand: Command = {
   summary: 'print token balances of a party and each change, with a hash',
   does: [
     'Starts with the balances at --from and ends with the balances at --to; default: the limits of the known history. Notes',
-    'list what the rows do not contain. --csv prints the stamp (participant, offsets, record times, SHA-256) to standard error',
+    'list what the rows do not contain. --csv prints the stamp (participant, offsets, times, SHA-256) to standard error',
     'and writes an apostrophe before text that looks like a formula. `verify --account-statement FILE` compares the output of',
     '--json with the tables.',
   ],

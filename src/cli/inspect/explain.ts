@@ -18,7 +18,7 @@ export const explainCommand: Command = {
   summary: 'explain what happened in an update, to a contract or to a command',
   does: [
     'Takes the id of an update, a contract or a command, or the offset of an update, and detects its kind. For an update, it',
-    'prints the tree of events, changes of each contract, token transfers, cost, both clocks and the trace; for a contract, its',
+    'prints the tree of events, contract changes, token transfers, cost, both clocks and the trace; for a contract, its',
     'history; for a command, its outcome.',
   ],
   operands: [{ name: 'ID' }],

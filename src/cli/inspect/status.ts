@@ -23,7 +23,7 @@ export const statusCommand: Command = {
     'selects the indexer on that port, whatever it writes to.',
     'With --watch, repeats this every second until Ctrl-C: one screen on a terminal, otherwise one line of JSON each time.',
     'With --sizes, reads only the database, primary or standby: bytes by kind of table, estimated rows, bytes per event,',
-    'growth of the last days, and with --disk or --free the day when the disk is full (a demo reads its own disk). Scans no table.',
+    'growth of the last days, and with --disk or --free the day when the disk is full (a demo reads its own disk). No scans.',
   ],
   operands: [],
   flags: [json, { name: 'watch', doc: 'print state, offsets, lag, rates and last error every second' }, ...sizeFlags],

@@ -17,8 +17,8 @@ export const redactCommand: Command = {
     '(contract ID | exercise OFFSET:NODE | party PARTY) --reason TEXT [--include-active] [--with-exercises] [--exported DIR] [--yes]',
   summary: 'remove contents of a contract, an exercise or a party permanently',
   does: [
-    'Payloads, arguments and results become null, also if the ledger is read again. With --exported, contents that were pruned',
-    'here and are only in that export are found too; the next export removes them from its files.',
+    'Payloads, arguments and results become null, even if the ledger is read again. With --exported, pruned contents that are',
+    'only in that export are found too; the next export removes them from its files.',
   ],
   operands: [{ name: 'WHAT', words: ['contract', 'exercise', 'party'] }, { name: 'ID' }],
   flags: [

@@ -34,7 +34,7 @@ const requestTimeoutMs = 20_000;
 /** Reading entire tables takes up to a day. */
 const statementTimeoutMs = 24 * 60 * 60 * 1000;
 
-/** What to compare, and the target of the report. */
+/** The comparisons to run, and the target of the report. */
 export interface VerifyArguments {
   readonly invariants: boolean;
   /** Events that admins of tokens log, compared with their holdings. */
