@@ -109,7 +109,10 @@ function unexamined(unequal: number, examined: number): string {
 async function refuseOffset(call: VerifyCall, at: number): Promise<void> {
   const { checkpoint, prunedToOffset, coveredAfter } = call.snapshot.stream;
   if (at > checkpoint) {
-    throw cannotCompare(`offset ${String(at)} is after the checkpoint ${String(checkpoint)}`, 'pass an earlier offset');
+    throw cannotCompare(
+      `offset ${String(at)} is after the checkpoint ${String(checkpoint)}`,
+      `pass --at with an offset up to ${String(checkpoint)}`,
+    );
   }
   // After a switch to another participant, both sides have the same contracts only after the updates that the two participants ordered differently.
   const lowest = Math.max(
