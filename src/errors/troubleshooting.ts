@@ -18,7 +18,7 @@ const whatFollows: Readonly<Record<RetryClass, string>> = {
   'refresh-token': 'reads the token again and retries, then parks',
   fenced: 'starts again, as a standby if necessary',
   park: 'parks',
-  fatal: 'exits',
+  fatal: 'ends',
 };
 
 function then({ retry, patience }: FailureKind): string {
