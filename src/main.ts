@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** Entry point. Requirements are checked before anything is loaded that an old Node could not read. */
+/** Entry point. Checks the requirements first: an old Node cannot parse the rest of the program. */
 import '../scripts/requirements.cjs';
 
 void import('./program.ts');

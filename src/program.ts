@@ -1,4 +1,4 @@
-/** argv -> command -> exit code. The only place that sets the exit code and handles signals. */
+/** Runs the command of argv. The only module that sets the exit code and handles signals. */
 import { ExitCode } from './errors/exit-code.ts';
 import { toIndexerError } from './errors/indexer-error.ts';
 import { scrub } from './observe/figures/scrub.ts';
@@ -18,16 +18,16 @@ function print(line: string): void {
 }
 
 /**
- * The reader of the output has closed it (`| head`): not a failure, and not a reason to stop halfway. A daemon also
- * continues without its log when the disk of the log is full; its metrics still work.
+ * A reader that closes the pipe (`| head`) is not a failure, and not a reason to leave work unfinished. A daemon also continues
+ * without its log if the disk of the log is full; its metrics still report its state.
  */
 function forgetReader(this: NodeJS.WriteStream, error: NodeJS.ErrnoException): void {
-  // A command that waits for its writes receives the error there.
+  // A command that waits for its writes handles the error there.
   if (this.listenerCount('error') > 1) return;
   if (error.code !== 'EPIPE' && verb !== 'run' && verb !== 'demo') throw error;
 }
 
-/** One Ctrl-C under npm arrives twice: from the terminal and passed on by npm. */
+/** Under npm, one Ctrl-C arrives twice: from the terminal, and forwarded by npm. */
 const echoMs = 300;
 let requestedAt = Number.POSITIVE_INFINITY;
 
@@ -51,7 +51,7 @@ function onDefect(thrown: unknown): void {
 
 async function command(): Promise<ExitCode> {
   const [word] = argv;
-  // Before a command, only options and these two flags are valid.
+  // Without a command, the only flags are options and these two.
   if (first !== verb && (word === '--version' || word === '-v')) return said((await import('./version.ts')).version);
   const { commands, runCommandNamed } = await import('./cli/commands.ts');
   if (first !== verb && (word === '--help' || word === '-h')) {
@@ -76,9 +76,9 @@ try {
   const error = toIndexerError(thrown);
   const text = `ledger-indexer: ${error.code}: ${error.message}\n  what to do: ${error.remedy}`;
   const said = escapeSteeringInLines(scrub(text));
-  // The reader of the output has closed it.
+  // A closed output pipe is not an error.
   if (error.code !== 'OUTPUT_CLOSED') process.stderr.write(`${said}\n`);
   process.exitCode = error.exitCode;
 }
-// An idle event loop ends the process; a forgotten handle must not keep a stopped daemon alive.
+// An idle event loop ends the process. An open handle must not keep a stopped daemon alive.
 setTimeout(() => process.exit(), 2_000).unref();

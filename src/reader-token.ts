@@ -1,22 +1,22 @@
 /**
- * Token that a client sends over HTTP instead of a database password: `lir_` and 32 random bytes. The database keeps
- * only its hash, so a copy of the table grants no access.
+ * Reader tokens, which a client sends over HTTP instead of a database password: `lir_` and 32 random bytes. The database stores
+ * only the hash, so a copy of the table gives no access.
  */
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 
-/** Known by secret scanners, and by the filter of our log. */
+/** Recognized by secret scanners and by the log filter. */
 const prefix = 'lir_';
 
-/** Why a previously valid token is refused. If its role was dropped, it is `revoked`. */
+/** Why a previously valid token is rejected. If its role was dropped, the token counts as `revoked`. */
 export type TokenEnd = 'expired' | 'revoked';
 
 export interface ReaderToken {
   readonly id: string;
-  /** Role whose rights and row security apply. */
+  /** The role whose rights and row security apply. */
   readonly role: string;
-  /** Its login in the database, whose password is {@link loginPasswordOf}. */
+  /** The database login of the token, whose password is {@link loginPasswordOf}. */
   readonly login: string;
-  /** Undefined: it is valid. */
+  /** Undefined: the token is valid. */
   readonly ended: TokenEnd | undefined;
 }
 
@@ -24,20 +24,17 @@ export function newToken(): string {
   return `${prefix}${randomBytes(32).toString('base64url')}`;
 }
 
-/** Whether a text could be a token: other texts are not looked up. */
+/** Whether the text has the format of a token. Only such text is looked up. */
 export function looksLikeToken(text: string): boolean {
   return /^lir_[\w-]{43}$/.test(text);
 }
 
-/**
- * Key of the lookup. The time of a search for a hash reveals nothing about the token: a client that can choose hashes
- * cannot choose tokens that have them.
- */
+/** The hash under which a token is stored. The duration of a lookup reveals nothing: a caller cannot choose a token with a given hash. */
 export function hashOf(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
 
-/** Derived from the token, so it is known only while a request with the token is handled. */
+/** Derived from the token, so the password is known only during a request that sends the token. */
 export function loginPasswordOf(token: string): string {
   return createHmac('sha256', token).update('login').digest('base64url');
 }

@@ -1,13 +1,11 @@
-/**
- * The version of this program, from its own package.json, the commit it was built from, and the address of its pages.
- */
+/** The version of the program, the commit it was built from, and the URLs of its documentation. */
 import { readFileSync } from 'node:fs';
 
 const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
 
 export const version: string = manifest.version;
 
-/** The git commit, with `-modified` when files differed from it; `unknown` when it was built outside a repository. */
+/** The git commit, with `-modified` if files differed from it; `unknown` if built outside a repository. */
 export const commit: string = builtFrom();
 
 function builtFrom(): string {
@@ -19,10 +17,10 @@ function builtFrom(): string {
   }
 }
 
-/** Web address of the project, for users who have only the program. The only place that defines it. */
+/** The URL of the project, for users who have only the program. */
 const project = 'https://github.com/ledger-indexer/ledger-indexer';
 
-/** The address of a page, e.g. of `docs/how-to/query/tokens.md`. */
+/** The URL of a page, e.g. `docs/how-to/query/tokens.md`. */
 export function pageUrl(path: string): string {
   return `${project}/blob/main/${path}`;
 }

@@ -1,4 +1,4 @@
-/** The commands, once and in the order of the help, and how one of them is run. A new one is its file and its line here. */
+/** The list of commands in the order of the help, and the dispatcher. A new command needs its file and its line here. */
 import type { OptionFlags } from '../config/option-sources.ts';
 import type { ExitCode } from '../errors/exit-code.ts';
 import { checkCommand } from './check/check.ts';
@@ -82,21 +82,21 @@ export const commands: readonly Command[] = [
   indexCommand,
 ];
 
-/** What the program knows of a call: words behind the name of the command, and where they were typed. */
+/** A call as typed: the words after the command name, and the environment. */
 export interface Typed extends Pick<Call, 'env' | 'stop' | 'write' | 'print'> {
   readonly argv: readonly string[];
 }
 
 /**
- * Runs the command of this name, or prints its help. Here its line is parsed, and here it is given the demo of its folder.
- * @throws IndexerError USAGE when there is none, or its flags are mistyped; whatever the command throws
+ * Runs the command of this name, or prints its help. Parses the command line and applies the demo of the current folder.
+ * @throws IndexerError USAGE if there is no such command or its arguments are wrong; errors of the command
  */
 export async function runCommandNamed(
   name: string,
   { argv, env, stop, write, print }: Typed,
 ): Promise<ExitCode | undefined | void> {
   const command = commandNamed(name);
-  // Verbs have texts of their own.
+  // Commands with verbs have their own help texts.
   if (command.verbs !== true && (argv.includes('--help') || argv.includes('-h'))) return print(commandHelp(command));
   const given = command.verbs === true ? unparsed(argv) : parse(command, argv);
   return await command.run({
@@ -107,7 +107,7 @@ export async function runCommandNamed(
     print,
     stdout: process.stdout,
     stderr: process.stderr,
-    // Touched only by who reads it: a stream on standard input is made by the first look.
+    // A getter, because the first access creates a stream on standard input.
     get stdin() {
       return process.stdin;
     },
@@ -115,7 +115,7 @@ export async function runCommandNamed(
   });
 }
 
-/** @throws IndexerError USAGE when there is none of this name, with the name that was probably meant */
+/** @throws IndexerError USAGE if there is no command of this name, with the nearest name */
 export function commandNamed(name: string): Command {
   const found = commands.find((command) => command.name === name);
   if (found !== undefined) return found;

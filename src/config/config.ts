@@ -1,7 +1,7 @@
 /**
- * Configuration from flags, secret files and environment, in that order of precedence. Everything wrong is reported at
- * once, by the name the operator used; nothing unknown is ignored; secrets are never shown. How large a frame may be
- * follows from the memory of the process where nobody says it.
+ * Loads the configuration from flags, secret files and environment, in that order of precedence. All problems are reported
+ * together, with the names that the operator used. Unknown variables are rejected and secrets are never printed. The frame
+ * limit follows from the memory of the process unless it is set.
  */
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
@@ -10,10 +10,10 @@ import { gatherOptions, noFlags, type OptionFlags, type OptionSource, type Origi
 import { optionList, options, type Values } from './option-table.ts';
 import type { Option } from './option.ts';
 
-/** An option is one entry of the table: its value is here under the entry's name. */
+/** The values of the ledger options, each under the name of its entry in the option table. */
 export type LedgerConfig = Omit<Values<typeof options.ledger>, 'maxFrameBytes'> &
   AccessConfig & {
-    /** By the memory of the process where nothing is said. */
+    /** Computed from the memory of the process if the option is not set. */
     readonly maxFrameBytes: number;
   };
 
@@ -42,9 +42,9 @@ export interface DescribedOption {
 }
 
 /**
- * The configuration of this run.
- * @param flags options that the command line names; none unless given
- * @throws IndexerError CONFIGURATION_INVALID (exit 78) whose message has one line for each problem
+ * Loads the configuration of this run.
+ * @param flags options of the command line
+ * @throws IndexerError CONFIGURATION_INVALID (exit 78), whose message has one line per problem
  */
 export function loadConfig(env: NodeJS.ProcessEnv, flags: OptionFlags = noFlags): Config {
   const source = gatherOptions(env, flags);
@@ -60,7 +60,7 @@ export function loadConfig(env: NodeJS.ProcessEnv, flags: OptionFlags = noFlags)
   return config;
 }
 
-/** The same configuration as text for people, with the origin of each value. Throws like {@link loadConfig}. */
+/** The configuration as text, with the origin of each value. Throws like {@link loadConfig}. */
 export function describeConfig(env: NodeJS.ProcessEnv, flags: OptionFlags = noFlags): readonly DescribedOption[] {
   const source = gatherOptions(env, flags);
   const described = optionList.map((option) => {
@@ -72,7 +72,7 @@ export function describeConfig(env: NodeJS.ProcessEnv, flags: OptionFlags = noFl
   return described;
 }
 
-/** The option table as Markdown. */
+/** The option table as markdown. */
 export function configMarkdown(): string {
   const rows = optionList.map((option) => {
     const flag = option.secret === 'value' ? 'none' : `\`--${option.name}\``;
@@ -100,23 +100,23 @@ function valuesOf<Section extends Readonly<Record<string, Option<unknown>>>>(
   return Object.fromEntries(Object.entries(section).map(([name, option]) => [name, read(option)])) as Values<Section>;
 }
 
-// A frame is in memory as bytes, as text, as events and as rows at the same
-// time: better one update too large, with its place and a remedy, than a process that the system ends.
+// A frame is in memory as bytes, text, events and rows at the same time. An error about one update that is too large, with its
+// offset and a remedy, is better than a process that the system kills.
 
 const mebibyte = 1024 ** 2;
 const largestFrame = 256 * mebibyte;
-/** What the process has without any frame. */
+/** Memory of the process without any frame, in bytes. */
 const withoutFrames = { memory: 100 * mebibyte, heap: 64 * mebibyte };
-/** Bytes of each for a byte of a frame, measured: docs/decisions/README.md. */
+/** Bytes of memory and heap per byte of a frame, measured: docs/decisions/README.md. */
 const perByte = { memory: 6, heap: 3 };
 
-/** What a process may use, in bytes. */
+/** Memory limits of a process, in bytes. */
 export interface Memory {
   readonly memory: number;
   readonly heap: number;
 }
 
-/** Of this process: the limit of its container or the machine's memory, and the limit of its heap. */
+/** The limits of this process: the limit of its container or the memory of the machine, and the heap limit. */
 export function memoryOfProcess(): Memory {
   const limit = process.constrainedMemory();
   return {
@@ -125,7 +125,7 @@ export function memoryOfProcess(): Memory {
   };
 }
 
-/** Whole MiB, between 1 and 256. */
+/** The frame limit in bytes, rounded down to MiB, from 1 MiB to 256 MiB. */
 export function frameLimitFor({ memory, heap }: Memory): number {
   const fits = Math.min(
     (memory - withoutFrames.memory) / perByte.memory,

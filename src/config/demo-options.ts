@@ -3,21 +3,24 @@ import { boolean, indexer, integer, optional, withDefault } from './option.ts';
 
 export const demoOptions = {
   demoUpdatesPerSecond: withDefault(
-    indexer('INDEXER_DEMO_UPDATES_PER_SECOND', 'Traffic of the embedded sandbox.'),
+    indexer('INDEXER_DEMO_UPDATES_PER_SECOND', 'Updates per second that the embedded sandbox creates.'),
     integer(0, 100_000),
     '5',
   ),
   demoSpeed: withDefault(
-    indexer('INDEXER_DEMO_SPEED', 'Multiplies that traffic; `demo --speed` for short.'),
+    indexer(
+      'INDEXER_DEMO_SPEED',
+      'Factor by which `INDEXER_DEMO_UPDATES_PER_SECOND` is multiplied. Short form: `demo --speed`.',
+    ),
     integer(1, 10_000),
     '1',
   ),
   demoMaxUpdates: optional(
     indexer(
       'INDEXER_DEMO_MAX_UPDATES',
-      'The sandbox makes no more updates than these, its month of history included.',
+      'Number of updates after which the sandbox stops creating updates, including its month of history.',
       {
-        unset: 'never ends',
+        unset: 'no limit',
       },
     ),
     integer(1, 1_000_000_000),
@@ -25,13 +28,13 @@ export const demoOptions = {
   demoChaos: withDefault(
     indexer(
       'INDEXER_DEMO_CHAOS',
-      'Now and then the sandbox drops the socket, stalls, prunes or slows Postgres; `demo --chaos` for short.',
+      'Let the sandbox occasionally drop the socket, stall, prune or slow down Postgres. Short form: `demo --chaos`.',
     ),
     boolean,
     'false',
   ),
   demoSeed: withDefault(
-    indexer('INDEXER_DEMO_SEED', 'Random seed of that traffic; the same seed gives the same history.'),
+    indexer('INDEXER_DEMO_SEED', 'Random seed of the demo traffic. The same seed gives the same history.'),
     integer(0, 4_294_967_295),
     '1',
   ),

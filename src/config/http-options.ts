@@ -1,4 +1,4 @@
-/** Options of the endpoints: where they are, and how many they serve. */
+/** Options of the HTTP endpoints. */
 import { indexer, integer, listOf, matching, withDefault } from './option.ts';
 
 export const httpOptions = {
@@ -13,7 +13,7 @@ export const httpOptions = {
   httpAllowedHosts: withDefault(
     indexer(
       'INDEXER_HTTP_ALLOWED_HOSTS',
-      'Additional host names to accept in requests, such as that of a service. Addresses and `localhost` always are.',
+      'Additional host names to accept in requests, such as the name of a service. Addresses and `localhost` are always accepted.',
       {
         unset: 'none',
       },
@@ -24,7 +24,7 @@ export const httpOptions = {
     '',
   ),
   httpPort: withDefault(
-    indexer('INDEXER_HTTP_PORT', 'Port to listen on; 0 takes any free one.'),
+    indexer('INDEXER_HTTP_PORT', 'Port to listen on; 0 selects any free port.'),
     integer(0, 65_535),
     '7580',
   ),

@@ -1,10 +1,10 @@
-/** Words that stand for several interfaces, and what a filter's words stand for. Pure. */
+/** Presets, which are names for a list of interfaces. */
 
 function interfacesOf(packageName: string, moduleName: string, ...names: readonly string[]): readonly string[] {
   return names.map((name) => `#${packageName}:Splice.Api.Token.${moduleName}:${name}`);
 }
 
-/** All interfaces of the token standard, of version 1 (CIP-56) and 2 (CIP-112). Source: the packages as published. */
+/** All interfaces of the token standard, version 1 (CIP-56) and version 2 (CIP-112). Source: the published packages. */
 const tokens: readonly string[] = [
   ...interfacesOf('splice-api-token-holding-v1', 'HoldingV1', 'Holding'),
   ...interfacesOf('splice-api-token-transfer-instruction-v1', 'TransferInstructionV1', 'TransferInstruction'),
@@ -25,17 +25,17 @@ const tokens: readonly string[] = [
 
 const presets: ReadonlyMap<string, readonly string[]> = new Map([['tokens', tokens]]);
 
-/** The words there are. */
+/** The names of all presets. */
 export const presetNames: readonly string[] = [...presets.keys()];
 
-/** Whether a preset has the interface. @param id `#package-name:Module:Entity` */
+/** Whether any preset contains the interface. @param id `#package-name:Module:Entity` */
 export function isOfPreset(id: string): boolean {
   return [...presets.values()].some((interfaces) => interfaces.includes(id));
 }
 
 /**
- * Ids of the interfaces that these words stand for, each once, sorted.
- * @param words `#package-name:Module:Entity`, or a preset
+ * The ids of the given interfaces with presets expanded, without duplicates, sorted.
+ * @param words `#package-name:Module:Entity`, or the name of a preset
  */
 export function interfacesNamed(words: readonly string[]): readonly string[] {
   return [...new Set(words.flatMap((word) => presets.get(word) ?? [word]))].sort();

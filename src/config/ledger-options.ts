@@ -1,4 +1,4 @@
-/** Options of the participant: how it is reached, what is requested, and how access tokens are obtained. */
+/** Options of the ledger connection, the filter and access tokens. */
 import {
   boolean,
   choice,
@@ -21,9 +21,9 @@ import { partyId } from './party-id.ts';
 const party = matching(
   'party',
   partyId,
-  'whole party ids, hint and fingerprint, such as alice::1220ab…, separated by commas',
+  'complete party ids, hint and fingerprint, such as alice::1220ab…, separated by commas',
 );
-/** How the participant is reached, and what is requested of it. */
+/** The connection to the participant and the filter. */
 export const ledgerOptions = {
   url: optional(
     ledger(
@@ -55,7 +55,9 @@ export const ledgerOptions = {
     'both',
   ),
   parties: withDefault(
-    ledger('LEDGER_PARTIES', 'Parties to index, separated by commas.', { unset: 'all the token may read' }),
+    ledger('LEDGER_PARTIES', 'Parties to index, separated by commas.', {
+      unset: 'all parties that the token may read',
+    }),
     listOf(party),
     '',
   ),
@@ -69,7 +71,7 @@ export const ledgerOptions = {
   wantedInterfaces: withDefault(
     ledger(
       'LEDGER_INTERFACES',
-      'Interfaces whose views are stored, as `#package-name:Module:Entity`, separated by commas. `tokens`: those of the token standard.',
+      'Interfaces whose views are stored, as `#package-name:Module:Entity`, separated by commas. `tokens` selects the interfaces of the token standard.',
       { unset: 'none' },
     ),
     listOf(identifierOr(presetNames)),
@@ -93,7 +95,7 @@ export const ledgerOptions = {
       'LEDGER_MAX_FRAME_BYTES',
       'Size limit of one frame (one update) and of one package. The complete frame is held in memory.',
       {
-        unset: 'by the available memory, at most 256MiB',
+        unset: 'computed from the available memory, at most 256MiB',
       },
     ),
     size('1MiB', '512MiB'),

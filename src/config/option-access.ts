@@ -1,7 +1,4 @@
-/**
- * The options that say how the participant is reached: token, OAuth client, certificates. Each is read like any other;
- * what cannot go together is refused here, by the names the operator used.
- */
+/** Reads the options for tokens, OAuth client and certificates, and rejects combinations that exclude each other. */
 import { travelsInClear } from './loopback.ts';
 import type { OptionSource } from './option-sources.ts';
 import { options } from './option-table.ts';
@@ -13,10 +10,10 @@ export interface OAuthConfig {
   readonly tokenUrl: string | undefined;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Where the secret comes from, if from a file: read again for every token. */
+  /** The file that contains the secret, if it comes from a file; read again for every token. */
   readonly clientSecretFile: string | undefined;
   readonly audience: string | undefined;
-  /** Separated by blanks; empty requests none. */
+  /** Scopes separated by blanks; empty: no scope is requested. */
   readonly scope: string;
   readonly caFile: string | undefined;
 }
@@ -25,18 +22,18 @@ export interface AccessConfig {
   readonly token?: string | undefined;
   /** Read again for every connection. When set, `token` is undefined. */
   readonly tokenFile: string | undefined;
-  /** When set, neither `token` nor `tokenFile` is. */
+  /** When set, `token` and `tokenFile` are undefined. */
   readonly oauth: OAuthConfig | undefined;
   readonly tokenPlacement: 'header' | 'subprotocol' | 'both';
   /** PEM files; `certFile` and `keyFile` are set together. */
   readonly caFile: string | undefined;
   readonly certFile: string | undefined;
   readonly keyFile: string | undefined;
-  /** Tokens and secrets may travel over plain http to another machine. */
+  /** Tokens and secrets may be sent to another machine over plain http. */
   readonly insecure: boolean;
 }
 
-/** Reads them; what is wrong is noted in the source. */
+/** Reads the options and adds problems to the source. */
 export function accessConfig(source: OptionSource): AccessConfig {
   const { read } = source;
   const token = read(options.ledger.token);
@@ -44,7 +41,7 @@ export function accessConfig(source: OptionSource): AccessConfig {
   const oauth = oauthConfig(source);
   if (read(options.oauth.clientId) !== undefined && (token ?? tokenFile) !== undefined) {
     source.refuse(
-      `${token === undefined ? 'LEDGER_TOKEN_FILE' : 'LEDGER_TOKEN'}: expected nothing beside LEDGER_OAUTH_CLIENT_ID, which obtains tokens itself`,
+      `${token === undefined ? 'LEDGER_TOKEN_FILE' : 'LEDGER_TOKEN'}: cannot be combined with LEDGER_OAUTH_CLIENT_ID, which obtains tokens itself`,
     );
   }
   const certFile = read(options.ledger.certFile);
@@ -67,7 +64,7 @@ export function accessConfig(source: OptionSource): AccessConfig {
   };
 }
 
-/** Undefined when none of its options is set; an incomplete one is noted and undefined. */
+/** Undefined if no OAuth option is set, or if the options are incomplete, which is added as a problem. */
 function oauthConfig(source: OptionSource): OAuthConfig | undefined {
   const { read } = source;
   const issuer = read(options.oauth.issuer);
@@ -95,10 +92,10 @@ function refuseEndpoint(source: OptionSource, issuer: string | undefined, tokenU
     source.refuse('LEDGER_OAUTH_ISSUER: expected it or LEDGER_OAUTH_TOKEN_URL, got nothing');
   }
   if (issuer !== undefined && tokenUrl !== undefined) {
-    source.refuse('LEDGER_OAUTH_TOKEN_URL: expected nothing beside LEDGER_OAUTH_ISSUER, which names its own endpoint');
+    source.refuse('LEDGER_OAUTH_TOKEN_URL: cannot be combined with LEDGER_OAUTH_ISSUER, which names its own endpoint');
   }
   const url = issuer ?? tokenUrl;
   if (url === undefined || source.read(options.ledger.insecure) || !travelsInClear(url)) return;
   const name = issuer === undefined ? 'LEDGER_OAUTH_TOKEN_URL' : 'LEDGER_OAUTH_ISSUER';
-  source.refuse(`${name}: expected https, because the client secret travels to ${new URL(url).host}`);
+  source.refuse(`${name}: expected https, because the client secret is sent to ${new URL(url).host}`);
 }

@@ -1,6 +1,6 @@
 /**
- * Where the value of an option comes from: flag, then secret file, then environment, then default. Collects every
- * problem on the way instead of stopping at the first, and shows values only with their secrets masked.
+ * Finds the value of an option: flag, then secret file, then environment, then default. Collects all problems instead of
+ * stopping at the first, and prints values with their secrets masked.
  */
 import { IndexerError } from '../errors/indexer-error.ts';
 import { didYouMean, nearly } from '../errors/nearest-names.ts';
@@ -18,32 +18,32 @@ interface Given {
 }
 
 export interface OptionSource {
-  /** The value; when it is wrong the problem is noted and the fallback returned, so that reading can go on. */
+  /** The value. For an invalid value, the problem is added and the fallback returned, so that reading can continue. */
   readonly read: <T>(option: Option<T>) => T;
-  /** The file that the value comes from; undefined when it comes from elsewhere. */
+  /** The file that the value comes from; undefined if it does not come from a file. */
   readonly fileOf: (option: Option<unknown>) => string | undefined;
   /** The value as the operator wrote it, secrets masked. */
   readonly show: (option: Option<unknown>) => { readonly value: string; readonly origin: Origin };
-  /** Notes a problem that is not the value of one option, e.g. two that exclude each other. */
+  /** Adds a problem that is not the value of one option, e.g. two options that exclude each other. */
   readonly refuse: (problem: string) => void;
-  /** @throws IndexerError CONFIGURATION_INVALID when anything was wrong */
+  /** @throws IndexerError CONFIGURATION_INVALID if there was any problem */
   readonly refuseProblems: () => void;
 }
 
-/** The options that a command line names. */
+/** The options of a command line. */
 export interface OptionFlags {
-  /** Text by the name of the option. */
+  /** Values by option name. */
   readonly values: ReadonlyMap<string, string>;
-  /** Options that a command line may not hold, one line each. */
+  /** Problems of options that are not allowed on a command line, one line each. */
   readonly problems: readonly string[];
 }
 
-/** A command line that names no option. */
+/** A command line without options. */
 export const noFlags: OptionFlags = { values: new Map(), problems: [] };
 
-/** Looks at every flag and variable once; nothing is thrown before `refuseProblems`. */
+/** Reads every flag and variable once. Throws nothing before `refuseProblems`. */
 export function gatherOptions(env: NodeJS.ProcessEnv, flags: OptionFlags): OptionSource {
-  // A set, because an option may be read more than once.
+  // A set, because an option may be read several times.
   const problems = new Set([...flags.problems, ...unknownVariables(env)]);
   const given = new Map<string, Given>();
   for (const option of optionList) {
@@ -88,7 +88,7 @@ function lookUp(
   const file = option.fileVariant ? env[`${option.env}_FILE`] : undefined;
   if (file !== undefined && file !== '') return readSecret(`${option.env}_FILE`, file, problems);
   const text = env[option.env]?.trim();
-  // Compose files pass `${NAME:-}` for what is not set, so an empty variable means the same as none.
+  // Compose files pass `${NAME:-}` for unset variables, so an empty variable means the same as no variable.
   return text === undefined || text === '' ? undefined : { text, origin: 'environment' };
 }
 
@@ -105,7 +105,7 @@ function readSecret(name: string, file: string, problems: Set<string>): Given | 
 const knownVariables = new Set(
   optionList.flatMap((option) => (option.fileVariant ? [option.env, `${option.env}_FILE`] : [option.env])),
 );
-/** Read by docker-compose.yml, and by tests of packages of other compilers: a shell that has them may run the program as well. */
+/** Variables of docker-compose.yml and of tests, which may be set in the shell that runs the program. */
 const tolerated = new Set([
   'LEDGER_DARS',
   'INDEXER_PORT',
@@ -115,14 +115,14 @@ const tolerated = new Set([
   'LEDGER_SANDBOX_IMAGE',
   'LEDGER_SANDBOX_PORT',
 ]);
-/** Kubernetes puts these into every pod for each service, also for one that is called `ledger-…` or `indexer`. */
+/** Variables that Kubernetes sets in every pod for each service, including services named `ledger-…` or `indexer`. */
 const serviceLink = /_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)$/;
 
 function unknownVariables(env: NodeJS.ProcessEnv): string[] {
   const problems: string[] = [];
   for (const [name, value] of Object.entries(env)) {
     if (name.startsWith('POSTGRES_') && !knownVariables.has(name)) {
-      // Others read such names too, the images of Postgres for one: only a slip of one of ours is refused.
+      // Other programs read such names too, e.g. Postgres images: only a misspelling of a known variable is rejected.
       const meant = nearly(name, knownVariables);
       if (meant !== undefined) problems.push(`${name}: no such variable; did you mean ${meant}?`);
     }
@@ -133,7 +133,7 @@ function unknownVariables(env: NodeJS.ProcessEnv): string[] {
   return problems;
 }
 
-/** Whoever gives every variable one prefix means the one without it. */
+/** A known variable with an additional prefix means the variable without it. */
 function meantVariable(name: string): string {
   const bare = name.replace(/^(?:LEDGER|INDEXER)_/, '');
   return knownVariables.has(bare) ? `; did you mean ${bare}?` : didYouMean(name, knownVariables);
@@ -151,8 +151,8 @@ function masked(option: Option<unknown>, text: string): string {
 }
 
 function quoted(option: Option<unknown>, text: string): string {
-  if (option.secret !== 'no') return 'something else (not shown, it may hold a secret)';
-  // An address with credentials or a query in it is refused, and must not reach a log by being refused.
+  if (option.secret !== 'no') return 'a different value (not printed, it may contain a secret)';
+  // An address with credentials or a query is rejected, and the rejection must not write it to a log.
   const visible = option.type === 'URL' ? maskAddress(text) : text.replaceAll(/:\/\/\S*@/g, '://***@');
   return `"${visible.length > 200 ? `${visible.slice(0, 200)}…` : visible}"`;
 }

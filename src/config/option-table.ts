@@ -1,6 +1,6 @@
 /**
- * Every option of the program, once: its flag, environment variable, type, default and meaning. Reading, masking,
- * refusing and documenting configuration all work from this table, so none of them can disagree with another.
+ * The table of all options: flag, environment variable, type, default and meaning. Reading, masking, checking and documenting
+ * the configuration all use this table, so they cannot disagree.
  */
 import { httpOptions } from './http-options.ts';
 import {
@@ -31,7 +31,7 @@ const schemaName = matching(
   'a lower-case identifier of at most 48 characters',
 );
 
-/** Postgres, and how a session in it behaves. */
+/** Options of the database and its sessions. */
 const databaseOptions = {
   url: optional(
     database(
@@ -47,7 +47,7 @@ const databaseOptions = {
   ),
   schema: withDefault(database('POSTGRES_SCHEMA', 'Schema of all tables.'), schemaName, 'ledger'),
   migrate: withDefault(
-    database('POSTGRES_MIGRATE', 'Apply migrations at the start (`auto`), or refuse an outdated schema (`never`).'),
+    database('POSTGRES_MIGRATE', 'Apply migrations at the start (`auto`), or reject an outdated schema (`never`).'),
     choice(['auto', 'never']),
     'auto',
   ),
@@ -58,7 +58,7 @@ const databaseOptions = {
   ),
 } as const;
 
-/** The process itself. */
+/** Options of the process. */
 const indexerOptions = {
   ...httpOptions,
   queryPage: withDefault(
@@ -72,22 +72,22 @@ const indexerOptions = {
   queryPageUrl: optional(
     indexer(
       'INDEXER_QUERY_PAGE_DATABASE_URL',
-      'Database and login of the query page, made by `grant-reader`. It may be a standby.',
+      'Database and login of the query page, created by `grant-reader`. The server may be a standby.',
       {
         secret: 'url',
         fileVariant: true,
-        unset: '`DATABASE_URL`; refused if that login may do more than read',
+        unset: '`DATABASE_URL`; rejected if that login may do more than read',
       },
     ),
     databaseUrl,
   ),
   batchUpdates: withDefault(
-    indexer('INDEXER_BATCH_UPDATES', 'Updates in one database transaction, at most.'),
+    indexer('INDEXER_BATCH_UPDATES', 'Maximum number of updates in one database transaction.'),
     integer(1, 100_000),
     '1000',
   ),
   batchBytes: withDefault(
-    indexer('INDEXER_BATCH_BYTES', 'Received bytes in one database transaction, at most.'),
+    indexer('INDEXER_BATCH_BYTES', 'Maximum number of received bytes in one database transaction.'),
     size('64KiB', '256MiB'),
     '8MiB',
   ),
@@ -116,7 +116,10 @@ const indexerOptions = {
     '2',
   ),
   quarantine: withDefault(
-    indexer('INDEXER_QUARANTINE', 'Quarantine an update that cannot be stored. Otherwise it stops the stream.'),
+    indexer(
+      'INDEXER_QUARANTINE',
+      'Quarantine updates that cannot be stored. Otherwise such an update stops the stream.',
+    ),
     boolean,
     'false',
   ),
@@ -131,8 +134,8 @@ const indexerOptions = {
   exerciseJson: optional(
     indexer(
       'INDEXER_EXERCISE_JSON',
-      'Column type of exercise arguments and results in a new schema: `jsonb` (parsed), or `json` (the ledger’s text: faster writes, slower searches). Existing schemas keep theirs; a different value is refused.',
-      { unset: 'that of the schema; `jsonb` in a new one' },
+      'Column type of exercise arguments and results in a new schema: `jsonb` (parsed), or `json` (the ledger’s text: faster writes, slower searches). Existing schemas keep their type; a different value is rejected.',
+      { unset: 'the type of the schema; `jsonb` in a new one' },
     ),
     choice(['jsonb', 'json']),
   ),
@@ -150,14 +153,14 @@ const indexerOptions = {
     'true',
   ),
   logLevel: withDefault(
-    indexer('INDEXER_LOG_LEVEL', 'Least severe level that is logged.'),
+    indexer('INDEXER_LOG_LEVEL', 'Lowest severity that is logged.'),
     choice(['trace', 'debug', 'info', 'warn', 'error', 'silent']),
     'info',
   ),
   logFormat: withDefault(
     indexer(
       'INDEXER_LOG_FORMAT',
-      'Format of log lines: `pretty` for people, `json` for programs. `auto` is `pretty` on a terminal.',
+      'Format of log lines: `pretty` for people, `json` for programs. `auto` is `pretty` on a terminal and otherwise `json`.',
     ),
     choice(['auto', 'pretty', 'json']),
     'auto',
@@ -212,8 +215,8 @@ const indexerOptions = {
     endPoint,
   ),
   retentionMs: optional(
-    indexer('INDEXER_RETENTION', 'Age at which history is pruned, such as `90d`. Active contracts stay.', {
-      unset: 'everything is kept',
+    indexer('INDEXER_RETENTION', 'Age at which history is pruned, such as `90d`. Active contracts are kept.', {
+      unset: 'history is not pruned',
     }),
     age('1m', '5000w'),
   ),
@@ -241,7 +244,7 @@ const indexerOptions = {
       'INDEXER_TRACE_URL_TEMPLATE',
       'URL of a trace with `{trace_id}` in it, which `explain` prints for each update.',
       {
-        unset: 'the trace id is printed',
+        unset: '`explain` prints the trace id',
       },
     ),
     matching('URL', /^https?:\/\/[^\s@]*\{trace_id\}[^\s@]*$/, 'an http:// or https:// address with {trace_id} in it'),
@@ -254,7 +257,7 @@ const indexerOptions = {
   ...demoOptions,
 } as const;
 
-/** By section, under the names that the configuration has for their values. Times are milliseconds, sizes bytes. */
+/** All options by section. Times are in milliseconds, sizes in bytes. */
 export const options = {
   ledger: ledgerOptions,
   oauth: oauthOptions,
@@ -262,7 +265,7 @@ export const options = {
   indexer: indexerOptions,
 } as const;
 
-/** The table in the order of documentation. */
+/** All options, in the order of the documentation. */
 export const optionList: readonly Option<unknown>[] = Object.values(options).flatMap((section) =>
   Object.values(section),
 );

@@ -1,24 +1,24 @@
 /**
- * The value types an option can have, what an option is, and how one is declared.
+ * Options and their value types.
  *
- * A value type turns the text an operator wrote into a value, or says what it expected. No parser throws or echoes the
- * text it was given, so that a secret can be checked by the same means.
+ * A value type parses text into a value, or returns what it expected. Parsers do not throw and do not repeat the text, so that
+ * they can be used for secrets too.
  */
 import { smallFileExpected, unusableKind } from './small-file.ts';
 import { unusableUrlFile } from './url-files.ts';
 
-/** What came of reading a text: the value, or the words that complete "expected …". */
+/** The parsed value, or the words that complete "expected …". */
 export type Parsed<T> = { readonly value: T } | { readonly expected: string };
 
 export interface OptionType<T> {
-  /** Shown in documentation, e.g. `integer`, `duration`. */
+  /** Name in the documentation, e.g. `integer`, `duration`. */
   readonly label: string;
   parse(text: string): Parsed<T>;
 }
 
 export const text: OptionType<string> = { label: 'text', parse: (given) => ({ value: given }) };
 
-/** The path of a file that is read later. One that is not there may come until then; one of another kind would hang or fill the process. */
+/** The path of a file that is read later. The file may not exist yet. A pipe or device would block the process or fill its memory. */
 export const smallFile: OptionType<string> = {
   label: 'text',
   parse: (given) => {
@@ -27,7 +27,7 @@ export const smallFile: OptionType<string> = {
   },
 };
 
-/** Whole numbers from `min` to `max`, both included, in plain decimal. */
+/** Integers from `min` to `max`, both inclusive, in decimal notation. */
 export function integer(min: number, max: number): OptionType<number> {
   const expected = `an integer between ${min} and ${max}`;
   return {
@@ -58,7 +58,7 @@ export const boolean: OptionType<boolean> = {
   },
 };
 
-/** A number with a unit out of `units`, between `min` and `max` counted in the smallest unit. */
+/** A number with one of the `units`, from `min` to `max` inclusive, in the smallest unit. */
 function quantity(
   label: string,
   units: Readonly<Record<string, number>>,
@@ -112,7 +112,7 @@ export function size(minText: string, maxText: string): OptionType<number> {
 
 const volumes = { ...bytes, TiB: 1024 ** 4, MB: 1e6, GB: 1e9, TB: 1e12 };
 
-/** Sizes of disks, as their makers and as programs count, such as `500GB`, `1.5TiB`; the value is in bytes. */
+/** Sizes of disks in decimal or binary units, such as `500GB`, `1.5TiB`; the value is in bytes. */
 export const volume = quantity('size', volumes, ['0B', 0, '8191TiB', Number.MAX_SAFE_INTEGER]);
 
 /** One of the given words, exactly. */
@@ -126,12 +126,12 @@ export function choice<const T extends string>(words: readonly T[]): OptionType<
   };
 }
 
-/** Text of a given shape; `expected` completes "expected …". */
+/** Text that matches `shape`; `expected` completes "expected …". */
 export function matching(label: string, shape: RegExp, expected: string): OptionType<string> {
   return { label, parse: (given) => (shape.test(given) ? { value: given } : { expected }) };
 }
 
-/** Comma-separated items, blanks around them dropped, duplicates kept once. */
+/** Comma-separated items, without surrounding blanks and duplicates. */
 export function listOf(item: OptionType<string>): OptionType<readonly string[]> {
   return {
     label: 'list',
@@ -143,34 +143,35 @@ export function listOf(item: OptionType<string>): OptionType<readonly string[]> 
         if ('expected' in parsed) return parsed;
         found.add(parsed.value);
       }
-      // "$A,$B" with neither set would otherwise mean the same as no list: everything.
-      if (found.size === 0 && given.trim() !== '') return { expected: 'an entry beside the commas, or nothing at all' };
+      // "$A,$B" with both unset would otherwise mean the same as an empty list, which selects everything.
+      if (found.size === 0 && given.trim() !== '')
+        return { expected: 'at least one entry between the commas, or an empty value' };
       return { value: [...found] };
     },
   };
 }
 
-/** Where to begin when the database is empty: a word, or an offset. */
+/** Where an empty database starts: a word, or an offset. */
 export const startPoint: OptionType<'seed' | 'genesis' | 'oldest' | number> = {
   label: 'start',
   parse: (given) => {
     if (given === 'seed' || given === 'genesis' || given === 'oldest') return { value: given };
     const offset = integer(0, Number.MAX_SAFE_INTEGER).parse(given);
-    return 'value' in offset ? offset : { expected: 'seed, genesis, oldest or an offset (a whole number)' };
+    return 'value' in offset ? offset : { expected: 'seed, genesis, oldest or an offset (an integer)' };
   },
 };
 
-/** Where to end: an offset, or the ledger end. */
+/** The last offset to store, or the ledger end. */
 export const endPoint: OptionType<'end' | number> = {
   label: 'end',
   parse: (given) => {
     if (given === 'end') return { value: given };
     const offset = integer(1, Number.MAX_SAFE_INTEGER).parse(given);
-    return 'value' in offset ? offset : { expected: 'end or an offset (a whole number from 1 on)' };
+    return 'value' in offset ? offset : { expected: 'end or an offset (an integer of at least 1)' };
   },
 };
 
-/** The base address of the JSON Ledger API; a trailing slash is dropped. */
+/** The base URL of the JSON Ledger API. A trailing slash is removed. */
 export const ledgerUrl: OptionType<string> = {
   label: 'URL',
   parse: (given) => {
@@ -183,7 +184,7 @@ export const ledgerUrl: OptionType<string> = {
   },
 };
 
-/** An address of a token provider, kept as it was written: an issuer has to match to the last character. */
+/** The URL of a token provider, kept unchanged: an issuer has to match exactly. */
 export const providerUrl: OptionType<string> = {
   label: 'URL',
   parse: (given) => {
@@ -196,7 +197,7 @@ export const providerUrl: OptionType<string> = {
 
 const anyDatabaseUrl = matching('URL', /^postgres(?:ql)?:\/\/\S+$/, 'postgres://user:password@host:port/database');
 
-/** Its certificates are {@link smallFile}s. */
+/** A Postgres URL. Its certificate files have to be {@link smallFile}s. */
 export const databaseUrl: OptionType<string> = {
   label: anyDatabaseUrl.label,
   parse: (given) => {
@@ -223,7 +224,7 @@ export const identifier: OptionType<string> = {
   },
 };
 
-/** The same, or one of these words. */
+/** An {@link identifier}, or one of `words`. */
 export function identifierOr(words: readonly string[]): OptionType<string> {
   return {
     label: 'identifier',
@@ -235,14 +236,14 @@ export function identifierOr(words: readonly string[]): OptionType<string> {
   };
 }
 
-/** The value of a text written in this program; a text that does not parse is a defect, found when the module loads. */
+/** The value of a text in the source code. A text that does not parse is a bug, found when the module loads. */
 export function constant<T>(type: OptionType<T>, given: string): T {
   const parsed = type.parse(given);
   if ('value' in parsed) return parsed.value;
   throw new TypeError(`the built-in value "${given}" is not ${parsed.expected}`);
 }
 
-// An option as it is declared: from its environment variable follow its flag and its section.
+// Declarations of options. The flag follows from the environment variable.
 
 export type Section = 'ledger' | 'database' | 'indexer';
 
@@ -252,17 +253,17 @@ export interface Option<T> {
   /** The environment variable, e.g. `INDEXER_BATCH_UPDATES`. */
   readonly env: string;
   readonly type: string;
-  /** The default as an operator would write it; undefined when there is none. */
+  /** The default as an operator would write it; undefined if there is none. */
   readonly default: string | undefined;
-  /** `url`: the password in it is masked; `value`: never shown, and not accepted as a flag, which `ps` would show. */
+  /** `url`: its password is masked. `value`: never printed, and not accepted as a flag, because `ps` prints flags. */
   readonly secret: 'no' | 'url' | 'value';
-  /** True when the variable with `_FILE` appended may name a file that holds the value. */
+  /** True if the variable with `_FILE` appended may name a file with the value. */
   readonly fileVariant: boolean;
   readonly doc: string;
   readonly section: Section;
-  /** What holds when nothing is set, in words, for options without a default. */
+  /** The behavior of an unset option without a default, in words. */
   readonly unset: string;
-  /** The value when nothing is set. */
+  /** The value of an unset option. */
   readonly fallback: T;
   check(given: string): Parsed<T>;
 }
@@ -276,12 +277,12 @@ interface Spec {
   readonly unset?: string;
 }
 
-/** An option that may be left out. */
+/** An option without a default. */
 export function optional<T>(spec: Spec, type: OptionType<T>): Option<T | undefined> {
   return { ...common(spec, type), default: undefined, fallback: undefined, check: (given) => type.parse(given) };
 }
 
-/** An option with a default, given as an operator would write it. */
+/** An option with a default, written as an operator would write it. */
 export function withDefault<T>(spec: Spec, type: OptionType<T>, given: string): Option<T> {
   return {
     ...common(spec, type),

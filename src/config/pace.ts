@@ -1,20 +1,20 @@
-/** How often the indexer polls for what nothing notifies it of. */
+/** Polling intervals of the indexer. */
 
-/** Intervals in milliseconds. Whoever starts an indexer in its own process may shorten them; they are not options. */
+/** Intervals in milliseconds. They are not options; a caller that runs an indexer in its own process may shorten them. */
 export interface Pace {
-  /** The ledger end; `INDEXER_LEDGER_TIMEOUT` may ask for a shorter interval. */
+  /** The ledger end. `INDEXER_LEDGER_TIMEOUT` may require a shorter interval. */
   readonly ledgerEndMs: number;
-  /** Rights of the ledger user, after the ledger refused them. */
+  /** Rights of the ledger user, after the ledger rejected a request for lack of rights. */
   readonly rightsMs: number;
-  /** What commands write to the database: background jobs, and what a parked stream waits for. */
+  /** Changes that commands make in the database: requests of background jobs, and changes that a parked stream waits for. */
   readonly commandsMs: number;
-  /** Progress of a background job: it is noted, and the job learns whether it is still wanted. */
+  /** Progress of a background job: stores it, and checks whether the job was paused or cancelled. */
   readonly progressMs: number;
   /** New packages, after commits. */
   readonly packagesMs: number;
   /** The writer lock, on a standby. */
   readonly lockMs: number;
-  /** Webhooks and what commands request of them. */
+  /** Webhooks, and requests of commands about them. */
   readonly webhooksMs: number;
   /** Commits of another process, for clients of `/changes`. */
   readonly commitsMs: number;
@@ -22,9 +22,9 @@ export interface Pace {
   readonly resetsMs: number;
   /** Tokens of open `/changes` streams. */
   readonly tokensMs: number;
-  /** How long one rendering of the metrics answers whoever asks. */
+  /** How long a rendering of the metrics is reused for further requests. */
   readonly metricsMs: number;
-  /** Sessions of tokens that expired, which are ended; also when the next token expires. */
+  /** Sessions of expired tokens, which are ended, and the time at which the next token expires. */
   readonly expiredTokensMs: number;
 }
 

@@ -1,12 +1,12 @@
-/** Waiting that ends early without an error. */
+/** Delays that end early, without an error, when they are aborted. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Waits; returns early, without error, when the signal is aborted. */
+/** Waits. Returns early, without an error, when the signal is aborted. */
 export async function pause(delayMs: number, signal?: AbortSignal): Promise<void> {
   await sleep(delayMs, undefined, signal && { signal }).catch(() => undefined);
 }
 
-/** Waits, and keeps no process alive that has nothing else to do. */
+/** Like {@link pause}, but does not keep the process alive. */
 export async function elapsed(ms: number, signal?: AbortSignal): Promise<void> {
   await sleep(Math.max(0, ms), undefined, { ref: false, ...(signal && { signal }) }).catch(() => undefined);
 }

@@ -1,7 +1,7 @@
 /**
- * Files that an operator names for a secret, an address or a certificate. Opening a pipe waits for a writer and would hang the
- * start; a large file would fill the memory. So a file is looked at before it is read: it has to be a regular one, which a link
- * may lead to (secrets of Kubernetes are links), and small.
+ * Reads small files that hold a secret, an address or a certificate. Opening a pipe waits for a writer and would block the
+ * start; a large file would fill the memory. The file is checked before it is read: it has to be small and a regular file, or
+ * a link to one (Kubernetes secrets are links).
  */
 import { closeSync, constants, fstatSync, openSync, readSync, statSync, type Stats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
@@ -11,14 +11,14 @@ const largestBytes = 1024 ** 2;
 /** Completes "expected …". */
 export const smallFileExpected = 'a regular file of at most 1 MiB';
 
-/** A pipe that took the place of the file since it was looked at is not waited for. */
+/** Does not wait for a pipe that replaced the file after the check. */
 const withoutWaiting = constants.O_RDONLY | constants.O_NONBLOCK;
 
 class UnusableFile extends Error {
   override readonly name = 'UnusableFile';
 }
 
-/** The text of the file. @throws Error, for {@link whyUnreadable}: the system's, or that it is of another kind or too large */
+/** The text of the file. @throws Error for {@link whyUnreadable}: a system error, or a file of another kind or size */
 export async function readSmallFile(path: string): Promise<string> {
   refuseUnusable(await stat(path));
   const file = await open(path, withoutWaiting);
@@ -35,7 +35,7 @@ export async function readSmallFile(path: string): Promise<string> {
   }
 }
 
-/** As {@link readSmallFile}, at once. */
+/** Like {@link readSmallFile}, synchronously. */
 export function readSmallFileSync(path: string): string {
   refuseUnusable(statSync(path));
   const file = openSync(path, withoutWaiting);
@@ -52,7 +52,7 @@ export function readSmallFileSync(path: string): string {
   }
 }
 
-/** What keeps a file that is there from being read as a small one, e.g. `a pipe`; undefined where nothing does, or none is there. */
+/** Why an existing file cannot be read as a small file, e.g. `a pipe`; undefined if it can, or if there is no file. */
 export function unusableKind(path: string): string | undefined {
   try {
     return kindOf(statSync(path));
@@ -61,7 +61,7 @@ export function unusableKind(path: string): string | undefined {
   }
 }
 
-/** Why a file could not be read: words, or the code of the system. Never its content. */
+/** Why a file could not be read: words, or the code of the system error. Never the content. */
 export function whyUnreadable(thrown: unknown): string {
   if (thrown instanceof UnusableFile) return thrown.message;
   return thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'unknown reason';
@@ -80,7 +80,7 @@ function kindOf(found: Stats): string | undefined {
   return found.size > largestBytes ? 'larger than 1 MiB' : undefined;
 }
 
-/** A file may grow after it was looked at, and files of /proc have no size. */
+/** Checks the size again: a file may grow after the first check, and files of /proc report no size. */
 function textOf(bytes: Buffer, length: number): string {
   if (length > largestBytes) throw new UnusableFile('larger than 1 MiB');
   return bytes.toString('utf8', 0, length);

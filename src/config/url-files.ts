@@ -1,9 +1,9 @@
-/** Files that a database URL names. The driver reads them whenever it parses the URL, whatever they are. */
+/** Certificate files of a database URL. The driver reads them without a check whenever it parses the URL. */
 import { unusableKind } from './small-file.ts';
 
 const parameters = ['sslrootcert', 'sslcert', 'sslkey'] as const;
 
-/** The first of them that is there and no small file, e.g. `sslkey=/run/key is a pipe`; undefined where none is. */
+/** The first existing file that is not a small file, e.g. `sslkey=/run/key is a pipe`; undefined if there is none. */
 export function unusableUrlFile(url: string): string | undefined {
   const query = new URLSearchParams(/\?([^#]*)/s.exec(url)?.[1] ?? '');
   for (const name of parameters) {

@@ -1,6 +1,6 @@
-/** What in an address is secret, and how it is shown without. */
+/** Masks secrets in URLs. */
 
-/** A database URL with the password hidden, wherever it stands. */
+/** A database URL with its password masked, wherever the URL contains it. */
 export function maskUrl(url: string): string {
   // Greedy up to the last @: an unescaped @ or / in a password must not leave its tail visible.
   return url
@@ -8,7 +8,7 @@ export function maskUrl(url: string): string {
     .replaceAll(/([?&][a-z]*(?:password|passphrase|token|secret)=)[^&]*/gi, '$1***');
 }
 
-/** An address without what may hold a key: credentials, query and fragment, also where it does not look like one. */
+/** An address without credentials, query and fragment, which may contain a key, even if the text is not a valid address. */
 export function maskAddress(text: string): string {
   return text.replace(/^((?:[a-z][a-z+.-]*:\/\/)?).*@/is, '$1***@').replace(/([?#]).*$/s, '$1***');
 }

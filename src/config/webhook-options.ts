@@ -1,11 +1,11 @@
-/** Options of deliveries to webhooks. */
+/** Options of webhook deliveries. */
 import { choice, indexer, integer, withDefault } from './option.ts';
 
 export const webhookOptions = {
   webhookNetworks: withDefault(
     indexer(
       'INDEXER_WEBHOOK_NETWORKS',
-      'Where webhooks may be delivered: `public`, by https to public addresses; `private`, to private networks too; `loopback`, to this machine too, by http as well; or `none`.',
+      'Addresses to which webhooks may be delivered: `public` (public addresses, https), `private` (also private networks), `loopback` (also this machine, also http), or `none`.',
     ),
     choice(['none', 'public', 'private', 'loopback']),
     'public',
@@ -13,7 +13,7 @@ export const webhookOptions = {
   webhookAttempts: withDefault(
     indexer(
       'INDEXER_WEBHOOK_ATTEMPTS',
-      'How often an event that a webhook refuses is sent before it is a dead letter.',
+      'Number of delivery attempts before an event that a webhook rejects becomes a dead letter.',
     ),
     integer(1, 100),
     '14',

@@ -1,6 +1,6 @@
 /**
- * Every failure that the program can name, once: what it means, what may be done about it and by whom. Who throws one says
- * what was found, and no more than that unless the place knows better.
+ * The catalogue of error codes: meaning, remedy, exit code and retry class. An error that is thrown adds what was found, and a
+ * remedy only if it is more specific than the catalogue's.
  */
 import { commandCodes } from './command-codes.ts';
 import { embeddedCodes } from './embedded-codes.ts';
@@ -21,8 +21,12 @@ const all = {
   ...webhookCodes,
 };
 
-/** Stable: logs, metrics, `/status` and alerts show it. */
+/** Stable: logs, metrics, `/status` and alerts contain it. */
 export type ErrorCode = keyof typeof all;
+/** A code that may be thrown without a remedy. */
+export type CodeWithRemedy = {
+  [Code in ErrorCode]: (typeof all)[Code] extends { readonly remedy: string } ? Code : never;
+}[ErrorCode];
 export type LedgerErrorCode = keyof typeof ledgerCodes;
 export type StoreErrorCode = keyof typeof storeCodes;
 
@@ -32,7 +36,7 @@ export function isLedgerCode(code: string): code is LedgerErrorCode {
   return code in ledgerCodes;
 }
 
-/** Which side of the indexer a failure is on. */
+/** The side of the indexer on which a failure occurs. */
 export type Side = 'ledger' | 'store' | 'pipeline';
 
 export function sideOf(code: ErrorCode): Side {

@@ -1,4 +1,4 @@
-/** Process exit codes (sysexits range, so that a supervisor can tell "restart" from "do not restart"). */
+/** Process exit codes, in the range of sysexits, so that a supervisor can distinguish "restart" from "do not restart". */
 export const ExitCode = {
   stopped: 0,
   /** `verify` found a difference, or `check` a failure. */

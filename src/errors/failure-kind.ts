@@ -1,19 +1,19 @@
-/** What the catalogue says of each code of an error. */
+/** The facts that the catalogue holds for each error code. */
 import type { ExitCode } from './exit-code.ts';
 
 /**
- * What the pipeline may do about an error.
+ * The reaction of the pipeline to an error.
  * - `retry`: reconnect after a jittered delay, from the checkpoint in the database
- * - `refresh-token`: the same, with the token read again first
- * - `fenced`: another writer moved the checkpoint; forget everything in memory and re-acquire
- * - `park`: a human is needed; stay up, not ready, and test again slowly
+ * - `refresh-token`: read the token again, then reconnect in the same way
+ * - `fenced`: another writer moved the checkpoint; discard all state in memory and acquire the writer lock again
+ * - `park`: an operator is needed; keep running, not ready, and test again slowly
  * - `fatal`: stop the process
  */
 export type RetryClass = 'retry' | 'refresh-token' | 'fenced' | 'park' | 'fatal';
 
 /**
- * How long a failure may heal by itself before it needs a person: so many times, or for so long in milliseconds; `named`:
- * only where it is known which update it is about.
+ * How long a failure is retried before an operator is needed: a number of times, or a time in milliseconds. With `named`, the
+ * limit applies only if the update that causes the failure is known.
  */
 export interface Patience {
   readonly times?: number;
@@ -24,13 +24,13 @@ export interface Patience {
 export interface FailureKind {
   /** While indexing. */
   readonly retry: RetryClass;
-  /** Of a command that it ends. */
+  /** Of a command that fails with this code. */
   readonly exitCode: ExitCode;
-  /** What has happened, in a few words. */
+  /** The failure, in a few words. */
   readonly meaning: string;
-  /** What to do where the place of the failure does not know better. */
-  readonly remedy: string;
-  /** Without it a failure that is tried again is tried for ever. */
+  /** The action of the operator. An error may carry a more specific remedy; without a remedy here, it has to. */
+  readonly remedy?: string;
+  /** Without it, a failure that is retried is retried forever. */
   readonly patience?: Patience;
 }
 
@@ -40,6 +40,15 @@ export function kind(
   meaning: string,
   remedy: string,
   patience?: Patience,
-): FailureKind {
+): FailureKind & { readonly remedy: string } {
   return { retry, exitCode, meaning, remedy, ...(patience === undefined ? {} : { patience }) };
+}
+
+/** A code that is thrown for several reasons, each with a remedy of its own: the remedy is required where the error is thrown. */
+export function kindWithoutRemedy(
+  retry: RetryClass,
+  exitCode: ExitCode,
+  meaning: string,
+): FailureKind & { readonly remedy?: never } {
+  return { retry, exitCode, meaning };
 }

@@ -1,22 +1,25 @@
 /**
- * The one error type of the program. Every edge (ledger, Postgres, configuration) translates what it meets into an
- * IndexerError once; everything above decides by `retry` and `code` alone and never looks at SQLSTATEs or close codes.
+ * The error type of the program. Every boundary (ledger, Postgres, configuration) translates each failure into an IndexerError
+ * once. Code above the boundaries decides by `retry` and `code` alone and never reads SQLSTATEs or close codes.
  */
-import { catalogue, type ErrorCode } from './catalogue.ts';
+import { catalogue, type CodeWithRemedy, type ErrorCode } from './catalogue.ts';
 import type { ExitCode } from './exit-code.ts';
 import type { RetryClass } from './failure-kind.ts';
 
-export interface IndexerErrorOptions {
-  readonly code: ErrorCode;
-  /** In place of what the catalogue says, where the place of the failure decides. */
+export interface ErrorDetails {
+  /** Replaces the class of the catalogue, for codes whose class depends on where they are thrown. */
   readonly retry?: RetryClass;
   readonly exitCode?: ExitCode;
-  /** What the operator should do, one sentence, where more is known than the code says. */
+  /** The action of the operator, as one imperative sentence. Replaces the remedy of the catalogue. */
   readonly remedy?: string;
   readonly cause?: unknown;
   /** Safe facts for logs (offsets, status codes, SQLSTATE). Never payloads, tokens or passwords. */
   readonly facts?: Readonly<Record<string, string | number | boolean>>;
 }
+
+/** The remedy is required for codes that have none in the catalogue. */
+export type IndexerErrorOptions = ErrorDetails &
+  ({ readonly code: CodeWithRemedy } | { readonly code: ErrorCode; readonly remedy: string });
 
 export class IndexerError extends Error {
   override readonly name = 'IndexerError';
@@ -29,30 +32,32 @@ export class IndexerError extends Error {
   constructor(message: string, options: IndexerErrorOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     const kind = catalogue[options.code];
+    const remedy = options.remedy ?? kind.remedy;
+    if (remedy === undefined) throw new TypeError(`${options.code} was thrown without a remedy`);
     this.code = options.code;
     this.retry = options.retry ?? kind.retry;
-    this.remedy = options.remedy ?? kind.remedy;
+    this.remedy = remedy;
     this.exitCode = options.exitCode ?? kind.exitCode;
     this.facts = options.facts ?? {};
   }
 }
 
-/** The same failure told anew: in other words, with more facts, with what else is said to differ. It is the cause. */
+/** A copy of the error with the given changes and additional facts. The original is its cause. */
 export function retold(
   error: IndexerError,
-  change: Partial<Omit<IndexerErrorOptions, 'code' | 'cause'>> & { readonly message?: string },
+  change: Omit<ErrorDetails, 'cause'> & { readonly message?: string },
 ): IndexerError {
   const { message, code, retry, exitCode, remedy } = error;
   const facts = { ...error.facts, ...change.facts };
   return new IndexerError(change.message ?? message, { code, retry, exitCode, remedy, ...change, facts, cause: error });
 }
 
-/** The failure with the offset of the one update it is about, for the operator who has to look at it. */
+/** A copy of the error with the offset of the update that caused it, for the operator. */
 export function atOffset(error: IndexerError, offset: number): IndexerError {
   return retold(error, { message: `update at offset ${String(offset)}: ${error.message}`, facts: { offset } });
 }
 
-/** Anything thrown, as an IndexerError: unknown failures are fatal, because retrying what is not understood hides it. */
+/** Any thrown value as an IndexerError. Unknown failures are fatal: a retry would hide them. */
 export function toIndexerError(thrown: unknown): IndexerError {
   if (thrown instanceof IndexerError) return thrown;
   if (isOfPart(thrown)) {
@@ -67,7 +72,7 @@ export function toIndexerError(thrown: unknown): IndexerError {
   });
 }
 
-/** Sandbox and embedded Postgres are packages of their own, with errors of their own, under codes of the catalogue. */
+/** The sandbox and the embedded Postgres are separate packages. Their error classes use codes of the catalogue. */
 function isOfPart(thrown: unknown): thrown is Error & { readonly code: ErrorCode; readonly remedy: string } {
   if (!(thrown instanceof Error) || !('code' in thrown) || !('remedy' in thrown)) return false;
   return typeof thrown.code === 'string' && Object.hasOwn(catalogue, thrown.code) && typeof thrown.remedy === 'string';

@@ -1,4 +1,4 @@
-/** Names that a mistyped one may have been meant to be, for error messages. */
+/** Suggestions for mistyped names in error messages. */
 
 /** Levenshtein distance. */
 export function editDistance(left: string, right: string): number {
@@ -14,10 +14,7 @@ export function editDistance(left: string, right: string): number {
   return row[right.length] ?? left.length;
 }
 
-/**
- * At most `most` of the known names, the nearest first, whatever their capitals. None that differs in more than a third of the
- * letters.
- */
+/** At most `most` of the known names, nearest first, ignoring case. Names that differ in more than a third of the letters are left out. */
 export function nearestNames(name: string, known: Iterable<string>, most = 3): readonly string[] {
   const wanted = name.toLowerCase();
   return [...new Set(known)]
@@ -28,18 +25,18 @@ export function nearestNames(name: string, known: Iterable<string>, most = 3): r
     .map(({ candidate }) => candidate);
 }
 
-/** `; did you mean X?` when a known name is close enough to be a slip of the same word, else nothing. */
+/** `; did you mean X?` if a known name is close enough to be the intended word, otherwise an empty string. */
 export function didYouMean(name: string, known: Iterable<string>): string {
   let best: { readonly name: string; readonly distance: number } | undefined;
   for (const candidate of known) {
-    // Of two as close, the one that begins as the word does: "prun" is rather prune than run.
+    // Of two names at the same distance, prefer the one with the same beginning: "prun" means prune rather than run.
     const distance = editDistance(name, candidate) + (candidate.startsWith(name.slice(0, 3)) ? 0 : 0.5);
     if (best === undefined || distance < best.distance) best = { name: candidate, distance };
   }
   return best === undefined || best.distance > name.length / 2 ? '' : `; did you mean ${best.name}?`;
 }
 
-/** The known name that differs in at most two letters; undefined when there is none. */
+/** The known name that differs in at most two letters; undefined if there is none. */
 export function nearly(name: string, known: Iterable<string>): string | undefined {
   return [...known].find((candidate) => editDistance(name, candidate) <= 2);
 }

@@ -1,30 +1,28 @@
-/** Failures of `reader-token`. */
+/** Error codes of `reader-token`. */
 import { ExitCode } from './exit-code.ts';
-import { kind } from './failure-kind.ts';
+import { kind, kindWithoutRemedy } from './failure-kind.ts';
 
 export const readerTokenCodes = {
-  READER_TOKEN_REFUSED: kind(
+  READER_TOKEN_REFUSED: kindWithoutRemedy(
     'fatal',
     ExitCode.configuration,
-    'reader-token: none can be made for this role; the message says why',
-    'do what the message names',
+    'reader-token: no token can be created for this role (see the message)',
   ),
   READER_TOKEN_NOT_FOUND: kind(
     'fatal',
     ExitCode.usage,
-    'reader-token: there is none of this id',
-    'see `ledger-indexer reader-token list`',
+    'reader-token: there is no token with this id',
+    'run `ledger-indexer reader-token list` to see the tokens',
   ),
-  READER_TOKEN_LOGIN_REFUSED: kind(
+  READER_TOKEN_LOGIN_REFUSED: kindWithoutRemedy(
     'fatal',
     ExitCode.notPermitted,
-    'reader-token: it is good, and Postgres refuses its login, so the query page cannot answer',
-    'revoke the token (`ledger-indexer reader-token revoke ID`) and make another one (`ledger-indexer reader-token create --role ROLE`)',
+    'reader-token: the token is valid, but Postgres rejects its login, so the query page cannot respond',
   ),
   READER_TOKEN_LOGIN_KEPT: kind(
     'fatal',
     ExitCode.unexpected,
-    'reader-token: it is revoked, and its login could not be dropped',
-    'run the statements that the message names; the login can no longer log in',
+    'reader-token: the token is revoked, but its login could not be dropped',
+    'run the statements in the message; the login can no longer log in',
   ),
 } as const;

@@ -1,4 +1,4 @@
-/** Failures of Postgres and of what is kept there. */
+/** Error codes of Postgres and of the stored data. */
 import { ExitCode } from './exit-code.ts';
 import { kind } from './failure-kind.ts';
 
@@ -7,81 +7,81 @@ export const storeCodes = {
     'retry',
     ExitCode.temporary,
     'Postgres cannot write to its disk',
-    'free or add disk space; the indexer goes on by itself',
+    'free or add disk space; the indexer resumes automatically',
   ),
   STORE_WORKER_LOST: kind(
     'retry',
     ExitCode.unreachable,
-    'a worker of Citus does not answer',
-    'start the worker that is named; it is tried again from the checkpoint',
+    'a Citus worker does not respond',
+    'start the worker named in the message; the indexer retries from the checkpoint',
   ),
   STORE_WORKERS_REFUSED: kind(
     'fatal',
     ExitCode.configuration,
-    'Citus does not run a statement of this over its workers',
-    'leave the history as it is, or index it anew into another schema with what is wanted',
+    'Citus cannot run a statement of this command on its workers',
+    'keep the history as it is, or index it again into another schema with the requested settings',
   ),
   STORE_TOO_MANY_CONNECTIONS: kind(
     'retry',
     ExitCode.temporary,
     'Postgres has no connection left',
-    'raise max_connections or the limit of the role',
+    'raise max_connections or the connection limit of the role',
   ),
   STORE_OUT_OF_RESOURCES: kind(
     'retry',
     ExitCode.temporary,
     'Postgres is out of memory or another resource',
-    'give the server more resources',
+    'give the server more memory or the missing resource',
   ),
   STORE_CONFLICT: kind(
     'retry',
     ExitCode.temporary,
-    'another transaction was in the way',
-    'it is tried again from the checkpoint',
+    'a conflict with another transaction',
+    'nothing: the indexer retries from the checkpoint',
   ),
   STORE_LOCKED: kind(
     'retry',
     ExitCode.temporary,
     'a lock was not granted in time',
-    'look in pg_locks for who holds it',
+    'query pg_locks for the session that holds it',
   ),
-  // One update that alone takes too long: whether it, or the server, is the reason, nobody here can tell.
+  // If a single update takes too long, the indexer cannot know whether the update or the server is the reason.
   STORE_STATEMENT_TIMEOUT: kind(
     'retry',
     ExitCode.temporary,
     'a statement was cancelled or took too long',
-    'if it repeats, see pg_stat_activity and pg_blocking_pids() for what it waits for, or raise POSTGRES_STATEMENT_TIMEOUT',
+    'if it repeats, query pg_stat_activity and pg_blocking_pids() for the session it waits for, or raise POSTGRES_STATEMENT_TIMEOUT',
     { times: 5, named: true },
   ),
   STORE_SESSION_TIMEOUT: kind(
     'retry',
     ExitCode.temporary,
     'Postgres ended an idle session',
-    'it is tried again from the checkpoint',
+    'nothing: the indexer retries from the checkpoint',
   ),
   STORE_READ_ONLY: kind(
     'retry',
     ExitCode.temporary,
     'Postgres accepts no writes (a standby, or set to read-only)',
-    'point the URL at the primary server; if it is the primary, `ledger-indexer check`, as this role, names the setting to change',
+    'point the URL at the primary server; if it is the primary, run `ledger-indexer check` as this role: it names the setting to change',
   ),
   STORE_TRANSACTION_ABORTED: kind(
     'retry',
     ExitCode.temporary,
     'the transaction was aborted',
-    'it is tried again from the checkpoint',
+    'nothing: the indexer retries from the checkpoint',
   ),
   STORE_DATABASE_MISSING: kind(
     'park',
     ExitCode.configuration,
     'the database does not exist',
-    'create it or correct the URL',
+    'create the database or correct the URL',
   ),
   STORE_UNREACHABLE: kind(
     'retry',
     ExitCode.unreachable,
     'Postgres, or a pooler in front of it, ended or refused the connection',
-    'check that the server is up, and the log of the pooler if there is one',
+    'check that the server runs, and read the log of the pooler if there is one',
   ),
   STORE_POOLER_UNSUPPORTED: kind(
     'park',
@@ -92,66 +92,71 @@ export const storeCodes = {
   STORE_DATA_REFUSED: kind(
     'park',
     ExitCode.undecodable,
-    'Postgres refused a value',
-    'report the update at this offset; the column cannot hold it',
+    'Postgres rejected a value',
+    'report the update at this offset: its value does not fit the column',
   ),
-  // Somebody made the index for reads; the tables themselves have none that a value could be too long for.
+  // The index was added by an operator for reads. No index of the tables themselves limits the length of a value.
   STORE_INDEX_LIMIT: kind(
     'retry',
     ExitCode.temporary,
     'a value is too long for an index',
-    "drop the index: `select indexrelid::regclass from pg_index where indrelid = 'ledger.contracts'::regclass` lists those of a table, " +
-      '`ledger-indexer index create` makes one that takes any length; the indexer goes on by itself',
+    "drop the index: `select indexrelid::regclass from pg_index where indrelid = 'ledger.contracts'::regclass` lists the indexes of a table, " +
+      'and `ledger-indexer index create` creates one without a length limit; the indexer resumes automatically',
   ),
   STORE_WRAPAROUND: kind(
     'retry',
     ExitCode.temporary,
     'Postgres has used up its transaction ids',
-    'end what is oldest in pg_stat_activity, pg_prepared_xacts and pg_replication_slots, then run `vacuum` in the database with the ' +
-      'highest age: `select datname, age(datfrozenxid) from pg_database order by 2 desc`; the indexer goes on by itself',
+    'end the oldest entries of pg_stat_activity, pg_prepared_xacts and pg_replication_slots, then run `vacuum` in the database with the ' +
+      'highest age: `select datname, age(datfrozenxid) from pg_database order by 2 desc`; the indexer resumes automatically',
   ),
-  // What the key is, could not be found out: the update is named all the same.
+  // The key could not be determined. The update is named nevertheless.
   STORE_DUPLICATE: kind(
     'retry',
     ExitCode.unexpected,
-    'a row with this key exists already',
-    'it is tried again from the checkpoint; if it repeats, the update is searched for and named',
+    'a row with this key already exists',
+    'nothing: the indexer retries from the checkpoint and, if it repeats, searches for the update and names it',
     { times: 5, named: true },
   ),
-  // No data of a ledger breaks ours. Which rule of others it was is said once the update is written alone.
+  // Ledger data cannot violate the built-in rules. The violated rule is reported when the update is written alone.
   STORE_CONSTRAINT: kind(
     'park',
     ExitCode.undecodable,
-    'a constraint, an index or a trigger refuses a row',
-    'drop or change the rule that the message names: it is not one of the indexer',
+    'a constraint, index or trigger rejects a row',
+    'drop the constraint, index or trigger in the message: it was added by hand; ledger data cannot violate the built-in ones',
   ),
   STORE_NOT_PERMITTED: kind(
     'park',
     ExitCode.notPermitted,
     'the role may not do this',
-    'run `ledger-indexer grant-roles` as the owner of the database; `ledger-indexer check`, as this role, names the rights that are missing',
+    'run `ledger-indexer grant-roles` as the owner of the database; run `ledger-indexer check` as this role to see the missing rights',
   ),
   STORE_SCHEMA_MISMATCH: kind(
     'park',
     ExitCode.configuration,
-    'the tables are not as this program expects',
+    'the tables differ from the schema of this version',
     'run `ledger-indexer migrate` and undo manual changes',
   ),
-  // A password is rotated on the server and here, one after the other.
+  // A password is rotated on the server first and here afterwards, or the other way round.
   STORE_PASSWORD_REFUSED: kind(
     'retry',
     ExitCode.notPermitted,
-    'Postgres refused the password',
-    'check user and password in the database URL; a password being rotated is tried for five minutes',
+    'Postgres rejected the password',
+    'check user and password in the database URL; during a rotation the indexer retries for five minutes',
     { ms: 300_000 },
   ),
   STORE_LOGIN_REFUSED: kind(
     'park',
     ExitCode.notPermitted,
-    'Postgres refused the login',
+    'Postgres rejected the login',
     'check user, password and pg_hba.conf',
   ),
-  STORE_FAILED: kind('park', ExitCode.unexpected, 'Postgres reported a failure', 'look it up in the log of Postgres'),
+  STORE_FAILED: kind(
+    'park',
+    ExitCode.unexpected,
+    'Postgres reported a failure',
+    'search the log of Postgres for the failure',
+  ),
   STORE_TLS_REFUSED: kind(
     'park',
     ExitCode.configuration,
@@ -161,33 +166,33 @@ export const storeCodes = {
   STORE_URL_INVALID: kind(
     'fatal',
     ExitCode.configuration,
-    'DATABASE_URL is no URL of Postgres, or names files that cannot be read',
-    'write it as postgres://user:password@host:port/database and check the certificate files it names',
+    'DATABASE_URL is not a Postgres URL, or names files that cannot be read',
+    'write it as postgres://user:password@host:port/database and check the certificate files in it',
   ),
   STORE_VERSION_UNSUPPORTED: kind('fatal', ExitCode.configuration, 'Postgres is older than 14', 'upgrade the server'),
   STORE_ENCODING_UNSUPPORTED: kind(
     'fatal',
     ExitCode.configuration,
     'the database does not store UTF8',
-    'create one with encoding UTF8 and point the URL at it',
+    'create a database with encoding UTF8 and point the URL at it',
   ),
   STORE_CLOSED: kind('retry', ExitCode.temporary, 'the connections were closed because the process stops', 'nothing'),
   STORE_COMMIT_REFUSED: kind(
     'retry',
     ExitCode.temporary,
-    'Postgres answered a commit with a rollback',
-    'nothing was written and it is tried again; look for the failed statement in the log of Postgres',
+    'Postgres rolled back instead of committing',
+    'nothing: no row was written and the indexer retries; the log of Postgres contains the failed statement',
   ),
   STORE_LOCK_LOST: kind(
     'fenced',
     ExitCode.temporary,
-    'no sign of life reached Postgres within INDEXER_LEASE',
-    'look for pauses of the machine or the network',
+    'no heartbeat reached Postgres within INDEXER_LEASE',
+    'check for pauses of the machine or the network',
   ),
   STORE_LOCK_REQUESTED: kind(
     'fenced',
     ExitCode.temporary,
-    'an owner of the tables asked for the right to write, as rebuild does for a moment',
-    'nothing: it is taken again as soon as it is free',
+    'an owner of the tables requested the writer lock, as rebuild does briefly',
+    'nothing: the indexer acquires the lock again as soon as it is free',
   ),
 } as const;

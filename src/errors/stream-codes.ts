@@ -1,129 +1,127 @@
-/** Failures of the stream as a whole: what the ledger shows does not fit what is stored, or cannot be stored. */
+/** Error codes of the stream: data of the ledger that does not match the stored data or cannot be stored. */
 import { ExitCode } from './exit-code.ts';
-import { kind } from './failure-kind.ts';
+import { kind, kindWithoutRemedy } from './failure-kind.ts';
 
 export const streamCodes = {
   HISTORY_CHANGED: kind(
     'park',
     ExitCode.configuration,
-    'the participant was restored or reset: other updates at the same offsets',
-    'run what the message names: ledger-indexer reset --to OFFSET, or reset --all',
+    'the participant was restored or reset: it has different updates at the same offsets',
+    'run the command in the message: ledger-indexer reset --to OFFSET --yes, or ledger-indexer reset --all --yes',
   ),
   PARTICIPANT_CHANGED: kind(
     'park',
     ExitCode.configuration,
     'the schema belongs to another participant',
-    'if it hosts the same parties, run: ledger-indexer switch-participant; else point LEDGER_URL back, or use another POSTGRES_SCHEMA',
+    'if it hosts the same parties, run: ledger-indexer switch-participant. Otherwise, restore LEDGER_URL, or use another POSTGRES_SCHEMA',
   ),
   FILTER_CHANGED: kind(
     'park',
     ExitCode.configuration,
-    'parties, templates, interfaces or shape differ from those it was filled with',
-    'undo the change, or run: ledger-indexer filter accept; for all of the history: ledger-indexer rebuild',
+    'parties, templates, interfaces or shape differ from those of the stored data',
+    'undo the change, or run: ledger-indexer filter accept; to apply it to the complete history: ledger-indexer rebuild',
   ),
   STREAM_HANDED_OVER: kind(
     'park',
     ExitCode.configuration,
-    'rebuild --into has handed the stream over to another database, which the message names; nobody writes here any more',
+    'rebuild --into has handed the stream over to the database in the message; this schema is no longer written',
     'set DATABASE_URL to that database',
   ),
   STREAM_NOT_OPEN: kind(
     'park',
     ExitCode.configuration,
-    'rebuild --into fills this schema, and has not handed over to it yet',
-    'none needed while that runs: it goes on by itself within seconds of the hand-over',
+    'rebuild --into is filling this schema and has not handed over to it yet',
+    'nothing while the rebuild runs: the indexer starts automatically within seconds of the handover',
   ),
-  // As for a frame that cannot be read.
+  // Retried once, like a frame that cannot be decoded.
   UPDATE_UNDECODABLE: kind(
     'retry',
     ExitCode.undecodable,
-    'an update is not as this version expects; its offset is named',
-    'compare releases, report it; nothing is skipped',
+    'an update does not have the format that this version expects; the message contains its offset',
+    'compare the releases of participant and indexer, and report it; no update is skipped',
     { times: 1 },
   ),
   UPDATE_KIND_UNKNOWN: kind(
     'park',
     ExitCode.undecodable,
-    'an update is of a kind this version does not know, and names contracts',
-    'run a later version, which knows this kind; INDEXER_UNKNOWN_UPDATES=store stores it raw and goes on',
+    'an update of a kind that this version does not know names contracts',
+    'run a later version that knows this kind, or set INDEXER_UNKNOWN_UPDATES=store to store it raw and continue',
   ),
   UPDATE_QUARANTINED: kind(
     'retry',
     ExitCode.unexpected,
-    'INDEXER_QUARANTINE: an update that cannot be stored was set aside',
-    'ledger-indexer quarantine list, later quarantine retry',
+    'INDEXER_QUARANTINE: an update that cannot be stored was quarantined',
+    'run `ledger-indexer quarantine list` to see it, and `ledger-indexer quarantine retry` after an upgrade',
   ),
   SEED_PRUNED: kind(
     'retry',
     ExitCode.unexpected,
-    'the participant pruned past the offset of the seed while it was read',
-    'none needed: the seed starts over',
+    'the participant pruned past the offset of the seed while the seed was read',
+    'nothing: the seed starts again',
   ),
-  STOP_AT_REFUSED: kind(
+  STOP_AT_REFUSED: kindWithoutRemedy(
     'fatal',
     ExitCode.configuration,
-    'the end that was asked for does not fit what is stored; the message says why',
-    'name another offset, or a POSTGRES_SCHEMA of its own',
+    'the requested end does not match the stored history (see the message)',
   ),
   WRITER_FENCED: kind(
     'fenced',
     ExitCode.unreachable,
     'another writer took over',
-    'run one indexer per schema, or let one be the standby',
+    'run one indexer per schema, or run the others as standbys',
   ),
   DUPLICATE_KEY: kind(
     'park',
     ExitCode.undecodable,
-    'an update, or the list of active contracts, holds a key twice; place, contract and key are named',
-    'report it; INDEXER_QUARANTINE=true goes on without that update',
+    'an update or the list of active contracts contains a key twice; the message names offset, contract and key',
+    'report it, or set INDEXER_QUARANTINE=true to continue without that update',
   ),
   SCHEMA_NEWER: kind('fatal', ExitCode.configuration, 'a newer version has migrated the schema', 'run that version'),
   SCHEMA_LAYOUT_UNSUPPORTED: kind(
     'fatal',
     ExitCode.configuration,
-    'the schema holds the tables of an earlier layout, which no migration leads out of',
-    'index into a new POSTGRES_SCHEMA, which seeds afresh; the old schema stays readable by the version that filled it',
+    'the schema has the tables of an earlier layout, which cannot be migrated',
+    'index into a new POSTGRES_SCHEMA, which starts with a seed; the version that filled the old schema can still read it',
   ),
   SCHEMA_EXERCISE_JSON: kind(
     'fatal',
     ExitCode.configuration,
-    'the tables store arguments and results of exercises in another way than INDEXER_EXERCISE_JSON says',
-    'leave INDEXER_EXERCISE_JSON out or set it to what the tables are made for; for another way: ledger-indexer rebuild',
+    'the tables store exercise arguments and results in another type than INDEXER_EXERCISE_JSON',
+    'unset INDEXER_EXERCISE_JSON or set it to the type of the tables; to change the type, run: ledger-indexer rebuild',
   ),
   SCHEMA_OUTDATED: kind(
     'fatal',
     ExitCode.configuration,
-    'the schema lacks migrations, and POSTGRES_MIGRATE says never or this command makes none',
+    'the schema lacks migrations, and POSTGRES_MIGRATE is never or this command does not migrate',
     'run `ledger-indexer migrate`, or give the output of `ledger-indexer migrate --print` to a database owner',
   ),
-  CITUS_REFUSED: kind(
+  CITUS_REFUSED: kindWithoutRemedy(
     'fatal',
     ExitCode.configuration,
-    'tables cannot be distributed here; the message says why',
-    'create the extension on all nodes, add the workers to the coordinator, and name a new POSTGRES_SCHEMA, which is indexed afresh',
+    'the tables cannot be distributed with Citus (see the message)',
   ),
   SCHEMA_OWNER_MISMATCH: kind(
     'fatal',
     ExitCode.configuration,
-    'a schema with one of our names belongs to another role or another stream, and nothing was made in it',
-    'name another POSTGRES_SCHEMA if another stream has it; connect as its owner if the stream is his; else look what is in it, and drop it',
+    'a schema that the stream needs belongs to another role or another stream; nothing was created in it',
+    'if it belongs to another stream, set another POSTGRES_SCHEMA; if the stream belongs to that role, connect as it; otherwise, inspect the schema before dropping it',
   ),
   VIEWS_NOT_PERMITTED: kind(
     'park',
     ExitCode.notPermitted,
-    'the writer may not make typed views, which belong to another role; ingestion goes on',
-    'run `ledger-indexer views rebuild` as the migrator of the stream, see `ledger-indexer grant-roles`',
+    'the writer may not create typed views, which belong to another role; ingestion continues',
+    'run `ledger-indexer views rebuild` as the migrator role of the stream; `ledger-indexer grant-roles` creates that role',
   ),
   VIEWS_REBUILD_INCOMPLETE: kind(
     'fatal',
     ExitCode.unexpected,
     'views rebuild: some typed views could not be replaced',
-    'look at the first error, usually a reader that holds a lock',
+    'fix the first error, usually a reader that holds a lock, and run `ledger-indexer views rebuild` again',
   ),
   PACKAGE_UNREADABLE: kind(
     'retry',
     ExitCode.undecodable,
-    'a package is not one of Daml-LF 2, or damaged: it gets no typed views',
-    'its contracts stay readable as JSON; typed views need a package of Daml-LF 2 as the participant stores it',
+    'a package is not in Daml-LF 2 or is damaged: it gets no typed views',
+    'nothing: its contracts stay readable as JSON; typed views need a Daml-LF 2 package as stored by the participant',
   ),
 } as const;

@@ -1,20 +1,22 @@
-/** The catalogue as the table that operators read. */
+/** The error catalogue as a markdown table for operators. */
 import { catalogue } from './catalogue.ts';
 import type { FailureKind, RetryClass } from './failure-kind.ts';
 
-/** Every code with its meaning, what to do, and what the indexer does. */
+/** Every code with its meaning, the remedy and the reaction of the indexer. */
 export function troubleshootingMarkdown(): string {
   const rows = Object.entries(catalogue).map(([code, kind]) =>
-    [`\`${code}\``, kind.meaning, kind.remedy, then(kind), String(kind.exitCode)].map(escaped),
+    [`\`${code}\``, kind.meaning, kind.remedy ?? 'printed with the error', then(kind), String(kind.exitCode)].map(
+      escaped,
+    ),
   );
-  const titles = ['Code', 'Meaning', 'What to do', 'While indexing', 'Exit of a command'];
+  const titles = ['Code', 'Meaning', 'Remedy', 'While indexing', 'Exit code of a command'];
   return [titles, titles.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
 const whatFollows: Readonly<Record<RetryClass, string>> = {
-  retry: 'tries again',
-  'refresh-token': 'tries again with a token read anew, then parks',
-  fenced: 'starts afresh, as a standby if need be',
+  retry: 'retries',
+  'refresh-token': 'reads the token again and retries, then parks',
+  fenced: 'starts again, as a standby if necessary',
   park: 'parks',
   fatal: 'ends',
 };
@@ -28,8 +30,8 @@ function limit(patience: FailureKind['patience']): string {
   if (patience.ms !== undefined) return ` for ${String(patience.ms / 60_000)} minutes, then parks`;
   const times = String((patience.times ?? 0) + 1);
   return patience.named === true
-    ? `; parks after ${times} where one update is the reason`
-    : `; parks after ${times} without progress`;
+    ? `; parks after ${times} failures of the same update`
+    : `; parks after ${times} failures without progress`;
 }
 
 function escaped(text: string): string {

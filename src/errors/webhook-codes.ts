@@ -1,18 +1,17 @@
-/** Failures of `webhook`. */
+/** Error codes of `webhook`. */
 import { ExitCode } from './exit-code.ts';
-import { kind } from './failure-kind.ts';
+import { kind, kindWithoutRemedy } from './failure-kind.ts';
 
 export const webhookCodes = {
-  WEBHOOK_REFUSED: kind(
+  WEBHOOK_REFUSED: kindWithoutRemedy(
     'fatal',
     ExitCode.configuration,
-    'webhook: it cannot be added as it was named; the message says why',
-    'do what the message names',
+    'webhook: the webhook cannot be added or changed as requested (see the message)',
   ),
   WEBHOOK_NOT_FOUND: kind(
     'fatal',
     ExitCode.usage,
-    'webhook: there is none of this name',
-    'see `ledger-indexer webhook list`',
+    'webhook: there is no webhook with this name',
+    'run `ledger-indexer webhook list` to see the webhooks',
   ),
 } as const;

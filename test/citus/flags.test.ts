@@ -4,8 +4,8 @@ import { migrateCommand } from '../../src/cli/follow/migrate.ts';
 import { runCommand } from '../support/run-command.ts';
 
 it.each([
-  [['--shards', '4'], '--shards goes with --citus'],
-  [['--citus', '--print'], '--citus looks at the workers'],
+  [['--shards', '4'], '--shards needs --citus'],
+  [['--citus', '--print'], '--citus reads the workers'],
   [['--citus', '--shards', '0'], '--shards takes 1 to 1024, found "0"'],
   [['--citus', '--shards', '1025'], '--shards takes 1 to 1024, found "1025"'],
   [['--citus', '--shards', 'four'], '--shards takes 1 to 1024, found "four"'],

@@ -201,8 +201,8 @@ describe('backfill', { timeout: 240_000 }, () => {
     await bounded('ledger', 'backfill', '--from', '100', '--to', '200');
     for (const [from, why] of [
       ['300', 'leave a gap'],
-      ['10', 'cannot be put before'],
-      ['oldest', 'cannot be put before'],
+      ['10', 'cannot be added before'],
+      ['oldest', 'cannot be added before'],
     ] as const) {
       const ended = await program(['backfill', '--from', from, '--to', '310'], env('ledger'));
       expect(ended.code).toBe(78);

@@ -123,7 +123,7 @@ describe('check', { timeout: 180_000 }, () => {
     const before = await check(env());
     expect(failures(before)).toEqual([]);
     expect(before.get('stored stream')).toMatchObject({ state: 'skip' });
-    expect(before.get('schema')?.found).toContain('is not there yet');
+    expect(before.get('schema')?.found).toContain('does not exist yet');
     expect(await query(database.url, `select from pg_namespace where nspname = 'ledger'`)).toHaveLength(0);
     await store();
     const lines = await check(env());
@@ -181,7 +181,7 @@ describe('check', { timeout: 180_000 }, () => {
     expect(failures(plain)).toEqual([]);
     expect(plain.get('token')).toMatchObject({
       state: 'warn',
-      found: expect.stringContaining('participants from 3.7 on refuse a token without an audience') as string,
+      found: expect.stringContaining('participants from release 3.7 reject a token without an audience') as string,
       fix: expect.stringContaining('LEDGER_OAUTH_AUDIENCE') as string,
     });
   });
@@ -212,7 +212,7 @@ describe('check', { timeout: 180_000 }, () => {
     const reader = await token(signer, { sub: 'reader' });
     expect((await check(env({ LEDGER_TOKEN: reader, LEDGER_PARTIES: party }))).get('parties')?.state).toBe('skip');
     const hint = await check(env({ LEDGER_PARTIES: 'alice' }));
-    expect(hint.get('configuration')?.found).toMatch(/LEDGER_PARTIES: expected whole party ids.*got "alice"/);
+    expect(hint.get('configuration')?.found).toMatch(/LEDGER_PARTIES: expected complete party ids.*got "alice"/);
   });
 
   it('parties: names the nearest in other capitals, and of the same namespace', async () => {
@@ -229,11 +229,13 @@ describe('check', { timeout: 180_000 }, () => {
     const mistyped = await check(env({ LEDGER_INTERFACES: `${holding}s` }));
     expect(mistyped.get('filter')).toMatchObject({
       state: 'warn',
-      found: expect.stringContaining(`the participant knows no interface ${holding}s (nearest: ${holding},`) as string,
+      found: expect.stringContaining(
+        `the participant does not know interface ${holding}s (nearest: ${holding},`,
+      ) as string,
     });
     const amulet = '#splice-amulet:Splice.Amulet:Amulet';
     const template = await check(env({ LEDGER_INTERFACES: amulet }));
-    expect(template.get('filter')?.found).toBe(`${amulet} is a template: it belongs to LEDGER_TEMPLATES`);
+    expect(template.get('filter')?.found).toBe(`${amulet} is a template: move it to LEDGER_TEMPLATES`);
     const name = await check(env({ LEDGER_TEMPLATES: '#splice-amulett:Splice.Amulet:Amulet' }));
     expect(name.get('filter')?.found).toContain('(nearest: splice-amulet');
     expect((await check(env({ LEDGER_INTERFACES: holding }))).get('filter')?.state).toBe('pass');
@@ -268,7 +270,7 @@ describe('check', { timeout: 180_000 }, () => {
       return (await check(env({ LEDGER_URL: other.url, ...more }))).get('release');
     };
     expect(await found({})).toMatchObject({ state: 'pass', found: expect.stringContaining('3.5.10: 11 calls') });
-    expect((await found({ release: '3.6' }))?.found).toContain('refused unless the participant enables them');
+    expect((await found({ release: '3.6' }))?.found).toContain('rejected unless the participant enables them');
     expect(await found({ release: '3.7' })).toMatchObject({
       state: 'pass',
       found: expect.stringContaining('reassignments in flight are requested'),
@@ -372,7 +374,7 @@ describe('check', { timeout: 180_000 }, () => {
     });
     const lines = await check(env());
     expect(lines.get('writer')?.found).toMatch(
-      /^held by session \d+ of role "\w+", application "ledger-indexer lock", from .+, since /,
+      /^the writer lock is held by session \d+ of role "\w+", application "ledger-indexer lock", from .+, since /,
     );
     expect(lines.get('writer')?.found).toContain(`:${String(daemon.pid)}`);
   });

@@ -50,7 +50,7 @@ function startDemo(folder: string): Demo {
     'the demo greets',
     () => {
       if (ended !== undefined) throw new Error(`the demo ended: ${ended.stdout.slice(-2_000)}${ended.stderr}`);
-      return lines(running.stdout()).find(({ msg }) => msg === 'level with the ledger') as Facts | undefined;
+      return lines(running.stdout()).find(({ msg }) => msg === 'caught up with the ledger') as Facts | undefined;
     },
     limitMs,
   );
@@ -133,7 +133,7 @@ describe('a demo', () => {
   it('is caught up with its ledger then', async () => {
     const log = lines(first().demo.running.stdout()).map(({ msg }) => msg);
     expect(log.indexOf('live')).toBeGreaterThan(0);
-    expect(log.indexOf('level with the ledger')).toBeGreaterThan(log.indexOf('live'));
+    expect(log.indexOf('caught up with the ledger')).toBeGreaterThan(log.indexOf('live'));
   });
 
   it('keeps its password out of the log', async () => {
@@ -224,19 +224,19 @@ const calls: Readonly<Record<string, readonly [shows: RegExp, ...argv: string[]]
   codegen: [/'typed\.token_holding_v1__holding'/, '--lang', 'ts'],
   graphql: [/explore\.updates/, '--postgraphile'],
   ledger: [/participant1::/, 'end', '--json'],
-  quarantine: [/nothing is set aside/, 'list'],
+  quarantine: [/the quarantine is empty/, 'list'],
   migrate: [/is up to date/],
-  prune: [/updates up to and including offset 10 would go/, '--before', '10'],
-  hold: [/nobody holds history/, 'list'],
-  'reader-token': [/there is no token/, 'list'],
+  prune: [/updates up to and including offset 10 would be deleted/, '--before', '10'],
+  hold: [/there are no holds/, 'list'],
+  'reader-token': [/there are no tokens/, 'list'],
   webhook: [/there is no webhook/, 'list'],
   jobs: [/there are no jobs/, 'list'],
   redact: [/no contract of this party is stored here/, 'party', 'nobody::1220', '--reason', 'none'],
-  reset: [/going back to offset 10 would remove/, '--to', '10'],
+  reset: [/rewinding to offset 10 would delete/, '--to', '10'],
   reseed: [/the active contracts are read at/],
   rebuild: [/is filled from the ledger until it has caught up/],
   filter: [/the configured filter is the one in force/],
-  'switch-participant': [/the ledger is the participant that is read: nothing to do/],
+  'switch-participant': [/the ledger is the indexed participant: nothing to do/],
   export: [/exported up to offset 10: \d+ rows in \d+ files/, '--to', 'lake', '--until', '10'],
   'grant-roles': [/^begin;$/m, '--dry-run'],
   'grant-reader': [/^begin;$/m, 'someone', '--dry-run'],
@@ -273,7 +273,7 @@ describe('status', () => {
     const env = { INDEXER_HTTP_PORT: new URL(other?.page ?? '').port, DATABASE_URL: await withPassword(one as Facts) };
     const status = JSON.parse((await programInProcess(['status', '--json'], env)).stdout) as Record<string, unknown>;
     expect(status).toMatchObject({ state: 'not_running', source: expect.stringContaining('database 127.0.0.1') });
-    expect(status['reason']).toContain(`the indexer at ${other?.page.slice(0, -1) ?? ''} is of 127.0.0.1`);
+    expect(status['reason']).toContain(`the indexer at ${other?.page.slice(0, -1) ?? ''} writes to 127.0.0.1`);
   });
 
   it('identifies its own indexer by the holder of the writer lock, whatever the server is called', async () => {

@@ -86,8 +86,8 @@ it(
     expect(await until(first.url, '"msg":"live"')).not.toContain('holds the history');
     expect(await note()).toBe(`${new URL(first.url).host}\n`);
     const parked = await until(second.url, '"msg":"parked: an operator is needed"');
-    expect(parked).toContain(`the folder holds the history of the participant at ${new URL(first.url).host}`);
-    expect(parked).toContain('for another one set DATABASE_URL, or INDEXER_DATA_DIR to another folder');
+    expect(parked).toContain(`data folder holds the history of the participant at ${new URL(first.url).host}`);
+    expect(parked).toContain('for another participant set DATABASE_URL, or INDEXER_DATA_DIR to another folder');
     expect(await note()).toBe(`${new URL(first.url).host}\n`);
     expect(await until(first.url, '"msg":"live"')).not.toContain('holds the history');
   },

@@ -56,7 +56,7 @@ describe('query prints', () => {
     expect(await printed(formulas, '--csv', '--spreadsheet')).toBe(
       `n,'=t,?column?,?column?,?column?,?column?\r\n-1,a\t'=1,b|'+1,'＝1,c;' @d,alice::1220-x\r\n`,
     );
-    expect((await ask('select 1', '--spreadsheet')).stderr).toContain('--spreadsheet belongs to --csv');
+    expect((await ask('select 1', '--spreadsheet')).stderr).toContain('--spreadsheet needs --csv');
     expect(await printed('--csv', 'select 1 as n where false')).toBe('n\r\n');
   });
 

@@ -239,10 +239,10 @@ describe('the report', () => {
       'uncounted rows',
       { tables: [{ table: 'contracts', rows: null, ...table }] },
       undefined,
-      /not counted yet of contracts/,
+      /rows of contracts are not counted yet/,
     ],
     ['a standby', { server: { ...growing.server, standby: true } }, undefined, /a standby/],
-    ['Citus', { server: { ...growing.server, distributed: true } }, undefined, /its workers have more/],
+    ['Citus', { server: { ...growing.server, distributed: true } }, undefined, /without the workers/],
     ['pruned history', { prunedToOffset: 7 }, undefined, /up to offset 7 was pruned/],
     [
       'failed builds',
@@ -250,7 +250,7 @@ describe('the report', () => {
       undefined,
       /own_a/,
     ],
-    ['an unknown disk', {}, { source: null }, /give --free or --disk/],
+    ['an unknown disk', {}, { source: null }, /pass --free or --disk/],
     [
       'databases of others',
       { server: { ...growing.server, databasesUnseen: 2 } },

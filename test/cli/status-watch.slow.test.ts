@@ -97,7 +97,7 @@ describe('the screen', () => {
   it('has the age of the distance while the ledger does not respond, and a remedy', () => {
     const away = { ...catchingUp, state: 'backing_off', ledgerEndAgeSeconds: 158.2, remedy: 'start the participant' };
     const text = statusScreen(away, 120).join('\n');
-    expect(text).toContain('990 offsets 158 s ago, not known since');
+    expect(text).toContain('990 offsets 158 s ago, unknown since then');
     expect(text).toContain('start the participant');
   });
 

@@ -21,14 +21,14 @@ describe('codegen of DARs', () => {
       writeFileSync(dar, darOf({ 'harbor-notes-2.0.0.dalf': archive }));
       writeFileSync(noDar, 'PK');
       const words = ['--dar', dar, '--output', out];
-      expect(await codegen(...words, '--check')).toEqual({ code: ExitCode.different, text: `${out} is not there\n` });
+      expect(await codegen(...words, '--check')).toEqual({ code: ExitCode.different, text: `${out} does not exist\n` });
       expect(await codegen(...words)).toEqual({ code: ExitCode.stopped, text: '' });
       expect(await codegen(...words, '--check')).toEqual({ code: ExitCode.stopped, text: '' });
       const made = readFileSync(out, 'utf8');
       writeFileSync(out, made.replace('readonly key: null;', 'readonly key: string;'));
       const said = await codegen(...words, '--check');
       expect(said.code).toBe(ExitCode.different);
-      expect(said.text).toMatch(/differs from line \d+ on:\n- {5}readonly key: string;\n\+ {5}readonly key: null;\n$/);
+      expect(said.text).toMatch(/differs from line \d+:\n- {5}readonly key: string;\n\+ {5}readonly key: null;\n$/);
       await expect(codegen('--dar', noDar)).rejects.toMatchObject({
         code: 'DAR_UNREADABLE',
         message: expect.stringContaining(noDar) as string,

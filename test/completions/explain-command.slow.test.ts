@@ -39,7 +39,7 @@ describe('explain of a command', () => {
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toContain(`accepted as update`);
     expect(stdout).toMatch(/Z {2}rejected DUPLICATE_COMMAND\n[\s\S]* category 10, gRPC code 6\n/);
-    expect(stdout).toContain(`accepted all the same at offset ${String(accepted)}`);
+    expect(stdout).toContain(`nevertheless accepted at offset ${String(accepted)}`);
     expect(stdout).toMatch(/by user app as Alice::1220aa, Bank::1220aa/);
     expect(stdout).toMatch(/\+ created Iou [\s\S]*currency: USD/);
     expect(stdout.split('\n').filter((line) => Array.from(line).length > 80)).toEqual([]);
@@ -90,7 +90,7 @@ describe('explain of a command', () => {
       /no update, contract or command of id "nothing" is here; history is known from/,
     );
     expect((await explain('nothing', '--as', 'contract')).stderr).toMatch(/no contract of id/);
-    expect((await explain('pay-17', '--as', 'party')).stderr).toMatch(/is no update, contract or command/);
-    expect((await explain('pay-17', '--max-events', '0')).stderr).toMatch(/is no number from 1/);
+    expect((await explain('pay-17', '--as', 'party')).stderr).toMatch(/is not update, contract or command/);
+    expect((await explain('pay-17', '--max-events', '0')).stderr).toMatch(/is not a number from 1/);
   });
 });

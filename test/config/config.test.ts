@@ -187,7 +187,7 @@ describe('loadConfig', () => {
     'INDEXER_HTTP_ALLOWED_HOSTS',
     'INDEXER_CORS_ORIGINS',
   ])('rejects %s of commas alone, which differs from no list', (name) => {
-    const problem = `${name}: expected an entry beside the commas, or nothing at all, got " , ": the variables`;
+    const problem = `${name}: expected at least one entry between the commas, or an empty value, got " , ": the variables`;
     expect(() => loadConfig({ [name]: ' , ' })).toThrow(problem.replace('" , "', '","'));
     expect(() => loadConfig({ [name]: '' })).not.toThrow();
   });
@@ -285,10 +285,10 @@ describe('loadConfig', () => {
       LEDGER_CERT_FILE: '/nowhere/cert.pem',
     });
     expect(error.facts).toEqual({ problems: 4 });
-    expect(error.message).toContain('LEDGER_TOKEN: expected nothing beside LEDGER_OAUTH_CLIENT_ID');
-    expect(error.message).toContain('LEDGER_OAUTH_TOKEN_URL: expected nothing beside LEDGER_OAUTH_ISSUER');
+    expect(error.message).toContain('LEDGER_TOKEN: cannot be combined with LEDGER_OAUTH_CLIENT_ID');
+    expect(error.message).toContain('LEDGER_OAUTH_TOKEN_URL: cannot be combined with LEDGER_OAUTH_ISSUER');
     expect(error.message).toContain(
-      'LEDGER_OAUTH_ISSUER: expected https, because the client secret travels to id.example',
+      'LEDGER_OAUTH_ISSUER: expected https, because the client secret is sent to id.example',
     );
     expect(error.message).toContain('LEDGER_KEY_FILE: expected the private key of LEDGER_CERT_FILE');
     expect(error.message).not.toContain('hunter2');

@@ -18,7 +18,7 @@ describe('an address that holds a password', () => {
     ['webhook add --url', webhookCommand, ['add', 'x', '--url', secret, '--role', 'r']],
   ])('%s rejects it as an argument, and does not print it', async (_, command, argv) => {
     const refused = await runCommand(command, argv, env).then(String, (thrown: unknown) => thrown);
-    expect(refused).toMatchObject({ code: 'USAGE', message: expect.stringContaining('holds a password') as string });
+    expect(refused).toMatchObject({ code: 'USAGE', message: expect.stringContaining('contains a password') as string });
     expect(JSON.stringify(refused)).not.toContain('hunter2');
   });
 

@@ -45,10 +45,10 @@ it('webhook add: adds it, and reports an unknown party and template with the nea
   const { code, stdout } = await add('mistyped', '--party', 'alise::1220aa', '--template', `${template}t`);
   expect(code).toBe(0);
   expect(stdout).toContain(
-    `nothing here names alise::1220aa yet: correct it, unless it will come. Nearest parties: ${frames.alice}`,
+    `party alise::1220aa does not occur in the database: correct it, unless it will appear later. Nearest parties: ${frames.alice}`,
   );
   expect(stdout).toContain(
-    `no template ${template}t was seen here yet: correct it, unless it will come. Nearest names: ${template}`,
+    `template ${template}t does not occur in the database: correct it, unless it will appear later. Nearest names: ${template}`,
   );
 });
 
@@ -61,7 +61,7 @@ it('grant-reader --dry-run: reports an unknown party, as a comment of the SQL', 
   const { code, stdout } = await run('grant-reader', role, '--party', 'alise::1220aa', '--dry-run');
   expect(code).toBe(0);
   expect(stdout).toContain(
-    `-- nothing here names alise::1220aa yet: correct it, unless it will come. Nearest parties: ${frames.alice}`,
+    `-- party alise::1220aa does not occur in the database: correct it, unless it will appear later. Nearest parties: ${frames.alice}`,
   );
 });
 
@@ -95,7 +95,7 @@ it('redact party: rejects an unknown party with the nearest', async () => {
 });
 
 it.each([
-  ['payload.ownr', /no contract here has this field yet, so the index finds nothing\. Nearest fields: owner/],
+  ['payload.ownr', /no stored contract has this field yet, so the index is empty\. Nearest fields: owner/],
   ['payload.owner', /^built: \S+ on [^\n]*\n$/],
 ])('index create %s', async (field, printed) => {
   const { code, stdout } = await run('index', 'create', field);

@@ -101,7 +101,7 @@ it('files that the program names are in the package', () => {
 
 it('commands in remedies are commands of the program', () => {
   const known = new Set(commands.map(({ name }) => name));
-  const ofCatalogue = Object.entries(catalogue).map(([code, { remedy }]) => ({ path: code, text: remedy }));
+  const ofCatalogue = Object.entries(catalogue).map(([code, { remedy = '' }]) => ({ path: code, text: remedy }));
   const ofPlaces = sources.flatMap((path) => {
     // A remedy may have several lines.
     const remedies = readFileSync(join(root, path), 'utf8').matchAll(

@@ -68,7 +68,7 @@ describe('an update that cannot be stored', () => {
       expect(await gaps.metric('indexer_quarantined_total')).toBe(2);
       expect(gaps.logged('update quarantined')).toBe(2);
       expect(await quarantine('gaps', 'retry')).toEqual([
-        expect.stringContaining('an indexer is at work on schema "gaps"'),
+        expect.stringContaining('an indexer writes to schema "gaps"'),
       ]);
     }
     const rows = await query(database.url, `select "offset"::int, code, frame from gaps.quarantine order by 1`);
@@ -82,8 +82,8 @@ describe('an update that cannot be stored', () => {
     );
     expect(await quarantine('gaps', 'list')).toHaveLength(2);
     expect(await quarantine('gaps', 'retry')).toMatchObject([
-      expect.stringContaining('2 still refused'),
-      expect.stringContaining('4 still refused'),
+      expect.stringContaining('2 still fails'),
+      expect.stringContaining('4 still fails'),
       '2 update(s) still cannot be stored',
     ]);
 
@@ -96,7 +96,7 @@ describe('an update that cannot be stored', () => {
       );
     }
     expect(await quarantine('gaps', 'retry')).toEqual(['2 stored', '4 stored']);
-    expect(await quarantine('gaps', 'list')).toEqual(['nothing is set aside']);
+    expect(await quarantine('gaps', 'list')).toEqual(['the quarantine is empty']);
     expect(await digestOf(database.url, 'gaps')).toBe(await digestOf(database.url, 'whole'));
     await using again = await runIndexer(env(good.url, 'gaps'));
     await again.reaches(5);

@@ -146,7 +146,7 @@ describe('content that this version does not know', () => {
       );
       return lines;
     };
-    expect(await retry({})).toEqual([expect.stringContaining('2 still refused: UPDATE_KIND_UNKNOWN')]);
+    expect(await retry({})).toEqual([expect.stringContaining('2 still fails: UPDATE_KIND_UNKNOWN')]);
     expect(await retry({ INDEXER_UNKNOWN_UPDATES: 'store' })).toEqual(['2 stored']);
     expect(await kinds('ledger')).toContainEqual({ offset: 2, kind: 'unknown' });
   });

@@ -103,7 +103,7 @@ describe('an indexer with many clients', () => {
       const { checks } = JSON.parse(stdout) as { checks: readonly { name: string }[] };
       expect(checks.find(({ name }) => name === 'connections')).toMatchObject({
         state: 'warn',
-        found: `an indexer has up to ${String(most.always)} connections, ${String(most.withJobs)} with all background jobs; this role may have ${String(most.always + 1)}`,
+        found: `an indexer has up to ${String(most.always)} connections, ${String(most.withJobs)} with all background jobs; the limit of this role is ${String(most.always + 1)}`,
         fix: expect.stringContaining(`connection limit ${String(most.withJobs)}`) as unknown,
       });
     } finally {
@@ -117,8 +117,8 @@ describe('check', () => {
   const free = { role: null, database: null, server: 97, others: 3 };
 
   it.each([
-    ['passes with enough connections', free, 'pass', 'all sessions of the server may have 97'],
-    ['fails below what an indexer always needs', { ...free, role: 5 }, 'fail', 'this role may have 5'],
+    ['passes with enough connections', free, 'pass', 'the limit of all sessions of the server is 97'],
+    ['fails below what an indexer always needs', { ...free, role: 5 }, 'fail', 'the limit of this role is 5'],
     ['warns below what background jobs need', { ...free, database: 15 }, 'warn', 'all sessions of this database'],
     ['warns when other programs have taken them', { ...free, others: 90 }, 'warn', '90 of 97 open now'],
   ])('%s', (_, limits, state, found) => {

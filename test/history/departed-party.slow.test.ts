@@ -43,7 +43,7 @@ const verified = async () => {
   return results.map(({ kind, outcome, findings, note }) => ({ kind, outcome, findings, note }));
 };
 const leftOut = (count: number): string =>
-  `${count} contracts whose parties left the participant are left out: nobody here knows what became of them`;
+  `${count} contracts whose parties left the participant are not compared: their state is unknown`;
 
 /** All queries for active contracts. */
 const active: Readonly<Record<string, string>> = {

@@ -137,7 +137,7 @@ it('keeps its additions when it is cancelled, reports them, and can be requested
   await indexer.reaches(end());
   const last = `select status, (select count(*)::int from ledger.retention_holds) as holds from explore.coverage order by from_offset desc limit 1`;
   expect(await world.row(last)).toEqual({ status: 'partial', holds: 0 });
-  expect(await world.command('filter extend', 'ledger', wider)).toContain('rows would be staged');
+  expect(await world.command('filter extend', 'ledger', wider)).toContain('would be added');
   await world.command('filter extend --yes', 'ledger', wider);
   await untilExtended(world);
   await indexer.reaches(end());

@@ -76,7 +76,7 @@ it('has all rows of an indexer that began with the wider filter, including earli
   const before = await stored();
   expect((await differingRows(url(), 'ledger', 'fresh')).length).toBeGreaterThan(0);
   expect(await world.command('filter extend --with-history', 'ledger', started)).toContain(
-    'what happened before comes',
+    'earlier history is added afterwards',
   );
   await world.command('filter extend --yes --with-history --rate 120', 'ledger', started);
   world.grow(40);

@@ -78,7 +78,7 @@ describe('a changed filter', () => {
     await world.index('ledger', genesis);
     const narrow = parties(some.slice(0, 1));
     const said = await world.command('filter accept --yes', 'ledger', narrow);
-    expect(said).toContain('is followed no longer');
+    expect(said).toContain('is no longer followed');
     expect(await world.broken()).toEqual([]);
     world.grow(30);
     await world.index('ledger', narrow);
@@ -119,7 +119,7 @@ describe('a mistake in the filter of the first start', () => {
 
   it('parks, and once corrected is replaced: nothing was stored under it', async () => {
     expect((await world.parks('ledger', typo)).code).toBe('LEDGER_FILTER_UNKNOWN');
-    expect(await world.command('filter accept')).toContain('start the indexer, it takes the configured one');
+    expect(await world.command('filter accept')).toContain('start the indexer, it uses the configured one');
     const said = await world
       .command('filter accept --yes')
       .catch((thrown: unknown) => thrown as { readonly remedy: string });

@@ -77,12 +77,12 @@ describe('reset --to', () => {
     const pruned = end - 3;
     world.sandbox.ledger.pruneTo(pruned);
     expect(await world.command('reset --to 5')).toContain(
-      `the participant is pruned up to ${pruned}: what is here of offsets 6 to ${pruned} cannot be read again\n` +
-        `from 5 the indexer cannot go on (LEDGER_PRUNED): take ${pruned} or a later offset\n`,
+      `the participant is pruned up to ${pruned}: stored history of offsets 6 to ${pruned} cannot be read again\n` +
+        `from 5 the indexer cannot continue (LEDGER_PRUNED): choose ${pruned} or a later offset\n`,
     );
     expect(await world.command(`reset --to ${pruned}`)).not.toContain('pruned');
     expect(await world.command('reset --all')).toContain(
-      `what is here of offsets 1 to ${pruned} cannot be read again\n`,
+      `stored history of offsets 1 to ${pruned} cannot be read again\n`,
     );
   });
 

@@ -3,7 +3,7 @@
  * test.
  */
 import { IndexerError } from '../../src/errors/indexer-error.ts';
-import type { ErrorCode } from '../../src/errors/catalogue.ts';
+import type { CodeWithRemedy } from '../../src/errors/catalogue.ts';
 import type { CreatedEvent } from '../../src/ledger/api/update-types.ts';
 import type { FrameStream } from '../../src/ledger/transport/frame-stream.ts';
 import type { LedgerQuestions, OpenStream } from '../../src/pipeline/ports/source.ts';
@@ -58,7 +58,7 @@ export function checkpointFrame(offset: number): string {
 }
 
 export function failure(
-  code: ErrorCode,
+  code: CodeWithRemedy,
   facts: Readonly<Record<string, string | number | boolean>> = {},
 ): IndexerError {
   return new IndexerError(`told to: ${code}`, { code, facts });

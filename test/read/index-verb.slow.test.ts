@@ -82,7 +82,7 @@ it('builds an index that a query uses, once, and removes the rest of an interrup
   expect(await run('suggest')).toContain('pg_stat_statements');
   const create = ['create', 'payload.owner', '--using', 'hash'];
   expect(await run(...create)).toMatch(/^built: own_payload_owner_[0-9a-f]{8} /);
-  expect(await run(...create)).toMatch(/^there already/);
+  expect(await run(...create)).toMatch(/^already exists/);
   await query(
     created.url,
     `update pg_index set indisvalid = false where indexrelid::regclass::text like 'ledger.own_%'`,

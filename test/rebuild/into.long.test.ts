@@ -71,7 +71,7 @@ function follow(databaseUrl: string): Daemon {
 
 /** Locks the stream row of the other server once it is caught up; `end` releases it. */
 async function holdRow(child: RebuildProcess): Promise<Client> {
-  await child.says('asking for the right to write');
+  await child.says('requesting the writer lock');
   const client = new Client({ connectionString: server.url });
   await client.connect();
   await client.query('begin; select from ledger.stream for update');
@@ -98,7 +98,7 @@ async function has(url: string): Promise<void> {
 }
 
 /** Output before a step: killed there, and run again. */
-const steps = ['catching up', 'laying down', 'taking up'] as const;
+const steps = ['catching up', 'closing the source', 'opening the target'] as const;
 
 describe('a stream that is handed over to another server', { timeout: 120_000 }, () => {
   it('continues there with nothing lost or duplicated, whatever was killed meanwhile', async () => {
@@ -107,7 +107,7 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
     for (const step of steps) {
       const child = startRebuild(target, words);
       // The target cannot be opened while this lock is held.
-      const held = step === 'taking up' ? await holdRow(child) : undefined;
+      const held = step === 'opening the target' ? await holdRow(child) : undefined;
       await child.says(step);
       await child.kill();
       world.grow(10);

@@ -74,7 +74,7 @@ describe('a rebuild that is killed', { timeout: 240_000 }, () => {
 
   it('swaps although the indexer is killed meanwhile, and another takes over', async () => {
     const child = startRebuild({ ledgerUrl: world.sandbox.url, databaseUrl: world.database.url }, ['--yes']);
-    await child.says('asking for the right to write');
+    await child.says('requesting the writer lock');
     await indexer.kill();
     expect(await child.ended(), child.output()).toBe(0);
     indexer = startIndexer();

@@ -29,7 +29,7 @@ describe('a rebuilt schema', { timeout: 120_000 }, () => {
     await using indexer = await world.run('ledger', whole);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
     const epoch = Number(await value(world, 'select epoch from ledger.stream'));
-    expect(await rebuild(world, '--yes')).toMatch(/^done: swapped at offset \d+; nobody wrote for \d+ ms$/mu);
+    expect(await rebuild(world, '--yes')).toMatch(/^done: swapped at offset \d+; write pause \d+ ms$/mu);
     expect(Number(await value(world, 'select epoch from ledger.stream'))).toBeGreaterThan(epoch);
     world.grow(100);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
@@ -89,7 +89,7 @@ describe('a rebuilt schema', { timeout: 120_000 }, () => {
     world.sandbox.ledger.pruneTo(100);
     world.grow(30);
     expect(await rebuild(world, '')).toMatch(
-      /history here begins at offset 0;.*\n +the new one begins at offset 100: what is here of offsets 1 to 100 will be missing\n/,
+      /stored history begins at offset 0;.*\n +the new one begins at offset 100: stored history of offsets 1 to 100 will be missing\n/,
     );
     await rebuild(world, '--yes');
     await world.index('ledger');

@@ -71,7 +71,7 @@ describe('history older than the retention', () => {
   it('stays as long as a hold covers it', async () => {
     await world.fill('held');
     expect(await hold('held', 'place', 'replica-2', '--after', '40', '--reason', 'copy')).toEqual([
-      'replica-2 holds what comes after offset 40',
+      'replica-2 holds history after offset 40',
     ]);
     const boundary = await tooOld('held');
     await using indexer = await world.index('held', keep);
@@ -93,7 +93,7 @@ describe('history older than the retention', () => {
     const env = { DATABASE_URL: world.url, POSTGRES_SCHEMA: 'held' };
     await runCommand(pruneCommand, ['--before', '60'], env, { print: (line) => lines.push(line) });
     expect(lines).toContainEqual(
-      expect.stringMatching(/^no further, because replica-2 has held what comes after offset 40 since 20/u),
+      expect.stringMatching(/^limited, because hold replica-2 keeps history after offset 40 since 20/u),
     );
     const refusal = `select held_pqs.prune_to_offset(60)`;
     await expect(world.query(refusal)).rejects.toThrow('History after offset 40 is held by replica-2');

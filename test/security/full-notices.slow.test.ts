@@ -103,7 +103,7 @@ it('a full queue does not stop the writer, is reported once, and listeners recei
   expect(JSON.parse(log[0] ?? '')).toMatchObject({ reason: 'the notification queue is full (SQLSTATE 54000)' });
   expect(await noticesChecked()).toMatchObject({
     state: 'warn',
-    found: expect.stringMatching(/^the queue of notices of the server is (?:9\d|100) % full/) as string,
+    found: expect.stringMatching(/^the notification queue of the server is (?:9\d|100) % full/) as string,
   });
 
   const listener = await connected(server.url);

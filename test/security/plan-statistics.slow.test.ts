@@ -88,7 +88,7 @@ describe('values in payloads hidden by row security', needs(noLimits), () => {
       expect.objectContaining({ state: 'warn', found: expect.stringContaining(text) as unknown });
     expect(await runChecks(readerChecks(database), 30_000)).toEqual([
       found(`${role} can log in`),
-      found(`${role} may make large objects`),
+      found(`${role} may create large objects`),
       found(`${role} may take advisory locks`),
       expect.objectContaining({ name: 'reader connections', state: 'pass' }),
       expect.objectContaining({ name: 'temporary files', state: 'pass' }),

@@ -95,9 +95,9 @@ describe('the rights of the writer', () => {
     const line = checks.find(({ name }) => name === 'rights to write');
     expect(code).toBe(1);
     expect(line?.found).toContain(
-      `role "${login}" ${rights}, tried on no row; of the rights of the writer it lacks insert on`,
+      `role "${login}" ${rights} (tested without changing a row), but lacks these rights of the writer: insert on`,
     );
-    expect(line?.fix).toContain('as the writer of `ledger-indexer grant-roles`');
+    expect(line?.fix).toContain('as the writer role of `ledger-indexer grant-roles`');
   });
 
   it('fail the check of a redactor that lacks a right, like those of a reader', async () => {

@@ -1,4 +1,4 @@
-/** All checks of both sides, run: what of each can be asked, what that says, and whether both go together. */
+/** Runs all checks of the ledger and the database, and the checks that need both. */
 import { type Config, loadConfig } from '../../config/config.ts';
 import type { OptionFlags } from '../../config/option-sources.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
@@ -14,7 +14,7 @@ import { hasTables } from '../../store/connection/inspection.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
 import { pageUrl } from '../../version.ts';
 
-/** In the order in which they are shown. @param flags options that the command line names @param limitMs of each check, milliseconds */
+/** The outcomes in the order of the output. @param flags options of the command line @param limitMs of each check, milliseconds */
 export async function allOutcomes(
   flags: OptionFlags,
   env: NodeJS.ProcessEnv,
@@ -27,7 +27,7 @@ export async function allOutcomes(
     return [failed('configuration', thrown)];
   }
   const stop = new AbortController();
-  const first = one('configuration', pass('every option is known and has a value it can have'));
+  const first = one('configuration', pass('every option is known and valid'));
   const sides = await openSides(config, env, { limitMs, signal: stop.signal });
   const { ledger, database } = sides;
   try {
@@ -46,7 +46,7 @@ interface Sides {
   readonly databaseChecks: readonly Check[];
 }
 
-/** What of each side can be asked; a side that cannot even be opened is one failed line. */
+/** The checks of each side. A side that cannot be opened gives one failed line. */
 async function openSides(
   config: Config,
   env: NodeJS.ProcessEnv,
@@ -60,7 +60,7 @@ async function openSides(
     } catch (thrown) {
       return [one(name, failed(name, thrown))];
     }
-    return [one(name, skip(`${what}: it runs embedded in the same process, there is nothing to check`))];
+    return [one(name, skip(`${what}: it runs embedded in the same process, so there is nothing to check`))];
   };
   const opened = async <T>(
     name: string,
@@ -97,15 +97,15 @@ function failed(name: string, thrown: unknown): Outcome {
   return { name, state: 'fail', found: message, fix: remedy, code };
 }
 
-// Checks of both sides together: whether what is stored can go on with this ledger under this filter.
+// Checks of both sides: whether the stored stream can continue with this ledger and this filter.
 
-/** @param ledger undefined when it is embedded or cannot be asked */
+/** @param ledger undefined if it is embedded or cannot be opened */
 function streamChecks(ledger: LedgerView | undefined, database: Database | undefined): readonly Check[] {
   const missing = ledger === undefined ? 'LEDGER_URL' : 'DATABASE_URL';
   if (ledger === undefined || database === undefined) {
     return ['stored stream', 'stored history', 'stored seed', 'parties that leave'].map((name) => ({
       name,
-      run: () => Promise.resolve(skip(`needs both sides: ${missing} is not set, or of no use`)),
+      run: () => Promise.resolve(skip(`needs ledger and database: ${missing} is not set or unusable`)),
     }));
   }
   return [
@@ -129,15 +129,15 @@ async function sameStream({ config, participantId }: LedgerView, database: Datab
   if (configured !== stream.filterHash) {
     if (stream.extendedFrom.includes(configured)) {
       return warn(
-        'the filter was extended: the indexer goes on with what is in force, the LEDGER_* options name a former one',
-        `set the LEDGER_* filter options to it: ${stream.filter.slice(0, 400)}`,
+        'the filter was extended: the indexer continues with the filter in force, the LEDGER_* options name a previous one',
+        `set the LEDGER_* filter options to the filter in force: ${stream.filter.slice(0, 400)}`,
       );
     }
     const { json } = filterFingerprint(config.ledger);
     if (isUnused(stream)) {
       const differs = whatDiffers(stream.filter, json);
       return pass(
-        `nothing is stored under the filter of a former start: the next one takes the configured one (${differs})`,
+        `nothing is stored under the filter of a previous start: the next start uses the configured one (${differs})`,
       );
     }
     throw await database.withClient((client) => filterChanged(client, stream, json));
@@ -146,17 +146,17 @@ async function sameStream({ config, participantId }: LedgerView, database: Datab
     if (toIndexerError(thrown).code === 'LEDGER_PERMISSION_DENIED') return undefined;
     throw thrown;
   });
-  if (answering === undefined || stream.participantId === null) return pass('the filter is the stored one');
-  if (answering === stream.participantId) return pass(`participant ${answering} and filter are the stored ones`);
+  if (answering === undefined || stream.participantId === null) return pass('the filter matches the stored one');
+  if (answering === stream.participantId) return pass(`participant ${answering} and the filter match the stored ones`);
   return fail(
     `schema "${database.schema}" holds participant ${stream.participantId}, the ledger is participant ${answering}`,
-    'point LEDGER_URL back to the former participant, or index this one into another POSTGRES_SCHEMA',
+    'set LEDGER_URL to the previous participant, or index this one into another POSTGRES_SCHEMA',
   );
 }
 
 /**
- * Beside a live indexer all three move, so what bounds the checkpoint from below is read before it and what bounds it from
- * above is asked for after it: the ledger end that the other checks know may be older than the checkpoint.
+ * While an indexer runs, all three values change. The lower bound of the checkpoint is therefore read before it and the upper
+ * bound after it: the ledger end of the other checks may be older than the checkpoint.
  */
 async function sameHistory({ client, pruned }: LedgerView, database: Database): Promise<Finding> {
   const prunedTo = await pruned();
@@ -167,12 +167,12 @@ async function sameHistory({ client, pruned }: LedgerView, database: Database): 
   if (prunedTo > checkpoint) {
     return fail(
       `the participant is pruned up to ${String(prunedTo)}, past the checkpoint ${String(checkpoint)}`,
-      'ledger-indexer reseed --yes; then let the participant keep more than the longest outage',
+      'run ledger-indexer reseed --yes; then let the participant keep more history than the longest outage',
     );
   }
   if (ledgerEnd < checkpoint) {
     return fail(
-      `the ledger ends at ${String(ledgerEnd)}, before the checkpoint ${String(checkpoint)}: a replica that lags, or a reset`,
+      `the ledger ends at ${String(ledgerEnd)}, before the checkpoint ${String(checkpoint)}: a lagging replica, or a reset`,
       `wait for the replica; after a reset: ledger-indexer reset --to OFFSET, see ${pageUrl('docs/how-to/change/recover-history.md')}`,
     );
   }
@@ -188,18 +188,18 @@ async function soundSeed(view: LedgerView, database: Database): Promise<Finding>
   return judgedSeed(view, stream);
 }
 
-/** Contracts of parties that left the participant end in no event: only the events of topology tell. */
+/** Contracts of parties that left the participant end without an event of their own: only topology events report it. */
 async function noticedLeaving({ config, participantId }: LedgerView): Promise<Finding> {
-  const unnoticed = 'contracts of parties that leave the participant stay active here for ever';
+  const unnoticed = 'contracts of parties that leave the participant stay active in the index forever';
   if (!config.ledger.topology) {
-    return skip(`LEDGER_TOPOLOGY is false: ${unnoticed}; with true they become unhosted`);
+    return skip(`LEDGER_TOPOLOGY is false: ${unnoticed}; set it to true to mark them as unhosted`);
   }
   try {
     return pass(
-      `events of topology of ${await participantId()} are asked for: contracts of parties that leave become unhosted`,
+      `topology events of ${await participantId()} are requested: contracts of parties that leave become unhosted`,
     );
   } catch (thrown) {
     if (toIndexerError(thrown).code !== 'LEDGER_PERMISSION_DENIED') throw thrown;
-    return skip(`this user may not ask for the id of the participant: ${unnoticed}, until one of its users may`);
+    return skip(`this user may not read the participant id: ${unnoticed} unless the user gets the right`);
   }
 }

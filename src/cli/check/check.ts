@@ -1,4 +1,4 @@
-/** `check`: is everything in order? One line for each part, with the fix of what is not. Changes nothing. */
+/** `check`: tests configuration, ledger and database without changing anything, and prints a fix for each failure. */
 import { ExitCode } from '../../errors/exit-code.ts';
 import { scrub } from '../../observe/figures/scrub.ts';
 import { version } from '../../version.ts';
@@ -10,20 +10,20 @@ import type { Outcome } from './outcome.ts';
 
 export const checkCommand: Command = {
   name: 'check',
-  summary: 'is everything in order? configuration, token, ledger, rights, WebSocket, database; each with its fix',
+  summary: 'check configuration, ledger and database; print a fix per failure',
   does: [
-    'Looks at every part on its own, changes nothing, and says pass, fail or skip with the exact fix. A part that',
-    'does not answer costs at most the time limit. A part without LEDGER_URL or DATABASE_URL is embedded: it is',
-    'looked at where the demo of this folder runs.',
+    'Checks configuration, token, ledger, rights, WebSocket and database independently, and changes nothing. Each line is',
+    'pass, warn, fail or skip, with the exact fix. A check that gets no response ends after the time limit. A part without',
+    'LEDGER_URL or DATABASE_URL is embedded: it is checked if the demo of this folder runs.',
   ],
   operands: [],
-  flags: [json, { name: 'timeout', value: 'SECONDS', doc: 'limit of each check, 1 to 60; default 5' }],
+  flags: [json, { name: 'timeout', value: 'SECONDS', doc: 'time limit of each check, 1 to 60; default 5' }],
   examples: ['check', 'check --json | jq ".checks[] | select(.state == \\"fail\\")"'],
   exits: [
     [0, 'no check failed'],
     [1, 'at least one check failed'],
   ],
-  /** Prints a line for each check, or JSON with `--json`; 1 when one of them failed. @throws IndexerError USAGE */
+  /** Prints a line per check, or JSON with `--json`; resolves to 1 if a check failed. @throws IndexerError USAGE */
   run: async ({ given, env, print }) => {
     const limitMs = limitOf(given);
     const { allOutcomes } = await import('./all-checks.ts');
@@ -35,7 +35,7 @@ export const checkCommand: Command = {
   },
 };
 
-/** Milliseconds. */
+/** The time limit in milliseconds. */
 function limitOf(given: Given): number {
   const seconds = given.text('timeout') ?? '5';
   const limit = /^\d{1,2}$/.test(seconds) ? Number(seconds) : 0;
@@ -59,5 +59,5 @@ function lines(outcomes: readonly Outcome[]): readonly string[] {
   const failures = count('fail');
   const warnings = count('warn');
   const failed = failures === 0 ? 'nothing failed' : `${String(failures)} failed`;
-  return [...all, '', warnings === 0 ? failed : `${failed}, ${String(warnings)} to see to`];
+  return [...all, '', warnings === 0 ? failed : `${failed}, ${String(warnings)} warnings`];
 }

@@ -1,4 +1,4 @@
-/** Whether Postgres lets this login open as many connections as an indexer may need. */
+/** Checks whether Postgres allows as many connections as an indexer may need. */
 import type { Config } from '../../config/config.ts';
 import { mostConnections } from '../../indexer/connections.ts';
 import type { Database } from '../../store/connection/database.ts';
@@ -16,7 +16,7 @@ export function judge(need: ReturnType<typeof mostConnections>, limits: Connecti
   const [most, whose, remedy] = narrowest(limits);
   const free = limits.server - limits.others;
   if (most < withJobs) {
-    const found = `${needed}; ${whose} may have ${String(most)}`;
+    const found = `${needed}; the limit of ${whose} is ${String(most)}`;
     return most < always ? fail(found, remedy(withJobs)) : warn(found, remedy(withJobs));
   }
   if (free < withJobs) {
@@ -25,7 +25,7 @@ export function judge(need: ReturnType<typeof mostConnections>, limits: Connecti
       `limit these (\`alter role … connection limit N\`), or raise max_connections by ${String(withJobs - free)}`,
     );
   }
-  return pass(`${needed}; ${whose} may have ${String(most)}`);
+  return pass(`${needed}; the limit of ${whose} is ${String(most)}`);
 }
 
 type Narrowest = readonly [most: number, whose: string, remedy: (wanted: number) => string];

@@ -1,4 +1,4 @@
-/** Checks of Postgres: whether the index can be kept there, in what state it is, and who writes. */
+/** Checks of Postgres: its version and rights, the state of the schema, and the writer. */
 import type { Config } from '../../config/config.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
@@ -26,12 +26,12 @@ import { readerChecks } from './reader-checks.ts';
 import { judgedPostgres } from './release-checks.ts';
 import { settingsChecks } from './settings-checks.ts';
 
-/** A pool for the checks, all of which run at the same time. */
+/** A pool for the checks, which run concurrently. */
 export function openForChecks(config: Config, limitMs: number): Promise<Database> {
   return openFor(config, { command: 'check', statementTimeoutMs: limitMs, connections: 8 });
 }
 
-/** In the order in which they are shown. */
+/** The checks in the order of the output. */
 export function databaseChecks(database: Database, config: Config): readonly Check[] {
   const after = ['postgres'];
   return [
@@ -52,7 +52,7 @@ export function databaseChecks(database: Database, config: Config): readonly Che
       after,
       run: async () => {
         await checkServer(database);
-        return pass('version, encoding and rights of the role are enough');
+        return pass('version, encoding and rights of the role are sufficient');
       },
     },
     { name: 'pooler', after, run: () => pooler(database, config) },
@@ -81,26 +81,26 @@ export function databaseChecks(database: Database, config: Config): readonly Che
 
 async function pooler(database: Database, { indexer }: Config): Promise<Finding> {
   await new WriterCandidate(database, indexer.leaseMs).checkAddress();
-  return pass('our sessions are our own: no pooler lends them to others');
+  return pass('sessions are not shared: no pooler gives them to other clients');
 }
 
 async function disk(database: Database): Promise<Finding> {
   const { databaseBytes, schemaBytes } = await inspectServer(database);
   return pass(
     `the database takes ${bytesInWords(databaseBytes)}, schema "${database.schema}" ${bytesInWords(schemaBytes)} of it; ` +
-      'what is free Postgres does not tell: watch the volume',
+      'Postgres does not report free space: monitor the volume',
   );
 }
 
-/** A session that listens in an open transaction keeps all notices of the server; when the queue is full, none is taken. */
+/** A session that listens in an open transaction retains all notifications of the server. If the queue is full, NOTIFY fails. */
 async function notices(database: Database, { indexer }: Config): Promise<Finding> {
   if (!indexer.notify) return skip('INDEXER_NOTIFY is false');
   const usage = await noticeQueueUsage(database);
-  const found = `the queue of notices of the server is ${(100 * usage).toFixed(0)} % full`;
+  const found = `the notification queue of the server is ${(100 * usage).toFixed(0)} % full`;
   if (usage < muchOfQueue) return pass(found);
   return warn(
-    `${found}: at 100 % listeners hear nothing; ingestion is not affected`,
-    'end the session that listens in an open transaction, which the log of Postgres names from 50 % on: as an administrator ' +
+    `${found}: at 100 % listeners receive nothing; ingestion is not affected`,
+    'end the session that listens in an open transaction, which the Postgres log names from 50 %: run as an administrator ' +
       "`select pid, usename, application_name, xact_start from pg_stat_activity where state like 'idle in transaction%' order by " +
       'xact_start`, then `select pg_terminate_backend(PID)`',
   );
@@ -112,39 +112,39 @@ async function schema(database: Database, config: Config): Promise<Finding> {
   const auto = config.database.migrate === 'auto';
   const isThere = await hasTables(database);
   if (!isThere) await database.withClient((client) => refuseOtherStreams(client, database.schema));
-  if (!isThere && auto) return pass(`"${database.schema}" is not there yet: the start makes it`);
+  if (!isThere && auto) return pass(`"${database.schema}" does not exist yet: the indexer creates it at the start`);
   try {
     await assertMigrated(database);
     await assertExerciseJson(database, config.indexer.exerciseJson);
   } catch (thrown) {
     const error = toIndexerError(thrown);
     if (error.code !== 'SCHEMA_OUTDATED' || !auto) throw error;
-    return pass(`${error.message}; the start applies them (POSTGRES_MIGRATE=auto)`);
+    return pass(`${error.message}; the indexer applies them at the start (POSTGRES_MIGRATE=auto)`);
   }
-  return pass(`"${database.schema}" is what this version expects`);
+  return pass(`"${database.schema}" matches this version`);
 }
 
 async function rightsToWrite(database: Database): Promise<Finding> {
   if (!(await hasTables(database))) {
     await assertWritable(database);
-    return skip('nothing is stored yet: the role may take locks, and write');
+    return skip('nothing is stored yet: the role may take locks and write');
   }
   const { missing, other } = await tryRights(database);
   if (missing.length === 0) {
     await assertWritable(database);
-    return pass('every right that writing needs was tried, on no row');
+    return pass('every right that writing needs was tested, without changing a row');
   }
   const { role } = await inspectServer(database);
   if (other !== undefined) {
     return fail(
-      `role "${role}" ${has[other]}, tried on no row; of the rights of the writer it lacks ${named(missing)}`,
-      'run the indexer, and `check`, as the writer of `ledger-indexer grant-roles`',
+      `role "${role}" ${has[other]}(tested without changing a row), but lacks these rights of the writer: ${named(missing)}`,
+      'run the indexer and `check` as the writer role of `ledger-indexer grant-roles`',
     );
   }
   return fail(
     `role "${role}" lacks ${named(missing)}`,
-    'as the owner of the tables run `ledger-indexer grant-roles`, and connect as its writer; or ' +
-      `\`set search_path to "${database.schema}"; grant ${missing[0] ?? ''} to "${role}"\`, and so for each`,
+    'run `ledger-indexer grant-roles` as the owner of the tables, and connect as its writer role; or run ' +
+      `\`set search_path to "${database.schema}"; grant ${missing[0] ?? ''} to "${role}"\`for each missing right`,
   );
 }
 
@@ -156,9 +156,9 @@ const has: Readonly<Record<NonNullable<TriedRights['other']>, string>> = {
 async function rightsToPrune(database: Database): Promise<Finding> {
   if (!(await hasTables(database))) return skip('nothing is stored yet');
   const { missing, remedy } = await tryPruning(database);
-  if (missing.length === 0) return pass('every right that INDEXER_RETENTION needs was tried, on no row');
+  if (missing.length === 0) return pass('every right that INDEXER_RETENTION needs was tested, without changing a row');
   const { role } = await inspectServer(database);
-  return fail(`INDEXER_RETENTION is set, and role "${role}" may not prune: it lacks ${named(missing)}`, remedy);
+  return fail(`INDEXER_RETENTION is set, but role "${role}" may not prune: it lacks ${named(missing)}`, remedy);
 }
 
 const mostNamed = 5;
@@ -171,7 +171,7 @@ function named(rights: readonly string[]): string {
 async function writer(database: Database): Promise<Finding> {
   const holder = await writerLockHolder(database);
   const last = (await hasTables(database)) ? await lastWriter(database) : undefined;
-  const wrote = last === undefined ? '' : `; the last to write was ${last}`;
-  if (holder === undefined) return pass(`nobody holds the right to write${wrote}`);
-  return pass(`held by ${holderText(holder)}${wrote}; an indexer started here would be its standby`);
+  const wrote = last === undefined ? '' : `; the last writer was ${last}`;
+  if (holder === undefined) return pass(`no process holds the writer lock${wrote}`);
+  return pass(`the writer lock is held by ${holderText(holder)}${wrote}; another indexer would be its standby`);
 }

@@ -1,4 +1,4 @@
-/** Check of the filter: whether the participant has what LEDGER_TEMPLATES and LEDGER_INTERFACES name. */
+/** Checks whether the participant has the templates of LEDGER_TEMPLATES and the interfaces of LEDGER_INTERFACES. */
 import type { Config } from '../../config/config.ts';
 import { interfacesNamed, presetNames } from '../../config/interface-presets.ts';
 import { nearestNames } from '../../errors/nearest-names.ts';
@@ -12,34 +12,35 @@ interface Asked {
   readonly end: () => Promise<number>;
 }
 
-const willCome = 'nothing, if it will come: its interfaces are taken up then; else correct LEDGER_INTERFACES';
+const willCome =
+  'nothing if the package will be uploaded: its interfaces are read then. Otherwise, correct LEDGER_INTERFACES';
 
-/** Whether some vetted package has the name that each template and interface is written with; interfaces may come later. */
+/** Whether a vetted package has the package name of each template and interface. Interfaces may be uploaded later. */
 export async function filterKnown(asked: Asked): Promise<Finding> {
   const { templates, wantedInterfaces } = asked.config.ledger;
   const namesOf = (ids: readonly string[]): readonly string[] => ids.map((id) => id.slice(1, id.indexOf(':')));
   const needed = new Set(namesOf(templates));
   const names = new Set([...needed, ...namesOf(interfacesNamed(wantedInterfaces))]);
-  if (names.size === 0) return pass('every template: none is named in LEDGER_TEMPLATES or LEDGER_INTERFACES');
+  if (names.size === 0) return pass('all templates: LEDGER_TEMPLATES and LEDGER_INTERFACES are empty');
   const vetted = await vettedNames(asked.client, [...names]);
   const unknown = [...names].filter((name) => !vetted.has(name));
   if (unknown.length === 0) return (await interfacesKnown(asked)) ?? pass(allVetted(names.size));
-  const found = `no vetted package is called ${unknown.join(', ')}`;
+  const found = `there is no vetted package ${unknown.join(', ')}`;
   const presets = wantedInterfaces.every((word) => presetNames.includes(word));
   const isNeeded = unknown.some((name) => needed.has(name));
-  if (!isNeeded && presets) return pass(`${found}: its interfaces are taken up when there is`);
+  if (!isNeeded && presets) return pass(`${found}: its interfaces are read when it is uploaded`);
   const all = await vettedNames(asked.client, []);
   const nearest = [...new Set(unknown.flatMap((name) => nearestNames(name, all)))];
   const hinted = `${found}${nearest.length === 0 ? '' : ` (nearest: ${nearest.join(', ')})`}`;
   if (!isNeeded) return warn(hinted, willCome);
-  return fail(hinted, 'upload it (ledger-indexer ledger upload-dar FILE), or correct LEDGER_TEMPLATES');
+  return fail(hinted, 'upload it: ledger-indexer ledger upload-dar FILE; or correct LEDGER_TEMPLATES');
 }
 
 function allVetted(count: number): string {
   return `${String(count)} package names, all vetted; modules and entities: see "websocket"`;
 }
 
-/** @param prefixes none: the names of all packages */
+/** @param prefixes empty: the names of all packages */
 async function vettedNames({ packages }: LedgerClient, prefixes: readonly string[]): Promise<ReadonlySet<string>> {
   const vetted = new Set<string>();
   let pageToken: string | undefined;
@@ -54,7 +55,7 @@ async function vettedNames({ packages }: LedgerClient, prefixes: readonly string
   return vetted;
 }
 
-/** A warning where a package is there and has no such interface; undefined where all is well. Presets name what is not there yet. */
+/** A warning if a package is vetted and lacks the interface; undefined if all exist. Presets may name interfaces that do not exist yet. */
 async function interfacesKnown({ client, config, end }: Asked): Promise<Finding | undefined> {
   const { ledger } = config;
   const named = ledger.wantedInterfaces.filter((word) => !presetNames.includes(word));
@@ -65,9 +66,9 @@ async function interfacesKnown({ client, config, end }: Asked): Promise<Finding 
   if (unknown.length === 0) return undefined;
   const templates = await knownTemplates(client, ledger, unknown, at);
   const sentences = unknown.map((id) => {
-    if (templates.includes(id)) return `${id} is a template: it belongs to LEDGER_TEMPLATES`;
+    if (templates.includes(id)) return `${id} is a template: move it to LEDGER_TEMPLATES`;
     const nearest = nearestNames(id, interfacesNamed(presetNames));
-    return `the participant knows no interface ${id}${nearest.length === 0 ? '' : ` (nearest: ${nearest.join(', ')})`}`;
+    return `the participant does not know interface ${id}${nearest.length === 0 ? '' : ` (nearest: ${nearest.join(', ')})`}`;
   });
   return warn(sentences.join('; '), willCome);
 }

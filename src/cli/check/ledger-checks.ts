@@ -1,4 +1,4 @@
-/** Checks of the participant: who it is, whether it talks to us, what our token says, and whether we may read what is configured. */
+/** Checks of the participant: identity, connection, token, and rights for the configured filter. */
 import { type LedgerAccess, openAccess } from '../../ledger/open-access.ts';
 import type { Config, LedgerConfig } from '../../config/config.ts';
 import { createLedgerClient, type LedgerClient } from '../../ledger/api/client.ts';
@@ -14,7 +14,7 @@ import { releaseCheck } from './release-checks.ts';
 import { interfacesNamed } from '../../config/interface-presets.ts';
 import { assertTokenMayTravel } from '../../ledger/access/token.ts';
 
-/** The participant as the checks see it; each lookup is made once. */
+/** The participant as the checks use it. Each value is read once. */
 export interface LedgerView {
   readonly config: Config;
   readonly url: string;
@@ -26,7 +26,7 @@ export interface LedgerView {
   readonly signal: AbortSignal;
 }
 
-/** @throws IndexerError when certificates cannot be read, or the token may not travel to this URL */
+/** @throws IndexerError if certificates cannot be read, or if the token must not be sent to this URL */
 export async function openLedger(
   config: Config,
   url: string,
@@ -56,7 +56,7 @@ function once<T>(ask: () => Promise<T>): () => Promise<T> {
   return () => (answer ??= ask());
 }
 
-/** In the order in which they are shown. */
+/** The checks in the order of the output. */
 export function ledgerChecks(view: LedgerView): readonly Check[] {
   const { client, end, pruned, participantId } = view;
   const after = ['ledger', 'ledger end'];
@@ -64,7 +64,7 @@ export function ledgerChecks(view: LedgerView): readonly Check[] {
     tokenCheck(view),
     {
       name: 'ledger',
-      run: async () => pass(`${view.url} answers as release ${(await client.node.version()).version}`),
+      run: async () => pass(`${view.url} is release ${(await client.node.version()).version}`),
     },
     releaseCheck(view),
     {
@@ -77,7 +77,7 @@ export function ledgerChecks(view: LedgerView): readonly Check[] {
       after,
       excused: {
         LEDGER_PERMISSION_DENIED:
-          'this user may not ask for it (ParticipantAdmin): the history alone tells ledgers apart',
+          'this user may not read it (ParticipantAdmin): ledgers are distinguished by their history alone',
       },
       run: async () => pass(await participantId()),
     },
@@ -85,7 +85,7 @@ export function ledgerChecks(view: LedgerView): readonly Check[] {
     {
       name: 'parties',
       after,
-      excused: { LEDGER_PERMISSION_DENIED: 'this user may not ask for parties (ParticipantAdmin): see "user rights"' },
+      excused: { LEDGER_PERMISSION_DENIED: 'this user may not list parties (ParticipantAdmin): see "user rights"' },
       run: () => partiesKnown(view),
     },
     websocketCheck(view),
@@ -101,9 +101,10 @@ export function ledgerChecks(view: LedgerView): readonly Check[] {
 }
 
 async function rights({ client, access, config }: LedgerView): Promise<Finding> {
-  if ((await access.tokenSource.read()) === undefined) return skip('no token is configured, so no user');
+  if ((await access.tokenSource.read()) === undefined) return skip('no token is configured, so there is no user');
   const user = await client.users.authenticated();
-  if (user.isDeactivated === true) return fail(`user ${user.id} is deactivated`, 'activate it at the participant');
+  if (user.isDeactivated === true)
+    return fail(`user ${user.id} is deactivated`, 'activate the user on the participant');
   return judgedRights(user.id, await client.users.rights(user.id), config.ledger);
 }
 
@@ -113,7 +114,7 @@ function judgedRights(user: string, granted: readonly Right[], { parties }: Ledg
   if (anyParty) return pass(`user ${user} may read as any party`);
   if (parties.length === 0) {
     return fail(
-      `user ${user} lacks CanReadAsAnyParty, which LEDGER_PARTIES without parties needs`,
+      `user ${user} lacks CanReadAsAnyParty, which an empty LEDGER_PARTIES needs`,
       grant(user, [], kinds.length),
     );
   }
@@ -123,7 +124,7 @@ function judgedRights(user: string, granted: readonly Right[], { parties }: Ledg
   return fail(`user ${user} may not read as ${missing.join(', ')}`, grant(user, missing, kinds.length));
 }
 
-/** The call that an administrator of the participant makes. */
+/** The request that an administrator of the participant has to send. */
 function grant(user: string, parties: readonly string[], held: number): string {
   const kinds =
     parties.length === 0
@@ -131,17 +132,20 @@ function grant(user: string, parties: readonly string[], held: number): string {
       : parties.map((party) => ({ kind: { CanReadAs: { value: { party } } } }));
   const body = JSON.stringify({ userId: user, identityProviderId: '', rights: kinds });
   const path = `/v2/users/${encodeURIComponent(user)}/rights`;
-  return `let an administrator send POST ${path} with ${body} (it holds ${String(held)} rights now)`;
+  return `let an administrator send POST ${path} with ${body} (the user has ${String(held)} rights now)`;
 }
 
-/** A party that the participant does not know may come later; until then it shows nothing of it. */
+/** The participant may learn of an unknown party later; until then it returns nothing for it. */
 async function partiesKnown({ client, config }: LedgerView): Promise<Finding> {
   const { parties } = config.ledger;
-  if (parties.length === 0) return pass('every party that the token may read: none is named in LEDGER_PARTIES');
+  if (parties.length === 0) return pass('all parties that the token may read: LEDGER_PARTIES is empty');
   const unknown = await unknownParties(client, parties);
   const asked = parties.length > mostAsked ? `the first ${String(mostAsked)} of ` : '';
   if (unknown.length === 0) return pass(`the participant knows each of ${asked}${String(parties.length)} parties`);
-  return warn(unknown.map(inWords).join('; '), 'correct LEDGER_PARTIES; nothing, if they will come');
+  return warn(
+    unknown.map(inWords).join('; '),
+    'correct LEDGER_PARTIES; nothing if the parties will be allocated later',
+  );
 }
 
 const tolerableSkewMs = 10_000;
@@ -150,29 +154,33 @@ async function clock(client: LedgerClient): Promise<Finding> {
   const requestedAt = Date.now();
   const { headers } = await client.transport.requestBytes('GET', '/v2/version');
   const date = Date.parse(headers.date ?? '');
-  if (Number.isNaN(date)) return skip('the answers of the ledger, or of a proxy before it, carry no Date');
+  if (Number.isNaN(date)) return skip('the responses of the ledger or of a proxy have no Date header');
   return judgeClock('the ledger', date, requestedAt, Date.now());
 }
 
-/** Of two clocks, where one was read between `fromMs` and `toMs` of the other, to the second. */
+/** Compares two clocks, one of which was read between `fromMs` and `toMs` of the other, to the second. */
 export function judgeClock(whose: string, theirsMs: number, fromMs: number, toMs: number): Finding {
-  // A Date header is cut off at the second.
+  // A Date header is truncated to the second.
   const skewMs = theirsMs > toMs ? theirsMs - toMs : theirsMs + 1_000 < fromMs ? theirsMs + 1_000 - fromMs : 0;
   const seconds = (Math.abs(skewMs) / 1000).toFixed(1);
-  const found = `the clock of ${whose} is ${seconds} s ${skewMs < 0 ? 'behind' : 'ahead of'} ours`;
-  if (Math.abs(skewMs) <= tolerableSkewMs) return pass(skewMs === 0 ? `the clock of ${whose} agrees with ours` : found);
-  return fail(found, 'set both clocks by NTP: tokens are refused, and delays are wrong by as much');
+  const found = `the clock of ${whose} is ${seconds} s ${skewMs < 0 ? 'behind' : 'ahead of'} the clock of this machine`;
+  if (Math.abs(skewMs) <= tolerableSkewMs)
+    return pass(skewMs === 0 ? `the clock of ${whose} agrees with the clock of this machine` : found);
+  return fail(
+    found,
+    'synchronize both clocks with NTP: otherwise tokens are rejected and delays are wrong by this amount',
+  );
 }
 
-// The token: where it comes from, what it says of itself, whether it is still good. It is never printed.
+// The token: its source, its claims and its validity. It is never printed.
 
-/** Asks the source for a token, as the indexer does. */
+/** Reads the token from its source, as the indexer does. */
 function tokenCheck({ access, config }: LedgerView): Check {
   return {
     name: 'token',
     run: async () => {
       const token = await access.tokenSource.read();
-      if (token === undefined) return skip('none is configured: only a ledger without authorization accepts that');
+      if (token === undefined) return skip('no token is configured: only a ledger without authorization accepts this');
       return judgedToken(tokenClaims(token), sourceOf(config.ledger), Date.now() / 1000);
     },
   };
@@ -184,7 +192,7 @@ function sourceOf({ oauth, tokenFile }: LedgerConfig): string {
 }
 
 function judgedToken(claims: TokenClaims | undefined, source: string, now: number): Finding {
-  if (claims === undefined) return pass(`from ${source}; not a JWT, so it says nothing of itself`);
+  if (claims === undefined) return pass(`from ${source}; not a JWT, so its claims are unknown`);
   const { subject, issuer, audience, scope, notBefore, issuedAt, expiresAt } = claims;
   const said = [
     `from ${source}`,
@@ -197,37 +205,41 @@ function judgedToken(claims: TokenClaims | undefined, source: string, now: numbe
     return fail(`${said}; expired ${time(expiresAt)}, ${span(now - expiresAt)} ago`, renewal(source));
   }
   const early = Math.max(notBefore ?? 0, issuedAt ?? 0);
-  // What issuers and participants commonly allow for clocks that differ.
+  // Issuers and participants commonly allow for this difference of clocks.
   if (early > now + 60)
-    return fail(`${said}; not good before ${time(early)}`, 'set the clocks of this machine and the issuer by NTP');
+    return fail(
+      `${said}; not good before ${time(early)}`,
+      'synchronize the clocks of this machine and the issuer with NTP',
+    );
   if (subject === undefined) return fail(said, 'use a token whose "sub" names a user of the participant');
-  const ahead = early > now + 1 ? `; the clock of its issuer is ${span(early - now)} ahead of ours` : '';
+  const ahead =
+    early > now + 1 ? `; the clock of its issuer is ${span(early - now)} ahead of the clock of this machine` : '';
   const found = `${said}${ahead}; ${expiresAt === undefined ? 'never expires' : `expires in ${span(expiresAt - now)}`}`;
   if (audience.length > 0) return pass(found);
   return warn(
-    `${found}; participants from 3.7 on refuse a token without an audience`,
+    `${found}; participants from release 3.7 reject a token without an audience`,
     'let the provider put https://daml.com/jwt/aud/participant/PARTICIPANT_ID, or the target-audience of the participant, ' +
-      'into "aud": with LEDGER_OAUTH_*, ask for it by LEDGER_OAUTH_AUDIENCE',
+      'into "aud": with LEDGER_OAUTH_*, request it with LEDGER_OAUTH_AUDIENCE',
   );
 }
 
 function renewal(source: string): string {
   if (source === 'LEDGER_TOKEN')
-    return 'give a fresh token; for short-lived ones use LEDGER_TOKEN_FILE or LEDGER_OAUTH_*';
+    return 'provide a new token; for short-lived tokens use LEDGER_TOKEN_FILE or LEDGER_OAUTH_*';
   return source === 'LEDGER_TOKEN_FILE'
-    ? 'see why the file is not renewed before its token ends'
-    : 'compare the clock of the provider';
+    ? 'check why the file is not renewed before its token expires'
+    : 'check the clock of the provider';
 }
 
-/** A year nobody means would be no date at all. */
+/** A year out of range is not a valid date. */
 function time(seconds: number): string {
   const date = new Date(seconds * 1000);
-  return Number.isNaN(date.getTime()) ? 'at no time that exists' : date.toISOString();
+  return Number.isNaN(date.getTime()) ? 'at an invalid time' : date.toISOString();
 }
 
-// Whether a WebSocket gets through whatever stands between here and the participant, and the filter is accepted.
+// Checks whether a WebSocket passes through all proxies, and whether the participant accepts the filter.
 
-/** A refusal of the filter or of the user follows the handshake as a frame; silence for so long means accepted. */
+/** A rejection of the filter or the user follows the handshake as a frame. No frame within this time means accepted. */
 const quietMs = 700;
 
 /** Opens the update stream at the ledger end with the configured filter, and closes it again. */
@@ -243,20 +255,20 @@ async function listen(view: LedgerView): Promise<Finding> {
   return opened(view, { path: '/v2/updates', request, found: 'opened at the ledger end with the configured filter' });
 }
 
-/** As for updates; without completions everything else works, so nothing here fails. */
+/** Opens the completion stream. Never fails, because everything except completions works without it. */
 function completionsCheck(view: LedgerView): Check {
   return {
     name: 'completions',
     after: ['ledger', 'ledger end'],
     excused: {
       LEDGER_NOT_A_LEDGER:
-        'the participant shows them to their own users only, before release 3.5.7: they are not followed',
-      LEDGER_PERMISSION_DENIED: 'the user may not read those of the configured parties: they are not followed',
+        'before release 3.5.7, the participant returns completions only to the submitting user: they are not indexed',
+      LEDGER_PERMISSION_DENIED: 'the user may not read completions of the configured parties: they are not indexed',
     },
     run: async () => {
       if (view.config.indexer.completions === 'off') return skip('INDEXER_COMPLETIONS=off');
       const request = { parties: view.config.ledger.parties, beginExclusive: await view.end() };
-      const found = 'opened at the ledger end: what becomes of commands is followed';
+      const found = 'opened at the ledger end: completions of commands are indexed';
       return opened(view, { path: '/v2/commands/command-completions', request, found });
     },
   };
@@ -265,7 +277,7 @@ function completionsCheck(view: LedgerView): Check {
 interface Opening {
   readonly path: StreamPath;
   readonly request: object;
-  /** What is said when it opens. */
+  /** The finding if the stream opens. */
   readonly found: string;
 }
 
@@ -298,11 +310,11 @@ async function opened(view: LedgerView, { path, request, found }: Opening): Prom
       onEnd: (error) => {
         if (error !== undefined) reject(error);
         else if (isOpen)
-          resolve({ state: 'fail', found: 'the stream was closed at once, without a reason', fix: proxies });
+          resolve({ state: 'fail', found: 'the stream was closed immediately, without a reason', fix: proxies });
       },
     });
   });
 }
 
 const proxies =
-  'look at proxies between here and the participant: they have to pass "Upgrade: websocket" and must not buffer';
+  'check proxies on the way to the participant: they have to pass "Upgrade: websocket" and must not buffer';

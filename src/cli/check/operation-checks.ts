@@ -1,4 +1,4 @@
-/** Checks of what can stop the writer later, or stops it now: sessions in its way, rights after an upgrade, transaction ids. */
+/** Checks of problems that block the writer now or later: blocking sessions, rights after an upgrade, transaction ids. */
 import { hasTables } from '../../store/connection/inspection.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { transactionIds, type TransactionIds } from '../../store/lock/transaction-ids.ts';
@@ -7,7 +7,7 @@ import { differingRoles, type DifferingRole } from '../../store/roles/differing-
 import { pageUrl } from '../../version.ts';
 import { fail, pass, skip, warn, type Check, type Finding } from './outcome.ts';
 
-/** In the order in which they are shown. */
+/** The checks in the order of the output. */
 export function operationChecks(database: Database): readonly Check[] {
   const after = ['postgres'];
   return [
@@ -20,10 +20,10 @@ export function operationChecks(database: Database): readonly Check[] {
 async function blockedWriter(database: Database): Promise<Finding> {
   const found = await database.withClient((client) => writerBlockers(client, database.schema));
   const [first] = found;
-  if (first === undefined) return pass('no session that writes waits for another one');
+  if (first === undefined) return pass('no writing session waits for another session');
   return warn(
     `ingestion waits for ${found.map(blockerText).join('; ')}`,
-    `let it finish, or as a superuser or a member of role ${first.role}: \`select pg_terminate_backend(${String(first.pid)})\``,
+    `wait until it finishes, or run as a superuser or a member of role ${first.role}: \`select pg_terminate_backend(${String(first.pid)})\``,
   );
 }
 
@@ -40,13 +40,13 @@ async function rightsOfRoles(database: Database): Promise<Finding> {
   if (!(await hasTables(database))) return skip('nothing is stored yet');
   const differing = await database.withClient((client) => differingRoles(client, database.schema));
   const [first] = differing;
-  if (first === undefined) return pass('no role of `grant-roles` has fewer or more rights than this version gives');
+  if (first === undefined) return pass('every role of `grant-roles` has exactly the rights of this version');
   return warn(differing.map(differingText).join('; '), grantAgain(first));
 }
 
 const mostNamed = 5;
 
-/** One role, and what its rights lack or have beyond those of this version. */
+/** A role, its missing rights, and its rights that this version does not grant. */
 export function differingText({ role, missing, superfluous }: DifferingRole): string {
   const named = (rights: readonly string[]): string => {
     const more = rights.length - mostNamed;
@@ -54,17 +54,17 @@ export function differingText({ role, missing, superfluous }: DifferingRole): st
   };
   const parts = [
     ...(missing.length > 0 ? [`lacks ${named(missing)}`] : []),
-    ...(superfluous.length > 0 ? [`has no more use for ${named(superfluous)}`] : []),
+    ...(superfluous.length > 0 ? [`no longer needs ${named(superfluous)}`] : []),
   ];
   return `role "${role}" ${parts.join(', and ')}`;
 }
 
-/** The command that gives the roles the rights of this version. */
+/** The command that grants the rights of this version. */
 export function grantAgain({ prefix }: DifferingRole): string {
   return `as the migrator: \`ledger-indexer grant-roles --prefix ${prefix}\``;
 }
 
-/** Half of what Postgres has. */
+/** Half of the transaction ids of Postgres. */
 const halfOfIds = 2 ** 30;
 
 async function idsLeft(database: Database): Promise<Finding> {
@@ -75,10 +75,10 @@ async function idsLeft(database: Database): Promise<Finding> {
 export function judgedIds({ database: oldest, age, freezeAge }: TransactionIds): Finding {
   const found = `database "${oldest}" is ${age.toLocaleString('en-US')} transactions old`;
   const fix = `end old transactions, prepared transactions and replication slots, then \`vacuumdb --all --freeze\`: ${pageUrl('docs/runbook/database.md#transaction-ids')}`;
-  if (age >= writesStopAt) return fail(`${found}: Postgres refuses all writes`, fix);
-  if (age <= Math.min(2 * freezeAge, halfOfIds)) return pass(`${found}, of two billion`);
+  if (age >= writesStopAt) return fail(`${found}: Postgres rejects all writes`, fix);
+  if (age <= Math.min(2 * freezeAge, halfOfIds)) return pass(`${found}, limit two billion`);
   return warn(`${found}: at two billion Postgres stops all writes, and autovacuum does not keep up`, fix);
 }
 
-/** Three million before the end of what 32 bits can tell apart. Source: SetTransactionIdLimit in varsup.c of Postgres. */
+/** Three million below 2^31, the distance that 32-bit ids can distinguish. Source: SetTransactionIdLimit in varsup.c of Postgres. */
 const writesStopAt = 2 ** 31 - 1 - 3_000_000;

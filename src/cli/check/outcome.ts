@@ -1,26 +1,26 @@
-/** One line of `check`, and how a check is run: on its own, within a limit, whatever it throws. */
+/** Outcomes of `check`. Runs each check independently, within a time limit, and catches its errors. */
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 
 export interface Outcome {
   readonly name: string;
-  /** `warn`: all is well now, and will not be later unless something is done. */
+  /** `warn`: no failure now, but one later unless something is done. */
   readonly state: 'pass' | 'warn' | 'fail' | 'skip';
-  /** What was found; one line. */
+  /** The finding, one line. */
   readonly found: string;
-  /** What to do; of failures and warnings only. */
+  /** The fix; only for failures and warnings. */
   readonly fix?: string | undefined;
-  /** Code of the error behind a failure. */
+  /** The error code of a failure. */
   readonly code?: string | undefined;
 }
 
-/** What a check resolves to; a failure may also be thrown. */
+/** The result of a check. A failure may also be thrown. */
 export type Finding = Omit<Outcome, 'name'>;
 
 export interface Check {
   readonly name: string;
-  /** A failure of the same code there explains this one: it is shown once. */
+  /** Checks that explain a failure of this one with the same code, so that it is reported once. */
   readonly after?: readonly string[];
-  /** When it throws one of these codes, what that means instead of a failure. */
+  /** Error codes that are not a failure of this check, with the finding for each. */
   readonly excused?: Readonly<Record<string, string>>;
   readonly run: () => Promise<Finding>;
 }
@@ -41,7 +41,7 @@ export function skip(found: string): Finding {
   return { state: 'skip', found };
 }
 
-/** All at the same time, each within `limitMs`; in the order given. */
+/** Runs all checks concurrently, each within `limitMs`; keeps their order. */
 export async function runChecks(checks: readonly Check[], limitMs: number): Promise<readonly Outcome[]> {
   const outcomes = await Promise.all(checks.map((check) => outcomeOf(check, limitMs)));
   return outcomes.map((outcome, at) => {
@@ -51,7 +51,7 @@ export async function runChecks(checks: readonly Check[], limitMs: number): Prom
       ({ name, state, code }) => after.includes(name) && state === 'fail' && code === outcome.code,
     );
     return cause !== undefined
-      ? { name: outcome.name, ...skip(`for the reason of "${cause.name}": ${outcome.code}`) }
+      ? { name: outcome.name, ...skip(`same reason as "${cause.name}": ${outcome.code}`) }
       : outcome;
   });
 }
@@ -80,8 +80,9 @@ async function within<T>(work: Promise<T>, limitMs: number): Promise<T> {
 }
 
 function tooSlow(limitMs: number): IndexerError {
-  return new IndexerError(`no answer within ${String(limitMs / 1000)} s`, {
+  return new IndexerError(`no response within ${String(limitMs / 1000)} s`, {
     code: 'CHECK_TIMEOUT',
-    remedy: 'check the address, firewalls that drop packets, and whether the other side is overloaded; or --timeout 30',
+    remedy:
+      'check the address, firewalls that drop packets, and the load of the server; or run the command with --timeout 30',
   });
 }

@@ -1,4 +1,4 @@
-/** Checks of roles that read: what they can do or learn beside what they were given. */
+/** Checks of reader roles: whether they can do or learn more than they were granted. */
 import type { Database } from '../../store/connection/database.ts';
 import { hasTables } from '../../store/connection/inspection.ts';
 import { readersThatLock } from '../../store/roles/advisory-locks.ts';
@@ -9,7 +9,7 @@ import { unboundedWriters } from '../../store/roles/unbounded-writes.ts';
 import { pageUrl } from '../../version.ts';
 import { pass, skip, warn, type Check, type Finding } from './outcome.ts';
 
-/** In the order in which they are shown. */
+/** The checks in the order of the output. */
 export function readerChecks(database: Database): readonly Check[] {
   const after = ['postgres'];
   let answer: Promise<ReaderUse | undefined> | undefined;
@@ -25,7 +25,7 @@ export function readerChecks(database: Database): readonly Check[] {
 
 const asSuperuser = 'run `ledger-indexer grant-reader`, `reader-token create` or `grant-roles` again as a superuser';
 
-/** Postgres shows plans and the time of a statement to whoever may log in. */
+/** Postgres reveals query plans and execution times to every login. */
 async function limitedReaders(database: Database): Promise<Finding> {
   if (!(await hasTables(database))) return skip('nothing is stored yet');
   const [{ limited, logins }, indexed] = await database.withClient(async (client) => [
@@ -35,74 +35,74 @@ async function limitedReaders(database: Database): Promise<Finding> {
   if (limited.length === 0) return pass('no role is limited to parties');
   if (indexed.length > 0) {
     return warn(
-      `EXPLAIN shows ${limited.join(', ')} values of payload fields of other parties: statistics of ${indexed.join(', ')}`,
-      'run `ledger-indexer grant-reader` for one of the roles again, with its parties: it removes them',
+      `EXPLAIN reveals payload values of other parties to ${limited.join(', ')}, through statistics of ${indexed.join(', ')}`,
+      'run `ledger-indexer grant-reader` for one of the roles again, with its parties: it removes the statistics',
     );
   }
-  if (logins.length === 0) return pass(`${limited.join(', ')}: none logs in, so none can ask for plans`);
+  if (logins.length === 0) return pass(`${limited.join(', ')}: no such role can log in, so none can read query plans`);
   return warn(
-    `${logins.join(', ')} can log in: by EXPLAIN and by time they learn scalar values of rows that row security hides`,
-    `where that matters give each a database of its own (LEDGER_PARTIES), or /changes, webhooks or GraphQL and no login: ${pageUrl('docs/how-to/secure/reader-roles.md#what-a-limited-role-can-infer')}`,
+    `${logins.join(', ')} can log in, and can infer scalar values of rows hidden by row security from EXPLAIN and execution times`,
+    `if that matters, give each role its own database (LEDGER_PARTIES), or /changes, webhooks or GraphQL without a login: ${pageUrl('docs/how-to/secure/reader-roles.md#what-a-limited-role-can-infer')}`,
   );
 }
 
-/** Whoever may log in may make them, until a superuser takes that from everybody. */
+/** Every login may create them until a superuser revokes the right from public. */
 async function largeObjects(database: Database): Promise<Finding> {
   if (!(await hasTables(database))) return skip('nothing is stored yet');
   const logins = await database.withClient((client) => unboundedWriters(client, database.schema));
-  if (logins.length === 0) return pass('no login that only reads may make them');
+  if (logins.length === 0) return pass('no reader login may create them');
   return warn(
-    `${logins.join(', ')} may make large objects and messages in the write-ahead log, which nothing bounds`,
-    `${asSuperuser}; with --shared-database they leave the right to every login`,
+    `${logins.join(', ')} may create large objects and messages in the write-ahead log, without a limit`,
+    `${asSuperuser}; with --shared-database these commands do not revoke the right`,
   );
 }
 
-/** Whoever holds the lock of the writer keeps the indexer standing by. */
+/** A session that holds the writer's advisory lock keeps the indexer on standby. */
 async function advisoryLocks(database: Database): Promise<Finding> {
   if (!(await hasTables(database))) return skip('nothing is stored yet');
   const logins = await database.withClient((client) => readersThatLock(client, database.schema));
-  if (logins.length === 0) return pass('no login that only reads may take them');
+  if (logins.length === 0) return pass('no reader login may take them');
   return warn(
-    `${logins.join(', ')} may take advisory locks, and with the one of the writer stop the indexer`,
-    `${asSuperuser}, or let readers ask a standby or a database of their own`,
+    `${logins.join(', ')} may take advisory locks, including the writer lock, which stops the indexer`,
+    `${asSuperuser}, or let readers query a standby or another database`,
   );
 }
 
-/** Undefined while nothing is stored. */
+/** Undefined if nothing is stored yet. */
 async function storedUse(database: Database): Promise<ReaderUse | undefined> {
   if (!(await hasTables(database))) return undefined;
   return await database.withClient((client) => readerUse(client, database.schema));
 }
 
-/** A login without a limit may take every connection, and an indexer that has to reconnect finds none. */
+/** A login without a limit may take all connections, so that an indexer cannot reconnect. */
 function readerConnections(use: ReaderUse | undefined): Finding {
   if (use === undefined) return skip('nothing is stored yet');
   const [first] = use.anyConnections;
   if (first !== undefined) {
     return warn(
-      `${use.anyConnections.join(', ')} may take every connection of the server, and the indexer stops without one`,
-      `for each: \`alter role ${first} connection limit ${String(defaultConnections)}\``,
+      `${use.anyConnections.join(', ')} may take all connections of the server, and the indexer stops without a connection`,
+      `run for each: \`alter role ${first} connection limit ${String(defaultConnections)}\``,
     );
   }
-  if (use.connections === 0) return pass('no login only reads');
-  const found = `all logins that only read: at most ${String(use.connections)} connections`;
-  if (use.reserved) return pass(`${found}; the server keeps some for the indexer`);
+  if (use.connections === 0) return pass('there are no reader logins');
+  const found = `all reader logins together: at most ${String(use.connections)} connections`;
+  if (use.reserved) return pass(`${found}; the server reserves some for the indexer`);
   if (use.connections <= use.available) return pass(found);
   return warn(
-    `${found}, ${String(Math.max(0, use.available))} are left beside those of the indexer: together they can take them all`,
-    'lower the limits (`alter role … connection limit N`), or raise max_connections; from Postgres 16 on set reserved_connections = 25 ' +
+    `${found}, ${String(Math.max(0, use.available))} are left in addition to those of the indexer: the readers together can take all of them`,
+    'lower the limits (`alter role … connection limit N`), or raise max_connections; from Postgres 16, set reserved_connections = 25 ' +
       'and run `ledger-indexer grant-roles` as a superuser',
   );
 }
 
-/** A sort that does not fit the memory of a session goes to the disk, without a limit unless one is set. */
+/** A sort that exceeds the memory of a session writes to disk, without a limit unless one is set. */
 function temporaryFiles(use: ReaderUse | undefined): Finding {
   if (use === undefined) return skip('nothing is stored yet');
   const { anyTemporaryFiles } = use;
   const [first] = anyTemporaryFiles;
-  if (first === undefined) return pass('every login that only reads has a limit of temporary files');
+  if (first === undefined) return pass('every reader login has a limit for temporary files');
   return warn(
     `${anyTemporaryFiles.join(', ')} may fill the disk of the server with temporary files`,
-    `as a superuser, for each: \`alter role ${first} set temp_file_limit = '2GB'\`, or temp_file_limit for the whole server`,
+    `run as a superuser for each: \`alter role ${first} set temp_file_limit = '2GB'\`, or set temp_file_limit for the entire server`,
   );
 }

@@ -1,4 +1,4 @@
-/** Checks of releases: what of the participant's is deprecated or gone, what that means here, and how long Postgres is maintained. */
+/** Checks of the releases of participant and Postgres: deprecated and removed calls, and end of maintenance. */
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import { deprecatedCalls, disabledIn, removedIn } from '../../ledger/api/deprecated-calls.ts';
 import { tokenClaims } from '../../ledger/access/token-claims.ts';
@@ -24,43 +24,43 @@ async function judgedRelease(view: LedgerView, release: ParticipantRelease): Pro
   const { version = 'none' } = release;
   if (release.number === undefined) {
     return warn(
-      `the version "${version}" is of no known form: requests are those of releases before ${omitsInFlight}, whose lists ` +
-        'have reassignments in flight without being asked',
-      'let gateways between here and the participant pass GET /v2/version',
+      `the version "${version}" has an unknown format: requests are sent as to releases before ${omitsInFlight}, whose lists ` +
+        'contain reassignments in flight by default',
+      'allow GET /v2/version in gateways on the way to the participant',
     );
   }
   if (!isFrom(release, removedIn)) {
     const state = isFrom(release, disabledIn)
-      ? `${servedNow}, refused unless the participant enables them`
-      : `${servedNow}, refused from ${disabledIn} on`;
+      ? `${servedNow}, rejected unless the participant enables them`
+      : `${servedNow}, rejected from release ${disabledIn}`;
     return pass(`${version}: ${state}, and removed in ${removedIn}; the indexer uses none of them`);
   }
   return judgedNewest(view, version);
 }
 
-/** What 3.7 and later want of a configuration. */
+/** Requirements of release 3.7 and later on the configuration. */
 async function judgedNewest({ client, access }: LedgerView, version: string): Promise<Finding> {
   const token = await access.tokenSource.read();
   const claims = token === undefined ? undefined : tokenClaims(token);
   if (claims !== undefined && claims.audience.length === 0) {
     return fail(
-      `${version}: tokens without an audience are refused, and ours has none`,
+      `${version}: tokens without an audience are rejected, and the configured token has none`,
       'let the provider put https://daml.com/jwt/aud/participant/PARTICIPANT_ID, or the target-audience of the participant, ' +
-        'into "aud": with LEDGER_OAUTH_*, ask for it by LEDGER_OAUTH_AUDIENCE',
+        'into "aud": with LEDGER_OAUTH_*, request it with LEDGER_OAUTH_AUDIENCE',
     );
   }
-  const gone = `${version}: what was deprecated before is removed; the indexer uses none of it`;
+  const gone = `${version}: previously deprecated calls are removed; the indexer uses none of them`;
   const described = await describesInFlight(client);
   if (described === false) {
     return warn(
-      `${gone}; but its description of active contracts does not have the field by which reassignments in flight are requested`,
-      'run `ledger-indexer verify --acs` after contracts were reassigned, and report this with the version of the participant',
+      `${gone}; but its API description of active contracts lacks the field that requests reassignments in flight`,
+      'run `ledger-indexer verify --acs` after reassignments, and report this with the version of the participant',
     );
   }
   return pass(`${gone}; reassignments in flight are requested with active contracts`);
 }
 
-/** Undefined where the participant describes nothing, or no such request. */
+/** Undefined if the participant has no API description, or none of this request. */
 async function describesInFlight({ node }: LedgerView['client']): Promise<boolean | undefined> {
   const text = await node.openapi().catch((thrown: unknown) => {
     if (toIndexerError(thrown).code === 'LEDGER_UNREACHABLE') throw thrown;
@@ -70,17 +70,16 @@ async function describesInFlight({ node }: LedgerView['client']): Promise<boolea
   return text.includes('includeIncompleteReassignments');
 }
 
-/** Whether contracts may be missing that were being reassigned when the list was read that the stream began with. */
+/** Whether contracts may be missing that were being reassigned when the stream's list of active contracts was read. */
 export async function judgedSeed({ client }: LedgerView, stored: StoredSource): Promise<Finding> {
   const release = await readRelease(client);
   const { seedRelease } = stored;
-  const from =
-    seedRelease === null ? 'a release that was not noted' : `release ${releaseOf(seedRelease).version ?? ''}`;
+  const from = seedRelease === null ? 'an unrecorded release' : `release ${releaseOf(seedRelease).version ?? ''}`;
   if (!lacksInFlight(stored, release))
     return pass(`the active contracts came from ${from}, with reassignments in flight`);
   return warn(
-    `the active contracts came from ${from}, and were not requested with reassignments in flight: some may be missing`,
-    'ledger-indexer verify --acs; if it finds contracts missing: ledger-indexer reseed --yes',
+    `the active contracts came from ${from}, without reassignments in flight: contracts may be missing`,
+    'run ledger-indexer verify --acs; if it reports missing contracts, run ledger-indexer reseed --yes',
   );
 }
 
@@ -93,15 +92,15 @@ const maintainedUntil: Readonly<Record<number, string>> = {
   18: '2030-11-14',
 };
 
-/** @param version as the server has it, e.g. `16.4 (Debian 16.4-1)` */
+/** @param version as reported by the server, e.g. `16.4 (Debian 16.4-1)` */
 export function judgedPostgres(version: string, now: number): Finding {
   const major = Number(/^\d+/u.exec(version)?.[0]);
   const last = maintainedUntil[major];
-  if (last === undefined) return skip(`version ${version}: how long it is maintained is not known here`);
+  if (last === undefined) return skip(`version ${version}: the end of its maintenance is unknown to this version`);
   const until = `Postgres ${String(major)} is maintained until ${last}`;
   if (now <= Date.parse(`${last}T23:59:59Z`)) return pass(until);
   return warn(
-    `${until}: it gets no corrections any more`,
-    'upgrade the server to a maintained major version, best 17 or newer',
+    `${until}: it no longer gets fixes`,
+    'upgrade the server to a maintained major version, preferably 17 or newer',
   );
 }

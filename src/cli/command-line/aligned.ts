@@ -1,41 +1,41 @@
-/** Cells one under the other: how wide a column is by its longest cell, and what stands between two of them. */
+/** Formats cells as aligned columns. */
 
 export interface Column {
-  /** For numbers. */
+  /** Aligns cells to the right, for numbers. */
   readonly right?: true;
-  /** Width at least, in characters. */
+  /** Minimum width, in characters. */
   readonly least?: number;
-  /** Width at most: a wider cell pushes the rest of its line. */
+  /** Maximum width: a wider cell shifts the rest of its line. */
   readonly most?: number;
 }
 
 export interface Layout {
-  /** Those that are not named are as wide as their widest cell. */
+  /** Columns without an entry are as wide as their widest cell. */
   readonly columns?: readonly Column[];
   /** Blanks between two columns; default 2. */
   readonly gap?: number;
-  /** Blanks before the first one; default none. */
+  /** Blanks before the first column; default none. */
   readonly indent?: number;
 }
 
 type Cells = readonly string[];
 
-/** A column of this width, whatever its cells. */
+/** A column of fixed width. */
 export function fixed(width: number): Column {
   return { least: width, most: width };
 }
 
-/** The same for numbers. */
+/** A right-aligned column of fixed width. */
 export function numbers(width: number): Column {
   return { ...fixed(width), right: true };
 }
 
-/** The rows as lines. The last cell of a line is not filled up, unless it stands right. */
+/** The rows as lines. The last cell of a line is not padded unless it is right-aligned. */
 export function aligned(rows: readonly Cells[], layout?: Layout): readonly string[] {
   return rows.map(lineUp(rows, layout));
 }
 
-/** The same for rows that come later. @param first the rows that decide on the widths */
+/** Like {@link aligned}, for rows that are formatted later. @param first the rows that determine the widths */
 export function lineUp(first: readonly Cells[], layout: Layout = {}): (cells: Cells) => string {
   const { columns = [], gap = 2, indent = 0 } = layout;
   const count = first.reduce((most, cells) => Math.max(most, cells.length), columns.length);

@@ -1,14 +1,14 @@
-/** Amounts as people read them. */
+/** Formats amounts for people. */
 
 const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 
-/** `1.5 GiB`. */
+/** A size such as `1.5 GiB`. */
 export function bytesInWords(count: number): string {
   const step = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, count)) / 10));
   return `${(count / 1024 ** step).toFixed(step === 0 ? 0 : 1)} ${units[step] ?? ''}`;
 }
 
-/** `1,234,567`, without a fraction. */
+/** A number such as `1,234,567`, without a fraction. */
 export function wholeNumber(count: number): string {
   return Math.round(count).toLocaleString('en-US');
 }

@@ -1,7 +1,7 @@
-/** The reference of the commands as Markdown: `docs/reference/commands.md` lists them, the pages below it have a section for each. */
+/** Generates the command reference: the index in `docs/reference/commands.md`, and a section per command on the pages below it. */
 import { flagCall, usageOf, type Command } from './command.ts';
 
-/** Pages below `docs/reference/commands`, in the order of the index, with the names of their commands. */
+/** Pages below `docs/reference/commands`, in the order of the index, with the commands of each page. */
 export const commandPages = {
   run: [
     'run',
@@ -25,13 +25,13 @@ export const commandPages = {
 
 export type CommandPage = keyof typeof commandPages;
 
-/** What the reference shows of a verb of `ledger`. */
+/** The texts of a verb of `ledger`. */
 export type VerbText = Pick<Command, 'name' | 'summary' | 'flags'> & {
   readonly operands: readonly string[];
   readonly example: string;
 };
 
-/** Where a command is that no page names; a test finds it. */
+/** The page of a command that no page lists. A test finds such commands. */
 const pageOfOthers: CommandPage = 'change';
 
 function pageOf({ name }: Pick<Command, 'name'>): CommandPage {
@@ -49,7 +49,7 @@ export function commandIndex(commands: readonly Command[]): string {
   return ['| Command | What it does |', '| --- | --- |', ...rows].join('\n');
 }
 
-/** The sections of one page. @param verbs those of `ledger` */
+/** The sections of one page. @param verbs the verbs of `ledger` */
 export function commandSections(commands: readonly Command[], page: CommandPage, verbs: readonly VerbText[]): string {
   return onPage(commands, page)
     .flatMap((command) => [commandSection(command), ...(command.verbs === true ? verbs.map(verbSection) : [])])
@@ -104,7 +104,7 @@ function fence(language: string, lines: readonly string[]): string {
   return [`\`\`\`${language}`, ...lines, '```'].join('\n');
 }
 
-/** @param page from the folder of the project */
+/** @param page relative to the root of the project */
 function fromPages(page: string): string {
   return page.replace(/^docs\//, '../../');
 }
@@ -113,7 +113,7 @@ function sentence(text: string): string {
   return `${prose(text.charAt(0).toUpperCase() + text.slice(1))}.`;
 }
 
-/** Names in angle brackets are no tags. */
+/** Escapes angle brackets, which are not tags. */
 function prose(text: string): string {
   return text.replaceAll('<', String.raw`\<`);
 }

@@ -1,10 +1,10 @@
-/** `completion bash|zsh|fish`: what a shell completes, made from the commands and the table of options. */
+/** `completion bash|zsh|fish`: generates shell completion from the commands and the option table. */
 import { optionList } from '../../config/option-table.ts';
 import type { Command } from './command.ts';
 
 export const completionCommand: Command = {
   name: 'completion',
-  summary: 'completion of commands and options for a shell, on standard output',
+  summary: 'print a completion script for bash, zsh or fish',
   does: [
     'bash: source <(ledger-indexer completion bash)',
     'zsh:  ledger-indexer completion zsh > "${fpath[1]}/_ledger-indexer"',
@@ -34,13 +34,13 @@ const choices: ReadonlyMap<string, string> = new Map(
     .map(({ name, type }): [string, string] => [`--${name}`, type.replaceAll(', ', ' ')]),
 );
 
-/** The flags a command takes, its own first. */
+/** The flags of a command, its own first. */
 function flagsOf({ flags, options }: Command): readonly Word[] {
   const own = flags.map(({ name, doc }) => ({ word: `--${name}`, doc }));
-  return [...own, { word: '--help', doc: 'what the command does' }, ...(options === false ? [] : optionFlags)];
+  return [...own, { word: '--help', doc: 'print help' }, ...(options === false ? [] : optionFlags)];
 }
 
-/** What the first operand of a command can be. */
+/** Words for the first operand of a command. */
 function wordsOf({ name, operands }: Command, commands: readonly Command[]): readonly string[] {
   return name === 'help' ? commands.map((each) => each.name) : (operands[0]?.words ?? []);
 }
@@ -82,7 +82,7 @@ ${cases.join('\n')}
 complete -o default -F _ledger_indexer ledger-indexer`;
 }
 
-/** In single quotes of zsh and fish, where a description may hold anything. */
+/** Quotes a description, which may contain any character, for zsh and fish. */
 function quoted(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", `'\\''`)}'`;
 }
@@ -138,7 +138,7 @@ const shells: ReadonlyMap<string, (commands: readonly Command[]) => string> = ne
   ['fish', fish],
 ]);
 
-/** The script for the shell named; nothing for another one. */
+/** The script for the given shell; empty for an unknown shell. */
 export function completionScript(shell: string, commands: readonly Command[]): string {
   return shells.get(shell)?.(commands) ?? '';
 }

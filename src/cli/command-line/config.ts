@@ -1,16 +1,14 @@
-/**
- * `ledger-indexer config`: the configuration this run would have, with the origin of every value and no secrets.
- */
+/** `ledger-indexer config`: prints the configuration of a run, with the origin of every value and without secrets. */
 import { configMarkdown, describeConfig } from '../../config/config.ts';
 import { aligned } from './aligned.ts';
 import { json, type Command } from './command.ts';
 
 export const configCommand: Command = {
   name: 'config',
-  summary: 'effective configuration with the origin of each value; --json, --markdown',
-  does: ['Secrets are never shown. Everything that is wrong is listed at once.'],
+  summary: 'print the effective configuration and the origin of each value',
+  does: ['Secrets are never printed. All problems are listed together.'],
   operands: [],
-  flags: [json, { name: 'markdown', doc: 'every option as a table for documentation' }],
+  flags: [json, { name: 'markdown', doc: 'print all options as a markdown table' }],
   examples: ['config', 'config --json'],
   exits: [[78, 'the configuration is invalid']],
   alone: true,

@@ -1,18 +1,18 @@
-/** Options of the sandbox by short names: `--speed 10` is `--demo-speed 10` where only the sandbox can be meant. */
+/** Short names of sandbox options: `--speed 10` means `--demo-speed 10` in commands that run only the sandbox. */
 import type { OptionFlags } from '../../config/option-sources.ts';
 import type { CommandFlag, Given } from './parse.ts';
 
-/** Those of `demo`, and of `sandbox`. */
+/** Short flags of `demo` and `sandbox`. */
 export const demoFlags: readonly CommandFlag[] = [
-  { name: 'speed', value: 'N', doc: 'the same as --demo-speed' },
-  { name: 'chaos', doc: 'the same as --demo-chaos' },
-  { name: 'seed', value: 'N', doc: 'the same as --demo-seed' },
+  { name: 'speed', value: 'N', doc: 'short form of --demo-speed' },
+  { name: 'chaos', doc: 'short form of --demo-chaos' },
+  { name: 'seed', value: 'N', doc: 'short form of --demo-seed' },
 ];
 
-/** Of `sandbox` only: a demo stops at an offset of its indexer. */
-export const maxUpdatesFlag: CommandFlag = { name: 'max-updates', value: 'N', doc: 'the same as --demo-max-updates' };
+/** Short flag of `sandbox` only: a demo stops at an offset of its indexer. */
+export const maxUpdatesFlag: CommandFlag = { name: 'max-updates', value: 'N', doc: 'short form of --demo-max-updates' };
 
-/** Options for the configuration, short names replaced by long ones. */
+/** Configuration options, with short names replaced by long ones. */
 export function optionsOf(given: Given): OptionFlags {
   const { values, problems } = given.options;
   const long = [...demoFlags, maxUpdatesFlag]

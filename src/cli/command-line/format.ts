@@ -1,4 +1,4 @@
-/** How rows are printed: what the flags ask for, else what suits who reads. */
+/** Output formats for rows: the format of the flags, otherwise a table on a terminal and JSON in a pipe. */
 import type { Terminal } from './command.ts';
 import { noFormula } from '../../model/push/csv.ts';
 import type { CommandFlag, Given } from './parse.ts';
@@ -7,16 +7,16 @@ import { misuse } from './refusals.ts';
 const formats = ['table', 'json', 'csv'] as const;
 export type Format = (typeof formats)[number];
 
-/** @param json what --json prints */
+/** @param json the help text of --json */
 export function formatFlags(json: string): readonly CommandFlag[] {
   return [
     { name: 'json', doc: json },
-    { name: 'csv', doc: 'the rows, with a title row' },
-    { name: 'table', doc: 'aligned, as on a terminal' },
+    { name: 'csv', doc: 'print CSV with a header row' },
+    { name: 'table', doc: 'print an aligned table, as on a terminal' },
   ];
 }
 
-/** @returns undefined when more than one is asked for */
+/** @returns undefined if more than one format is requested */
 export function formatOf(given: Given, stdout: Terminal): Format | undefined {
   const asked = formats.filter((format) => given.has(format));
   if (asked.length > 1) return undefined;
@@ -25,12 +25,12 @@ export function formatOf(given: Given, stdout: Terminal): Format | undefined {
 
 export const spreadsheetFlag: CommandFlag = {
   name: 'spreadsheet',
-  doc: 'with --csv: an apostrophe before text that a spreadsheet would take for a formula',
+  doc: 'with --csv: write an apostrophe before text that looks like a formula',
 };
 
-/** What a text becomes in CSV. @throws IndexerError USAGE for `--spreadsheet` without `--csv` */
+/** Escapes text for CSV. @throws IndexerError USAGE for `--spreadsheet` without `--csv` */
 export function csvText(given: Given, format: Format | undefined): (value: string | null) => string | null {
   if (!given.has(spreadsheetFlag.name)) return (value) => value;
   if (format === 'csv') return noFormula;
-  throw misuse('--spreadsheet belongs to --csv', 'add --csv, or leave out --spreadsheet');
+  throw misuse('--spreadsheet needs --csv', 'add --csv, or remove --spreadsheet');
 }

@@ -1,4 +1,4 @@
-/** An address that may hold a secret: as `--NAME` where it holds no password, else as `--NAME-file`. */
+/** An address that may contain a secret: `--NAME` if it has no password, otherwise `--NAME-file`. */
 import { maskUrl } from '../../config/url-secrets.ts';
 import { readSmallFileSync, whyUnreadable } from '../../config/small-file.ts';
 import type { Given } from './parse.ts';
@@ -6,20 +6,23 @@ import { misuse } from './refusals.ts';
 
 export interface GivenAddress {
   readonly url: string;
-  /** Where it came from; undefined when it was given as it is. */
+  /** The file that contains it; undefined if it was passed as a value. */
   readonly urlFile: string | undefined;
 }
 
-/** Undefined where neither flag is given. @throws IndexerError USAGE */
+/** Undefined if neither flag is set. @throws IndexerError USAGE */
 export function givenAddress(given: Given, name: string, usage: string): GivenAddress | undefined {
   const [url, file] = [given.text(name), given.text(`${name}-file`)];
   if (url !== undefined && file !== undefined) {
-    throw misuse(`--${name} and --${name}-file are one thing, given twice`, usage);
+    throw misuse(`--${name} and --${name}-file cannot be combined`, usage);
   }
   if (file !== undefined) return { url: contents(file, name, usage), urlFile: file };
   if (url === undefined) return undefined;
   if (maskUrl(url) !== url) {
-    throw misuse(`--${name} holds a password, and every user of the machine can read arguments`, `use --${name}-file`);
+    throw misuse(
+      `--${name} contains a password, and every user of the machine can read arguments`,
+      `use --${name}-file`,
+    );
   }
   return { url, urlFile: undefined };
 }

@@ -1,4 +1,4 @@
-/** `help`, and the texts of `--help`, of all commands and of one. */
+/** `help` and `--help`: prints the help of all commands or of one command. */
 import { aligned } from './aligned.ts';
 import { flagCall, usageOf, type Command } from './command.ts';
 import { commandIndex } from './command-reference.ts';
@@ -6,10 +6,10 @@ import { unknownCommand } from './refusals.ts';
 
 export const helpCommand: Command = {
   name: 'help',
-  summary: 'this text, or that of one command',
-  does: ['The same as --help after the command.'],
+  summary: 'print this help, or the help of one command',
+  does: ['`help COMMAND` prints the same as `COMMAND --help`.'],
   operands: [{ name: 'COMMAND', optional: true }],
-  flags: [{ name: 'markdown', doc: 'the commands as a table for documentation' }],
+  flags: [{ name: 'markdown', doc: 'print all commands as a markdown table' }],
   examples: ['help', 'help prune'],
   options: false,
   alone: true,
@@ -25,29 +25,29 @@ export const helpCommand: Command = {
   },
 };
 
-/** What any command may end with. */
+/** Exit codes of every command. */
 const usualExits: readonly (readonly [number, string])[] = [
   [0, 'done'],
-  [2, 'there is no such command, or its arguments are wrong'],
-  [70, 'a defect: please report it'],
-  [78, 'configuration: options, schema or server are not usable'],
+  [2, 'unknown command, or wrong arguments'],
+  [70, 'a bug: please report it'],
+  [78, 'unusable configuration, schema or server'],
 ];
 
 function listed(rows: readonly (readonly string[])[]): string {
   return aligned(rows, { indent: 2 }).join('\n');
 }
 
-/** All commands. */
+/** The help of all commands. */
 export function help(commands: readonly Command[]): string {
-  return `ledger-indexer: follows a ledger participant and keeps every event in Postgres, exactly once
+  return `ledger-indexer: indexes a ledger participant into Postgres: every event, exactly once
 
 usage: ledger-indexer [command] [--option value …]
 
 ${listed(commands.map(({ name, summary }) => [name, summary]))}
 
-"ledger-indexer COMMAND --help" says what a command does, its flags, examples and exit codes.
+"ledger-indexer COMMAND --help" prints the description, flags, examples and exit codes.
 Every option is an environment variable and a flag: "ledger-indexer config" lists them.
-Commands that delete or change stored data print what they would do until they are given --yes.
+Commands that delete or change stored data only print a preview without --yes.
 
 examples
   ledger-indexer
@@ -56,7 +56,7 @@ examples
   ledger-indexer migrate --print > schema.sql`;
 }
 
-/** One command. */
+/** The help of one command. */
 export function commandHelp(command: Command): string {
   const { name, summary, does, flags, examples, exits = [], options, alone } = command;
   const own = new Set(exits.map(([code]) => code));
@@ -66,8 +66,10 @@ export function commandHelp(command: Command): string {
     `usage: ledger-indexer ${name} ${usageOf(command)}`,
     does.join('\n'),
     flags.length === 0 ? '' : listed(flags.map((flag) => [flagCall(flag), flag.doc])),
-    options === false ? '' : `Options are those of "ledger-indexer config", as --database-url.`,
-    alone === undefined ? 'Without DATABASE_URL it works on the demo that runs with the data in INDEXER_DATA_DIR.' : '',
+    options === false ? '' : `All options of "ledger-indexer config" are accepted, such as --database-url.`,
+    alone === undefined
+      ? 'Without DATABASE_URL, the command uses the demo that runs with the data in INDEXER_DATA_DIR.'
+      : '',
     `examples\n${examples.map((example) => `  ledger-indexer ${example}`).join('\n')}`,
     `exit codes\n${aligned(
       codes.map(([code, meaning]) => [String(code), meaning]),

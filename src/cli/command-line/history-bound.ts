@@ -1,12 +1,12 @@
-/** A place in history as it is written on a command line. */
+/** A position in history, as written on a command line. */
 
-/** An offset, or a time with its zone as it was given. */
+/** An offset, or a time with its zone. */
 export type HistoryBound = { readonly offset: number } | { readonly time: string };
 
-/** Without a zone a time of day would mean something else on every machine; a date is one of UTC. */
+/** Times need a zone, because without one they would differ between machines. A date is in UTC. */
 const timeForm = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
-/** @returns undefined for what is neither an offset nor a time */
+/** @returns undefined if the text is neither an offset nor a time */
 export function historyBound(text: string): HistoryBound | undefined {
   if (/^\d{1,15}$/.test(text)) return { offset: Number(text) };
   if (!timeForm.test(text) || Number.isNaN(Date.parse(text))) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Features and the least role that each one needs. docs/how-to/secure/roles.md prints the table, refusals of commands name the role
- * from it, and test/security/roles runs each feature as its role and as lesser ones.
+ * Features and the least role that each one needs. docs/how-to/secure/roles.md contains the table, error messages of commands name
+ * the role from it, and test/security/roles runs each feature as its role and as lesser roles.
  */
 
 /** Roles of `grant-roles`. The administrator is a superuser, or has CREATEROLE and is a member of the owner of the tables. */
@@ -8,7 +8,7 @@ export type DatabaseRole = 'any login' | 'reader' | 'redactor' | 'writer' | 'mig
 
 interface Row {
   readonly role: DatabaseRole;
-  /** Commands without `ledger-indexer`, or surfaces. */
+  /** Commands without `ledger-indexer`, or other surfaces. */
   readonly features: readonly string[];
   readonly touches: string;
 }
@@ -175,7 +175,7 @@ export const leastRoles = [
   },
 ] as const satisfies readonly Row[];
 
-/** As the table has it. */
+/** The roles as the table names them. */
 export type Feature = (typeof leastRoles)[number]['features'][number];
 
 const clients: Readonly<Record<Exclude<DatabaseRole, 'token'>, string>> = {
@@ -192,22 +192,22 @@ export function leastRoleOf(feature: Feature): DatabaseRole {
   return row?.role ?? 'administrator';
 }
 
-/** As whom to connect for it, after the word "as". */
+/** The role to connect as, for use after the word "as". */
 export function connectAs(feature: Feature): string {
   const role = leastRoleOf(feature);
   return role === 'token' ? 'the holder of a token' : clients[role];
 }
 
-/** Matches commands; other features are surfaces. */
+/** Matches commands. Other features are surfaces. */
 const command = /^[a-z-]+(?: [a-z-]+)?(?: --[a-z]+)?$/;
 
-/** Commands that need the role and no more. */
+/** Commands for which this role is the least one. */
 export function commandsOf(role: DatabaseRole): readonly string[] {
   const features = leastRoles.filter((row) => row.role === role).flatMap((row): readonly string[] => row.features);
   return features.filter((feature) => command.test(feature));
 }
 
-/** The table as Markdown. */
+/** The table as markdown. */
 export function leastRolesMarkdown(): string {
   const rows = leastRoles.map(({ features, role, touches }) => {
     const names = features.map((feature) => (command.test(feature) ? `\`${feature}\`` : feature));

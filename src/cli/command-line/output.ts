@@ -1,6 +1,6 @@
 /**
- * Rows that commands print: for people an aligned table with long ids shortened, for programs JSON with everything. Each
- * write waits until it is taken, so that a slow reader slows the ledger's stream down instead of filling the memory.
+ * Prints rows of commands: for people, as an aligned table with shortened ids; for programs, as complete JSON. Each write waits
+ * until it is accepted, so that a slow reader slows down the ledger stream instead of filling the memory.
  */
 import type { Writable } from 'node:stream';
 import { ExitCode } from '../../errors/exit-code.ts';
@@ -10,43 +10,43 @@ import { aligned, lineUp } from './aligned.ts';
 
 export interface Column {
   readonly title: string;
-  /** For numbers; they are never cut. */
+  /** For numbers, which are never truncated. */
   readonly right?: true;
-  /** Width at least, where a stream shows its first row before it has seen the wider ones. */
+  /** Minimum width, for streams that print their first row before they have seen wider ones. */
   readonly least?: number;
 }
 
-/** How rows of one kind are shown. */
+/** How rows of one kind are printed. */
 export interface RowFormat<T> {
   readonly columns: readonly Column[];
-  /** The lines of a row in the table, each with a cell for every column. */
+  /** The lines of a row in the table, with a cell for every column. */
   lines(row: T): readonly (readonly string[])[];
   /** The row as one line of JSON. */
   json(row: T): string;
 }
 
 export interface Output {
-  /** Rows as they come, a batch at a time. */
+  /** Prints rows as they arrive, in batches. */
   rows<T>(batches: AsyncIterable<readonly T[]>, format: RowFormat<T>): Promise<void>;
-  /** One object; `pairs` is what a person sees of it. */
+  /** Prints one object; people see `pairs`. */
   object(value: object, pairs: readonly (readonly [name: string, value: string])[]): Promise<void>;
-  /** Text of the ledger as it is. */
+  /** Prints text of the ledger unchanged. */
   text(text: string): Promise<void>;
-  /** A part of a line. */
+  /** Prints a part of a line. */
   piece(text: string): Promise<void>;
 }
 
-/** Wider cells overflow into the next column; the width is found out from the first batch. */
+/** Wider cells overflow into the next column. The widths follow from the first batch. */
 const widestColumn = 60;
 
 /**
  * @param table true: for people, false: for programs
- * @param width of the terminal that tables have to fit on; undefined: nothing is cut
+ * @param width of the terminal that tables have to fit; undefined: nothing is truncated
  */
 export function createOutput(stdout: Writable, table: boolean, width?: number): Output {
-  // Each write has its own callback; without a listener the same error would end the process.
+  // Each write has its own callback. Without a listener the same error would end the process.
   stdout.on('error', () => undefined);
-  // Tables are made visible cell by cell, with colours of ours between them. For programs nothing is changed.
+  // Tables are escaped cell by cell, because they contain our own color codes. Output for programs is not changed.
   const isTerminal = 'isTTY' in stdout && stdout.isTTY === true;
   const write = (text: string): Promise<void> => written(stdout, isTerminal ? escapeFormat(text) : text);
   return {
@@ -78,7 +78,7 @@ function written(stdout: Writable, text: string): Promise<void> {
 
 const goneCodes = new Set(['EPIPE', 'ERR_STREAM_DESTROYED', 'ECONNRESET']);
 
-/** OUTPUT_CLOSED: whoever read the output has seen enough (`| head`), which is no failure. */
+/** OUTPUT_CLOSED: the reader closed the pipe (`| head`), which is not a failure. */
 function outputError(cause: Error): IndexerError {
   const errno = 'code' in cause ? String(cause.code) : 'unknown reason';
   const gone = goneCodes.has(errno);
@@ -86,23 +86,23 @@ function outputError(cause: Error): IndexerError {
     code: gone ? 'OUTPUT_CLOSED' : 'OUTPUT_NOT_WRITTEN',
     retry: 'fatal',
     exitCode: gone ? ExitCode.stopped : ExitCode.temporary,
-    remedy: 'check where the output goes: is the disk full?',
+    remedy: 'check the target of the output, for example whether its disk is full',
     cause,
   });
 }
 
 async function writeLines<T>(write: Write, batches: AsyncIterable<readonly T[]>, format: RowFormat<T>): Promise<void> {
-  // A line break between the tokens of JSON is mere layout, and would make two lines of one row.
+  // A line break between JSON tokens is only layout and would split a row into two lines.
   const lineOf = (row: T): string => `${format.json(row).replaceAll(/[\r\n]+/g, ' ')}\n`;
   for await (const batch of batches) {
     for (const piece of joined(batch, lineOf)) await write(piece);
   }
 }
 
-/** Characters that are written at once, more or less. */
+/** Number of characters that are written at once, approximately. */
 const pieceLength = 1_000_000;
 
-/** The lines of these rows in few pieces, however long they are: there is a longest string. */
+/** The lines of these rows in a few pieces of limited length: the length of a string is limited. */
 export function* joined<T>(rows: readonly T[], lineOf: (row: T) => string): Generator<string> {
   let piece = '';
   for (const row of rows) {
@@ -131,7 +131,7 @@ async function writeTable<T>(
   if (show === undefined) await write('none\n');
 }
 
-/** A table in which wider cells overflow. @param first the first lines, which decide on the widths */
+/** A table in which wider cells overflow. @param first the first lines, which determine the widths */
 function wholeRows(columns: readonly Column[], first: readonly (readonly string[])[]): ShowRows {
   const titles = columns.map(({ title }) => title);
   const places = columns.map((column) => ({ ...column, most: widestColumn }));
@@ -149,24 +149,24 @@ function pairLines(pairs: readonly (readonly [string, string])[]): string {
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** Text of the ledger must not steer the terminal, nor look like another one. */
+/** Escapes text of the ledger: it must not control the terminal or look like other text. */
 export function visible(text: string): string {
   return escapeFormat(text.replaceAll(/\p{Cc}+/gu, ' '));
 }
 
-/** An id short enough for a table: the name in front of `::` stays whole. */
+/** Shortens an id for a table; the name before `::` stays complete. */
 export function shortId(id: string): string {
   const at = id.lastIndexOf('::');
   if (at >= 0) return `${id.slice(0, at)}::${id.length > at + 12 ? `${id.slice(at + 2, at + 10)}…` : id.slice(at + 2)}`;
   return id.length <= 24 ? id : `${id.slice(0, 12)}…${id.slice(-6)}`;
 }
 
-/** Rows that are known at once, as one batch. */
+/** Rows that are known already, as one batch. */
 export async function* oneBatch<T>(rows: readonly T[] | Promise<readonly T[]>): AsyncGenerator<readonly T[]> {
   yield await rows;
 }
 
-/** Ends after so many rows; undefined is no limit. */
+/** Ends after this many rows; undefined: no limit. */
 export async function* limited<T>(
   batches: AsyncIterable<readonly T[]>,
   limit: number | undefined,
@@ -179,17 +179,17 @@ export async function* limited<T>(
   }
 }
 
-// On a terminal of known width no row is wider than it (aligned.ts lets wide cells push the line): a table whose long values are cut, or one line per column where
-// that would leave too little of each. Pure; everything is decided by the first rows.
+// On a terminal of known width no row is wider than the terminal (cells of aligned.ts may overflow). Either long values are
+// truncated or, if too little of each would remain, every column gets its own line. The first rows decide. Pure.
 
-/** Lines as they are printed, each with its line break. */
+/** Lines to print, each with its line break. */
 export type ShowRows = (rows: readonly (readonly string[])[]) => string;
 
 const gap = 2;
-/** Of a value that is no number so much is shown, or the table is given up. */
+/** Minimum width of a value that is not a number. If it does not fit, rows are printed column by column. */
 const leastCells = 12;
 
-/** @param rows the first ones, without control characters @param width of the terminal, in cells */
+/** @param rows the first rows, without control characters @param width of the terminal, in cells */
 export function fitRows(columns: readonly Column[], rows: readonly (readonly string[])[], width: number): ShowRows {
   const natural = columns.map(({ title }, at) =>
     Math.max(...[title, ...rows.map((row) => row[at] ?? '')].map(cellsOf)),
@@ -198,7 +198,7 @@ export function fitRows(columns: readonly Column[], rows: readonly (readonly str
   return widths === undefined ? recordsOf(columns, width) : tableOf(columns, widths);
 }
 
-/** The natural widths, the widest lowered to one that all have room with; undefined where too little would be left. */
+/** The natural widths, with the widest columns reduced until all fit; undefined if too little of a column would remain. */
 function fittedWidths(
   columns: readonly Column[],
   natural: readonly number[],
@@ -216,7 +216,7 @@ function fittedWidths(
   return undefined;
 }
 
-/** The end of the line is for what later rows have more of. */
+/** The rest of the line is available for longer values in later rows. */
 function isOpen(columns: readonly Column[], at: number): boolean {
   return at === columns.length - 1 && columns[at]?.right !== true;
 }
@@ -239,7 +239,7 @@ function tableOf(columns: readonly Column[], widths: readonly number[]): ShowRow
   };
 }
 
-/** As `\x` of psql: a line with the number of the row, then one for each column. */
+/** Like `\x` of psql: a line with the number of the row, then one line per column. */
 function recordsOf(columns: readonly Column[], width: number): ShowRows {
   const widest = Math.max(...columns.map(({ title }) => cellsOf(title)));
   const titles = Math.max(1, Math.min(widest, Math.floor(width / 2)));
@@ -259,7 +259,7 @@ function recordsOf(columns: readonly Column[], width: number): ShowRows {
       .join('');
 }
 
-/** The beginning of a text that fits, and `…` for the rest. */
+/** The beginning of a text that fits, followed by `…` for the rest. */
 export function cut(text: string, width: number, mark = '…'): string {
   if (text.length <= width && plain.test(text)) return text;
   let shown = '';
@@ -276,7 +276,7 @@ export function cut(text: string, width: number, mark = '…'): string {
 
 const plain = /^[\x20-\x7e]*$/;
 const without = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
-/** Wide in the sense of Unicode's East Asian widths, nearly. */
+/** Characters of double width, approximately Unicode's East Asian width. */
 const twice =
   /^[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]$/u;
 
@@ -284,7 +284,7 @@ function cellOf(character: string): number {
   return without.test(character) ? 0 : twice.test(character) ? 2 : 1;
 }
 
-/** Places that a text takes on a terminal. */
+/** The number of cells that a text takes on a terminal. */
 function cellsOf(text: string): number {
   if (plain.test(text)) return text.length;
   let cells = 0;

@@ -1,8 +1,7 @@
 /**
- * The command line of every command taken apart by one set of rules: its own flags, its operands, and what is left for the
- * configuration. Flags stand anywhere, operands keep their order. A value never begins with two dashes, unless it stands
- * behind an equals sign, and a flag is given once unless it makes a list: `--reason --json` is a slip, and so is `--to 300
- * --to 5`. Knows nothing of what a command does.
+ * Parses the command line of every command: its own flags, its operands, and configuration options. Flags may appear anywhere and
+ * operands keep their order. A value may begin with two dashes only after an equals sign, and a flag may be repeated only if it
+ * takes a list: `--reason --json` is a mistake, and so is `--to 300 --to 5`. Independent of what a command does.
  */
 import { parseArgs } from 'node:util';
 import { noFlags, type OptionFlags } from '../../config/option-sources.ts';
@@ -14,52 +13,52 @@ import { didYouMean } from '../../errors/nearest-names.ts';
 import { misuse } from './refusals.ts';
 
 export interface CommandFlag {
-  /** Without its dashes. */
+  /** The name without dashes. */
   readonly name: string;
-  /** The words that stand for its values, undefined for a switch. In brackets it may be left out. */
+  /** Placeholders for the values, undefined for a switch. In brackets: the value is optional. */
   readonly value?: string;
-  /** It may be given more than once. */
+  /** The flag may be repeated. */
   readonly list?: true;
-  /** What its value has to be, where more is asked of it than not to be empty. */
+  /** The type of the value, if it has to be more than not empty. */
   readonly type?: OptionType<unknown>;
   readonly doc: string;
 }
 
-/** A word that is no flag. */
+/** A positional argument. */
 export interface Operand {
-  /** As the usage line names it. */
+  /** The name in the usage line. */
   readonly name: string;
-  /** The words that it can be, where those are known. */
+  /** The accepted words, if they are known. */
   readonly words?: readonly string[];
-  /** It may be left out, and all after it. */
+  /** This operand and all operands after it are optional. */
   readonly optional?: true;
-  /** There may be more of it; the last one only. */
+  /** The operand may be repeated; only for the last one. */
   readonly repeated?: true;
 }
 
-/** What a command, or a verb of `ledger`, takes. */
+/** The syntax of a command or of a verb of `ledger`. */
 export interface Syntax {
-  /** As it is called, without `ledger-indexer`. */
+  /** The name without `ledger-indexer`. */
   readonly name: string;
   readonly operands: readonly Operand[];
-  /** Its own flags; options of the configuration are not listed. */
+  /** Own flags; configuration options are not listed. */
   readonly flags: readonly CommandFlag[];
-  /** False where no option of the configuration is taken. */
+  /** False: no configuration option is accepted. */
   readonly options?: false;
 }
 
 export interface Given {
   readonly operands: readonly string[];
   has(flag: string): boolean;
-  /** The value of a flag; undefined without the flag, and where its value may be left out and was. */
+  /** The value of a flag; undefined without the flag, or if an optional value is missing. */
   text(flag: string): string | undefined;
-  /** All values of a flag that takes several. */
+  /** All values of a flag that may be repeated. */
   texts(flag: string): readonly string[];
-  /** For the configuration. */
+  /** Options for the configuration. */
   readonly options: OptionFlags;
 }
 
-/** @throws IndexerError USAGE (exit 2) with one line for each problem */
+/** @throws IndexerError USAGE (exit 2) with one line per problem */
 export function parse(syntax: Syntax, argv: readonly string[]): Given {
   const reading = new Reading(syntax);
   const tokens = tokensOf(syntax, argv);
@@ -67,7 +66,7 @@ export function parse(syntax: Syntax, argv: readonly string[]): Given {
   return reading.end();
 }
 
-/** Words whose sense is left to who is given them: all are operands. */
+/** Words that the command parses itself: all become operands. */
 export function unparsed(argv: readonly string[]): Given {
   return { operands: argv, has: () => false, text: () => undefined, texts: () => [], options: noFlags };
 }
@@ -77,7 +76,7 @@ type OptionToken = Extract<Token, { readonly kind: 'option' }>;
 
 const configured = new Map(optionList.map((option) => [option.name, option]));
 
-/** Before a word that begins as a flag does and is none: `query "-- the newest"`. No argument can hold it. */
+/** Put before a word that begins like a flag and is not one: `query "-- the newest"`. No argument can contain it. */
 const mask = '\0';
 
 function tokensOf({ flags, options }: Syntax, argv: readonly string[]): readonly Token[] {
@@ -91,7 +90,7 @@ function tokensOf({ flags, options }: Syntax, argv: readonly string[]): readonly
   return parseArgs({ args, options: known, strict: false, allowPositionals: true, tokens: true }).tokens;
 }
 
-/** In brackets it may be left out, and is looked for behind the flag. */
+/** True if the flag requires a value. An optional value, in brackets, is searched for after the flag. */
 function hasValue(value: string | undefined): boolean {
   return value !== undefined && !value.startsWith('[');
 }
@@ -110,7 +109,7 @@ class Reading {
     this.#flags = new Map(syntax.flags.map((flag) => [flag.name, flag]));
   }
 
-  /** Puts a token where it belongs; gives back how many of those behind it were its values. */
+  /** Assigns a token; returns how many of the following tokens were its values. */
   take(token: Token, behind: readonly Token[]): number {
     if (token.kind === 'positional') this.#operands.push(token.value.replace(mask, ''));
     if (token.kind !== 'option') return 0;
@@ -129,7 +128,7 @@ class Reading {
     return values.used;
   }
 
-  /** An option of the configuration is passed on. */
+  /** Passes on a configuration option. */
   #option({ name, rawName, value, inlineValue }: OptionToken, next: Token | undefined): number {
     const negated = name.startsWith('no-') ? configured.get(name.slice(3)) : undefined;
     const option = negated?.type === 'boolean' ? negated : configured.get(name);
@@ -140,7 +139,7 @@ class Reading {
         known.map((each) => `--${each}`),
       );
       this.#problems.push(`${rawName}: no such flag${suggestion}`);
-      // The value of an unknown flag is not a second mistake, and not to be shown: it may be a secret.
+      // The value of an unknown flag is not a second mistake and is not printed: it may be a secret.
       return value === undefined && next?.kind === 'positional' ? 1 : 0;
     }
     const isMissing =
@@ -185,7 +184,7 @@ class Reading {
   }
 }
 
-/** Why the command line may not hold the option; undefined where it may. */
+/** Why the option is not allowed on the command line; undefined if it is allowed. */
 function misplaced({ name, env, secret }: Option<unknown>, text: string): string | undefined {
   const elsewhere = `--${name}: expected in ${env} or ${env}_FILE, because every user of the machine can read arguments`;
   if (secret === 'value') return elsewhere;
@@ -236,5 +235,5 @@ function refused({ name }: Syntax, problems: readonly string[]): IndexerError {
   const [only = ''] = problems;
   const text =
     problems.length === 1 ? `${name}: ${only}` : [`${name}:`, ...problems.map((problem) => `  ${problem}`)].join('\n');
-  return misuse(text, `see \`ledger-indexer ${name} --help\``);
+  return misuse(text, `run \`ledger-indexer ${name} --help\` to see its arguments`);
 }

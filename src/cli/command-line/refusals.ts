@@ -1,16 +1,19 @@
-/** What commands refuse before they begin. */
+/** Errors about the command line and the configuration, raised before a command starts. */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { didYouMean } from '../../errors/nearest-names.ts';
 
-/** Arguments that the command does not take. */
+/** Arguments that the command does not accept. */
 export function misuse(found: string, remedy: string): IndexerError {
   return new IndexerError(found, { code: 'USAGE', remedy });
 }
 
-/** There is no command of this name; says which one was probably meant. @param commands those there are */
+/** An unknown command, with the nearest name. @param commands the known commands */
 export function unknownCommand(name: string, commands: readonly { readonly name: string }[]): IndexerError {
   const names = commands.map((command) => command.name);
-  return misuse(`there is no command "${name.slice(0, 80)}"${didYouMean(name, names)}`, 'see `ledger-indexer --help`');
+  return misuse(
+    `there is no command "${name.slice(0, 80)}"${didYouMean(name, names)}`,
+    'run `ledger-indexer --help` to see the commands',
+  );
 }
 
 /** Options that the command cannot work with. */
@@ -21,7 +24,7 @@ export function wrong(found: string, remedy: string): IndexerError {
   });
 }
 
-/** Without a database there is nothing to do. @param remedy which one, and as whom */
+/** No database is configured. @param remedy which database to set, and the role to connect as */
 export function noDatabase(remedy: string): IndexerError {
-  return wrong('DATABASE_URL is not set, and no embedded database of this user runs in the folder of data', remedy);
+  return wrong('DATABASE_URL is not set, and no embedded database of this user runs with this data folder', remedy);
 }

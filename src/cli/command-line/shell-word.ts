@@ -1,11 +1,11 @@
-/** Texts in commands that people paste into a shell. */
+/** Quotes text for commands that users paste into a shell. */
 
-/** As one word of a POSIX shell, in quotes. */
+/** The text as one quoted word of a POSIX shell. */
 export function inQuotes(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** The same, in quotes only where they are needed. */
+/** Like {@link inQuotes}, but with quotes only if they are needed. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : inQuotes(text);
 }

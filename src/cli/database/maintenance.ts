@@ -1,4 +1,4 @@
-/** What commands that rewrite stored history have in common: the right to write, a long limit, a word before they act. */
+/** Shared parts of commands that rewrite stored history: the writer lock, a long statement timeout, and previews. */
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../config/config.ts';
@@ -9,13 +9,13 @@ import { aligned, fixed, numbers } from '../command-line/aligned.ts';
 import type { Feature } from '../command-line/least-roles.ts';
 import { openFor, withDatabase } from './with-database.ts';
 
-/** Who wrote last, as in stream.writer. */
+/** The name of the writer in stream.writer. */
 export const writerName = `${hostname()}:${String(process.pid)}`;
 
-/** Lease of the lock of a command, milliseconds: no standby waits for it, so it may hang for a while. */
+/** Lease of the lock of a command, in milliseconds. It may be long, because no standby waits for a command. */
 export const commandLeaseMs = 30_000;
 
-/** Longest time one statement of such a command may take, milliseconds: rewriting a large history takes long. */
+/** Statement timeout of such a command, in milliseconds: rewriting a large history takes long. */
 const statementLimitMs = 24 * 60 * 60 * 1000;
 
 const lockPollMs = 250;
@@ -26,20 +26,20 @@ const limits = {
   connections: 4,
 } as const;
 
-/** Opens the database of the stream for `work`, migrated and with time enough. @throws IndexerError CONFIGURATION_INVALID */
+/** Opens the database of the stream for `work`, migrated and with a long timeout. @throws IndexerError CONFIGURATION_INVALID */
 export function withStream<T>(config: Config, feature: Feature, work: (database: Database) => Promise<T>): Promise<T> {
   const [command = feature] = feature.split(' ');
   return withDatabase(config, { command, feature, ...limits }, work);
 }
 
-/** A handle of a schema in the database of the configuration, with time enough for large tables. */
+/** A handle of a schema in the configured database, with a timeout that is long enough for large tables. */
 export function openStream(config: Config, command: string, schema: string): Promise<Database> {
   return openFor(config, { command, schema, ...limits });
 }
 
 /**
- * `work` while nobody else can write. A parked indexer has the lock for a moment every minute: that is waited for.
- * @throws IndexerError WRITER_ACTIVE when an indexer keeps the lock
+ * Runs `work` while no other process can write. Waits for a parked indexer, which holds the lock briefly every minute.
+ * @throws IndexerError WRITER_ACTIVE if an indexer keeps the lock
  */
 export async function asWriter<T>(database: Database, command: string, work: () => Promise<T>): Promise<T> {
   const { WriterCandidate } = await import('../../store/lock/writer-lock.ts');
@@ -60,14 +60,14 @@ export async function asWriter<T>(database: Database, command: string, work: () 
 async function writerActive(database: Database, command: string): Promise<IndexerError> {
   const { writerLockHolder } = await import('../../store/connection/inspection.ts');
   const holder = await writerLockHolder(database);
-  const held = holder === undefined ? '' : `: the right to write is held by ${holderText(holder)}`;
-  return new IndexerError(`an indexer is at work on schema "${database.schema}"${held}`, {
+  const held = holder === undefined ? '' : `: the writer lock is held by ${holderText(holder)}`;
+  return new IndexerError(`an indexer writes to schema "${database.schema}"${held}`, {
     code: 'WRITER_ACTIVE',
-    remedy: `stop every indexer of this schema that is not parked (standbys too), then run: ledger-indexer ${command}`,
+    remedy: `stop all indexers of this schema that are not parked, including standbys, then run: ledger-indexer ${command}`,
   });
 }
 
-/** Row counts by table, aligned; tables without rows are left out. */
+/** Row counts by table, aligned. Tables without rows are left out. */
 export function countLines(counts: ReadonlyMap<string, number>): readonly string[] {
   const cells = [...counts].filter(([, rows]) => rows > 0).map(([name, rows]) => [name, String(rows)]);
   if (cells.length === 0) return ['  nothing'];

@@ -1,11 +1,11 @@
-/** The client with which a command asks the configured participant. */
+/** Opens the ledger client that commands use for the configured participant. */
 import { openAccess, type LedgerAccess } from '../../ledger/open-access.ts';
 import type { LedgerConfig } from '../../config/config.ts';
 import { createLedgerClient, type LedgerClient } from '../../ledger/api/client.ts';
 
 export interface Asked {
   readonly ledger: LedgerConfig;
-  /** Of `ledger`, where it is set. */
+  /** `ledger.url`, which is set. */
   readonly url: string;
   readonly requestTimeoutMs: number;
   /** Aborts running calls. */

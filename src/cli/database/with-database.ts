@@ -1,4 +1,4 @@
-/** Where commands open the database they work on, and close it. What speaks to Postgres is read from the disk only then. */
+/** Opens and closes the database of a command. The Postgres driver is loaded only then. */
 import type { Config } from '../../config/config.ts';
 import { catalogue } from '../../errors/catalogue.ts';
 import { IndexerError, retold } from '../../errors/indexer-error.ts';
@@ -7,23 +7,23 @@ import { connectAs, leastRoleOf, type Feature } from '../command-line/least-role
 import { noDatabase } from '../command-line/refusals.ts';
 
 export interface Opening {
-  /** As the server shows it. */
+  /** The name that the server displays. */
   readonly command: string;
-  /** A refusal names the least role that this needs. */
+  /** Errors about missing rights name the least role for this feature. */
   readonly feature?: Feature;
-  /** What to do if no database is named; default: name one, as the least role of the feature. */
+  /** The remedy if no database is set; default: set one, as the least role of the feature. */
   readonly remedy?: string;
-  /** Of one statement, milliseconds; default: as configured. */
+  /** Statement timeout in milliseconds; default: the configured one. */
   readonly statementTimeoutMs?: number;
-  /** At most so many; default 1. */
+  /** Maximum number of connections; default 1. */
   readonly connections?: number;
-  /** Default: as configured. */
+  /** Default: the configured schema. */
   readonly schema?: string;
-  /** The server ends a transaction in which nothing happens for so long, milliseconds. */
+  /** The server ends a transaction that is idle for this long, in milliseconds. */
   readonly idleInTransactionMs?: number;
 }
 
-/** To be closed by the caller. @throws IndexerError CONFIGURATION_INVALID when no database is named */
+/** The caller closes it. @throws IndexerError CONFIGURATION_INVALID if no database is set */
 export async function openFor(
   { database }: Config,
   { command, feature, remedy = nameOne(feature), connections = 1, ...other }: Opening,
@@ -36,7 +36,7 @@ export async function openFor(
   return openDatabase({ url, urlFile, schema, statementTimeoutMs, applicationName, maxConnections, ...other });
 }
 
-/** Opens it for `work`, with the tables of this version. @throws IndexerError CONFIGURATION_INVALID, SCHEMA_OUTDATED; as `work` */
+/** Opens the database with the tables of this version for `work`. @throws IndexerError CONFIGURATION_INVALID, SCHEMA_OUTDATED; errors of `work` */
 export function withDatabase<T>(
   config: Config,
   opening: Opening,
@@ -49,7 +49,7 @@ export function withDatabase<T>(
   });
 }
 
-/** Opens it for `work`, whatever its tables are and whether it has any. @throws IndexerError CONFIGURATION_INVALID; as `work` */
+/** Opens the database for `work` without checking its tables. @throws IndexerError CONFIGURATION_INVALID; errors of `work` */
 export async function withAnyDatabase<T>(
   config: Config,
   opening: Opening,
@@ -66,10 +66,10 @@ export async function withAnyDatabase<T>(
 }
 
 function nameOne(feature: Feature | undefined): string {
-  return feature === undefined ? 'name the database' : `name the database, as ${connectAs(feature)}`;
+  return feature === undefined ? 'set DATABASE_URL' : `set DATABASE_URL, as ${connectAs(feature)}`;
 }
 
-/** The failure with the role to connect as, if the role of the connection has not enough rights. */
+/** Adds the role to connect as, if the role of the connection lacks rights. */
 function withLeastRole(thrown: unknown, feature: Feature): unknown {
   if (!(thrown instanceof IndexerError)) return thrown;
   const connect = `connect as ${connectAs(feature)}`;

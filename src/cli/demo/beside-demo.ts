@@ -1,4 +1,4 @@
-/** What commands work on where nobody names it: the demo that runs in the folder of data. */
+/** Applies the demo that runs in the data folder to commands without a configured database. */
 import { join } from 'node:path';
 import type { OptionFlags } from '../../config/option-sources.ts';
 import { options } from '../../config/option-table.ts';
@@ -8,9 +8,9 @@ import { placeOf } from '../../store/connection/hosts.ts';
 import { notedDemo } from './running-demo.ts';
 
 /**
- * The environment with DATABASE_URL of the embedded server that runs here, unless a database is named; and beside the
- * database of a demo with LEDGER_URL and LEDGER_INTERFACES of its ledger, unless a ledger is named. Then it has no token
- * and no other access to a ledger: those are of another one, and the sandbox wants none.
+ * The environment with DATABASE_URL of the embedded server that runs in the data folder, unless a database is set. For the
+ * database of a demo, it also gets LEDGER_URL and LEDGER_INTERFACES of the demo's ledger, unless a ledger is set. It then has no
+ * token and no other credentials, which belong to another ledger; the sandbox needs none.
  */
 export async function besideDemo(env: NodeJS.ProcessEnv, { values: flags }: OptionFlags): Promise<NodeJS.ProcessEnv> {
   const given = (option: Option<unknown>): string | undefined => flags.get(option.name) ?? textOf(env, option.env);
@@ -25,7 +25,7 @@ export async function besideDemo(env: NodeJS.ProcessEnv, { values: flags }: Opti
   const withDatabase = found === undefined ? env : { ...env, [options.database.url.env]: found };
   const note = isNamed(options.ledger.url) ? undefined : notedDemo(dataDir);
   const databaseUrl = found ?? given(options.database.url);
-  // Another database holds another ledger.
+  // Another database belongs to another ledger.
   if (note?.embeddedLedger !== true || databaseUrl === undefined || placeOf(databaseUrl) !== note.database) {
     return withDatabase;
   }
@@ -34,7 +34,7 @@ export async function besideDemo(env: NodeJS.ProcessEnv, { values: flags }: Opti
   return { ...withoutAccess(withDatabase), LEDGER_URL: note.ledgerUrl, ...interfaces };
 }
 
-/** What proves to a ledger, or to whoever issues tokens for it, who we are. */
+/** Variables with credentials for a ledger or for its token provider. */
 const access: readonly Option<unknown>[] = [
   options.ledger.token,
   options.ledger.tokenFile,
@@ -48,7 +48,7 @@ function withoutAccess(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !names.has(name)));
 }
 
-/** Empty means the same as not set, as everywhere. */
+/** An empty variable means the same as an unset one. */
 function textOf(env: NodeJS.ProcessEnv, name: string): string | undefined {
   const text = env[name]?.trim();
   return text === '' ? undefined : text;

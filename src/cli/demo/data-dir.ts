@@ -1,4 +1,4 @@
-/** The folder that embedded parts keep their data in. */
+/** The data folder of the embedded servers. */
 import {
   accessSync,
   constants,
@@ -16,8 +16,8 @@ import { readSmallFileSync } from '../../config/small-file.ts';
 import { shellWord } from '../command-line/shell-word.ts';
 
 /**
- * Makes the folder where it is missing, one level after the other: asked for all of them at once, Node never comes back
- * from file systems that take no folders, such as /proc. One that other users may have filled is refused.
+ * Creates the folder if it is missing, one level at a time: with `recursive`, Node never returns from file systems that accept
+ * no folders, such as /proc. Rejects a folder that other users may have filled.
  * @throws IndexerError DATA_DIR_UNUSABLE (exit 78)
  */
 export function prepareDataDir(dataDir: string): void {
@@ -35,7 +35,7 @@ export function prepareDataDir(dataDir: string): void {
 }
 
 const anotherFolder =
-  'set INDEXER_DATA_DIR to a folder that this user can write to; or set DATABASE_URL and LEDGER_URL';
+  'set INDEXER_DATA_DIR to a folder that this user can write to, or set DATABASE_URL and LEDGER_URL';
 
 function unusable(folder: string, why: string, remedy: string, cause?: unknown): IndexerError {
   return new IndexerError(`the folder ${folder} ${why}`, { code: 'DATA_DIR_UNUSABLE', remedy, cause });
@@ -47,7 +47,7 @@ function make(folder: string): void {
     return;
   }
   make(dirname(folder));
-  // Whatever the umask: the next start would refuse a folder that everybody can write to.
+  // Set independently of the umask: the next start would reject a folder that every user can write to.
   mkdirSync(folder, { mode: 0o755 });
 }
 
@@ -60,16 +60,16 @@ const writableByAll = 0o002;
 const sticky = 0o1000;
 
 /**
- * Who can write to the folder decides what the embedded parts read and where they write. Group members may: Kubernetes gives
- * volumes to a group. A mounted volume may be open, or belong to anybody: Kubernetes makes those for a pod with mode 0777, and a
- * folder of the host keeps its owner in a container. Only root mounts, so root has decided.
+ * Users who can write to the folder control what the embedded servers read and where they write. Group members may do so,
+ * because Kubernetes assigns volumes to a group. A mounted volume may be open or belong to any user: Kubernetes creates volumes
+ * with mode 0777, and a folder of the host keeps its owner in a container. Only root can mount, so root has decided that.
  */
 function refusalOf(folder: string): Refusal | undefined {
   const link = lstatSync(folder);
   if (link.isSymbolicLink() && !isTrusted(link.uid)) {
     return {
-      why: `is a link that belongs to user ${String(link.uid)}, who can lead it elsewhere`,
-      remedy: `if you trust the folder it leads to, run: export INDEXER_DATA_DIR=${shellWord(realpathSync(folder))}`,
+      why: `is a link that belongs to user ${String(link.uid)}, who can change its target`,
+      remedy: `if you trust the target of the link, run: export INDEXER_DATA_DIR=${shellWord(realpathSync(folder))}`,
     };
   }
   const { uid, mode, dev } = statSync(folder);
@@ -83,7 +83,7 @@ function refusalOf(folder: string): Refusal | undefined {
   }
   if ((mode & writableByAll) === 0 || (mode & sticky) !== 0) return undefined;
   return {
-    why: 'can be written to by every user, who may have changed what is in it',
+    why: 'can be written by every user, who may have changed its contents',
     remedy: `if you trust its contents, run: chmod o-w ${shellWord(folder)}; otherwise set INDEXER_DATA_DIR to another folder`,
   };
 }
@@ -97,13 +97,13 @@ export function journalOf(dataDir: string, seed: number): string {
   return join(dataDir, `sandbox-${String(seed)}.journal`);
 }
 
-/** Left in the folder whose Postgres holds the history of a participant; its text says which. */
+/** File in a folder whose Postgres holds the history of a participant; its text identifies the participant. */
 const participantFile = 'participant';
 
 /**
- * Takes a folder whose Postgres is about to be used: it holds the history of one demo, or of a participant.
- * @param run the seed of the demo that is about to run, or the ledger URL of the participant that is read
- * @returns the address that the participant of the folder had, if it is another one
+ * Claims a folder whose Postgres is about to be used. Its history belongs to one demo, or to one participant.
+ * @param run the seed of the demo that starts, or the ledger URL of the participant to index
+ * @returns the previous address of the folder's participant, if it is a different one
  * @throws IndexerError DATA_DIR_TAKEN (exit 78), before anything is written
  */
 export function takeDataDir(
@@ -121,9 +121,9 @@ export function takeDataDir(
   return former === new URL(run.ledgerUrl).host ? undefined : former;
 }
 
-/** Says whose history the folder holds. */
+/** Records whose history the folder holds. */
 export function noteParticipant(dataDir: string, ledgerUrl: string): void {
-  // Its path may be a secret, and its credentials are.
+  // The path of a URL may be a secret, and its credentials are one.
   writeFileSync(join(dataDir, participantFile), `${new URL(ledgerUrl).host}\n`);
 }
 
@@ -136,25 +136,25 @@ function refuseParticipant(dataDir: string): void {
   const participant = participantOf(dataDir);
   if (participant === undefined) return;
   throw new IndexerError(
-    `the folder ${resolve(dataDir)} holds the history of the participant at ${participant}, and this is a demo`,
+    `the folder ${resolve(dataDir)} holds the history of the participant at ${participant}, but this run is a demo`,
     {
       code: 'DATA_DIR_TAKEN',
       remedy:
-        'set LEDGER_URL to that participant, or, for a demo, INDEXER_DATA_DIR to another folder; or delete the folder if that history is no longer needed',
+        'set LEDGER_URL to that participant; for a demo, set INDEXER_DATA_DIR to another folder, or delete the folder if that history is no longer needed',
     },
   );
 }
 
-/** @param seed of the demo that is about to run; undefined: a participant is read */
+/** @param seed of the demo that starts; undefined: a participant is indexed */
 function refuseOtherDemo(dataDir: string, seed: number | undefined): void {
   const seeds = seedsIn(dataDir);
   const [found] = seeds;
   if (found === undefined || (seed !== undefined && seeds.includes(seed))) return;
-  const wanted = seed === undefined ? 'LEDGER_URL names a participant' : `this one has seed ${String(seed)}`;
-  const same = seed === undefined ? '' : `; or run it with --demo-seed ${String(found)}`;
-  throw new IndexerError(`the folder ${resolve(dataDir)} holds a demo with seed ${String(found)}, and ${wanted}`, {
+  const wanted = seed === undefined ? 'LEDGER_URL names a participant' : `this demo has seed ${String(seed)}`;
+  const same = seed === undefined ? '' : `, or run the demo with --demo-seed ${String(found)}`;
+  throw new IndexerError(`the folder ${resolve(dataDir)} holds a demo with seed ${String(found)}, but ${wanted}`, {
     code: 'DATA_DIR_TAKEN',
-    remedy: `set ${seed === undefined ? 'DATABASE_URL, or ' : ''}INDEXER_DATA_DIR to another folder${same}; or delete the folder if that demo is no longer needed`,
+    remedy: `set ${seed === undefined ? 'DATABASE_URL, or ' : ''}INDEXER_DATA_DIR to another folder${same}, or delete the folder if that demo is no longer needed`,
   });
 }
 

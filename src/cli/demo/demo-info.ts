@@ -1,4 +1,4 @@
-/** `demo-info`: prints again what the demo of this folder printed when it was ready: URLs, password and sample queries. */
+/** `demo-info`: prints URLs, password and sample queries of the demo of this folder again. */
 import { join, resolve } from 'node:path';
 import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -23,9 +23,9 @@ export const demoInfoCommand: Command = {
   ],
   alone: true,
   /**
-   * Prints it as text, or as one JSON object with `--json`; both hold the password of the embedded database.
-   * @throws IndexerError DEMO_NOT_FOUND (exit 69) when none runs here, DEMO_NOT_READY (exit 75) when it is not ready yet,
-   *   DEMO_PART_MISSING (exit 78) when it runs and this installation cannot find its database
+   * Prints text, or one JSON object with `--json`. Both contain the password of the embedded database.
+   * @throws IndexerError DEMO_NOT_FOUND (exit 69) if no demo runs, DEMO_NOT_READY (exit 75) if it has not caught up,
+   *   DEMO_PART_MISSING (exit 78) if a demo runs and this installation cannot find its database
    */
   run: async ({ given, env, print }) => {
     const { dataDir } = loadConfig(env, given.options).indexer;
@@ -49,13 +49,13 @@ function notFound(dataDir: string): IndexerError {
   return new IndexerError(`no demo runs with the data in ${resolve(dataDir)}`, {
     code: 'DEMO_NOT_FOUND',
     remedy:
-      'start it with `ledger-indexer demo` (in a clone: `npm start`); or run this in the folder where it was started, or with its INDEXER_DATA_DIR',
+      'start it with `ledger-indexer demo` (in a clone: `npm start`), or run demo-info in its folder or with its INDEXER_DATA_DIR',
   });
 }
 
 function notLive({ httpUrl, pid }: DemoNote): IndexerError {
-  return new IndexerError(`the demo of this folder (process ${String(pid)}) is not level with its ledger yet`, {
+  return new IndexerError(`the demo of this folder (process ${String(pid)}) has not caught up with its ledger yet`, {
     code: 'DEMO_NOT_READY',
-    remedy: `run this again in a moment; ${httpUrl}/ shows how far it is`,
+    remedy: `run demo-info again in a moment; ${httpUrl}/ displays the progress`,
   });
 }

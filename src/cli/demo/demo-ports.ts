@@ -1,6 +1,6 @@
 /**
- * The ports of a demo. They are kept in its folder of data, so that what was pasted into a client works after the next
- * start too; one that somebody else has taken meanwhile is left to them, for the next free one.
+ * The ports of a demo. They are stored in its data folder, so that addresses pasted into a client stay valid after the next
+ * start. If another process has taken a port, the demo uses the next free one.
  */
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,15 +9,15 @@ import { freePortFrom, isFree, portHolder } from '../../observe/http/local-ports
 import type { Logger } from '../../observe/log/logger.ts';
 import { readSmallFileSync } from '../../config/small-file.ts';
 
-/** What an embedded run listens with. */
+/** The ports of an embedded run. */
 export type DemoPart = 'postgres' | 'ledger' | 'http';
 
-/** Where a new demo begins to look: below the ports that systems lend to outgoing connections. */
+/** First port for a new demo, below the ports that systems use for outgoing connections. */
 export const firstPorts = { postgres: 15_432, ledger: 17_575 } as const;
 
 const lookAgainMs = 100;
 
-/** The port of this part the last time, or `first`; when it is taken the next free one, and a word on who has it. */
+/** The port of this part in the previous run, or `first`; if it is taken, the next free one, logged with the process that uses it. */
 export async function demoPort(
   { dataDir, logger }: { readonly dataDir: string; readonly logger: Logger },
   part: DemoPart,
@@ -26,18 +26,18 @@ export async function demoPort(
 ): Promise<number> {
   const wanted = readPorts(dataDir)[part] ?? first;
   if (await isFree(wanted, host)) return wanted;
-  // Another demo that starts now may only be looking, too.
+  // Another demo that starts concurrently may take the port after this check.
   await sleep(lookAgainMs);
   if (await isFree(wanted, host)) return wanted;
   const port = await freePortFrom(wanted + 1, host);
   logger.warn(
     { part, requestedPort: wanted, usedBy: portHolder(wanted), port },
-    'a port of the demo is taken: it uses another one',
+    'demo port is taken, using another one',
   );
   return port;
 }
 
-/** Remembers where the part listens. */
+/** Stores the port of the part. */
 export function keepPort(dataDir: string, part: DemoPart, port: number): void {
   const kept = readPorts(dataDir);
   if (kept[part] === port) return;
@@ -54,7 +54,7 @@ function readPorts(dataDir: string): Readonly<Partial<Record<DemoPart, number>>>
     );
     return Object.fromEntries(usable);
   } catch {
-    // There is none yet, or somebody edited it: ports are chosen anew.
+    // The file does not exist yet or was edited: choose new ports.
     return {};
   }
 }

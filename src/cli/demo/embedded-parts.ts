@@ -1,4 +1,4 @@
-/** The parts that run inside this process when no URL names real ones: Postgres and the sandbox ledger. */
+/** The embedded servers: Postgres and the sandbox ledger run in this process if no URL is set. */
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { DemoLedger } from 'ledger-indexer-sandbox/demo/demo-ledger';
@@ -23,16 +23,16 @@ export interface EmbeddedParts {
   readonly databaseUrl: string;
   readonly embeddedLedger: boolean;
   readonly embeddedDatabase: boolean;
-  /** Whether the embedded ledger still has its history from the first offset on. */
+  /** Whether the embedded ledger still has its history from the first offset. */
   readonly wholeHistory: boolean;
-  /** Stops what was started here, the database last. */
+  /** Stops the embedded servers, the database last. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts what the configuration does not name.
- * @throws IndexerError DATA_DIR_UNUSABLE; DATA_DIR_TAKEN by another demo or by a participant; DEMO_RUNNING when another
- * process has the demo's data in use; what the embedded server throws. What was started by then is stopped
+ * Starts the servers that the configuration does not name. If one fails, stops the servers that were started.
+ * @throws IndexerError DATA_DIR_UNUSABLE; DATA_DIR_TAKEN by another demo or participant; DEMO_RUNNING if another process uses the
+ *   data of the demo; errors of the embedded server
  */
 export async function startEmbeddedParts(config: Config, logger: Logger): Promise<EmbeddedParts> {
   const stops: (() => Promise<void>)[] = [];
@@ -47,7 +47,7 @@ export async function startEmbeddedParts(config: Config, logger: Logger): Promis
   }
 }
 
-/** @param stops told of what was started, the database first */
+/** @param stops gets the stop function of each started server, the database first */
 async function start(
   config: Config,
   logger: Logger,
@@ -64,12 +64,12 @@ async function start(
     const { startEmbeddedPostgres } = await embeddedPostgres();
     const postgres = await startEmbeddedPostgres({ dataDir: join(dataDir, 'postgres'), port });
     stops.push(() => postgres.stop());
-    // Its own ledger would write what it does into the journal of the one that runs: neither could be played again.
+    // Two ledgers would write to the same journal, and neither could be replayed.
     if (postgres.shared && config.ledger.url === undefined) throw demoRunning(dataDir);
     databaseUrl = postgres.url;
     const { port: postgresPort, version, reused } = postgres;
     keepPort(dataDir, 'postgres', postgresPort);
-    logger.info({ port: postgresPort, version, reused }, 'embedded Postgres is up');
+    logger.info({ port: postgresPort, version, reused }, 'embedded postgres started');
   }
   let ledgerUrl = config.ledger.url;
   let wholeHistory = false;
@@ -79,7 +79,7 @@ async function start(
     ledgerUrl = ledger.url;
     keepPort(dataDir, 'ledger', Number(new URL(ledgerUrl).port));
     wholeHistory = ledger.prunedTo() === 0;
-    logger.info({ url: ledgerUrl, ledgerEnd: ledger.ledgerEnd() }, 'sandbox ledger is up');
+    logger.info({ url: ledgerUrl, ledgerEnd: ledger.ledgerEnd() }, 'sandbox ledger started');
   }
   return {
     ledgerUrl,
@@ -90,33 +90,33 @@ async function start(
   };
 }
 
-/** A participant may have got another address; only its history tells, and parks the indexer if it is another one. */
+/** The address of a participant may change. Only its history identifies it, and parks the indexer if it differs. */
 function warnOfParticipant(dataDir: string, former: string, logger: Logger): void {
   const remedy =
-    'nothing if this is the same participant; for another one set DATABASE_URL, or INDEXER_DATA_DIR to another folder, or set ' +
-    `LEDGER_URL back to ${former}`;
+    'nothing if this is the same participant; for another participant set DATABASE_URL, or INDEXER_DATA_DIR to another folder, or set ' +
+    `LEDGER_URL to ${former}`;
   const folder = resolve(dataDir);
   logger.warn(
     { folder, remedy },
-    `the folder holds the history of the participant at ${former}, and LEDGER_URL names another address`,
+    `data folder holds the history of the participant at ${former}, LEDGER_URL has another address`,
   );
 }
 
-/** The sandbox of this configuration, as it was when it stopped the last time. */
+/** The sandbox of this configuration, in the state of its last stop. */
 async function startDemo(config: Config, databaseUrl: string, logger: Logger): Promise<DemoLedger> {
   const { dataDir, demoSeed: seed, demoUpdatesPerSecond, demoSpeed, demoMaxUpdates, demoChaos } = config.indexer;
   const { schema } = config.database;
-  // Only a demo pays for building its packages.
+  // Only a demo builds its packages, which takes time.
   const { demoParticipantId, isOver, startDemoLedger } = await demoLedger();
   const journal = journalOf(dataDir, seed);
-  // Only where the database is the demo's own: nobody else's is emptied.
+  // Only the demo's own database is emptied, never another one.
   if (config.database.url === undefined && isOver(journal)) {
     const emptied = await beginAnew(config, databaseUrl, { journal, participantId: demoParticipantId });
-    if (emptied) logger.info('the demo is one of another version: it begins anew, with an empty database');
-    else logger.warn({ schema }, 'the demo begins anew; the schema stays as it is: it is not of the demo');
+    if (emptied) logger.info('demo restarts with an empty database: its data is from another version');
+    else logger.warn({ schema }, 'demo restarts; the schema is kept because it does not belong to the demo');
   }
   const slowDatabase = (ms: number): Promise<void> => holdUp(databaseUrl, schema, ms);
-  const report = (trouble: string): void => logger.warn({ fault: trouble }, 'chaos: trouble on purpose');
+  const report = (trouble: string): void => logger.warn({ fault: trouble }, 'chaos: injected fault');
   const options = {
     seed,
     updatesPerSecond: demoUpdatesPerSecond * demoSpeed,
@@ -130,7 +130,7 @@ async function startDemo(config: Config, databaseUrl: string, logger: Logger): P
   );
 }
 
-/** A port that was free may be taken in between, by another demo that starts now: the next one is asked for. */
+/** A free port may be taken by another demo that starts concurrently. In this case, tries the next port. */
 async function onFreePort<T>(port: () => Promise<number>, listen: (port: number) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -142,8 +142,8 @@ async function onFreePort<T>(port: () => Promise<number>, listen: (port: number)
 }
 
 /**
- * Forgets the demo: what it stored first, then its journal, so that a crash in between does it again. False when the
- * schema was left alone because another ledger was indexed into it, which may have pruned since what is stored here.
+ * Deletes the demo: first the stored rows, then its journal, so that the deletion is repeated after a crash in between. Returns
+ * false if the schema was kept because another ledger was indexed into it, which may have pruned the stored history since.
  */
 async function beginAnew(
   config: Config,
@@ -168,9 +168,9 @@ async function beginAnew(
 }
 
 /**
- * Makes a database slow on purpose: the table `stream` is held against writers, so that the checkpoint cannot move, and reads
- * go on. @param ms for so long, milliseconds
- * @throws IndexerError STORE_… when the database cannot be reached or has no such schema
+ * Makes a database slow on purpose: locks the table `stream` against writers, so that the checkpoint cannot advance while reads
+ * continue. @param ms duration in milliseconds
+ * @throws IndexerError STORE_… if the database cannot be reached or has no such schema
  */
 async function holdUp(url: string, schema: string, ms: number): Promise<void> {
   const applicationName = 'ledger-indexer chaos';

@@ -1,4 +1,4 @@
-/** Says where to look once there is something to see: the stream is level with the ledger, and the first query answers. */
+/** Prints the startup banner when the stream has caught up with the ledger and the first query returns rows. */
 import { pause } from '../../config/pause.ts';
 import type { Config } from '../../config/config.ts';
 import type { Indexer } from '../../indexer/indexer.ts';
@@ -10,7 +10,7 @@ import { firstQuery, greeting, greetingFacts, ownCommand } from './greeting.ts';
 import { noteDemo } from './running-demo.ts';
 
 const tryEveryMs = 200;
-/** Views are made beside the stream, within seconds of its being level. */
+/** Views are created in the background, within seconds after the stream has caught up. */
 const patienceMs = 120_000;
 
 export interface Greeting {
@@ -22,7 +22,7 @@ export interface Greeting {
   readonly over: AbortSignal;
 }
 
-/** Leaves a note for other commands, and greets when the time has come. Never rejects: the indexer runs without it. */
+/** Writes a note for other commands, and prints the banner when the demo is ready. Never rejects: the indexer does not depend on it. */
 export async function greetWhenLive(run: Greeting): Promise<void> {
   const { indexer, embeddedParts, config, logging, over } = run;
   leaveNote(run, false);
@@ -33,13 +33,13 @@ export async function greetWhenLive(run: Greeting): Promise<void> {
   if (over.aborted) return;
   leaveNote(run, true);
   const { httpUrl } = indexer;
-  if (!answered) logging.logger.warn({ afterMs: patienceMs }, 'the first query of the greeting does not answer yet');
+  if (!answered) logging.logger.warn({ afterMs: patienceMs }, 'first query of the banner returns no rows yet');
   if (logging.progress !== undefined) {
     process.stdout.write(greeting(embeddedParts, httpUrl, schema));
     return;
   }
   const again = embeddedParts.embeddedDatabase ? { again: `${ownCommand()} demo-info` } : {};
-  logging.logger.info({ ...greetingFacts(embeddedParts, httpUrl, config), ...again }, 'level with the ledger');
+  logging.logger.info({ ...greetingFacts(embeddedParts, httpUrl, config), ...again }, 'caught up with the ledger');
 }
 
 function leaveNote({ config, embeddedParts, indexer }: Greeting, live: boolean): void {
@@ -57,7 +57,7 @@ function leaveNote({ config, embeddedParts, indexer }: Greeting, live: boolean):
   });
 }
 
-/** Whether the first query has answered with rows: what is promised was tried. */
+/** Whether the first query has returned rows, so that the banner prints only working queries. */
 async function untilItAnswers({ config, embeddedParts, over }: Greeting): Promise<boolean> {
   const { databaseUrl: url } = embeddedParts;
   const { schema, statementTimeoutMs } = config.database;

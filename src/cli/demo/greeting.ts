@@ -1,6 +1,6 @@
 /**
- * What a person is told once the rows are there, at a terminal, on the status page and by `demo-info`: where to look, and
- * three queries to paste, and how this program is run again.
+ * The startup banner, for the terminal, the status page and `demo-info`: URLs, three sample queries, and the commands to run
+ * this program again.
  */
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { Config } from '../../config/config.ts';
@@ -15,8 +15,8 @@ import type { EmbeddedParts } from './embedded-parts.ts';
 type Sides = Pick<EmbeddedParts, 'ledgerUrl' | 'databaseUrl' | 'embeddedLedger' | 'embeddedDatabase'>;
 
 /**
- * The connection string is shown only for the embedded server, and only on a terminal or by a command that was asked for
- * it: on this machine its password gives every right of the user who started the demo.
+ * The connection string is printed only for the embedded server, and only on a terminal or by `demo-info`. On this machine its
+ * password gives all rights of the user who started the demo.
  */
 export function greeting(embeddedParts: Sides, httpUrl: string, schema: string): string {
   const where = embeddedParts.embeddedDatabase
@@ -33,14 +33,14 @@ export function greeting(embeddedParts: Sides, httpUrl: string, schema: string):
     '',
     where,
     `  or, without psql:      ${own} query "select …"`,
-    `  this again, elsewhere: ${own} demo-info`,
+    `  print this again:      ${own} demo-info`,
     '',
     ...queries(schema, embeddedParts.embeddedLedger).map((query) => `    ${query.replaceAll('\n', '\n    ')}\n`),
     '',
   ].join('\n');
 }
 
-/** The same for a log, so without the password. */
+/** The banner for a log, without the password. */
 export function greetingFacts(
   { databaseUrl, ledgerUrl, embeddedLedger, embeddedDatabase }: Sides,
   httpUrl: string,
@@ -57,12 +57,12 @@ export function greetingFacts(
   };
 }
 
-/** Of the embedded server, whose password has no @ in it. */
+/** URL of the embedded server, whose password contains no @. */
 function withoutPassword(url: string): string {
   return url.replace(/:[^:/@]*@/, '@');
 }
 
-/** The query that is pasted first. */
+/** The first sample query. */
 export function firstQuery(schema: string, embeddedLedger: boolean): string {
   return queries(schema, embeddedLedger)[0] ?? '';
 }
@@ -72,20 +72,20 @@ function passwordFile(dataDir: string): string {
 }
 
 /**
- * The same for the status page, which anybody who reaches the address can read: never with a password in it. The command
- * for the embedded server takes it from the file that only the user who started the demo can read.
+ * The banner for the status page, which any client of the address can read: never with a password. The command for the embedded
+ * server reads the password from a file that only the user who started the demo can read.
  */
 export function pageGuide(embeddedParts: Sides, config: Config): PageGuide {
   const { databaseUrl, embeddedDatabase, embeddedLedger } = embeddedParts;
   const { schema } = config.database;
   if (!embeddedDatabase) {
-    const password = 'The password is not shown here; psql asks for it, or finds it in ~/.pgpass or PGPASSWORD.';
+    const password = 'The password is not printed here; psql prompts for it, or reads ~/.pgpass or PGPASSWORD.';
     return { connect: connectCommand(databaseUrl), password, queries: queries(schema, embeddedLedger) };
   }
   const file = passwordFile(config.indexer.dataDir);
   return {
     connect: `PGPASSWORD="$(cat ${inQuotes(file)})" ${connectCommand(databaseUrl)}`,
-    password: 'Run it where the indexer was started: the password is in a file that only its user can read.',
+    password: 'Run it in the folder where the indexer was started: only its user can read the password file.',
     queries: queries(schema, embeddedLedger),
   };
 }
@@ -100,7 +100,7 @@ export function queries(schema: string, demo: boolean): readonly string[] {
   ];
 }
 
-/** The same for the query page, by what they tell, and two that every ledger has answers to. */
+/** The sample queries of the query page with titles, and two more that return rows for every ledger. */
 export function readyQueries(schema: string, demo: boolean): readonly ReadyQuery[] {
   const { explore } = readSchemas(schema);
   const titles = demo ? demoTitles : ledgerTitles;
@@ -113,7 +113,7 @@ export function readyQueries(schema: string, demo: boolean): readonly ReadyQuery
 const demoTitles = ['Holdings by instrument', 'Settlements of a day', 'How fresh it is'];
 const ledgerTitles = ['Token balances', 'Active contracts', 'Choices exercised'];
 
-/** Who has what, who settled with whom, how fresh it is: questions that the sandbox's traffic has answers to. */
+/** Sample queries for the traffic of the sandbox: holdings, settlements and latency. */
 function demoQueries(explore: string, typed: string): readonly string[] {
   const balances = [
     'select instrument_id_id as instrument, count(distinct owner) as owners,',
@@ -140,11 +140,11 @@ function demoQueries(explore: string, typed: string): readonly string[] {
   return [balances, settled, latency].map((lines) => lines.join('\n'));
 }
 
-// How a person runs this program again from the folder where it was started.
+// The command with which a user runs this program again from the folder where it was started.
 
 /**
- * `node dist/main.js` in a clone, `ledger-indexer` where that is installed. Never a name for a registry to look up: what
- * it found would be somebody else's.
+ * `node dist/main.js` in a clone, `ledger-indexer` if it is installed. Never a name that a registry would resolve, because the
+ * package found there would be another one.
  */
 export function ownCommand(program = process.argv[1] ?? '', folder = process.cwd()): string {
   const inPackage = basename(dirname(program)) === '.bin';

@@ -1,6 +1,6 @@
 /**
- * The sandbox ledger and the embedded Postgres: packages of their own, for the demo and for tests. A production
- * installation has neither; whoever needs one is told where it is.
+ * Loads the sandbox ledger and the embedded Postgres, which are separate packages for the demo and for tests. A production
+ * installation has neither. If a package is missing, the error names the command that installs it.
  */
 import type * as DemoLedgerModule from 'ledger-indexer-sandbox/demo/demo-ledger';
 import type * as SandboxModule from 'ledger-indexer-sandbox/demo/sandbox';
@@ -11,15 +11,15 @@ import { version } from '../../version.ts';
 
 const bin = 'ledger-indexer';
 
-/** The demo's ledger. @throws IndexerError DEMO_PART_MISSING where the package is not installed; so do the others */
+/** The demo's ledger. @throws IndexerError DEMO_PART_MISSING if the package is not installed; the same for the others */
 export const demoLedger = (): Promise<typeof DemoLedgerModule> =>
   part('ledger-indexer-sandbox', import('ledger-indexer-sandbox/demo/demo-ledger'));
 
-/** A sandbox participant in the world of the demo. */
+/** A sandbox participant with the data of the demo. */
 export const demoSandbox = (): Promise<typeof SandboxModule> =>
   part('ledger-indexer-sandbox', import('ledger-indexer-sandbox/demo/sandbox'));
 
-/** Refusals of the sandbox. */
+/** Errors of the sandbox. */
 export const sandboxFailures = (): Promise<typeof FailureModule> =>
   part('ledger-indexer-sandbox', import('ledger-indexer-sandbox/wire/failure'));
 
@@ -28,8 +28,8 @@ export const embeddedPostgres = (): Promise<typeof PostgresModule> =>
   part('ledger-indexer-postgres', import('ledger-indexer-postgres/embedded-postgres'));
 
 /**
- * Connection URL of the embedded server that runs in a folder; undefined when none does.
- * @param isExpected whether one is known to run there: then a missing package is an error, and otherwise none can run
+ * Connection URL of the embedded server that runs in a folder; undefined if none runs.
+ * @param isExpected whether a server is known to run there: then a missing package is an error, otherwise no server can run
  * @throws IndexerError DEMO_PART_MISSING
  */
 export async function runningServerUrl(dataDir: string, isExpected = false): Promise<string | undefined> {
@@ -49,14 +49,14 @@ async function part<Module>(name: keyof typeof folders, loading: Promise<Module>
     return await loading;
   } catch (thrown) {
     const missing = thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_MODULE_NOT_FOUND';
-    // A package that is there and lacks one of its own parts is another matter.
+    // An installed package that lacks one of its own dependencies is a different failure.
     if (!missing || !thrown.message.includes(`'${name}'`)) throw thrown;
-    throw new IndexerError(`package ${name} is not installed beside this ${bin}; a clone has it`, {
+    throw new IndexerError(`package ${name} is not installed next to this ${bin}; a clone has it`, {
       code: 'DEMO_PART_MISSING',
       remedy:
-        `use the clone (\`npx ${bin}\` in its folder); or install the package here, from the file that ` +
-        `\`npm pack --workspace packages/${folders[name]}\` makes in a clone: npm install ./${name}-${version}.tgz; ` +
-        'or name a participant and a server (LEDGER_URL, DATABASE_URL)',
+        `use the clone (\`npx ${bin}\` in its folder); or install the package here from the file that ` +
+        `\`npm pack --workspace packages/${folders[name]}\` creates in a clone: npm install ./${name}-${version}.tgz; ` +
+        'or set LEDGER_URL and DATABASE_URL',
       cause: thrown,
     });
   }

@@ -1,8 +1,9 @@
 /**
- * The note that an embedded run leaves in its folder of data while it runs: where it listens and what of it is embedded.
- * By it, and by what it answers itself, other commands find the run of their folder. It holds no secret: the password stays in the file of the server.
- * The folder is looked for in the current one, and a copied project can bring a note along. So a note counts only if its file
- * is ours and closed to other users, its process is ours, and its ledger is on this machine.
+ * The note that an embedded run keeps in its data folder while it runs: its addresses, and which servers are embedded. Other
+ * commands find the run of their folder by this note and by its HTTP responses. The note contains no secret: the password stays
+ * in the file of the server. The data folder is below the current folder, and a copied project can contain a note. A note
+ * therefore counts only if its file and its process belong to this user, no other user can write to the file, and its ledger is
+ * on this machine.
  */
 import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -12,7 +13,7 @@ import type { StatusDocument } from '../../observe/health/health-tracker.ts';
 
 export interface DemoNote {
   readonly pid: number;
-  /** Base address of the status page. */
+  /** Base URL of the status page. */
   readonly httpUrl: string;
   readonly ledgerUrl: string;
   /** `host:port/name` of its database. */
@@ -24,7 +25,7 @@ export interface DemoNote {
   readonly live: boolean;
 }
 
-/** Leaves or replaces the note of this process. */
+/** Writes or replaces the note of this process. */
 export function noteDemo(dataDir: string, note: DemoNote): void {
   const file = fileIn(dataDir);
   rmSync(`${file}.new`, { force: true });
@@ -32,18 +33,18 @@ export function noteDemo(dataDir: string, note: DemoNote): void {
   renameSync(`${file}.new`, file);
 }
 
-/** Takes the note of this process away. */
+/** Removes the note of this process. */
 export function forgetDemo(dataDir: string): void {
   if (readNote(dataDir)?.pid === process.pid) rmSync(fileIn(dataDir), { force: true });
 }
 
-/** The note of another process that is alive; a process that died hard leaves one, and its id may be another's by now. */
+/** The note of another process that is alive. A killed process leaves its note, and its id may belong to another process. */
 export function notedDemo(dataDir: string): DemoNote | undefined {
   const note = readNote(dataDir);
   return note === undefined || note.pid === process.pid || !isAlive(note.pid) ? undefined : note;
 }
 
-/** The same once the process has answered for itself. */
+/** Like {@link notedDemo}, if the process also responds with its own identity. */
 export async function runningDemo(dataDir: string): Promise<DemoNote | undefined> {
   const note = notedDemo(dataDir);
   if (note === undefined) return undefined;
@@ -51,14 +52,13 @@ export async function runningDemo(dataDir: string): Promise<DemoNote | undefined
   return answer?.database === note.database ? note : undefined;
 }
 
-/** A second run in the folder would write what its own ledger does into the journal of the first. */
+/** A second run in the folder would write the events of its own ledger to the journal of the first run. */
 export function demoRunning(dataDir: string, note?: DemoNote): IndexerError {
   const who = note === undefined ? 'another process' : `process ${String(note.pid)}`;
   const where = note === undefined ? '' : `; its page is ${note.httpUrl}/`;
   return new IndexerError(`${who} runs the demo with the data in ${resolve(dataDir)}${where}`, {
     code: 'DEMO_RUNNING',
-    remedy:
-      'use that one (`ledger-indexer demo-info` says how), stop it, or give this one another folder: INDEXER_DATA_DIR',
+    remedy: 'use the running demo (run `ledger-indexer demo-info`), stop it, or set INDEXER_DATA_DIR to another folder',
   });
 }
 
@@ -74,9 +74,9 @@ function readNote(dataDir: string): DemoNote | undefined {
 const longestNote = 64 * 1024;
 const byAnyoneElse = 0o077;
 
-/** The text of the note; throws where it is not ours alone. */
+/** The text of the note; throws if the note does not belong to this user alone. */
 function readOwn(dataDir: string): string {
-  // A link is not followed, and a pipe not waited for.
+  // Does not follow a link and does not wait for a pipe.
   const file = openSync(fileIn(dataDir), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const found = fstatSync(file);
@@ -99,7 +99,7 @@ function isNote(value: unknown): value is DemoNote {
   return embeddedLedger === false || (isAddress(String(ledgerUrl)) && isLoopback(new URL(String(ledgerUrl)).hostname));
 }
 
-/** Whether it is `http://host:port` and nothing else: such a text can be shown and pasted. */
+/** Whether the text is exactly `http://host:port`, which is safe to print and to paste. */
 function isAddress(text: string): boolean {
   return URL.canParse(text) && /^http:\/\/(\[[\da-f:]+\]|[\w.-]+)(:\d+)?$/.test(text);
 }
@@ -108,7 +108,7 @@ function fileIn(dataDir: string): string {
   return join(dataDir, 'running.json');
 }
 
-/** Whether there is a process of ours with this id: of another user, it is not the one that left our note. */
+/** Whether this user has a process with this id. A process of another user did not write the note. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -118,11 +118,11 @@ function isAlive(pid: number): boolean {
   }
 }
 
-// What an indexer answers at `/status`.
+// The response of an indexer at `/status`.
 
 const limitMs = 2_000;
 
-/** Undefined when nobody answers there, or somebody who is no indexer. @param url base address */
+/** Undefined if no server responds, or one that is not an indexer. @param url base URL */
 export async function askIndexer(url: string): Promise<StatusDocument | undefined> {
   try {
     const answer = await fetch(`${url}/status`, { signal: AbortSignal.timeout(limitMs) });

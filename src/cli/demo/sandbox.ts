@@ -1,4 +1,4 @@
-/** `sandbox`: only the sandbox ledger, for developing against it. */
+/** `sandbox`: runs only the sandbox ledger, for development. */
 import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { demoLedger } from './optional-parts.ts';
@@ -11,24 +11,24 @@ const defaultPort = 7575;
 export const sandboxCommand: Command = {
   name: 'sandbox',
   usage: '[--port PORT] [--host ADDRESS] [--journal FILE] [--admin] [--option value …]',
-  summary: 'only the sandbox ledger, on port 7575 or another one',
+  summary: 'run only the sandbox ledger, on port 7575 or another port',
   does: [
-    'A ledger to develop against: speaks the JSON Ledger API v2, keeps everything in memory, makes traffic.',
-    'Each of its first four flags is a variable too: SANDBOX_PORT, SANDBOX_HOST, SANDBOX_JOURNAL, SANDBOX_ADMIN=1.',
+    'A ledger for development: it serves the JSON Ledger API v2, keeps its data in memory and creates traffic.',
+    'The first four flags are also variables: SANDBOX_PORT, SANDBOX_HOST, SANDBOX_JOURNAL, SANDBOX_ADMIN=1.',
   ],
   operands: [],
   flags: [
-    { name: 'port', value: 'PORT', doc: 'default 7575; 0 for any free one' },
-    { name: 'host', value: 'ADDRESS', doc: 'where it listens; default this machine only' },
-    { name: 'journal', value: 'FILE', doc: 'keep the history there, and go on with it the next time' },
-    { name: 'admin', doc: 'let a shell script faults' },
+    { name: 'port', value: 'PORT', doc: 'port to listen on; default 7575; 0 for any free port' },
+    { name: 'host', value: 'ADDRESS', doc: 'address to listen on; default this machine only' },
+    { name: 'journal', value: 'FILE', doc: 'store the history in FILE, and continue with it at the next start' },
+    { name: 'admin', doc: 'let HTTP requests inject faults' },
     ...demoFlags,
     maxUpdatesFlag,
   ],
   examples: ['sandbox', 'sandbox --port 0 --demo-updates-per-second 0'],
   alone: true,
   /**
-   * Serves until `stop` is aborted. Its port is 7575, as a participant's, unless it is given another one.
+   * Serves until `stop` is aborted. The default port is 7575, the port of a participant.
    * @throws IndexerError SANDBOX_PORT_INVALID (exit 78)
    */
   run: async ({ given, env, stop, print }) => {
@@ -44,10 +44,10 @@ export const sandboxCommand: Command = {
       ...(host === undefined ? {} : { host }),
       ...(journal === undefined ? {} : { journal }),
       ...(demoMaxUpdates === undefined ? {} : { maxUpdates: demoMaxUpdates }),
-      // Nobody's database is at hand to be slowed down.
+      // There is no database that could be slowed down.
       ...(demoChaos ? { chaos: { report: (trouble: string) => print(`chaos: ${trouble}`) } } : {}),
     });
-    const kept = journal === undefined ? 'state in memory, gone when it stops' : `its history is in ${journal}`;
+    const kept = journal === undefined ? 'state in memory, lost at the stop' : `its history is in ${journal}`;
     print(`sandbox ledger at ${ledger.url} (${kept})`);
     if (admin) print(`faults: curl ${ledger.url}/sandbox/faults -d '{"stall":{"afterFrames":0}}'`);
     if (!stop.aborted) {
@@ -68,7 +68,7 @@ interface Place {
   readonly admin: boolean;
 }
 
-/** A flag is stronger than the variable of the same meaning. */
+/** A flag takes precedence over the variable of the same meaning. */
 function placeOf(given: Given, env: NodeJS.ProcessEnv): Place {
   return {
     port: portOf(given.text('port') ?? env['SANDBOX_PORT'], given.has('port') ? '--port' : 'SANDBOX_PORT'),

@@ -1,21 +1,21 @@
-/** `demo`: everything embedded, whatever URLs the environment names. */
+/** `demo`: runs with everything embedded and ignores configured URLs. */
 import type { Command } from '../command-line/command.ts';
 import { demoFlags, optionsOf } from '../command-line/demo-flags.ts';
 import { runExits } from './run.ts';
 
-/** Where the outside world is and what opens it. */
+/** Variables with addresses and credentials of external servers. */
 const outside =
   /^(?:LEDGER_URL|LEDGER_TOKEN(?:_FILE)?|LEDGER_OAUTH_\w+|LEDGER_(?:CA|CERT|KEY)_FILE|DATABASE_URL(?:_FILE)?)$/;
 
 export const demoCommand: Command = {
   name: 'demo',
   usage: '[--speed N] [--chaos] [--seed N] [--option value …]',
-  summary: 'run with everything embedded, whatever URLs the environment names',
+  summary: 'run with embedded ledger and database, ignoring configured URLs',
   does: [
-    'An embedded Postgres, a sandbox ledger with traffic and the indexer, in one process. Data and ports stay in',
-    'INDEXER_DATA_DIR; the same INDEXER_DEMO_SEED gives the same history. What to look at is printed once it is level',
-    'with the ledger, and by `demo-info`. A port that is taken is left for the next free one, unless INDEXER_HTTP_PORT',
-    'asks for it.',
+    'Runs an embedded Postgres, a sandbox ledger with traffic, and the indexer in one process. Data and ports are kept in',
+    'INDEXER_DATA_DIR; the same INDEXER_DEMO_SEED gives the same history. When the indexer has caught up, it prints URLs and',
+    'sample queries; `demo-info` prints them again. If a port is taken, the next free one is used, unless INDEXER_HTTP_PORT',
+    'is set.',
   ],
   operands: [],
   flags: demoFlags,

@@ -1,6 +1,6 @@
 /**
- * `ledger-indexer migrate`: brings the schema up to date and says what it did, or prints the SQL for somebody who is
- * allowed to run it. Needs the database only, no ledger.
+ * `ledger-indexer migrate`: migrates the schema and prints what it did, or prints the SQL for a user who is allowed to run it.
+ * Needs the database only, no ledger.
  */
 import { loadConfig } from '../../config/config.ts';
 import type { Command } from '../command-line/command.ts';
@@ -10,36 +10,36 @@ import type { Database } from '../../store/connection/database.ts';
 import type { Distribution } from '../../store/schema/distribution.ts';
 import { withAnyDatabase } from '../database/with-database.ts';
 
-/** Every one of them costs a connection, a plan and files on a worker. */
+/** Each shard costs a connection, a plan and files on a worker. */
 const mostShards = 1024;
 const usage = 'ledger-indexer migrate --citus [--shards N]';
 
 const opening = {
   command: 'migrate',
   feature: 'migrate',
-  remedy: 'name the database, or use --print to see the SQL',
+  remedy: 'set DATABASE_URL, or use --print to print the SQL',
   statementTimeoutMs: 60_000,
 } as const;
 
 export const migrateCommand: Command = {
   name: 'migrate',
-  summary: 'bring the schema up to date; --print shows the SQL instead',
+  summary: 'migrate the schema to this version, or print the SQL with --print',
   does: [
-    'Applies the migrations that are missing, each in a transaction. Any number may run at once.',
-    'With --citus the tables of a new schema are distributed over the workers of Citus; later calls find that out.',
+    'Applies missing migrations, each in a transaction. Several commands may run concurrently.',
+    'With --citus, the tables of a new schema are distributed over the Citus workers; later calls detect this.',
   ],
   operands: [],
   flags: [
-    { name: 'print', doc: 'the whole schema as one SQL transaction; needs no database' },
-    { name: 'citus', doc: 'distribute the tables of a new schema over the workers of Citus' },
-    { name: 'shards', value: 'N', doc: 'parts of each large table, 1 to 1024; default one for each worker' },
+    { name: 'print', doc: 'print the complete schema as one SQL transaction; needs no database' },
+    { name: 'citus', doc: 'distribute the tables of a new schema over the Citus workers' },
+    { name: 'shards', value: 'N', doc: 'shards per large table, 1 to 1024; default one per worker' },
   ],
   page: 'docs/how-to/run/upgrade.md',
   examples: ['migrate', 'migrate --print > schema.sql', 'migrate --citus --shards 8'],
   exits: [
     [69, 'the database cannot be reached'],
-    [77, 'the role may not create what is missing'],
-    [78, 'a newer version migrated this schema, it is not made as INDEXER_EXERCISE_JSON says, or --citus cannot be'],
+    [77, 'the role may not create the missing objects'],
+    [78, 'a newer version migrated the schema, INDEXER_EXERCISE_JSON differs from it, or --citus is not possible'],
   ],
   /** @throws IndexerError as `checkServer`, `assertWritable` and `migrate` do */
   run: async ({ given, env, write }) => {
@@ -63,7 +63,7 @@ export const migrateCommand: Command = {
   },
 };
 
-/** Tables and columns that are new have no rights, and a new version may need fewer: only granting again changes them. */
+/** New tables and columns have no grants, and a new version may need fewer rights. Only `grant-roles` changes them. */
 async function tellDiffering(database: Database, write: (text: string) => void): Promise<void> {
   const { differingRoles } = await import('../../store/roles/differing-rights.ts');
   const differing = await database.withClient((client) => differingRoles(client, database.schema));
@@ -76,9 +76,9 @@ async function tellDiffering(database: Database, write: (text: string) => void):
 /** @throws IndexerError USAGE */
 function distributionOf(given: Given): Distribution | undefined {
   const shards = given.text('shards');
-  if (shards !== undefined && !given.has('citus')) throw misuse('--shards goes with --citus', usage);
+  if (shards !== undefined && !given.has('citus')) throw misuse('--shards needs --citus', usage);
   if (!given.has('citus')) return undefined;
-  if (given.has('print')) throw misuse('--citus looks at the workers, and --print needs no database', usage);
+  if (given.has('print')) throw misuse('--citus reads the workers, but --print uses no database', usage);
   if (shards === undefined) return {};
   if (!/^[1-9]\d{0,3}$/.test(shards) || Number(shards) > mostShards) {
     throw misuse(`--shards takes 1 to ${mostShards}, found ${JSON.stringify(shards)}`, usage);

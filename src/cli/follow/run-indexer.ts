@@ -20,7 +20,7 @@ import { demoRunning, forgetDemo, runningDemo } from '../demo/running-demo.ts';
 
 /**
  * Runs until `stop` is aborted (SIGTERM, SIGINT).
- * @param flags options that the command line names
+ * @param flags options of the command line
  * @throws IndexerError with its exit code
  */
 export async function runIndexer(flags: OptionFlags, env: NodeJS.ProcessEnv, stop: AbortSignal): Promise<void> {
@@ -48,12 +48,12 @@ export async function runIndexer(flags: OptionFlags, env: NodeJS.ProcessEnv, sto
   logger.info('stopped');
 }
 
-/** Lines as wide as a window shows them without moving sideways. */
+/** Line width that a terminal displays without wrapping. */
 const explainedWidth = 100;
 
 type Embedded = Pick<EmbeddedParts, 'embeddedLedger' | 'embeddedDatabase'>;
 
-/** What the query page of a run needs. */
+/** The parts of a run that the query page needs. */
 export function consoleParts({ embeddedLedger, embeddedDatabase }: Embedded, config: Config): ConsoleParts {
   const { traceUrlTemplate } = config.indexer;
   return {
@@ -76,20 +76,20 @@ async function untilDone({ stop, ...run }: Running): Promise<void> {
   const over = new AbortController();
   logging.logger.info(
     { http: indexer.httpUrl },
-    'listening: / (the status page) /query /status /readyz /livez /metrics /wait',
+    'listening: / (status page) /query /status /readyz /livez /metrics /wait',
   );
   const { dataDir } = config.indexer;
   const { url } = config.ledger;
   const warn = (message: string) => (err: unknown) => {
     if (!over.signal.aborted) logging.logger.warn({ err }, message);
   };
-  // Not before: an address of another participant parks, and leaves the folder as it is.
+  // Only after the start: another participant parks the indexer, and the folder stays unchanged.
   if (run.embeddedParts.embeddedDatabase && url !== undefined)
     indexer.live
       .then(() => noteParticipant(dataDir, url))
-      .catch(warn('the folder was not given the address of its participant'));
-  // Neither is a reason to end.
-  greetWhenLive({ ...run, over: over.signal }).catch(warn('the greeting failed'));
+      .catch(warn('storing the participant address in the data folder failed'));
+  // A failure of either is not a reason to stop.
+  greetWhenLive({ ...run, over: over.signal }).catch(warn('printing the banner failed'));
   try {
     await Promise.race([indexer.done, aborted(stop)]);
   } finally {
@@ -99,13 +99,13 @@ async function untilDone({ stop, ...run }: Running): Promise<void> {
   }
 }
 
-/** The sandbox's holdings and transfers are worth seeing through their interfaces, unless other ones are asked for. */
+/** The demo stores interface views of the sandbox's holdings and transfers, unless other interfaces are configured. */
 function forDemo(config: Config): Config {
   if (config.ledger.url !== undefined || config.ledger.wantedInterfaces.length > 0) return config;
   return { ...config, ledger: { ...config.ledger, wantedInterfaces: ['tokens'] } };
 }
 
-/** The sandbox's month of history is worth having in full: active contracts alone would say nothing of it. */
+/** The demo starts at the genesis: active contracts alone would not contain the sandbox's month of history. */
 function withHistory(config: Config, { wholeHistory }: EmbeddedParts): Config {
   if (!wholeHistory || config.indexer.start !== 'seed') return config;
   return { ...config, indexer: { ...config.indexer, start: 'genesis' } };
@@ -120,8 +120,8 @@ function isGiven(name: string, flags: OptionFlags, env: NodeJS.ProcessEnv): bool
 }
 
 /**
- * A port that is taken is found before anything starts: a demo then takes the one it had the last time, or the next free
- * one; a port that was asked for is refused.
+ * Finds a taken port before anything starts. A demo uses its previous port, or the next free one. A port that is configured
+ * explicitly is an error.
  */
 async function withFreePort(config: Config, mayMove: boolean, { logger }: Logging): Promise<Config> {
   const { dataDir, httpHost, httpPort } = config.indexer;
@@ -139,7 +139,7 @@ function withPort(config: Config, httpPort: number): Config {
   return { ...config, indexer: { ...config.indexer, httpPort } };
 }
 
-/** Another demo that starts at the same moment may be quicker at a port that was free. */
+/** Another demo that starts concurrently may take a port that was free. */
 async function startOnFreePort(options: IndexerOptions, mayMove: boolean): Promise<Indexer> {
   const { dataDir, httpHost } = options.config.indexer;
   let { httpPort } = options.config.indexer;

@@ -1,9 +1,9 @@
-/** `run` (the default): indexes the ledger of LEDGER_URL into DATABASE_URL; without both, a demo. */
+/** `run` (the default): indexes the ledger of LEDGER_URL into DATABASE_URL; without both, runs a demo. */
 import type { Command } from '../command-line/command.ts';
 
-/** What a run may end with, beside what any command may. */
+/** Exit codes of a run, in addition to those of every command. */
 export const runExits = [
-  [0, 'stopped as asked, or everything up to INDEXER_STOP_AT is stored'],
+  [0, 'stopped by a signal, or everything up to INDEXER_STOP_AT is stored'],
   [77, 'not permitted: the message names the missing right'],
 ] as const;
 
@@ -13,10 +13,9 @@ export const runCommand: Command = {
   summary: 'index LEDGER_URL into DATABASE_URL; without both, run a demo (default)',
   does: [
     'Seeds the schema from the active contracts, then follows every update until SIGTERM or Ctrl-C.',
-    'Started again it goes on at the checkpoint in the database. A second one beside it waits as standby.',
-    'With --stop-at it ends by itself once everything up to that offset, and nothing above it, is stored; where it would',
-    'otherwise park and wait for an operator, or store nothing for INDEXER_PROGRESS_TIMEOUT, it ends with the exit code of',
-    'the failure.',
+    'After a restart it resumes at the checkpoint in the database. A second process for the same schema is a standby.',
+    'With --stop-at it exits when everything up to that offset, and nothing after it, is stored. If it would park, or stores',
+    'nothing for INDEXER_PROGRESS_TIMEOUT, it exits with the code of the failure.',
   ],
   operands: [],
   flags: [],

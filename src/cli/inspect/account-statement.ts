@@ -1,4 +1,4 @@
-/** `account-statement`: what a party held of tokens, gained and lost between two offsets or times, stamped so that it can be made again. */
+/** `account-statement`: prints token balances and changes of a party between two offsets or times, with a stamp to reproduce it. */
 import { loadConfig } from '../../config/config.ts';
 import type { AccountStatement, AccountStatementOf, AccountStatementRow } from '../../store/reads/account-statement.ts';
 import { aligned } from '../command-line/aligned.ts';
@@ -19,35 +19,35 @@ export const accountStatementCommand: Command = {
   usage,
   summary: 'print token balances of a party and each change, with a hash',
   does: [
-    'Begins with the balances at --from and ends with those at --to; without them at the limits of the known history.',
-    'Notes name what the rows cannot show. --csv prints the stamp (participant, offsets, record times, SHA-256) on standard',
-    'error, and an apostrophe before text that a spreadsheet would take for a formula. A statement written with --json is',
-    'compared with the tables by `verify --account-statement FILE`.',
+    'Starts with the balances at --from and ends with the balances at --to; default: the limits of the known history. Notes',
+    'list what the rows do not contain. --csv prints the stamp (participant, offsets, times, SHA-256) to standard error',
+    'and writes an apostrophe before text that looks like a formula. `verify --account-statement FILE` compares the output of',
+    '--json with the tables.',
   ],
   operands: [],
   flags: [
     { name: 'party', value: 'P', doc: 'holder of the tokens' },
-    { name: 'instrument', value: 'I', doc: 'id of the instrument; default: all' },
-    { name: 'admin', value: 'A', doc: 'party that administers it, because others may use the same id' },
+    { name: 'instrument', value: 'I', doc: 'id of the instrument; default all' },
+    { name: 'admin', value: 'A', doc: 'admin of the instrument, because others may use the same id' },
     { name: 'from', value: 'OFFSET|TIME', doc: 'print changes after it, e.g. 120000 or 2026-01-31T00:00:00Z' },
     { name: 'to', value: 'OFFSET|TIME', doc: 'print changes up to and including it' },
-    ...formatFlags('one object, which `verify --account-statement` takes'),
+    ...formatFlags('print one JSON object, the input of `verify --account-statement`'),
   ],
   examples: [
     'account-statement --party alice::1220… --instrument Amulet --from 2026-01-01T00:00:00Z --to 2026-02-01T00:00:00Z',
     'account-statement --party alice::1220… --json > alice.json',
   ],
   exits: [
-    [2, 'the party, a bound or what lies between is not known here, or a bound is neither an offset nor a time'],
+    [2, 'the party or history is not stored here, or a bound is invalid'],
     [69, 'the database cannot be reached'],
-    [77, 'the role may not read it'],
+    [77, 'the role may not read the tables'],
   ],
   page: 'docs/how-to/query/account-statements.md',
   /** @throws IndexerError USAGE, CONFIGURATION_INVALID, QUERY_REFUSED, SCHEMA_OUTDATED and STORE_ errors */
   run: async ({ given, env, stdout, stderr }) => {
     const wanted = wantedOf(given);
     const format = formatOf(given, stdout);
-    if (format === undefined) throw wrong('account-statement prints in one format');
+    if (format === undefined) throw wrong('account-statement takes only one output format');
     const { readAccountStatement } = await import('../../store/reads/account-statement.ts');
     await withDatabase(loadConfig(env, given.options), opening, (database) =>
       readAccountStatement(database, wanted, (statement) => show(statement, format, stdout, stderr)),
@@ -70,7 +70,8 @@ function wantedOf(given: Given): AccountStatementOf {
     const text = given.text(flag);
     if (text === undefined) return null;
     const found = historyBound(text);
-    if (found === undefined) throw wrong(`--${flag} "${text.slice(0, 80)}" is no offset and no time with its zone`);
+    if (found === undefined)
+      throw wrong(`--${flag} "${text.slice(0, 80)}" is neither an offset nor a time with its zone`);
     return found;
   };
   const [instrument, admin] = [given.text('instrument') ?? null, given.text('admin') ?? null];
@@ -95,7 +96,7 @@ async function show(statement: AccountStatement, format: Format, stdout: Termina
   return output.text(`\n${hash()}\n`);
 }
 
-/** One object, a row on each line. */
+/** One object, with each row on its own line. */
 async function json({ pages, sha256, ...head }: AccountStatement, output: Output): Promise<void> {
   await output.text(`${JSON.stringify(head).slice(0, -1)},"rows":[`);
   let between = '';
@@ -110,7 +111,7 @@ async function json({ pages, sha256, ...head }: AccountStatement, output: Output
   await output.text(`],"sha256":"${sha256()}"}`);
 }
 
-/** For spreadsheets: amounts are numbers there, and no text is a formula. */
+/** For spreadsheets: amounts are numbers, and no text is a formula. */
 async function csv({ columns, pages }: AccountStatement, output: Output): Promise<void> {
   const lineOf = (row: AccountStatementRow): string =>
     csvLine(row.map((value, at) => (isNumber.has(columns[at] ?? '') ? value : noFormula(value))));
@@ -120,7 +121,7 @@ async function csv({ columns, pages }: AccountStatement, output: Output): Promis
   }
 }
 
-/** What a person looks at of each row. */
+/** The columns of a row that the table contains. */
 async function* shownPages({ columns, pages }: AccountStatement): AsyncGenerator<readonly AccountStatementRow[]> {
   const places = shown.map((name) => columns.indexOf(name));
   for await (const rows of pages) yield rows.map((row) => places.map((place) => row[place] ?? null));
@@ -135,7 +136,7 @@ function stampOf({ participant, party, instrument, admin, from, to, notes }: Acc
     ...(admin === null ? [] : [['admin', admin]]),
     ['after offset', at(from)],
     ['to offset', at(to)],
-    ['participant', participant ?? 'not known'],
+    ['participant', participant ?? 'unknown'],
     ...notes.map((note) => ['note', note]),
   ]);
 }

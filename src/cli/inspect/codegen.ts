@@ -1,4 +1,4 @@
-/** `codegen`: the views of the database and the contents of contracts as types, for programs that read them. */
+/** `codegen`: generates types for the views of the database and the payloads of contracts. */
 import { readFile } from 'node:fs/promises';
 import { loadConfig } from '../../config/config.ts';
 import { ExitCode } from '../../errors/exit-code.ts';
@@ -16,18 +16,23 @@ const usage = '--lang ts [--output FILE] [--check] [--dar FILE…]';
 export const codegenCommand: Command = {
   name: 'codegen',
   usage,
-  summary: 'types for programs that read: the views for Kysely, and payloads, choices and interfaces',
+  summary: 'generate TypeScript types for views, payloads and choices',
   does: [
-    'Writes one file of TypeScript from the views of the database and the packages of the contracts in it: `DB` for',
-    'Kysely, null only where there can be one, and what each template, choice and interface view holds. DARs given with',
-    '--dar are added; where no database is named, their payloads alone are written. The same input gives the same bytes.',
+    'Writes one TypeScript file from the views of the database and the packages of its contracts: `DB` for Kysely, with null',
+    'only where it is possible, and the payloads of templates, choices and interface views. DARs of --dar are added; without',
+    'a database, only their payloads are generated. The same input gives the same bytes.',
   ],
   operands: [],
   flags: [
-    { name: 'lang', value: 'ts', doc: 'the language: ts' },
-    { name: 'output', value: 'FILE', doc: 'file to write; default: standard output' },
-    { name: 'check', doc: 'write nothing: exit 1 and say what differs when FILE is not what would be written' },
-    { name: 'dar', value: 'FILE', list: true, doc: 'packages that are not in the database, or all without one' },
+    { name: 'lang', value: 'ts', doc: 'language: ts' },
+    { name: 'output', value: 'FILE', doc: 'file to write; default standard output' },
+    { name: 'check', doc: 'write nothing; exit with 1 and print differences if FILE is outdated' },
+    {
+      name: 'dar',
+      value: 'FILE',
+      list: true,
+      doc: 'packages that are not in the database, or used without a database',
+    },
   ],
   examples: [
     'codegen --lang ts --output src/ledger.ts',
@@ -35,11 +40,11 @@ export const codegenCommand: Command = {
     'codegen --lang ts --dar model-1.2.0.dar > payloads.ts',
   ],
   exits: [
-    [1, '--check: the file is another one, or is not there'],
-    [2, 'the command line'],
-    [65, 'a file is no DAR, or a package in it is damaged or of Daml-LF 1'],
+    [1, '--check: the file differs or does not exist'],
+    [2, 'wrong arguments'],
+    [65, 'a file is not a DAR, or a package in it is damaged or in Daml-LF 1'],
     [69, 'the database cannot be reached'],
-    [77, 'the role may not read it'],
+    [77, 'the role may not read the tables'],
   ],
   page: 'docs/how-to/integrate/typescript.md',
   /** @throws IndexerError USAGE, CONFIGURATION_INVALID, FILE_UNUSABLE, DAR_UNREADABLE, PACKAGE_UNREADABLE, STORE_ errors */
@@ -66,7 +71,7 @@ function wantedOf(given: Given): Wanted {
   if (lang !== 'ts') throw wrong(lang === undefined ? 'codegen needs --lang ts' : '--lang takes ts');
   const out = given.text('output');
   const check = given.has('check');
-  if (check && out === undefined) throw wrong('--check needs --output FILE: what is to be compared');
+  if (check && out === undefined) throw wrong('--check needs --output FILE, the file to compare');
   return { out, check, dars: given.texts('dar') };
 }
 
@@ -80,7 +85,7 @@ async function inputOf({ given, env }: Call, dars: readonly string[]): Promise<T
   const opening = {
     command: 'codegen',
     feature: 'codegen',
-    remedy: 'name the database whose views are meant, or a DAR with --dar',
+    remedy: 'set DATABASE_URL to the database of the views, or pass a DAR with --dar',
   } as const;
   return await withDatabase(config, opening, async (database) => {
     const { readPackages, readPackageState } = await import('../../store/typed/package-store.ts');
@@ -102,14 +107,14 @@ function nameOf({ name }: PackageModel): string {
   return name;
 }
 
-/** Says which lines are not there, and which are not wanted. */
+/** Prints missing and unexpected lines. */
 async function compare(file: string, wanted: string, { print }: Call): Promise<ExitCode> {
   const found = await readFile(file, 'utf8').catch((cause: unknown) => {
     if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined;
     throw new IndexerError(`cannot read ${file}`, { code: 'FILE_UNUSABLE', cause });
   });
   if (found === wanted) return ExitCode.stopped;
-  if (found === undefined) print(`${file} is not there`);
+  if (found === undefined) print(`${file} does not exist`);
   else for (const line of differences(file, found.split('\n'), wanted.split('\n'))) print(line);
   return ExitCode.different;
 }
@@ -126,6 +131,6 @@ function differences(file: string, found: readonly string[], wanted: readonly st
     ...found.slice(start, found.length - end).map((line) => `- ${line}`),
     ...wanted.slice(start, wanted.length - end).map((line) => `+ ${line}`),
   ];
-  const more = lines.length > mostLines ? [`… and ${String(lines.length - mostLines)} lines more`] : [];
-  return [`${file} differs from line ${String(start + 1)} on:`, ...lines.slice(0, mostLines), ...more];
+  const more = lines.length > mostLines ? [`… and ${String(lines.length - mostLines)} more lines`] : [];
+  return [`${file} differs from line ${String(start + 1)}:`, ...lines.slice(0, mostLines), ...more];
 }

@@ -1,4 +1,4 @@
-/** `diff`: which contracts came and went between two offsets or times, by template or one by one. */
+/** `diff`: compares active contracts at two offsets or times, by template or contract by contract. */
 import { loadConfig } from '../../config/config.ts';
 import type { Diff, DiffRow, DiffWanted } from '../../store/reads/diff.ts';
 import type { Command, Terminal } from '../command-line/command.ts';
@@ -15,31 +15,31 @@ const usage = 'OFFSET|TIME OFFSET|TIME [--template T] [--party P] [--json | --cs
 export const diffCommand: Command = {
   name: 'diff',
   usage,
-  summary: 'contracts that came, went and stayed between two offsets or times, by template: a table, --csv or --json',
+  summary: 'compare active contracts at two offsets or times',
   does: [
-    'Of each template: active before; created and archived; assigned and unassigned (in flight between two synchronizers',
-    'before and after); unhosted (their parties left the participant); still there; active after; net. With --template its',
-    'contracts one by one. Offsets that are not known here are refused.',
+    'Counts per template: active before; created and archived; assigned and unassigned (in flight between two synchronizers',
+    'before and after); unhosted (their parties left the participant); unchanged; active after; net. With --template, lists',
+    'the contracts of the template. Offsets outside the stored history are rejected.',
   ],
   operands: [{ name: 'FROM' }, { name: 'TO' }],
   flags: [
-    { name: 'template', value: 'T', doc: 'its contracts one by one: package:Module:Entity, Module:Entity or Entity' },
-    { name: 'party', value: 'P', doc: 'contracts of this stakeholder' },
-    ...formatFlags('an object for each row'),
+    { name: 'template', value: 'T', doc: 'list contracts of package:Module:Entity, Module:Entity or Entity' },
+    { name: 'party', value: 'P', doc: 'only contracts of this stakeholder' },
+    ...formatFlags('print one JSON object per row'),
     spreadsheetFlag,
   ],
   examples: ['diff 120000 120500', 'diff 2026-01-31T00:00:00Z 2026-02-01T00:00:00Z --template Amulet --csv'],
   exits: [
-    [2, 'a bound, the template or the party is not known here, or a bound is neither an offset nor a time'],
+    [2, 'a bound, the template or the party is not stored here, or a bound is invalid'],
     [69, 'the database cannot be reached'],
-    [77, 'the role may not read it'],
+    [77, 'the role may not read the tables'],
   ],
   page: 'docs/how-to/query/contracts-and-history.md',
   /** @throws IndexerError USAGE, CONFIGURATION_INVALID, QUERY_REFUSED, SCHEMA_OUTDATED and STORE_ errors */
   run: async ({ given, env, stdout }) => {
     const wanted = wantedOf(given);
     const format = formatOf(given, stdout);
-    if (format === undefined) throw wrong('diff prints in one format');
+    if (format === undefined) throw wrong('diff takes only one output format');
     const text = csvText(given, format);
     const { readDiff } = await import('../../store/reads/diff.ts');
     const opening = {
@@ -54,7 +54,7 @@ export const diffCommand: Command = {
   },
 };
 
-/** Everything that is active is read at both ends, and a reader may pause. */
+/** All active contracts are read at both ends, and a reader may pause. */
 const statementTimeoutMs = 60 * 60_000;
 
 function wantedOf(given: Given): DiffWanted {
@@ -69,7 +69,7 @@ function wantedOf(given: Given): DiffWanted {
 
 function boundOf(text: string): HistoryBound {
   const found = historyBound(text);
-  if (found === undefined) throw wrong(`"${text.slice(0, 80)}" is no offset and no time with its zone`);
+  if (found === undefined) throw wrong(`"${text.slice(0, 80)}" is neither an offset nor a time with its zone`);
   return found;
 }
 
@@ -81,7 +81,7 @@ const isText: ReadonlySet<string> = new Set(['template_fqn', 'contract_id', 'cha
 
 interface Printing {
   readonly format: Format;
-  /** What a text becomes in CSV. */
+  /** Escapes text for CSV. */
   readonly text: (value: string | null) => string | null;
 }
 

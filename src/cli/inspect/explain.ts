@@ -1,4 +1,4 @@
-/** `explain`: what an update did, what became of a contract or a command: a tree for people, JSON for programs. */
+/** `explain`: explains an update, a contract or a command, as a tree for people or as JSON for programs. */
 import { loadConfig, type Config } from '../../config/config.ts';
 import type { Explainable, Explained, ExplainedUpdate, ExplainWanted, Rows } from '../../store/reads/explain.ts';
 import { json, type Command, type Terminal } from '../command-line/command.ts';
@@ -15,23 +15,23 @@ const usage = 'ID|OFFSET [--as update|contract|command] [--max-events N] [--json
 export const explainCommand: Command = {
   name: 'explain',
   usage,
-  summary: 'what an update did, what became of a contract or a command: who, what, why, before and after; --json',
+  summary: 'explain what happened in an update, to a contract or to a command',
   does: [
-    'Takes the id of an update, a contract or a command, or the offset of an update, and finds out which it is. Of an',
-    'update: its tree of events, what changed in each contract, tokens that moved, cost, both clocks and the trace. Of a',
-    'contract: its life. Of a command: what became of it.',
+    'Takes the id of an update, a contract or a command, or the offset of an update, and detects its kind. For an update, it',
+    'prints the tree of events, contract changes, token transfers, cost, both clocks and the trace; for a contract, its',
+    'history; for a command, its outcome.',
   ],
   operands: [{ name: 'ID' }],
   flags: [
-    { name: 'as', value: 'KIND', doc: 'update, contract or command, where an id is more than one of them' },
-    { name: 'max-events', value: 'N', doc: 'so many events at most; 1000 without it, and what is left out is said' },
+    { name: 'as', value: 'KIND', doc: 'update, contract or command, if an id is ambiguous' },
+    { name: 'max-events', value: 'N', doc: 'maximum number of events, default 1000; omitted events are counted' },
     json,
   ],
   examples: ['explain 120000', 'explain 1220ab… --json', 'explain 00c1…', 'explain pay-invoice-17 --as command'],
   exits: [
-    [2, 'nothing here has this id, or more than one thing has'],
+    [2, 'the id is not stored here, or is ambiguous'],
     [69, 'the database cannot be reached'],
-    [77, 'the role may not read it'],
+    [77, 'the role may not read the tables'],
   ],
   page: 'docs/how-to/query/explain-updates.md',
   /** @throws IndexerError USAGE, CONFIGURATION_INVALID, QUERY_REFUSED, SCHEMA_OUTDATED and STORE_ errors */
@@ -52,12 +52,12 @@ function wantedOf(given: Given): ExplainWanted {
   const as = given.text('as');
   const kind = kinds.find((one) => one === as);
   if (as !== undefined && kind === undefined)
-    throw wrong(`--as "${as.slice(0, 80)}" is no update, contract or command`);
+    throw wrong(`--as "${as.slice(0, 80)}" is not update, contract or command`);
   const events = given.text('max-events') ?? '1000';
   if (!/^[1-9]\d{0,6}$/.test(events))
-    throw wrong(`--max-events "${events.slice(0, 80)}" is no number from 1 to 9999999`);
+    throw wrong(`--max-events "${events.slice(0, 80)}" is not a number from 1 to 9999999`);
   const [id = ''] = given.operands;
-  if (id.includes('\0')) throw wrong('an id has no NUL in it');
+  if (id.includes('\0')) throw wrong('an id cannot contain NUL');
   return { id, as: kind ?? null, most: Number(events) };
 }
 
@@ -77,7 +77,7 @@ function shownOn(
   };
 }
 
-/** The rows as Postgres wrote them: nothing is parsed, so no digit is lost. One object, in pieces. */
+/** The rows as Postgres returns them, unparsed, so that no digit is lost. One object, in pieces. */
 async function printJson(explained: Explained, output: Output): Promise<void> {
   for (const piece of objectOf(explained)) await output.piece(piece);
   await output.text('');

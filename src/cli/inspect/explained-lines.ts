@@ -1,13 +1,13 @@
-/** What `explain` found, as lines for people: no line is wider than the terminal, and ids are short. Pure. */
+/** Formats the result of `explain` for people: no line is wider than the terminal, and ids are shortened. Pure. */
 import type { Explained, ExplainedCommand, ExplainedUpdate, Rows } from '../../store/reads/explain.ts';
 import { aligned } from '../command-line/aligned.ts';
 import { cut, shortId, visible } from '../command-line/output.ts';
 
 export interface ShownOn {
-  /** Of the terminal, in cells. */
+  /** Width of the terminal, in cells. */
   readonly width: number;
   readonly coloured: boolean;
-  /** With {trace_id} in it; undefined: the id alone is shown. */
+  /** URL template with {trace_id}; undefined: only the id is printed. */
   readonly traceUrlTemplate: string | undefined;
 }
 
@@ -22,10 +22,10 @@ export function* explainedLines(explained: Explained, shownOn: ShownOn): Generat
 type Tone = 'head' | 'made' | 'gone' | 'soft';
 const codes: Readonly<Record<Tone, string>> = { head: '1', made: '32', gone: '31', soft: '90' };
 
-/** Of what stands below an event. */
+/** Indentation of lines below an event. */
 const mostLines = 4;
 
-/** Cuts each line to the width, then colours it: what colours need takes no room. */
+/** Truncates each line to the width, then colors it, so that color codes take no cells. */
 class Paper {
   readonly width: number;
   readonly #coloured: boolean;
@@ -40,7 +40,7 @@ class Paper {
     return this.#coloured && tone !== undefined ? `\u001B[${codes[tone]}m${fitted}\u001B[0m\n` : `${fitted}\n`;
   }
 
-  /** As many lines as it takes, up to a few; nothing where there is nothing to say. */
+  /** A list over as many lines as needed, up to a few; nothing if it is empty. */
   paragraph(text: string, indent: string): string {
     const lines: string[] = [];
     for (const word of visible(text).split(' ')) {
@@ -54,7 +54,7 @@ class Paper {
     return text === '' ? '' : [...shown, ...rest].map((line) => this.line(line, 'soft')).join('');
   }
 
-  /** Names and values one under the other; what is null is left out. */
+  /** Names and values as aligned lines. Null values are left out. */
   pairs(pairs: readonly (readonly [string, string | null | undefined])[]): string {
     const given = pairs.flatMap(([name, value]) =>
       value === null || value === undefined || value === '' ? [] : [[name, value]],
@@ -204,10 +204,10 @@ function traceOf(id: string | null, url: string | undefined): string | null {
   return url.replaceAll('{trace_id}', encodeURIComponent(id));
 }
 
-/** What is left of a line for its text, however deep the node. */
+/** The width that remains for the text of a line, at any depth of the node. */
 const leastText = 40;
 
-/** Two cells for each level, as far as there is room; a number tells of the levels that are not drawn. */
+/** Two cells per level while they fit; a number for the levels that are not drawn. */
 function indentOf(depth: number, width: number): string {
   const drawn = Math.min(depth, Math.max(0, Math.floor((width - leastText) / 2)));
   return `${'  '.repeat(drawn)}${depth > drawn ? `+${String(depth - drawn)} ` : ''}`;
@@ -254,7 +254,7 @@ function changedLines(changed: readonly Changed[] | null): readonly string[] {
   );
 }
 
-/** A value in one line, with short parties. */
+/** A value on one line, with shortened parties. */
 function contentsOf(value: unknown, nothing = ''): string {
   if (value === null || value === undefined) return nothing;
   if (typeof value === 'string') return partyOr(value);
@@ -281,7 +281,7 @@ function version(text: string | null): string {
 }
 
 function leftOut({ omitted: count }: Rows, what: string, paper: Paper): string {
-  return count === 0 ? '' : paper.line(`  ${String(count)} more ${what} are not shown: --max-events`, 'head');
+  return count === 0 ? '' : paper.line(`  ${String(count)} more ${what} omitted: raise --max-events`, 'head');
 }
 
 function* tokenLines({ transfers, changes }: ExplainedUpdate, paper: Paper): Generator<string> {
@@ -304,7 +304,7 @@ function* tokenLines({ transfers, changes }: ExplainedUpdate, paper: Paper): Gen
 function* lifeLines(life: Rows, paper: Paper): Generator<string> {
   const rows = life.rows.map((row) => JSON.parse(row) as LifeRow);
   const [first] = rows;
-  yield paper.line(`contract of ${first?.template_fqn ?? 'a template that is not known'}`, 'head');
+  yield paper.line(`contract of ${first?.template_fqn ?? 'an unknown template'}`, 'head');
   for (const row of rows) {
     const [, tone] = signs[row.event_type] ?? ['', undefined];
     const at = time(row.effective_at ?? row.record_time) ?? '';
@@ -322,10 +322,8 @@ function lifeDetails(row: LifeRow, paper: Paper): string {
     ...(row.reason === null ? [] : [`reason: ${row.reason}`]),
     ...(row.target === null ? [] : [`from ${shortId(row.synchronizer_id ?? '')} to ${shortId(row.target)}`]),
     ...(row.event_type === 'assigned' ? [`on ${shortId(row.synchronizer_id ?? '')}`] : []),
-    ...(row.event_type === 'unhosted'
-      ? ['its parties left the participant: what became of it since is not known']
-      : []),
-    ...(row.event_type === 'ended' ? ['by an update that is not here, see explore.coverage'] : []),
+    ...(row.event_type === 'unhosted' ? ['its parties left the participant: its later state is unknown'] : []),
+    ...(row.event_type === 'ended' ? ['by an update that is not stored, see explore.coverage'] : []),
     ...(row.redaction_id === null ? [] : [`contents removed by redaction ${row.redaction_id}`]),
     ...(other === '' ? [] : [row.event_type === 'created' ? `in place of ${other}` : `became ${other}`]),
     contentsOf(row.contents),
@@ -369,17 +367,17 @@ function placeOf({ error_category: category, status_code: status }: Outcome): st
     : `category ${String(category)}, gRPC code ${String(status)}`;
 }
 
-/** Postgres writes UTC in figures. */
+/** Postgres prints UTC as an offset. */
 function time(at: string | null): string | null {
   return at?.replace(/\+00:00$/, 'Z') ?? null;
 }
 
 function deduplicationOf({ deduplication_offset: offset, deduplication_period: period }: Outcome): string {
   if (offset === null && period === null) return '';
-  return `looked for the same change ${offset === null ? `for ${period ?? ''} back` : `after offset ${String(offset)}`}`;
+  return `searched for the same change ${offset === null ? `for ${period ?? ''} back` : `after offset ${String(offset)}`}`;
 }
 
 function adviceOf({ accepted_offset: accepted, is_retryable: again }: Outcome): string {
-  if (accepted !== null) return `accepted all the same at offset ${String(accepted)}: explain ${String(accepted)}`;
+  if (accepted !== null) return `nevertheless accepted at offset ${String(accepted)}: explain ${String(accepted)}`;
   return again === true ? 'may be sent again as it is' : 'will be rejected again as it is';
 }

@@ -1,4 +1,4 @@
-/** `graphql`: what a GraphQL server has to know of the views, which no catalog tells: keys, relations, what is for readers. */
+/** `graphql`: generates the configuration of a GraphQL server for the views: keys, relations and visible views. */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { loadConfig } from '../../config/config.ts';
 import type { Graph } from '../../store/graphql/graph.ts';
@@ -9,28 +9,27 @@ import { withDatabase } from '../database/with-database.ts';
 
 const usage = '--postgraphile | --hasura [--output FILE]';
 
-/** As Hasura's own examples call it. */
+/** The variable name of Hasura's own examples. */
 const hasuraUrlVariable = 'HASURA_GRAPHQL_DATABASE_URL';
 
 export const graphqlCommand: Command = {
   name: 'graphql',
   usage,
-  summary:
-    'keys and relations of the views for a GraphQL server: smart tags of PostGraphile 5, or metadata of Hasura 2',
+  summary: 'generate keys and relations for PostGraphile 5 or Hasura 2',
   does: [
-    'Made from the views that the database has, typed ones included: to be run again when there are new ones. A file is',
-    'replaced as a whole, and left alone where nothing has changed.',
+    'Generated from the views of the database, including typed views. Run it again when there are new views. The file is',
+    'replaced atomically, and only if its contents change.',
   ],
   operands: [],
   flags: [
-    { name: 'postgraphile', doc: 'postgraphile.tags.json5' },
-    { name: 'hasura', doc: 'metadata, version 3, as replace_metadata takes it' },
-    { name: 'output', value: 'FILE', doc: 'write it there instead of printing it' },
+    { name: 'postgraphile', doc: 'generate smart tags: postgraphile.tags.json5' },
+    { name: 'hasura', doc: 'generate metadata, version 3, for replace_metadata' },
+    { name: 'output', value: 'FILE', doc: 'write to FILE instead of standard output' },
   ],
   examples: ['graphql --postgraphile --output postgraphile.tags.json5', 'graphql --hasura'],
   exits: [
     [69, 'the database cannot be reached'],
-    [77, 'the role may not read it'],
+    [77, 'the role may not read the tables'],
   ],
   page: 'docs/how-to/integrate/graphql.md',
   /** @throws IndexerError USAGE, SCHEMA_OUTDATED and STORE_ errors */
@@ -45,33 +44,33 @@ export const graphqlCommand: Command = {
       if (out === undefined) return write(text);
       const relations = graph.nodes.reduce((sum, { edges }) => sum + edges.length, 0);
       const what = `${String(graph.nodes.length)} views and ${String(relations)} relations`;
-      print((await replaced(out, text)) ? `${what} written to ${out}` : `${out} has them already: ${what}`);
+      print((await replaced(out, text)) ? `${what} written to ${out}` : `${out} is up to date: ${what}`);
     });
   },
 };
 
 async function makerOf(given: Given): Promise<(graph: Graph) => unknown> {
   if (given.has('postgraphile') === given.has('hasura')) {
-    throw misuse('graphql makes either --postgraphile or --hasura', `ledger-indexer graphql ${usage}`);
+    throw misuse('graphql needs either --postgraphile or --hasura', `ledger-indexer graphql ${usage}`);
   }
   if (given.has('postgraphile')) return (await import('../../store/graphql/smart-tags.ts')).smartTags;
   const { hasuraMetadata } = await import('../../store/graphql/hasura.ts');
   return (graph) => hasuraMetadata(graph, hasuraUrlVariable);
 }
 
-/** A server that watches the file never sees half of one, and nothing at all where it is as it was. */
+/** Replaces the file atomically and only if it changes, for servers that watch the file. */
 async function replaced(path: string, text: string): Promise<boolean> {
   try {
     if ((await readFile(path, 'utf8')) === text) return false;
   } catch {
-    // None is there, or none that can be read: the write below says so.
+    // The file does not exist or cannot be read. A failure of the write below is reported.
   }
   try {
     await writeFile(`${path}.new`, text);
     await rename(`${path}.new`, path);
   } catch (cause) {
     const reason = (cause as NodeJS.ErrnoException).code ?? 'unknown';
-    throw misuse(`${path} cannot be written: ${reason}`, 'name a file in a folder that you may write to');
+    throw misuse(`${path} cannot be written: ${reason}`, 'pass a file in a writable folder');
   }
   return true;
 }

@@ -1,4 +1,4 @@
-/** `index suggest` and `index create`: indexes on payload fields that are often looked for, built while others write. */
+/** `index suggest` and `index create`: indexes on payload fields, built while others write. */
 import { nearestNames } from '../../errors/nearest-names.ts';
 import { loadConfig } from '../../config/config.ts';
 import type { PayloadIndexMethod } from '../../store/reads/index-advice.ts';
@@ -13,31 +13,31 @@ const usage = `ledger-indexer index suggest
 export const indexCommand: Command = {
   name: 'index',
   usage: 'suggest | create payload.FIELD [--using spgist|hash]',
-  summary: 'suggest: indexes that slow queries want; create payload.FIELD builds one while others write',
+  summary: 'suggest indexes for slow queries, or create an index on a payload field',
   does: [
-    'suggest reads pg_stat_statements, where it is installed. Both kinds of index take values of any length. A hash is',
-    'half as large, and slow to write where one value stands in many contracts.',
+    'suggest reads pg_stat_statements, if it is installed. create builds the index concurrently. Both kinds of index accept',
+    'values of any length. A hash index is half as large, but slow to write if many contracts have the same value.',
   ],
   operands: [
     { name: 'ACTION', words: ['suggest', 'create'] },
     { name: 'payload.FIELD', optional: true },
   ],
-  flags: [{ name: 'using', value: 'spgist|hash', doc: 'kind of the index; default spgist' }],
+  flags: [{ name: 'using', value: 'spgist|hash', doc: 'kind of index; default spgist' }],
   examples: ['index suggest', 'index create payload.owner'],
   exits: writing,
-  /** @throws IndexerError USAGE, CONFIGURATION_INVALID, or what Postgres refuses */
+  /** @throws IndexerError USAGE, CONFIGURATION_INVALID, errors of Postgres */
   run: async ({ given, env, print }) => {
     const config = loadConfig(env, given.options);
     const [action, field = ''] = given.operands;
     if (action === 'suggest') {
-      if (field !== '' || given.has('using')) throw misuse('index suggest takes nothing more', usage);
+      if (field !== '' || given.has('using')) throw misuse('index suggest takes no arguments', usage);
       return withDatabase(config, { command: 'index', feature: 'index suggest' }, (database) =>
         suggest(database, print),
       );
     }
     const { payloadExpression } = await import('../../store/reads/index-advice.ts');
     const expression = payloadExpression(field);
-    if (expression === undefined) throw misuse(`"${field.slice(0, 80)}" is no field of a payload`, usage);
+    if (expression === undefined) throw misuse(`"${field.slice(0, 80)}" is not a payload field`, usage);
     const method = given.text('using') ?? 'spgist';
     if (method !== 'spgist' && method !== 'hash') throw misuse('--using takes spgist or hash', usage);
     const opening = { command: 'index', feature: 'index create' } as const;
@@ -49,24 +49,26 @@ async function suggest(database: Database, print: Print): Promise<void> {
   const { adviseIndexes, payloadIndex, printedIndex } = await import('../../store/reads/index-advice.ts');
   const advice = await adviseIndexes(database);
   if (advice === undefined) {
-    print('pg_stat_statements is not at work here, and without it nobody knows which statements are slow. To get it:');
+    print('pg_stat_statements is not active. Without it, slow statements are unknown. To activate it:');
     print(
       "  set shared_preload_libraries = 'pg_stat_statements' for the server (a parameter of managed ones) and restart it,",
     );
     print('  then run in this database: create extension pg_stat_statements;');
     return;
   }
-  if (advice.length === 0) print('no slow statement filters on a field of a payload');
+  if (advice.length === 0) print('no slow statement filters on a payload field');
   for (const { expression, statement, calls, meanMs } of advice) {
-    // On one line: what is printed is run with psql, and a line break would end the comment.
+    // On one line: the output can be run with psql, and a line break would end the comment.
     print(`-- ${expression.replaceAll(/\s+/g, ' ')}: ${calls} calls, ${meanMs.toFixed(1)} ms each`);
     if (statement !== undefined) {
-      print('-- (pg_stat_statements does not keep which field: find it where the statement comes from, and run');
+      print(
+        '-- (pg_stat_statements does not store the field: find it in the program that sends the statement, and run',
+      );
       print(`--  ledger-indexer index create payload.FIELD) ${statement.slice(0, 300)}`);
       continue;
     }
     if (!expression.startsWith('payload ')) {
-      print('-- (no field of contracts: consider an index on exercises by hand)');
+      print('-- (not a field of contracts: consider creating an index on exercises)');
       continue;
     }
     for (const line of printedIndex(database.schema, payloadIndex(expression, 'spgist'))) print(line);
@@ -90,11 +92,11 @@ async function create(database: Database, wanted: Wanted, print: Print): Promise
     const { dropContentStatistics } = await import('../../store/roles/content-statistics.ts');
     await dropContentStatistics(database);
     print(
-      `no statistics are kept of it: by EXPLAIN they would show its values to ${limited.join(', ')}, limited to parties; ` +
-        'plans of queries that use it may be worse',
+      `statistics of the field are disabled: EXPLAIN would reveal its values to ${limited.join(', ')}, limited to parties; ` +
+        'plans of queries on the field may be worse',
     );
   }
-  print(`${built ? 'built' : 'there already'}: ${index.name} ${index.definition}`);
+  print(`${built ? 'built' : 'already exists'}: ${index.name} ${index.definition}`);
   await printUnseenField(database, wanted.expression, print);
 }
 
@@ -105,6 +107,6 @@ async function printUnseenField(database: Database, expression: string, print: P
   const field = /'\{?([^',}]*)/.exec(expression)?.[1] ?? '';
   const nearest = nearestNames(field, keys);
   print(
-    `no contract here has this field yet, so the index finds nothing. Nearest fields: ${nearest.length === 0 ? 'none' : nearest.join(', ')}`,
+    `no stored contract has this field yet, so the index is empty. Nearest fields: ${nearest.length === 0 ? 'none' : nearest.join(', ')}`,
   );
 }

@@ -1,4 +1,4 @@
-/** `query`: one statement that reads, and its rows; where there is no psql, and for scripts. */
+/** `query`: runs one read-only statement and prints its rows, for scripts and for machines without psql. */
 import { loadConfig, type Config } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Answer, AnswerRow, Question } from '../../store/reads/answer.ts';
@@ -13,22 +13,22 @@ import { withAnyDatabase } from '../database/with-database.ts';
 export const queryCommand: Command = {
   name: 'query',
   usage: 'SQL|- [--json | --csv [--spreadsheet] | --table]',
-  summary: 'one statement that reads, and its rows: a table on a terminal, else JSON lines; --csv',
+  summary: 'run one read-only SQL statement and print its rows',
   does: [
     'Runs select, with, values, table, explain or show in a transaction that only reads; - takes it from standard',
     'input.',
   ],
   operands: [{ name: 'SQL', repeated: true }],
-  flags: [...formatFlags('an object for each row, numbers with all their digits'), spreadsheetFlag],
+  flags: [...formatFlags('print one JSON object per row, numbers with all digits'), spreadsheetFlag],
   examples: ['query "select * from explore.token_balances"', 'query - --csv < balances.sql > balances.csv'],
   exits: [
-    [2, 'the statement is not one that reads, or Postgres does not take it'],
+    [2, 'the statement is not read-only, or Postgres rejects it'],
     [69, 'the database cannot be reached'],
-    [77, 'the role may not read it'],
+    [77, 'the role may not read the tables'],
   ],
   page: 'docs/get-started/first-queries.md',
   /**
-   * Prints a table that fits on a terminal, else one object in JSON per row; or what `--table`, `--json` or `--csv` asks for.
+   * Prints a table on a terminal and otherwise one JSON object per row, or the format of `--table`, `--json` or `--csv`.
    * @throws IndexerError USAGE, DATABASE_NOT_FOUND, QUERY_REFUSED, OUTPUT_NOT_WRITTEN, INTERRUPTED and STORE_ errors
    */
   run: async (call) => {
@@ -36,7 +36,7 @@ export const queryCommand: Command = {
     const { word, printing } = checked(given, stdout);
     const config = loadConfig(env, given.options);
     const statement = word === '-' ? await textOf(call) : word;
-    if (statement.includes('\0')) throw wrong('the statement has a NUL in it, which Postgres cannot be sent');
+    if (statement.includes('\0')) throw wrong('the statement contains NUL, which Postgres does not accept');
     const { questionOf } = await import('../../store/reads/answer.ts');
     const question = questionOf(statement);
     if (question === undefined) throw wrong('query takes one select, with, values, table, explain or show');
@@ -48,18 +48,18 @@ export const queryCommand: Command = {
   },
 };
 
-/** A reader may pause for an hour (`| less`); old row versions are kept for the query meanwhile. */
+/** A reader may pause for an hour (`| less`). Old row versions are kept for the query meanwhile. */
 const opening = { command: 'query', feature: 'query', connections: 2, idleInTransactionMs: 60 * 60_000 } as const;
 
 interface Printing {
   readonly format: Format;
-  /** What a text becomes in CSV. */
+  /** Escapes text for CSV. */
   readonly text: (value: string | null) => string | null;
 }
 
 function checked(given: Given, stdout: Terminal): { readonly word: string; readonly printing: Printing } {
   const format = formatOf(given, stdout);
-  if (format === undefined) throw wrong('query prints in one format');
+  if (format === undefined) throw wrong('query takes only one output format');
   const [word = '', ...more] = given.operands;
   if (more.length > 0) throw wrong('query takes one statement: put it in quotes');
   return { word, printing: { format, text: csvText(given, format) } };
@@ -69,7 +69,7 @@ function wrong(found: string): IndexerError {
   return misuse(found, 'ledger-indexer query "select count(*) from explore.updates" [--json | --csv | --table]');
 }
 
-/** All of standard input. @throws IndexerError USAGE when it is not UTF-8; INTERRUPTED */
+/** All of standard input. @throws IndexerError USAGE if it is not UTF-8; INTERRUPTED */
 async function textOf({ stdin, stop }: Call): Promise<string> {
   const aborted = new Promise<never>((_, reject) => {
     if (stop.aborted) reject(interrupted());
@@ -91,7 +91,7 @@ async function bytesOf(stdin: Call['stdin']): Promise<Uint8Array> {
 
 async function answer(config: Config, question: Question, printing: Printing, { stdout, stop }: Call): Promise<void> {
   assertNamed(config);
-  // Plans and settings are read to their end.
+  // Plans and settings are read completely.
   const width = stdout.isTTY === true && question.paged ? widthOf(stdout) : undefined;
   const output = createOutput(stdout, printing.format === 'table', width);
   const asJson = printing.format === 'json';
@@ -102,7 +102,7 @@ async function answer(config: Config, question: Question, printing: Printing, { 
   if (stop.aborted) throw interrupted();
 }
 
-/** A terminal that does not know its width says 0. */
+/** A terminal of unknown width reports 0. */
 function widthOf({ columns = 0 }: Terminal): number {
   return columns > 0 ? columns : 80;
 }
@@ -129,7 +129,7 @@ function objectOf({ columns }: Answer, row: AnswerRow): Record<string, string | 
   return Object.fromEntries(columns.map(({ name }, at) => [name, row[at] ?? null]));
 }
 
-/** With a title row. */
+/** With a header row. */
 async function csv({ columns, pages }: Answer, text: Printing['text'], output: Output): Promise<void> {
   await output.text(csvLine(columns.map(({ name }) => text(name))));
   const line = (row: AnswerRow): string =>
@@ -140,7 +140,7 @@ async function csv({ columns, pages }: Answer, text: Printing['text'], output: O
 }
 
 function interrupted(cause?: unknown): IndexerError {
-  return new IndexerError('the query was interrupted before its end', {
+  return new IndexerError('the query was interrupted', {
     code: 'INTERRUPTED',
     cause,
   });

@@ -1,9 +1,9 @@
-/** What `status --sizes` says: sizes by group of tables, bytes of an event, growth, and when there is no room left. Pure. */
+/** The report of `status --sizes`: sizes by group of tables, bytes per event, growth, and the day when the disk is full. Pure. */
 import type { Bytes, IndexSize, StoredSizes, TableSize } from '../../store/reads/sizes.ts';
 import { sizeGroups, type TableEntry } from '../../store/tables/entry.ts';
 import { storedTables } from '../../store/tables/tables.ts';
 
-/** What is known of the disk. */
+/** Known facts about the disk. */
 export type Room =
   | { readonly source: 'free' | 'embedded'; readonly freeBytes: number }
   | { readonly source: 'disk'; readonly diskBytes: number }
@@ -11,7 +11,7 @@ export type Room =
 
 interface Group extends Bytes {
   readonly group: string;
-  /** Of all its tables; null where of one of them nothing is known. */
+  /** Of all tables; null if it is unknown for one of them. */
   readonly rows: number | null;
   readonly bytesPerEvent: number | null;
 }
@@ -31,7 +31,7 @@ interface Growth {
   }[];
 }
 
-/** The keys are those of `--json`: docs/reference/endpoints.md describes them. Sizes are bytes, rows and events estimates. */
+/** The keys are those of `--json`: docs/reference/endpoints.md describes them. Sizes are bytes, rows and events are estimates. */
 export interface SizeReport {
   readonly takenAt: Date;
   readonly server: { readonly version: string; readonly standby: boolean; readonly distributed: boolean };
@@ -48,14 +48,14 @@ export interface SizeReport {
     readonly daysLeft: number | null;
     readonly fullAt: Date | null;
   };
-  /** What is not known or not in the figures, in sentences. */
+  /** Facts that are unknown or not included in the numbers, as sentences. */
   readonly notes: readonly string[];
 }
 
-/** A row of these is an event: a create, an assign or a seeded contract, an exercise, an archived event. */
+/** A row of these tables is an event: a create, an assign or a seeded contract, an exercise, an archived event. */
 const eventTables: ReadonlySet<string> = new Set(['contracts', 'exercises', 'archives']);
 
-/** @param now when the sizes were read */
+/** @param now time when the sizes were read */
 export function sizeReport(stored: StoredSizes, room: Room, now: Date): SizeReport {
   const { version, standby, distributed, databaseBytes } = stored.server;
   const all = sum(stored.tables);
@@ -120,7 +120,7 @@ function growthOf({ growth }: StoredSizes, bytesPerEvent: number | null): Growth
   return { from, to, hours, events, eventsPerDay, bytesPerDay: bytes(eventsPerDay), days: withBytes };
 }
 
-/** Farther away a day says nothing. */
+/** A day farther away than this has no meaning. */
 const daysAtMost = 36_500;
 
 function diskOf({ server }: StoredSizes, room: Room, growth: Growth | null, now: Date): SizeReport['disk'] {
@@ -131,13 +131,13 @@ function diskOf({ server }: StoredSizes, room: Room, growth: Growth | null, now:
   return { source: room.source, free, daysLeft, fullAt };
 }
 
-/** Of a disk the databases take their part, and a checkpoint cycle its write-ahead log. */
+/** Other databases use a part of the disk, and a checkpoint cycle its write-ahead log. */
 function freeOf({ databasesBytes, walBytes }: StoredSizes['server'], room: Room): number | null {
   if (room.source === null) return null;
   return room.source === 'disk' ? Math.max(0, room.diskBytes - databasesBytes - walBytes) : room.freeBytes;
 }
 
-/** With fewer the pages that empty tables take weigh. */
+/** With fewer events, the pages of empty tables distort the result. */
 const enoughEvents = 100_000;
 
 function notesOn(
@@ -148,33 +148,33 @@ function notesOn(
   const uncounted = tables.filter(({ rows }) => rows === null).map(({ table }) => table);
   const invalid = indexes.filter(({ valid }) => !valid).map(({ index }) => index);
   const notes: readonly (readonly [boolean, string])[] = [
-    [tables.length === 0, 'the role sees no tables in this schema: is it the right one?'],
+    [tables.length === 0, 'the role sees no tables in this schema; check POSTGRES_SCHEMA'],
     [
       uncounted.length > 0,
-      `rows not counted yet of ${uncounted.join(', ')}: autovacuum will, or \`analyze\`${server.standby ? ' on the primary' : ''}`,
+      `rows of ${uncounted.join(', ')} are not counted yet: wait for autovacuum, or run \`analyze\`${server.standby ? ' on the primary' : ''}`,
     ],
-    [events !== null && events < enoughEvents, 'few events: bytes of an event include what empty tables take'],
-    [growth === null, 'growth is not known: no whole hour of record time is here, or the role may not read it'],
+    [events !== null && events < enoughEvents, 'few events: bytes per event include the size of empty tables'],
+    [growth === null, 'growth is unknown: no complete hour of record time is stored, or the role may not read it'],
     [
       prunedToOffset !== undefined,
-      `history up to offset ${String(prunedToOffset)} was pruned: its place is used again, so files grow more slowly than this says`,
+      `history up to offset ${String(prunedToOffset)} was pruned: its space is reused, so files grow more slowly than estimated`,
     ],
     [
       server.distributed,
-      'tables may be distributed by Citus: sizes and rows are those of this node, its workers have more',
+      'tables may be distributed by Citus: sizes and rows are those of this node, without the workers',
     ],
-    [server.standby, 'a standby: its disk may be another one than that of the primary'],
-    [invalid.length > 0, `no query uses ${invalid.join(', ')}: builds that failed; drop them`],
-    [room.source === null, 'what is free is not known: Postgres does not tell; give --free or --disk'],
+    [server.standby, 'a standby: its disk may differ from the disk of the primary'],
+    [invalid.length > 0, `invalid indexes of failed builds: drop ${invalid.join(', ')}`],
+    [room.source === null, 'free space is unknown, because Postgres does not report it; pass --free or --disk'],
     [
       room.source === 'disk',
-      'free is --disk less all databases and max_wal_size; what slots, archives and other programs keep is not in it',
+      'free space is --disk minus all databases and max_wal_size; it does not include slots, archives and other programs',
     ],
     [
       room.source === 'disk' && databasesUnseen > 0,
-      `${String(databasesUnseen)} databases whose size the role may not ask for are not taken off --disk`,
+      `${String(databasesUnseen)} databases whose size the role may not read are not subtracted from --disk`,
     ],
-    [disk.free !== null && disk.daysLeft === null && growth !== null, 'nothing grew: there is no day it is full on'],
+    [disk.free !== null && disk.daysLeft === null && growth !== null, 'nothing grew, so the disk does not fill up'],
   ];
   return notes.flatMap(([applies, note]) => (applies ? [note] : []));
 }

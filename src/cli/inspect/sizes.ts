@@ -1,4 +1,4 @@
-/** `status --sizes`: how much the database holds, where it goes, and how long the disk lasts. */
+/** `status --sizes`: disk usage, its distribution and growth, and the day when the disk is full. */
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
@@ -14,18 +14,18 @@ import { withAnyDatabase } from '../database/with-database.ts';
 import { sizeReport, type Room, type SizeReport } from './size-report.ts';
 
 export const sizeFlags: readonly CommandFlag[] = [
-  { name: 'sizes', doc: 'how much the database holds and where it goes, its growth, and when the disk is full' },
+  { name: 'sizes', doc: 'print disk usage and growth, and the day when the disk is full' },
   { name: 'disk', value: 'SIZE', type: volume, doc: 'with --sizes: size of the disk of Postgres, e.g. 500GB or 2TiB' },
-  { name: 'free', value: 'SIZE', type: volume, doc: 'with --sizes: what is free on it, as `df` says' },
+  { name: 'free', value: 'SIZE', type: volume, doc: 'with --sizes: free space on that disk, as printed by `df`' },
 ];
 
-/** @throws IndexerError USAGE for flags that make no sense together */
+/** @throws IndexerError USAGE for flags that exclude each other */
 export function refuseOddSizes(given: Given): void {
   const [sizes, disk, free] = ['sizes', 'disk', 'free'].map((flag) => given.has(flag));
   const remedy = 'ledger-indexer status --sizes [--disk SIZE | --free SIZE] [--json]';
-  if (sizes !== true && (disk === true || free === true)) throw misuse('--disk and --free go with --sizes', remedy);
-  if (disk === true && free === true) throw misuse('one of --disk and --free is enough', remedy);
-  if (sizes === true && given.has('watch')) throw misuse('--sizes is shown once, --watch shows other things', remedy);
+  if (sizes !== true && (disk === true || free === true)) throw misuse('--disk and --free need --sizes', remedy);
+  if (disk === true && free === true) throw misuse('--disk and --free cannot be combined', remedy);
+  if (sizes === true && given.has('watch')) throw misuse('--sizes cannot be combined with --watch', remedy);
 }
 
 /** Prints text, or one object with `--json`. @throws IndexerError CONFIGURATION_INVALID without a database; STORE_ errors */
@@ -39,7 +39,7 @@ export async function printSizes(config: Config, { given, print }: Call): Promis
   for (const line of sizeLines(source, report)) print(line);
 }
 
-/** What was said of the disk; of the embedded server of this folder the disk is asked. */
+/** The disk given by flags; for the embedded server of this folder, its own disk is read. */
 async function roomOf({ database, indexer }: Config, given: Given): Promise<Room> {
   const bytesOf = (flag: string): number | undefined => {
     const parsed = volume.parse(given.text(flag) ?? '');
@@ -114,7 +114,7 @@ function growthCells({ growth }: SizeReport): Cells {
   ];
 }
 
-const sources = { free: 'as --free says', embedded: 'on the disk of the folder of data', disk: 'of --disk' };
+const sources = { free: 'as given by --free', embedded: 'on the disk of the data folder', disk: 'of --disk' };
 
 function diskCells({ disk: { source, free, daysLeft, fullAt } }: SizeReport): Cells {
   if (source === null || free === null) return [['free', unknown]];

@@ -1,15 +1,15 @@
-/** The status document as one screen of text, for `status --watch`. Pure; whatever is missing is left out. */
+/** Formats the status document as one screen of text for `status --watch`. Pure. Missing values are left out. */
 import { aligned, fixed } from '../command-line/aligned.ts';
 
 type Document = Readonly<Record<string, unknown>>;
 
-/** Of a terminal that does not say it, or says 0. */
+/** Width of a terminal of unknown width. */
 const usualColumns = 80;
 const oldAfterSeconds = 10;
-/** What comes from the ledger then says that it is there. */
+/** In these states, values of the ledger are current. */
 const following: readonly unknown[] = ['live', 'idle', 'catching_up', 'seeding'];
 
-/** The lines, each cut to `columns`. @param columns of the terminal, as it says them. @param status the document of `/status`, or what the database says */
+/** The lines, each truncated to `columns`. @param columns of the terminal, as reported @param status the document of `/status`, or the facts of the database */
 export function statusScreen(status: object, columns?: number): readonly string[] {
   const width = columns === undefined || columns <= 0 ? usualColumns : columns;
   const document = status as Document;
@@ -33,7 +33,7 @@ export function statusScreen(status: object, columns?: number): readonly string[
   ];
   const cells = rows.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
   const lines = aligned(cells, { gap: 1, columns: [fixed(12)] });
-  return ['ledger-indexer status', '', ...lines, '', 'Ctrl-C ends this'].map((line) => cut(line, width));
+  return ['ledger-indexer status', '', ...lines, '', 'press Ctrl-C to exit'].map((line) => cut(line, width));
 }
 
 function cut(line: string, columns: number): string {
@@ -59,7 +59,7 @@ function behind(document: Document): string | undefined {
   if (distance === undefined) return undefined;
   const age = document['ledgerEndAgeSeconds'];
   if (typeof age === 'number' && age > oldAfterSeconds && !following.includes(document['state']))
-    return `${distance} offsets ${age.toFixed(0)} s ago, not known since`;
+    return `${distance} offsets ${age.toFixed(0)} s ago, unknown since then`;
   return `${distance} offsets${lag === undefined ? '' : `, newest record time ${lag} s old`}`;
 }
 
@@ -75,10 +75,10 @@ function catchUp(value: unknown): string | undefined {
   const percent = part(value, 'percent');
   if (typeof percent !== 'number') return undefined;
   const eta = part(value, 'etaSeconds');
-  return `${percent.toFixed(1)} %, ${typeof eta === 'number' ? `${duration(eta)} left` : 'time left not known yet'}`;
+  return `${percent.toFixed(1)} %, ${typeof eta === 'number' ? `${duration(eta)} left` : 'time left unknown'}`;
 }
 
-/** Seconds as people say them. */
+/** A duration in readable units. */
 function duration(seconds: number): string {
   const whole = Math.round(seconds);
   if (whole < 60) return `${String(whole)} s`;
@@ -92,19 +92,19 @@ function rates(document: Document): string | undefined {
   return updates === undefined || events === undefined ? undefined : `${updates} updates/s, ${events} events/s`;
 }
 
-/** How many of the wanted interfaces are not followed yet; undefined when all are. */
+/** How many of the requested interfaces are not followed yet; undefined if all are. */
 function interfaces(document: Document): string | undefined {
   const count = (name: string): number => (Array.isArray(document[name]) ? document[name].length : 0);
   const gathering = count('interfacesBackfilling');
   const waiting = count('interfacesWaiting');
   const parts = [
-    ...(gathering > 0 ? [`views of ${String(gathering)} are gathered`] : []),
-    ...(waiting > 0 ? [`${String(waiting)} not known to the participant`] : []),
+    ...(gathering > 0 ? [`backfilling views of ${String(gathering)}`] : []),
+    ...(waiting > 0 ? [`${String(waiting)} unknown to the participant`] : []),
   ];
   return parts.length === 0 ? undefined : parts.join(', ');
 }
 
-/** A row for each job that is not done. */
+/** A row for each unfinished job. */
 function jobs(value: unknown): (readonly [string, string | undefined])[] {
   const all: readonly unknown[] = Array.isArray(value) ? value : [];
   return all

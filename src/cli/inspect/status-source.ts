@@ -1,4 +1,4 @@
-/** Which indexer is asked for its status: the one of the database that is meant, not whoever listens on a port. */
+/** Selects the indexer whose status is printed: the one that writes to the configured database, not any process on the port. */
 import type { Config } from '../../config/config.ts';
 import type { StatusDocument } from '../../observe/health/health-tracker.ts';
 import { placeOf, samePlace } from '../../store/connection/hosts.ts';
@@ -7,11 +7,11 @@ import { askIndexer, notedDemo } from '../demo/running-demo.ts';
 
 export interface Question {
   readonly config: Config;
-  /** How the address of the indexer is known: by hand on the command line it is the one meant, whatever it writes to. */
+  /** The origin of the address. An address on the command line selects the indexer there, whatever it writes to. */
   readonly address: 'flag' | 'configured' | 'default';
 }
 
-/** What it answered and where, or why no answer counts. */
+/** The status and its source, or why no response counts. */
 export type Source = { readonly at: string; readonly status: StatusDocument } | { readonly reason: string };
 
 export async function findIndexer({ config, address }: Question): Promise<Source> {
@@ -24,9 +24,11 @@ export async function findIndexer({ config, address }: Question): Promise<Source
     const meant =
       address === 'flag' || (url === undefined ? address === 'configured' : await isOf(config, url, status));
     if (meant) return { at, status };
-    strangers.push(`the indexer at ${at} is of ${status.database ?? 'another database'}, schema "${status.schema}"`);
+    strangers.push(
+      `the indexer at ${at} writes to ${status.database ?? 'another database'}, schema "${status.schema}"`,
+    );
   }
-  return { reason: strangers[0] ?? `no indexer answers at ${tried.join(' or ')}` };
+  return { reason: strangers[0] ?? `no indexer responds at ${tried.join(' or ')}` };
 }
 
 function addresses({ indexer, database }: Config, address: Question['address']): readonly string[] {
@@ -37,7 +39,7 @@ function addresses({ indexer, database }: Config, address: Question['address']):
   return demo === undefined || demo === configured ? [configured] : [demo, configured];
 }
 
-/** Whether it writes to this schema of this database. A server may have several names, but not two equal sessions. */
+/** Whether it writes to this schema of this database. A server may have several names, but no two equal sessions. */
 async function isOf(config: Config, url: string, { database, schema, lockHolder }: StatusDocument): Promise<boolean> {
   if (schema !== config.database.schema) return false;
   if (database === null || samePlace(database, placeOf(url))) return true;

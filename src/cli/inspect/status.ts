@@ -1,6 +1,6 @@
 /**
- * `status`: what the indexer of this database says of itself; when none does, what the database says. Once, or each second.
- * Who was asked stands in the answer.
+ * `status`: prints the status of the indexer of this database or, if it does not respond, the facts in the database; once, or
+ * every second. The output names its source.
  */
 import { pause } from '../../config/pause.ts';
 import { describeConfig, loadConfig, type Config } from '../../config/config.ts';
@@ -16,25 +16,20 @@ import { findIndexer, type Question } from './status-source.ts';
 
 export const statusCommand: Command = {
   name: 'status',
-  summary:
-    'what the running indexer says of itself, or what the database says; --json, --watch; --sizes: where the room goes',
+  summary: 'print the status of the indexer, or of its database, or disk usage',
   does: [
-    'Asks the indexer that writes to DATABASE_URL, at INDEXER_HTTP_HOST:INDEXER_HTTP_PORT, or the demo of this folder;',
-    'when it does not answer, or another one does, the database. `source` says which. With --http-port the indexer there',
-    'is asked, whatever it writes to.',
-    'With --watch again each second until Ctrl-C: one screen on a terminal, else one line of JSON each time.',
-    'With --sizes the database alone is asked, primary or standby: bytes by kind of table, estimated rows, bytes of an event,',
-    'growth of the last days, and from --disk or --free when the disk is full (a demo asks its own disk). No table is read.',
+    'Reads the status of the indexer that writes to DATABASE_URL, at INDEXER_HTTP_HOST:INDEXER_HTTP_PORT, or of the demo of',
+    'this folder. If it does not respond, or another indexer does, reads the database. `source` names the source. --http-port',
+    'selects the indexer on that port, whatever it writes to.',
+    'With --watch, repeats this every second until Ctrl-C: one screen on a terminal, otherwise one line of JSON each time.',
+    'With --sizes, reads only the database, primary or standby: bytes by kind of table, estimated rows, bytes per event,',
+    'growth of the last days, and with --disk or --free the day when the disk is full (a demo reads its own disk). No scans.',
   ],
   operands: [],
-  flags: [
-    json,
-    { name: 'watch', doc: 'state, offsets, lag, rates, time left and last error, each second' },
-    ...sizeFlags,
-  ],
+  flags: [json, { name: 'watch', doc: 'print state, offsets, lag, rates and last error every second' }, ...sizeFlags],
   examples: ['status --json', 'status --watch', 'status --sizes --free 200GB'],
-  exits: [[69, 'neither an indexer nor a database answers']],
-  /** Prints aligned lines, or JSON with `--json`. @throws IndexerError STATUS_UNAVAILABLE when nobody knows */
+  exits: [[69, 'neither an indexer nor a database responds']],
+  /** Prints aligned lines, or JSON with `--json`. @throws IndexerError STATUS_UNAVAILABLE if there is no source */
   run: async (call) => {
     const { given, env, print, stdout } = call;
     refuseOddSizes(given);
@@ -66,10 +61,10 @@ async function ask(question: Question): Promise<object> {
 }
 
 const intervalMs = 1_000;
-/** Of the terminal: cursor home and everything below it cleared. */
+/** Escape codes: cursor home, and clear everything below. */
 const clear = '\u001B[H\u001B[J';
 
-/** Until Ctrl-C. Whoever does not answer may answer again, so that is shown, not thrown. */
+/** Runs until Ctrl-C. Failures are printed instead of thrown, because the source may respond later. */
 async function watch(question: Question, screen: boolean, { print, write, stop, stdout }: Call): Promise<void> {
   const { config } = question;
   for (let first = true; !stop.aborted; first = false) {
@@ -85,7 +80,7 @@ async function watch(question: Question, screen: boolean, { print, write, stop, 
   }
 }
 
-/** Where the stream stands in the database, without counting rows; or what hinders to say. */
+/** The position of the stream in the database, without counting rows, or why it cannot be read. */
 async function storedPlace(config: Config, reason: string): Promise<object> {
   const { url } = config.database;
   if (url === undefined) return { state: 'not_running', reason };
@@ -95,7 +90,7 @@ async function storedPlace(config: Config, reason: string): Promise<object> {
   try {
     const stream = await readStream(database);
     if (stream === undefined) {
-      return { source, state: 'not_running', reason: `${reason}; nothing was ever indexed in this schema` };
+      return { source, state: 'not_running', reason: `${reason}; nothing is indexed in this schema` };
     }
     const { participantId, checkpoint, seeded, seedOffset } = stream;
     return { source, state: 'not_running', reason, checkpoint, seeded, seedOffset, participantId };
@@ -115,13 +110,13 @@ async function fromDatabase(config: Config, reason: string): Promise<object> {
     try {
       return await readStoredStatus(database);
     } catch (thrown) {
-      // To a role that may not use the schema, Postgres reports its tables as missing.
+      // For a role that may not use the schema, Postgres reports its tables as missing.
       const { checkServer } = await import('../../store/connection/server-check.ts');
       await checkServer(database);
       throw thrown;
     }
   });
-  if (status === undefined) throw unavailable(config, `${reason}, and nothing was ever indexed in this schema`);
+  if (status === undefined) throw unavailable(config, `${reason}, and nothing is indexed in this schema`);
   return { source: inWords(config.database, url), state: 'not_running', reason, ...status };
 }
 
@@ -139,7 +134,6 @@ function unavailable({ database, indexer }: Config, reason: string): IndexerErro
     database.url === undefined ? `; DATABASE_URL is not set, and no demo runs with the data in ${indexer.dataDir}` : '';
   return new IndexerError(`${reason}${nothing}`, {
     code: 'STATUS_UNAVAILABLE',
-    remedy:
-      'start the indexer; or say which one is meant: DATABASE_URL as it has it, or --http-port to ask it whatever it is',
+    remedy: 'start the indexer, or select another one: set DATABASE_URL to its database, or pass --http-port',
   });
 }

@@ -1,4 +1,4 @@
-/** `views`: the typed views that were made from packages; makes them anew when asked to. Needs the database only. */
+/** `views`: lists typed views, or rebuilds them from the packages. Needs the database only. */
 import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
@@ -7,19 +7,19 @@ import { aligned } from '../command-line/aligned.ts';
 import { json, type Command, type Print } from '../command-line/command.ts';
 import { withDatabase } from '../database/with-database.ts';
 
-const opening = { command: 'views', remedy: 'name the database whose views are meant', connections: 4 } as const;
+const opening = { command: 'views', remedy: 'set DATABASE_URL to the database of the views', connections: 4 } as const;
 
 export const viewsCommand: Command = {
   name: 'views',
   usage: 'list [--json] | rebuild',
-  summary: 'typed views: list them with their columns, or rebuild to replace them all',
-  does: ['list shows the typed views of every template and choice; rebuild makes them anew from the packages.'],
+  summary: 'list typed views with their columns, or rebuild all of them',
+  does: ['list prints the typed views of every template and choice. rebuild creates them again from the packages.'],
   operands: [{ name: 'ACTION', words: ['list', 'rebuild'] }],
   flags: [json],
   examples: ['views list', 'views rebuild'],
   /**
-   * `list` prints one line per view, or JSON with `--json`; `rebuild` replaces all of them and drops nothing.
-   * @throws IndexerError USAGE, VIEWS_REBUILD_INCOMPLETE when a view could not be replaced
+   * `list` prints one line per view, or JSON with `--json`; `rebuild` replaces all views and drops none.
+   * @throws IndexerError USAGE; VIEWS_REBUILD_INCOMPLETE if a view could not be replaced
    */
   run: async ({ given, env, print }) => {
     const [action] = given.operands;
@@ -55,7 +55,7 @@ function show(views: readonly ListedView[], json: boolean, print: Print): void {
     return;
   }
   if (views.length === 0) {
-    print('no typed views yet: they are made while the indexer runs, from the packages of the contracts it stores');
+    print('there are no typed views yet: the indexer creates them from the packages of stored contracts');
     return;
   }
   const cells = views.map(({ view, kind, packageName, versions, columns }) => [

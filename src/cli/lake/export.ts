@@ -1,4 +1,4 @@
-/** `export`: the history as Parquet files that other engines read. */
+/** `export`: writes history as Parquet files for other engines. */
 import { setFlagsFromString } from 'node:v8';
 import { loadConfig } from '../../config/config.ts';
 import { ExitCode } from '../../errors/exit-code.ts';
@@ -14,21 +14,26 @@ const usage = '--to DIR [--until OFFSET|now] [--views GLOB…] [--follow] [--hol
 export const exportCommand: Command = {
   name: 'export',
   usage,
-  summary: 'write the history as Parquet files, one table a folder, for DuckDB, Spark, Trino or ClickHouse',
+  summary: 'write history as Parquet for DuckDB, Spark, Trino or ClickHouse',
   does: [
-    'Writes what the folder lacks: run again, it goes on where it was, also after a kill. Reads one snapshot and writes',
-    'nothing into the database, so that it may be a standby. What was redacted, came late or was undone by `reset` is',
-    'written anew. manifest.json says what is there; beside each table lies a log of Delta Lake, and active.sql gives what',
-    'was active.',
+    'Writes one folder per table. Run it again to add new history; it also resumes after it was killed. It reads one snapshot',
+    'and writes nothing to the database, which may be a standby. Rows that were redacted, arrived late or were undone by',
+    '`reset` are rewritten. manifest.json lists the files, each table has a Delta Lake log, and active.sql selects the active',
+    'contracts.',
   ],
   operands: [],
   flags: [
-    { name: 'to', value: 'DIR', doc: 'folder of the lake, made if it is not there; or s3://BUCKET/PREFIX' },
-    { name: 'until', value: 'OFFSET|now', doc: 'last offset; default now: the checkpoint' },
-    { name: 'views', value: 'GLOB', list: true, doc: "typed views too, such as 'typed.*'; once written they go on" },
-    { name: 'follow', doc: 'go on as the checkpoint moves, until it is stopped' },
-    { name: 'interval', value: 'SECONDS', doc: 'with --follow: pause between two looks; default 60' },
-    { name: 'hold', value: 'NAME', doc: 'keep what comes after it from being pruned; see `hold`' },
+    { name: 'to', value: 'DIR', doc: 'target folder, created if missing, or s3://BUCKET/PREFIX' },
+    { name: 'until', value: 'OFFSET|now', doc: 'last offset to export; default now: the checkpoint' },
+    {
+      name: 'views',
+      value: 'GLOB',
+      list: true,
+      doc: "also export typed views, such as 'typed.*'; later runs continue them",
+    },
+    { name: 'follow', doc: 'continue as the checkpoint advances, until stopped' },
+    { name: 'interval', value: 'SECONDS', doc: 'with --follow: time between two checks; default 60' },
+    { name: 'hold', value: 'NAME', doc: 'block pruning of history that is not exported yet; see `hold`' },
     json,
   ],
   examples: [
@@ -38,11 +43,11 @@ export const exportCommand: Command = {
     'export --to s3://archive/lake',
   ],
   exits: [
-    [2, 'the command line'],
+    [2, 'wrong arguments'],
     [69, 'the database cannot be reached'],
-    [75, 'stopped, or another export writes into the folder; run it again'],
-    [77, 'the role may not read it'],
-    [78, 'the folder is not ours or of another participant or filter, or the offset is beyond the checkpoint'],
+    [75, 'stopped, or another export writes to the folder; run it again'],
+    [77, 'the role may not read the tables'],
+    [78, 'the folder is not an export or is of another participant or filter, or the offset is after the checkpoint'],
   ],
   page: 'docs/how-to/integrate/parquet-export.md',
   /** @throws IndexerError USAGE, CONFIGURATION_INVALID, EXPORT_PACKAGE_MISSING, EXPORT_ errors, HOLD_REFUSED, STORE_ errors */
@@ -65,21 +70,21 @@ export const exportCommand: Command = {
 };
 
 /**
- * Rows pass through by the million, and V8 lets the room for what is new grow to three times 16 MB of rows that are long written. It stays
- * as small as it is; with a third less memory it takes no more of the processor.
+ * Millions of rows pass through, and by default V8 lets the space for new objects grow to three times 16 MB of rows that are
+ * already written. This setting keeps it small: a third less memory at the same CPU time.
  */
 function keepMemoryFlat(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
 }
 
-/** A snapshot is read for as long as it takes: a week. */
+/** A snapshot may be read for up to a week. */
 const statementTimeoutMs = 7 * 24 * 60 * 60_000;
 
 interface Wanted {
   readonly to: string;
   readonly until: number | undefined;
   readonly isWanted: (name: string) => boolean;
-  /** Between two looks at the checkpoint, milliseconds; undefined: it ends. */
+  /** Time between two checks of the checkpoint, in milliseconds; undefined: export once. */
   readonly everyMs: number | undefined;
   readonly hold: string | undefined;
 }
@@ -90,7 +95,7 @@ function wantedOf(given: Given): Wanted {
   const until = given.text('until') ?? 'now';
   if (until !== 'now' && !isOffset(until)) throw wrong(`--until takes an offset or now, found "${until.slice(0, 80)}"`);
   const follow = given.has('follow');
-  if (follow && until !== 'now') throw wrong('--follow has no end: leave --until out');
+  if (follow && until !== 'now') throw wrong('--follow has no end: remove --until');
   const every = given.text('interval') ?? '60';
   if (!/^[1-9]\d{0,5}$/.test(every)) throw wrong(`--interval takes seconds, found "${every.slice(0, 80)}"`);
   return {
@@ -140,11 +145,11 @@ async function exportInto(
   await withLake((lake) => lake.exportLake(readsOf(database), request));
 }
 
-/** Nothing goes while the first export is under way. */
+/** Nothing is pruned while the first export runs. */
 async function beginHold(database: Database, name: string): Promise<void> {
   const { listHolds, placeHold } = await import('../../store/retention/holds.ts');
   if ((await listHolds(database)).some((hold) => hold.name === name)) return;
-  await placeHold(database, { name, offset: undefined, reason: 'nothing was exported yet' });
+  await placeHold(database, { name, offset: undefined, reason: 'nothing is exported yet' });
 }
 
 async function moveHold(database: Database, name: string, offset: number): Promise<void> {

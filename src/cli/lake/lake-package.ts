@@ -1,4 +1,4 @@
-/** The package `ledger-indexer-lake`, which knows Parquet, Delta Lake and buckets. The commands that need it load it when they run. */
+/** The package `ledger-indexer-lake` (Parquet, Delta Lake, buckets), which commands load only when they need it. */
 import type * as LakeModule from 'ledger-indexer-lake/lake';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { version } from '../../version.ts';
@@ -6,8 +6,8 @@ import { version } from '../../version.ts';
 const name = 'ledger-indexer-lake';
 
 /**
- * Calls `use` with the package, and translates the errors of the package.
- * @throws IndexerError EXPORT_PACKAGE_MISSING if it is not installed; as `use`
+ * Calls `use` with the package and translates its errors.
+ * @throws IndexerError EXPORT_PACKAGE_MISSING if the package is not installed; errors of `use`
  */
 export async function withLake<T>(use: (lake: typeof LakeModule) => Promise<T>): Promise<T> {
   const lake = await loadLake();
@@ -16,12 +16,12 @@ export async function withLake<T>(use: (lake: typeof LakeModule) => Promise<T>):
   } catch (thrown) {
     if (!(thrown instanceof lake.LakeError)) throw thrown;
     const { message, code, remedy, cause } = thrown;
-    throw new IndexerError(message, { code, cause, ...(remedy !== undefined && { remedy }) });
+    throw new IndexerError(message, { code, remedy, cause });
   }
 }
 
 /**
- * Loads the package. A command calls it before it opens the database, so that nothing was changed if the package is missing.
+ * Loads the package. A command calls it before it opens the database, so that nothing is changed if the package is missing.
  * @throws IndexerError EXPORT_PACKAGE_MISSING
  */
 export async function loadLake(): Promise<typeof LakeModule> {
@@ -29,12 +29,12 @@ export async function loadLake(): Promise<typeof LakeModule> {
     return await import('ledger-indexer-lake/lake');
   } catch (thrown) {
     const isMissing = thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_MODULE_NOT_FOUND';
-    // A package that is installed and lacks one of its own parts is another failure.
+    // An installed package that lacks one of its own dependencies is a different failure.
     if (!isMissing || !thrown.message.includes(`'${name}'`)) throw thrown;
     throw new IndexerError(`package ${name} is not installed; nothing was changed`, {
       code: 'EXPORT_PACKAGE_MISSING',
       remedy:
-        'run `npm pack --workspace packages/lake` in a clone, and install the file it makes here: ' +
+        'run `npm pack --workspace packages/lake` in a clone, then install the resulting file here: ' +
         `npm install ./${name}-${version}.tgz`,
       cause: thrown,
     });

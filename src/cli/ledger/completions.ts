@@ -1,11 +1,11 @@
-/** What became of submitted commands. */
+/** Verb `completions`: the outcomes of submitted commands. */
 import { completionIn, type CompletionResponse } from '../../ledger/api/completions.ts';
 import { followed, frames, limitFlag, offsetType, partyFlag, readRemedies, type Positioned } from './streams.ts';
 import { limited, shortId, type RowFormat } from '../command-line/output.ts';
 import { misuse } from '../command-line/refusals.ts';
 import type { Verb, VerbCall } from './verb.ts';
 
-/** Of one user, in all releases, or of all users, since 3.5.7. */
+/** Completions of one user, in all releases, or of all users, from release 3.5.7. */
 type CompletionsPath = '/v2/commands/completions' | '/v2/commands/command-completions';
 
 interface Wanted {
@@ -13,7 +13,7 @@ interface Wanted {
   readonly who: { readonly parties: readonly string[]; readonly userId?: string };
 }
 
-/** Completions have no end of their own. Those there are now come at once: after such a silence there are no more. */
+/** Completions have no end. Existing ones arrive immediately: after this time without a frame there are no more. */
 const silenceMs = 3_000;
 
 interface CompletionRow extends Positioned {
@@ -56,7 +56,7 @@ function isCompletion({ response }: CompletionRow): boolean {
   return response.OffsetCheckpoint === undefined;
 }
 
-/** Everything there is now: up to the ledger end, as far as the stream shows that it has got there. */
+/** All existing completions, up to the ledger end as far as the stream reports it. */
 async function* history(
   call: VerbCall,
   wanted: Wanted,
@@ -81,7 +81,7 @@ function wantedOf({ args, config }: VerbCall): Wanted {
   const userId = args.text('user');
   const parties = args.list('party') ?? config.ledger.parties;
   if (userId === undefined) return { path: '/v2/commands/command-completions', who: { parties } };
-  if (parties.length === 0) throw misuse('--user: expected --party as well', 'name the parties that acted');
+  if (parties.length === 0) throw misuse('--user needs --party', 'pass the submitting parties with --party');
   return { path: '/v2/commands/completions', who: { parties, userId } };
 }
 
@@ -97,7 +97,7 @@ async function completions(call: VerbCall): Promise<void> {
 export const completionVerbs: readonly Verb[] = [
   {
     name: 'completions',
-    summary: 'what became of submitted commands',
+    summary: 'print outcomes of submitted commands',
     operands: [],
     flags: [
       partyFlag,
@@ -105,10 +105,10 @@ export const completionVerbs: readonly Verb[] = [
         name: 'from',
         value: 'OFFSET',
         type: offsetType,
-        doc: 'after this offset; default where the participant is pruned, with --follow the ledger end',
+        doc: 'start after this offset; default pruned offset, with --follow ledger end',
       },
-      { name: 'user', value: 'ID', doc: 'of this user only; the one form participants before 3.5.7 have' },
-      { name: 'follow', doc: 'go on with what comes, until interrupted' },
+      { name: 'user', value: 'ID', doc: 'only of this user; required by participants before release 3.5.7' },
+      { name: 'follow', doc: 'continue with new completions until interrupted' },
       limitFlag,
     ],
     example: 'ledger completions --party alice::1220… --from 250',

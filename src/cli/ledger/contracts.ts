@@ -1,4 +1,4 @@
-/** The active contracts, read from the WebSocket: any number of them, in the memory of a few. */
+/** Verb `acs`: the active contracts, streamed over the WebSocket with bounded memory. */
 import { isObject, type JsonObject } from '../../ledger/frames/field.ts';
 import { filterFlags, filterOf, limitFlag, offsetType, readRemedies } from './streams.ts';
 import { limited, oneBatch, shortId, type RowFormat } from '../command-line/output.ts';
@@ -6,14 +6,14 @@ import { objectIn, templateName, textIn, textsIn } from './shown.ts';
 import type { Verb, VerbCall } from './verb.ts';
 import { wholeList } from './whole-reads.ts';
 
-/** The states of an entry, by their name on the wire. */
+/** The states of an entry, by their name in the JSON API. */
 const states: Readonly<Record<string, string>> = {
   JsActiveContract: 'active',
   JsIncompleteUnassigned: 'unassigned',
   JsIncompleteAssigned: 'assigned',
 };
 
-/** Where an entry carries the create and its synchronizer: only an incomplete assignment has it one level deeper. */
+/** The position of the created event and its synchronizer in an entry: an incomplete assignment has it one level deeper. */
 function createdIn(kind: string, body: JsonObject): { readonly event: JsonObject; readonly synchronizerId: string } {
   if (kind === 'JsIncompleteAssigned') {
     const assigned = objectIn(body, 'assignedEvent');
@@ -40,7 +40,7 @@ function linesOf(text: string): readonly (readonly string[])[] {
   });
 }
 
-/** As JSON the ledger's own text: nothing of a payload is lost on the way. */
+/** As JSON, the text of the ledger: nothing of a payload is lost. */
 const contractFormat: RowFormat<string> = {
   columns: [
     { title: 'CONTRACT' },
@@ -64,10 +64,10 @@ async function activeContracts(call: VerbCall): Promise<void> {
 export const contractVerbs: readonly Verb[] = [
   {
     name: 'acs',
-    summary: 'the active contracts',
+    summary: 'print active contracts',
     operands: [],
     flags: [
-      { name: 'at', value: 'OFFSET', type: offsetType, doc: 'active at this offset; default the ledger end' },
+      { name: 'at', value: 'OFFSET', type: offsetType, doc: 'active at this offset; default ledger end' },
       ...filterFlags,
       limitFlag,
     ],

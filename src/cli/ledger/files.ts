@@ -1,4 +1,4 @@
-/** Files that the operator names. */
+/** Reads and writes files given on the command line. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { IndexerError } from '../../errors/indexer-error.ts';
 
@@ -17,7 +17,7 @@ export async function bytesOf(path: string): Promise<Buffer> {
   });
 }
 
-/** Replaces the file if there is one. @throws IndexerError FILE_UNUSABLE */
+/** Replaces an existing file. @throws IndexerError FILE_UNUSABLE */
 export async function saveBytes(path: string, bytes: Uint8Array): Promise<void> {
   await writeFile(path, bytes).catch((cause: unknown) => {
     throw fileError('write', path, cause);

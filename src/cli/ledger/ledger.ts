@@ -1,11 +1,11 @@
-/** `ledger-indexer ledger <verb>`: what an operator wants to know from the participant, or to do there, by hand. */
+/** `ledger-indexer ledger <verb>`: requests to the participant for operators. */
 import type { Command } from '../command-line/command.ts';
 
 export const ledgerCommand: Command = {
   name: 'ledger',
   usage: '<verb> [--option value …]',
-  summary: 'ask the participant by hand: contracts, updates, packages, parties …; ledger --help',
-  does: ['Every verb has a help of its own: ledger-indexer ledger acs --help'],
+  summary: 'request contracts, updates, packages and more from the participant',
+  does: ['Each verb has its own help: ledger-indexer ledger acs --help'],
   operands: [
     {
       name: 'VERB',
@@ -33,7 +33,7 @@ export const ledgerCommand: Command = {
     [77, 'the user lacks a right'],
   ],
   verbs: true,
-  /** @throws IndexerError USAGE, CONFIGURATION_INVALID, INTERRUPTED and whatever the ledger answers */
+  /** @throws IndexerError USAGE, CONFIGURATION_INVALID, INTERRUPTED and errors of the ledger */
   run: async (call) => {
     const { runVerb } = await import('./verbs.ts');
     await runVerb(call);

@@ -1,4 +1,4 @@
-/** The node itself: its release, where its ledger is, its own descriptions. */
+/** Verbs about the participant: release, ledger end, and API descriptions. */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { LedgerClient } from '../../ledger/api/client.ts';
 import type { Verb, VerbCall } from './verb.ts';
@@ -12,7 +12,7 @@ async function showVersion({ client, output }: VerbCall): Promise<void> {
   ]);
 }
 
-/** Null for a user without the right to ask for it, who may have the rest all the same. */
+/** Null if the user may not read it. The rest is still printed. */
 async function readableParticipantId({ parties }: LedgerClient): Promise<string | null> {
   try {
     return await parties.participantId();
@@ -32,8 +32,8 @@ async function showEnd({ client, output }: VerbCall): Promise<void> {
   await output.object({ offset, participantPrunedUpToInclusive, participantId, connectedSynchronizers }, [
     ['ledger end', String(offset)],
     ['pruned up to', participantPrunedUpToInclusive === 0 ? 'never pruned' : String(participantPrunedUpToInclusive)],
-    // Whole, because these are here to be copied.
-    ['participant', participantId ?? 'not shown to this user'],
+    // Not shortened, because users copy the ids.
+    ['participant', participantId ?? 'not visible to this user'],
     ...connectedSynchronizers.map(({ synchronizerAlias, synchronizerId }): [string, string] => [
       'synchronizer',
       `${synchronizerAlias}  ${synchronizerId}`,
@@ -44,7 +44,7 @@ async function showEnd({ client, output }: VerbCall): Promise<void> {
 export const nodeVerbs: readonly Verb[] = [
   {
     name: 'version',
-    summary: 'the release of the participant and its limits',
+    summary: 'print the release of the participant and its limits',
     operands: [],
     flags: [],
     example: 'ledger version',
@@ -52,7 +52,7 @@ export const nodeVerbs: readonly Verb[] = [
   },
   {
     name: 'end',
-    summary: 'ledger end, pruned offset, participant id, connected synchronizers',
+    summary: 'print ledger end, pruned offset, participant id and synchronizers',
     operands: [],
     flags: [],
     example: 'ledger end --json',
@@ -60,7 +60,7 @@ export const nodeVerbs: readonly Verb[] = [
   },
   {
     name: 'openapi',
-    summary: "the participant's own description of its HTTP endpoints, YAML",
+    summary: "print the participant's OpenAPI description as YAML",
     operands: [],
     flags: [],
     example: 'ledger openapi > openapi.yaml',
@@ -68,7 +68,7 @@ export const nodeVerbs: readonly Verb[] = [
   },
   {
     name: 'asyncapi',
-    summary: "the participant's own description of its WebSocket endpoints, YAML",
+    summary: "print the participant's AsyncAPI description as YAML",
     operands: [],
     flags: [],
     example: 'ledger asyncapi > asyncapi.yaml',

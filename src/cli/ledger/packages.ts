@@ -1,4 +1,4 @@
-/** Daml packages: what the participant has, the archive of one, the upload of a DAR. */
+/** Verbs about packages: list, download and upload. */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { VettedPackage } from '../../ledger/api/packages.ts';
 import type { LedgerClient } from '../../ledger/api/client.ts';
@@ -10,12 +10,12 @@ import type { Verb, VerbCall } from './verb.ts';
 interface PackageRow {
   readonly packageId: string;
   readonly packageStatus: string;
-  /** Null for packages that are vetted nowhere, and for all before 3.5. */
+  /** Null for packages that are not vetted, and for all packages before release 3.5. */
   readonly packageName: string | null;
   readonly packageVersion: string | null;
 }
 
-/** Package ids stay whole: they are here to be copied. */
+/** Package ids are not shortened, because users copy them. */
 const packageFormat: RowFormat<PackageRow> = {
   columns: [{ title: 'PACKAGE' }, { title: 'STATUS' }, { title: 'NAME' }, { title: 'VERSION' }],
   lines: (row) => [
@@ -29,10 +29,10 @@ const packageFormat: RowFormat<PackageRow> = {
   json: (row) => JSON.stringify(row),
 };
 
-/** Statuses are asked for one by one, so many at a time. */
+/** Number of concurrent status requests: statuses are requested one by one. */
 const atOnce = 16;
 
-/** Names and versions by id; releases without the call know none. */
+/** Names and versions by id; empty for releases without the endpoint. */
 async function namesOf(client: LedgerClient): Promise<ReadonlyMap<string, VettedPackage>> {
   const names = new Map<string, VettedPackage>();
   let pageToken: string | undefined;
@@ -68,7 +68,7 @@ async function packages({ args, client, output }: VerbCall): Promise<void> {
   const [packageId] = args.operands;
   const file = args.text('output');
   if (packageId === undefined) {
-    if (file !== undefined) throw misuse('--output: expected a package id in front of it', 'name the package');
+    if (file !== undefined) throw misuse('--output needs a package id', 'pass the package id before --output');
     await output.rows(rowsOf(client, await client.packages.list()), packageFormat);
     return;
   }
@@ -105,24 +105,26 @@ async function uploadDar({ args, client, output }: VerbCall): Promise<void> {
 export const packageVerbs: readonly Verb[] = [
   {
     name: 'packages',
-    summary: 'packages with status, name and version; of one, the archive as well',
+    summary: 'list packages with status, name and version, or save one',
     operands: ['[ID]'],
-    flags: [{ name: 'output', value: 'FILE', doc: 'write the archive of package ID to this file' }],
+    flags: [{ name: 'output', value: 'FILE', doc: 'write the archive of package ID to FILE' }],
     example: 'ledger packages 5b1e…c0 --output iou.dalf',
-    remedies: { LEDGER_REQUEST_INVALID: 'name a package the participant has: `ledger-indexer ledger packages`' },
+    remedies: {
+      LEDGER_REQUEST_INVALID: 'run `ledger-indexer ledger packages` to list the packages of the participant',
+    },
     run: packages,
   },
   {
     name: 'upload-dar',
-    summary: 'upload a DAR; prints the ids of the packages that are new',
+    summary: 'upload a DAR and print the ids of new packages',
     operands: ['FILE'],
     flags: [
-      { name: 'no-vet', doc: 'do not vet its packages' },
-      { name: 'synchronizer', value: 'ID', doc: 'where to vet; needed when several are connected' },
+      { name: 'no-vet', doc: 'do not vet the packages' },
+      { name: 'synchronizer', value: 'ID', doc: 'synchronizer for vetting; required if several are connected' },
     ],
     example: 'ledger upload-dar .daml/dist/iou-1.0.0.dar',
     remedies: {
-      LEDGER_REQUEST_INVALID: 'correct the DAR by what the ledger says; nothing was uploaded',
+      LEDGER_REQUEST_INVALID: 'correct the DAR according to the message; nothing was uploaded',
       LEDGER_PERMISSION_DENIED: 'use a token of a user with the right ParticipantAdmin',
     },
     run: uploadDar,

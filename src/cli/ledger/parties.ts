@@ -1,4 +1,4 @@
-/** Parties the participant knows, and what a user may do for them. */
+/** Verbs about parties and about rights of users. */
 import type { PartyDetails } from '../../ledger/api/parties.ts';
 import type { Right } from '../../ledger/api/users.ts';
 import type { LedgerClient } from '../../ledger/api/client.ts';
@@ -26,7 +26,7 @@ async function* partyPages(client: LedgerClient): AsyncGenerator<readonly PartyD
   } while (pageToken !== undefined);
 }
 
-/** `{"kind":{"CanActAs":{"value":{"party":…}}}}`; kinds of later releases are shown by their name. */
+/** `{"kind":{"CanActAs":{"value":{"party":…}}}}`; kinds of later releases are printed by name. */
 const rightFormat: RowFormat<Right> = {
   columns: [{ title: 'RIGHT' }, { title: 'PARTY' }],
   lines: ({ kind }) =>
@@ -48,7 +48,7 @@ const adminRemedy = 'use a token of a user with the right ParticipantAdmin';
 export const partyVerbs: readonly Verb[] = [
   {
     name: 'parties',
-    summary: 'parties the participant knows',
+    summary: 'list parties that the participant knows',
     operands: [],
     flags: [],
     example: 'ledger parties --json | grep alice',
@@ -57,13 +57,13 @@ export const partyVerbs: readonly Verb[] = [
   },
   {
     name: 'rights',
-    summary: 'what a user may do; without USER, the one of the token',
+    summary: 'print the rights of a user; default: the user of the token',
     operands: ['[USER]'],
     flags: [],
     example: 'ledger rights indexer',
     remedies: {
-      LEDGER_PERMISSION_DENIED: `${adminRemedy}, or ask for the rights of the user of the token`,
-      LEDGER_REQUEST_INVALID: 'name a user the participant has; without tokens there is none to take for granted',
+      LEDGER_PERMISSION_DENIED: `${adminRemedy}, or request the rights of the user of the token`,
+      LEDGER_REQUEST_INVALID: 'pass an existing user; without a token there is no default',
     },
     run: rights,
   },

@@ -1,4 +1,4 @@
-/** Reading the ledger's JSON for a table: what is missing or of another type is simply not shown. */
+/** Reads JSON of the ledger for a table: missing values and values of another type are empty. */
 import { isObject, type JsonObject } from '../../ledger/frames/field.ts';
 
 export function objectIn(value: unknown, key: string): JsonObject {
@@ -6,7 +6,7 @@ export function objectIn(value: unknown, key: string): JsonObject {
   return isObject(found) ? found : {};
 }
 
-/** A text or a number as text; empty when there is none. */
+/** A text or number as text; empty if there is none. */
 export function textIn(value: unknown, key: string): string {
   const found = isObject(value) ? value[key] : undefined;
   return typeof found === 'string' || typeof found === 'number' ? String(found) : '';
@@ -21,7 +21,7 @@ export function textsIn(value: unknown, key: string): readonly string[] {
   return listIn(value, key).filter((entry) => typeof entry === 'string');
 }
 
-/** The template of an event as a filter names it, `#package-name:Module:Entity`, to be copied into `--template`. */
+/** The template of an event as `#package-name:Module:Entity`, to copy into `--template`. */
 export function templateName(event: JsonObject): string {
   const packageName = textIn(event, 'packageName');
   const [packageId = '', ...path] = textIn(event, 'templateId').split(':');

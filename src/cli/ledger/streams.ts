@@ -1,4 +1,4 @@
-/** Streams of the participant for verbs: frames in batches, pulled, so that memory is bounded and nothing is dropped. */
+/** Streams of the participant for verbs. Frames are pulled in batches, so that memory is bounded and no frame is dropped. */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { openFrameStream, type FrameStream, type StreamPath } from '../../ledger/transport/frame-stream.ts';
 import { ledgerError } from '../../ledger/errors/make-ledger-error.ts';
@@ -12,17 +12,17 @@ import { interfacesNamed } from '../../config/interface-presets.ts';
 import type { CommandFlag } from '../command-line/parse.ts';
 import type { VerbCall } from './verb.ts';
 
-/** Held while the output is slow; above it the ledger has to wait. */
+/** Buffer limit while the output is slow. Above it, the ledger has to wait. */
 const held = { frames: 1000, bytes: 8 * 1024 * 1024 };
 const batch = { frames: 200, bytes: 1024 * 1024 };
 
-/** What opening a stream needs. */
+/** Parameters of a stream. */
 export type StreamCall = Pick<VerbCall, 'url' | 'config' | 'access' | 'stop'>;
 
 /**
- * The frames as text. Ends when the ledger has ended the stream cleanly, or when the verb is stopped.
- * @param silenceMs also ends when nothing came for so long
- * @throws IndexerError what the stream ended with
+ * The frames as text. Ends when the ledger closes the stream cleanly, or when the verb is stopped.
+ * @param silenceMs also ends after this time without a frame
+ * @throws IndexerError the error that ended the stream
  */
 export async function* frames(
   call: StreamCall,
@@ -59,7 +59,7 @@ export async function* frames(
 interface Feed {
   readonly inbox: Inbox<string>;
   readonly stream: FrameStream;
-  /** Settles when the request is sent, or the stream has ended before. */
+  /** Settles when the request is sent, or when the stream has ended before. */
   readonly opened: Promise<void>;
 }
 
@@ -102,12 +102,12 @@ export interface Positioned {
   readonly offset: number;
 }
 
-/** A stream that lived so long may be opened again, although it showed nothing. */
+/** A stream that stayed open this long may be opened again even if it sent no frame. */
 const worthReopeningMs = 10_000;
 
 /**
- * An endless stream. When the token or the rights it was opened with have run out, it goes on after the last offset.
- * @param read gives the frame its place
+ * An endless stream. If its token or rights expire, it continues after the last offset.
+ * @param read returns the offset of a frame
  */
 export async function* followed<T extends Positioned>(
   call: VerbCall,
@@ -143,7 +143,7 @@ export const offsetType = integer(0, Number.MAX_SAFE_INTEGER);
 
 const listed = listOf({ label: 'text', parse: (given) => ({ value: given }) }).label;
 
-/** The check of a configuration option for the flag of a verb that stands for it. */
+/** Checks a flag like the configuration option that it replaces. */
 function likeOption(check: OptionType<unknown>['parse']): OptionType<unknown> {
   return { label: listed, parse: (given) => check(given) };
 }
@@ -152,28 +152,28 @@ export const limitFlag: CommandFlag = {
   name: 'limit',
   value: 'N',
   type: integer(1, Number.MAX_SAFE_INTEGER),
-  doc: 'end after so many rows',
+  doc: 'end after this number of rows',
 };
 
 export const partyFlag: CommandFlag = {
   name: 'party',
   value: 'PARTY',
   type: likeOption((given) => options.ledger.parties.check(given)),
-  doc: 'only what this party sees; again or with commas for more; default LEDGER_PARTIES, else any party',
+  doc: 'only data visible to this party; may be repeated; default LEDGER_PARTIES',
 };
 
-/** `--template` and `--party`; what they leave open comes from the configuration. */
+/** `--template` and `--party`; defaults come from the configuration. */
 export const filterFlags: readonly CommandFlag[] = [
   {
     name: 'template',
     value: '#NAME:MODULE:ENTITY',
     type: likeOption((given) => options.ledger.templates.check(given)),
-    doc: 'only this template; again or with commas for more; default LEDGER_TEMPLATES, else all',
+    doc: 'only this template; may be repeated; default LEDGER_TEMPLATES',
   },
   partyFlag,
 ];
 
-/** The filter that the flags and the configuration ask for, with those of the wanted interfaces that the ledger knows. */
+/** The filter of the flags and the configuration, with the configured interfaces that the ledger knows. */
 export async function filterOf({ args, config, client }: VerbCall): Promise<LedgerFilter> {
   const { parties, templates, wantedInterfaces, createdEventBlobs, shape, topology } = config.ledger;
   const filter = {
@@ -183,17 +183,19 @@ export async function filterOf({ args, config, client }: VerbCall): Promise<Ledg
     shape,
     topology: topology && !args.has('template'),
   };
-  // An interface filter adds contracts of other templates, and changes of party hosting belong to no template.
+  // An interface filter adds contracts of other templates, and changes of party hosting have no template.
   const wanted = args.has('template') ? [] : interfacesNamed(wantedInterfaces);
   if (wanted.length === 0) return { ...filter, interfaces: [] };
   return { ...filter, interfaces: await knownInterfaces(client, filter, wanted, await client.state.ledgerEnd()) };
 }
 
-/** Advice for reading by hand. */
+/** Remedies for interactive use. */
 export const readRemedies = {
-  LEDGER_PERMISSION_DENIED: 'name a party the user may read as with --party; `ledger-indexer ledger rights` lists them',
-  LEDGER_FILTER_UNKNOWN: 'correct the name, or upload the package: `ledger-indexer ledger packages` lists those known',
-  LEDGER_PRUNED: 'name a later offset; `ledger-indexer ledger end` shows up to where the participant is pruned',
-  LEDGER_OFFSET_AFTER_END: 'name an earlier offset; `ledger-indexer ledger end` shows the last one',
-  LEDGER_REQUEST_INVALID: 'correct the arguments by what the ledger says',
+  LEDGER_PERMISSION_DENIED:
+    'pass a party that the user may read as with --party; run `ledger-indexer ledger rights` to list them',
+  LEDGER_FILTER_UNKNOWN:
+    'correct the name, or upload the package: run `ledger-indexer ledger packages` to list known packages',
+  LEDGER_PRUNED: 'pass a later offset; run `ledger-indexer ledger end` to see the pruned offset',
+  LEDGER_OFFSET_AFTER_END: 'pass an earlier offset; run `ledger-indexer ledger end` to see the last one',
+  LEDGER_REQUEST_INVALID: 'correct the arguments according to the message',
 };

@@ -1,4 +1,4 @@
-/** Submits commands that the operator wrote as JSON. */
+/** Verb `submit`: submits commands from a JSON file. */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Commands } from '../../ledger/api/commands.ts';
 import { isObject, type JsonObject } from '../../ledger/frames/field.ts';
@@ -20,7 +20,7 @@ function invalid(file: string, problem: string): IndexerError {
   });
 }
 
-/** A number that JavaScript may not hold digit by digit, outside of texts. */
+/** A number outside of texts that JavaScript would round. */
 function hasLongNumber(json: string): boolean {
   const numbers = json.replaceAll(/"(?:[^"\\]|\\.)*"/gs, '""').match(/[\d.]{16,}/g) ?? [];
   return numbers.some((digits) => digits.replaceAll(/\.|^[0.]+/g, '').length > 15);
@@ -30,15 +30,15 @@ function parsed(file: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The message of the parser quotes the text, which may hold a payload.
-    throw invalid(file, 'expected JSON, found something else');
+    // The parser quotes the text in its message, and the text may contain a payload.
+    throw invalid(file, 'expected JSON, found invalid text');
   }
 }
 
-/** Only what every submission needs is checked; the rest is for the ledger to judge. */
+/** Checks only the fields that every submission needs. The ledger checks the rest. */
 function commandsIn(file: string, text: string): Commands {
   const value = parsed(file, text);
-  if (!isObject(value)) throw invalid(file, 'expected a JSON object, found something else');
+  if (!isObject(value)) throw invalid(file, 'expected a JSON object, found another value');
   const { commands, commandId, actAs }: JsonObject = value;
   if (!Array.isArray(commands) || commands.length === 0) throw invalid(file, 'expected a list "commands"');
   if (typeof commandId !== 'string' || commandId === '') throw invalid(file, 'expected a text "commandId"');
@@ -52,7 +52,7 @@ function commandsIn(file: string, text: string): Commands {
 async function submit({ args, client, output, stdin }: VerbCall): Promise<void> {
   const [file = ''] = args.operands;
   if (args.has('async') && args.has('for-transaction')) {
-    throw misuse('--for-transaction: expected nothing beside --async', 'leave one of them out');
+    throw misuse('--for-transaction cannot be combined with --async', 'remove one of them');
   }
   const commands = commandsIn(file, await textOf(file, stdin));
   const { commandId } = commands;
@@ -77,20 +77,21 @@ async function submit({ args, client, output, stdin }: VerbCall): Promise<void> 
   }
 }
 
-const again = 'it is open whether the commands were accepted: submit the same command id again, it counts once';
+const again =
+  'submit the same command id again: it is unknown whether the commands were accepted, and the ledger executes an id only once';
 
 export const submitVerbs: readonly Verb[] = [
   {
     name: 'submit',
-    summary: 'submit the commands in FILE (JsCommands as JSON; - is standard input) and wait',
+    summary: 'submit commands from FILE (JsCommands as JSON, or - for stdin)',
     operands: ['FILE'],
     flags: [
       { name: 'for-transaction', doc: 'print the transaction instead of offset and update id' },
-      { name: 'async', doc: 'do not wait; `ledger completions` shows what became of it' },
+      { name: 'async', doc: 'do not wait; `ledger completions` prints the outcome' },
     ],
     example: 'ledger submit commands.json --for-transaction',
     remedies: {
-      LEDGER_REQUEST_INVALID: 'correct the commands by what the ledger says; this submission changed nothing',
+      LEDGER_REQUEST_INVALID: 'correct the commands according to the message; this submission changed nothing',
       LEDGER_PERMISSION_DENIED: 'use a token of a user who may act as every party in "actAs"',
       LEDGER_UNREACHABLE: again,
       LEDGER_UNAVAILABLE: again,

@@ -1,4 +1,4 @@
-/** Updates: a range of them or all that come, from the WebSocket, and single ones. */
+/** Verbs `updates` and `update`: ranges of updates, live updates, and single updates. */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { UpdateResponse } from '../../ledger/api/update-types.ts';
 import { isObject, type JsonObject } from '../../ledger/frames/field.ts';
@@ -21,7 +21,7 @@ function rowOf(text: string): UpdateRow {
   try {
     frame = JSON.parse(text);
   } catch {
-    throw ledgerError('LEDGER_UNDECODABLE', 'expected JSON in a frame of /v2/updates, found something else');
+    throw ledgerError('LEDGER_UNDECODABLE', 'expected JSON in a frame of /v2/updates, found another value');
   }
   const [kind = '', body] = Object.entries(objectIn(frame, 'update'))[0] ?? [];
   const value = objectIn({ body }, 'body')['value'];
@@ -30,7 +30,7 @@ function rowOf(text: string): UpdateRow {
   throw ledgerError('LEDGER_UNDECODABLE', 'expected an offset in an update, found none');
 }
 
-/** To which contract, what happened, of which template or to which party. */
+/** Contract, event kind, and template or party of an event. */
 function eventCells(name: string, event: JsonObject): readonly string[] {
   const contract = shortId(textIn(event, 'contractId'));
   switch (name) {
@@ -53,10 +53,10 @@ function eventCells(name: string, event: JsonObject): readonly string[] {
   }
 }
 
-/** One line for each event; the offset stands in each, so that lines can be picked out. */
+/** One line per event. Each line contains the offset, so that lines can be filtered. */
 function linesOf({ kind, value, offset }: UpdateRow): readonly (readonly string[])[] {
   const events = listIn(value, 'events').flatMap((entry) => {
-    // Topology events have one level more.
+    // Topology events are nested one level deeper.
     const body = kind === 'TopologyTransaction' ? objectIn(entry, 'event') : entry;
     return Object.entries(isObject(body) ? body : {});
   });
@@ -65,7 +65,7 @@ function linesOf({ kind, value, offset }: UpdateRow): readonly (readonly string[
   return events.map(([name, event]) => [...place, ...eventCells(name, isObject(event) ? event : {})]);
 }
 
-/** As JSON the ledger's own text: nothing of a payload is lost on the way. */
+/** As JSON, the text of the ledger: nothing of a payload is lost. */
 const rowFormat: RowFormat<UpdateRow> = {
   columns: [
     { title: 'OFFSET', right: true, least: 8 },
@@ -82,7 +82,7 @@ async function* range(call: VerbCall): AsyncGenerator<readonly UpdateRow[]> {
   const { args, client } = call;
   const from = args.number('from') ?? (await client.state.latestPrunedOffsets());
   const endInclusive = args.number('to') ?? (await client.state.ledgerEnd());
-  // The ledger takes no end of 0, which is where an empty one ends.
+  // The ledger rejects an end of 0, the end of an empty ledger.
   if (endInclusive === 0 && from === 0) return;
   yield* wholeRange(call, { from, to: endInclusive, filter: await filterOf(call), read: rowOf });
 }
@@ -99,13 +99,13 @@ async function* follow(call: VerbCall): AsyncGenerator<readonly UpdateRow[]> {
 async function updates(call: VerbCall): Promise<void> {
   const { args, output } = call;
   if (args.has('follow') && args.has('to')) {
-    throw misuse('--to: expected nothing beside --follow, which has no end', 'leave one of them out');
+    throw misuse('--to cannot be combined with --follow, which has no end', 'remove one of them');
   }
   const rows = args.has('follow') ? follow(call) : range(call);
   await output.rows(limited(rows, args.number('limit')), rowFormat);
 }
 
-/** A number of at most 16 digits is an offset; an update id is longer. */
+/** A number of at most 16 digits is an offset. Update ids are longer. */
 const offsetShape = /^\d{1,16}$/;
 
 async function update(call: VerbCall): Promise<void> {
@@ -116,7 +116,7 @@ async function update(call: VerbCall): Promise<void> {
     ? client.updates.byOffset(Number(which), format)
     : client.updates.byId(which, format));
   if (answer?.update === undefined || answer.update === null) {
-    throw new IndexerError(`there is no update ${which} that the filter shows`, {
+    throw new IndexerError(`there is no update ${which} under this filter`, {
       code: 'UPDATE_NOT_FOUND',
     });
   }
@@ -130,17 +130,17 @@ async function update(call: VerbCall): Promise<void> {
 export const updateVerbs: readonly Verb[] = [
   {
     name: 'updates',
-    summary: 'updates in the order of the ledger',
+    summary: 'print updates in the order of the ledger',
     operands: [],
     flags: [
       {
         name: 'from',
         value: 'OFFSET',
         type: offsetType,
-        doc: 'after this offset; default where the participant is pruned, with --follow the ledger end',
+        doc: 'start after this offset; default pruned offset, with --follow ledger end',
       },
-      { name: 'to', value: 'OFFSET', type: offsetType, doc: 'up to this offset; default the ledger end' },
-      { name: 'follow', doc: 'go on with what comes, until interrupted' },
+      { name: 'to', value: 'OFFSET', type: offsetType, doc: 'end at this offset; default ledger end' },
+      { name: 'follow', doc: 'continue with new updates until interrupted' },
       ...filterFlags,
       limitFlag,
     ],
@@ -150,7 +150,7 @@ export const updateVerbs: readonly Verb[] = [
   },
   {
     name: 'update',
-    summary: 'one update, by its offset or id',
+    summary: 'print one update by its offset or id',
     operands: ['OFFSET|ID'],
     flags: filterFlags,
     example: 'ledger update 250 --json',

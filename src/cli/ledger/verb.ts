@@ -1,4 +1,4 @@
-/** What one verb of `ledger-indexer ledger` is: how it is called, what it needs, what it does; and its command line. */
+/** The type of a verb of `ledger-indexer ledger`: arguments, help texts and implementation; and its command line parser. */
 import type { LedgerAccess } from '../../ledger/open-access.ts';
 import type { Config } from '../../config/config.ts';
 import type { OptionFlags } from '../../config/option-sources.ts';
@@ -34,26 +34,26 @@ export interface VerbCall {
 export interface Verb {
   readonly name: string;
   readonly summary: string;
-  /** Words that are no flags, in order; those in brackets may be left out. */
+  /** Operands in order; names in brackets are optional. */
   readonly operands: readonly string[];
   readonly flags: readonly CommandFlag[];
   /** One call, without `ledger-indexer`. */
   readonly example: string;
-  /** What to do about an error of this code, where the general advice (for the indexer) does not fit. */
+  /** Remedies for error codes whose general remedy, written for the indexer, does not apply. */
   readonly remedies?: Readonly<Record<string, string>>;
   run(call: VerbCall): Promise<void>;
 }
 
-// The command line is taken apart as that of every command, with the types of the verb's flags.
+// The command line is parsed like that of every command, with the types of the verb's flags.
 
 /** Flags of every verb. */
 export const commonFlags: readonly CommandFlag[] = [
-  { name: 'json', doc: 'JSON, on a terminal too: an object, or one line for each row' },
-  { name: 'table', doc: 'an aligned table, in a file or pipe too' },
-  { name: 'help', doc: 'this text' },
+  { name: 'json', doc: 'print JSON, also on a terminal: one object, or one line per row' },
+  { name: 'table', doc: 'print an aligned table, also to a file or pipe' },
+  { name: 'help', doc: 'print this help' },
 ];
 
-/** @throws IndexerError USAGE with one line for each problem */
+/** @throws IndexerError USAGE with one line per problem */
 export function verbArguments(verb: Verb, argv: readonly string[]): VerbArguments {
   const flags = new Map([...verb.flags, ...commonFlags].map((flag) => [flag.name, flag]));
   const given = parse(
@@ -61,8 +61,8 @@ export function verbArguments(verb: Verb, argv: readonly string[]): VerbArgument
     argv,
   );
   if (given.has('json') && given.has('table')) {
-    const remedy = `see \`ledger-indexer ledger ${verb.name} --help\``;
-    throw misuse(`ledger ${verb.name}: --table: expected nothing beside --json`, remedy);
+    const remedy = `run \`ledger-indexer ledger ${verb.name} --help\` to see its arguments`;
+    throw misuse(`ledger ${verb.name}: --table cannot be combined with --json`, remedy);
   }
   const textOf = (name: string): string | undefined => (given.has(name) ? given.texts(name).join(',') : undefined);
   const valueOf = (name: string): unknown => {
@@ -80,7 +80,7 @@ export function verbArguments(verb: Verb, argv: readonly string[]): VerbArgument
   };
 }
 
-/** Words in brackets may be left out. */
+/** Words in brackets are optional. */
 function operandOf(name: string): Operand {
   return name.startsWith('[') ? { name, optional: true } : { name };
 }

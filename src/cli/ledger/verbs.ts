@@ -1,4 +1,4 @@
-/** The verbs of `ledger`, and how one of them is run. */
+/** The verbs of `ledger`, and their dispatcher. */
 import { loadConfig, type Config } from '../../config/config.ts';
 import { IndexerError, retold } from '../../errors/indexer-error.ts';
 import { didYouMean } from '../../errors/nearest-names.ts';
@@ -26,12 +26,12 @@ export const verbs: readonly Verb[] = [
   ...submitVerbs,
 ];
 
-/** Longer than the 20 s in which a node answers a submission; an upload on a slow line takes its time. */
+/** Longer than the 20 s that a node may take for a submission, because an upload over a slow connection takes long. */
 const requestTimeoutMs = 60_000;
 
 /**
- * Runs the verb that the words begin with.
- * @throws IndexerError USAGE, CONFIGURATION_INVALID, INTERRUPTED and whatever the ledger answers
+ * Runs the verb named by the first word.
+ * @throws IndexerError USAGE, CONFIGURATION_INVALID, INTERRUPTED and errors of the ledger
  */
 export async function runVerb(call: Call): Promise<void> {
   const { given, env, stdout } = call;
@@ -60,7 +60,7 @@ function unknownVerb(name: string): IndexerError {
     name === '' || name.startsWith('-')
       ? 'expected a verb after "ledger"'
       : `there is no "ledger ${name}"${didYouMean(name, names)}`;
-  return misuse(message, `choose one of ${names.join(', ')}; see \`ledger-indexer ledger --help\``);
+  return misuse(message, `choose one of ${names.join(', ')}; run \`ledger-indexer ledger --help\` to see them`);
 }
 
 async function run(verb: Verb, args: VerbArguments, config: Config, output: Output, io: Call): Promise<void> {
@@ -74,7 +74,7 @@ async function run(verb: Verb, args: VerbArguments, config: Config, output: Outp
   } catch (thrown) {
     throw stop.aborted ? interrupted(verb, thrown) : advised(verb, thrown);
   }
-  // What has no end of its own is ended that way; everything else is not whole.
+  // An endless read ends this way. The result of any other read is incomplete.
   if (stop.aborted && !args.has('follow')) throw interrupted(verb);
 }
 
@@ -86,14 +86,14 @@ function noLedger(): IndexerError {
 }
 
 function interrupted(verb: Verb, cause?: unknown): IndexerError {
-  return new IndexerError(`"ledger ${verb.name}" was interrupted before its end`, {
+  return new IndexerError(`"ledger ${verb.name}" was interrupted`, {
     code: 'INTERRUPTED',
-    remedy: verb.remedies?.['INTERRUPTED'] ?? 'run it again for the whole of it',
+    remedy: verb.remedies?.['INTERRUPTED'] ?? 'run the command again to get the complete result',
     cause,
   });
 }
 
-/** The same error with the advice that fits the verb. */
+/** The error with the remedy of the verb. */
 function advised(verb: Verb, thrown: unknown): unknown {
   if (!(thrown instanceof IndexerError)) return thrown;
   const remedy = verb.remedies?.[thrown.code];

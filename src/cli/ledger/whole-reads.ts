@@ -1,6 +1,6 @@
 /**
- * Reads that have an end: active contracts at an offset, updates of a range. A clean close may be a gateway's, so each
- * goes on after what has come until the ledger has nothing more, or fails.
+ * Reads that have an end: active contracts at an offset, and updates of a range. A gateway may cause a clean close, so each read
+ * continues after the last frame until the ledger has no more data, or fails.
  */
 import type { LedgerClient } from '../../ledger/api/client.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
@@ -12,14 +12,14 @@ import { judgedRefusal } from '../../pipeline/proof/in-flight.ts';
 import { ListTally, unproven } from '../../pipeline/proof/list-proof.ts';
 import { frames, type StreamCall } from './streams.ts';
 
-/** What such a read needs. */
+/** Parameters of such a read. */
 export type ReadCall = StreamCall & { readonly client: LedgerClient };
 
 const listPath = '/v2/state/active-contracts';
 
 /**
  * The frames of all contracts active at an offset. Ends early, without an error, when stopped.
- * @throws IndexerError LEDGER_STREAM_TRUNCATED when the list is not proven complete; what the stream ended with
+ * @throws IndexerError LEDGER_STREAM_TRUNCATED if the list cannot be verified as complete; the error that ended the stream
  */
 export async function* wholeList(
   call: ReadCall,
@@ -45,7 +45,7 @@ export async function* wholeList(
       throw await judgedRefusal(toIndexerError(thrown), offset, call.client);
     });
     if (cut === undefined) return;
-    // It can be gone on with after a token, as long as it gets on.
+    // Resumes after a continuation token while there is progress.
     if (read.token === null || read.count === before) throw cut;
   }
 }
@@ -55,13 +55,13 @@ export interface Range<T> {
   readonly from: number;
   readonly to: number;
   readonly filter: LedgerFilter;
-  /** Gives the frame its place. */
+  /** Returns the offset of the frame. */
   readonly read: (text: string) => T;
 }
 
 /**
  * The updates of a range. Ends early, without an error, when stopped.
- * @throws IndexerError LEDGER_STREAM_TRUNCATED when it is not proven complete; what the stream ended with
+ * @throws IndexerError LEDGER_STREAM_TRUNCATED if the range cannot be verified as complete; the error that ended the stream
  */
 export async function* wholeRange<T extends { readonly offset: number }>(
   call: ReadCall,
@@ -82,7 +82,7 @@ export async function* wholeRange<T extends { readonly offset: number }>(
 
 function cutShort(reached: number, to: number): Error {
   const found =
-    `the updates after ${String(reached)} up to ${String(to)} are not proven complete: the stream was closed with code ` +
+    `the updates after ${String(reached)} up to ${String(to)} cannot be verified as complete: the stream was closed with code ` +
     '1000 before any of them, and the ledger has some';
   return ledgerError('LEDGER_STREAM_TRUNCATED', found, { facts: { offset: reached, end: to } });
 }

@@ -1,4 +1,4 @@
-/** `filter accept`: takes the configured filter into force from the checkpoint on; without `--yes` only compares. */
+/** `filter accept`: replaces the filter from the checkpoint on with the configured one; without `--yes` only compares. */
 import type { Config } from '../../config/config.ts';
 import { filterFingerprint, type WantedFilter } from '../../ledger/api/request-format.ts';
 import { differenceOf, type FilterDifference } from '../../store/write/filter-difference.ts';
@@ -23,7 +23,7 @@ export async function acceptConfiguredFilter(
   }
   const { isUnused } = await import('../../store/write/filter-changed.ts');
   if (!yes && stream !== undefined && isUnused(stream)) {
-    print('nothing is stored under the filter of a former start: start the indexer, it takes the configured one');
+    print('nothing is stored under the filter of a previous start: start the indexer, it uses the configured one');
     return;
   }
   const difference = filterDifference(stream?.filter ?? '{}', config.ledger);
@@ -46,13 +46,13 @@ function consequences({ adds, removes }: FilterDifference): readonly string[] {
   const lines: string[] = [];
   if (adds) {
     lines.push(
-      'what only the configured filter shows is missing up to the checkpoint, contracts that are still active included;',
-      'to have what is still active as well, run instead: ledger-indexer filter extend (while the indexer runs), or reseed',
+      'data that only the configured filter selects is missing up to the checkpoint, including active contracts;',
+      'to add its active contracts as well, run instead: ledger-indexer filter extend (while the indexer runs), or reseed',
     );
   }
   if (removes) {
     lines.push(
-      'what only the former filter shows stays stored and is followed no longer: its contracts stay as they are at the checkpoint',
+      'data that only the previous filter selects stays stored but is no longer followed: its contracts stay as they are at the checkpoint',
     );
   }
   return lines;

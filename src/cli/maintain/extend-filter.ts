@@ -1,5 +1,5 @@
 /**
- * `filter extend`: adds parties, templates, interfaces, blobs or topology to the filter of an indexer that runs. The command only
+ * `filter extend`: adds parties, templates, interfaces, blobs or topology to the filter of a running indexer. The command only
  * requests the extension; the indexer carries it out. Without `--yes` it only compares.
  */
 import { pause } from '../../config/pause.ts';
@@ -29,17 +29,17 @@ interface Around {
 interface Asked {
   readonly yes: boolean;
   readonly wait: boolean;
-  /** Updates a second, where what was before is wanted. */
+  /** Updates per second, if earlier history is requested. */
   readonly history: number | undefined;
 }
 
-/** @throws IndexerError FILTER_EXTEND_REFUSED, or what the ledger answers */
+/** @throws IndexerError FILTER_EXTEND_REFUSED and errors of the ledger */
 export async function extendFilter(database: Database, config: Config, asked: Asked, around: Around): Promise<void> {
   const { print } = around;
   const { readStream } = await import('../../store/history/maintenance.ts');
   const stream = await readStream(database);
   if (stream === undefined) {
-    throw refused('nothing is indexed in this schema yet', 'start the indexer with the wanted filter');
+    throw refused('nothing is indexed in this schema yet', 'start the indexer with the new filter: ledger-indexer run');
   }
   const extension = await requestedExtension(database, stream, config);
   const { hash: filterHash } = filterFingerprint(config.ledger);
@@ -49,18 +49,18 @@ export async function extendFilter(database: Database, config: Config, asked: As
       ? undefined
       : { filterHash, perSecond };
   if (extension === undefined && history === undefined) {
-    print('the filter in force shows all of this already: nothing to do');
+    print('the filter in force already includes all of this: nothing to do');
     return;
   }
   await refuseOtherHistory(database, filterHash);
   for (const line of linesOf(stream, extension, history)) print(line);
   await refuseOtherLedger(config, database, around.stop);
   if (!asked.yes) {
-    print('nothing was changed; beside the running indexer, run: ledger-indexer filter extend --yes');
+    print('nothing was changed; while the indexer runs, run: ledger-indexer filter extend --yes');
     return;
   }
   await ask(database, extension, history);
-  print('asked for: the indexer begins within seconds; ledger-indexer jobs shows how far it is');
+  print('requested: the indexer starts within seconds; ledger-indexer jobs reports the progress');
   if (!asked.wait) return;
   if (extension !== undefined) await untilDone(database, 'filter-extend', around);
   if (history !== undefined) await untilDone(database, 'history', around);
@@ -68,7 +68,7 @@ export async function extendFilter(database: Database, config: Config, asked: As
   if (!around.stop.aborted) print('done');
 }
 
-/** Both or none. @throws IndexerError JOB_REFUSED */
+/** Requests both jobs or none. @throws IndexerError JOB_REFUSED */
 async function ask(
   database: Database,
   extension: WantedFilterExtension | undefined,
@@ -81,7 +81,7 @@ async function ask(
   });
 }
 
-/** What is to be asked for; undefined when there is nothing. @throws IndexerError FILTER_EXTEND_REFUSED when it is not an extension */
+/** The request; undefined if there is nothing to do. @throws IndexerError FILTER_EXTEND_REFUSED if the configured filter is not an extension */
 async function requestedExtension(
   database: Database,
   stream: StreamFacts,
@@ -94,19 +94,19 @@ async function requestedExtension(
   if (shape !== ledger.shape) {
     throw refused(
       `the filter in force has shape ${shape}, the configured one ${ledger.shape}`,
-      'a shape is changed from the checkpoint on with ledger-indexer filter accept, or for all of history in a schema of its own',
+      'to change the shape from the checkpoint on, run: ledger-indexer filter accept; for all of history, run: ledger-indexer rebuild --yes',
     );
   }
   const difference = filterDifference(stream.filter, ledger);
   if (!difference.removes) return wanted;
   throw refused(
-    `something that was visible would be no longer: ${difference.lines.join('; ')}`,
-    'name all that is in force as well; or, with the indexer stopped, ' +
+    `the configured filter leaves out parts of the filter in force: ${difference.lines.join('; ')}`,
+    'add these parts to the LEDGER_* filter options; or, with the indexer stopped, run ' +
       'ledger-indexer filter accept or ledger-indexer reseed',
   );
 }
 
-/** What was added before and given up may be asked for again. */
+/** An extension that was cancelled may be requested again. */
 async function lacksContracts(database: Database): Promise<boolean> {
   const { rows } = await database.withClient((client) =>
     client.query('select from filter_additions where complete_from is null limit 1'),
@@ -114,7 +114,7 @@ async function lacksContracts(database: Database): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Of a part that was added, what happened before it came into force. */
+/** Whether an added part lacks its history before it came into force. */
 async function lacksHistory(database: Database): Promise<boolean> {
   const { rows } = await database.withClient((client) =>
     client.query('select from filter_additions where greatest(from_offset, complete_from) > 0 limit 1'),
@@ -122,14 +122,14 @@ async function lacksHistory(database: Database): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** The history of one filter at a time. @throws IndexerError FILTER_EXTEND_REFUSED */
+/** Only one history job may run at a time. @throws IndexerError FILTER_EXTEND_REFUSED */
 async function refuseOtherHistory(database: Database, filterHash: string): Promise<void> {
   const { getJob } = await import('../../store/history/jobs.ts');
   const job = await database.withClient((client) => getJob(client, 'history'));
   if (job === undefined || job.state === 'done' || job.state === 'failed') return;
   if ((job.request as WantedHistory).filterHash === filterHash) return;
   throw refused(
-    'the history of another filter was asked for and is not finished',
+    'a history job for another filter is not finished',
     'wait for it (ledger-indexer jobs), or cancel it: ledger-indexer jobs cancel history',
   );
 }
@@ -140,28 +140,28 @@ function linesOf(
   history: WantedHistory | undefined,
 ): readonly string[] {
   const past =
-    'what happened before comes afterwards, the newest first, as far back as history here and the participant reach';
+    'earlier history is added afterwards, newest first, as far back as the stored history and the participant reach';
   if (extension === undefined) return ['the filter is in force', past];
   const { filter, filterHash } = extension;
   if (filterHash === stream.filterHash) {
-    const lacking = 'the filter is in force; of some of it, what was active before is missing and would be gathered';
+    const lacking = 'the filter is in force; active contracts of some of its parts are missing and would be added';
     return history === undefined ? [lacking] : [lacking, past];
   }
   const added = addedParts(keptFilter(stream.filter), keptFilter(filter));
   return [
-    'would be followed as well, from the checkpoint on:',
+    'would be added, from the checkpoint on:',
     ...added.map((part) => `  ${partText(part)}`),
-    history === undefined ? 'what is active there comes with it; what ended before does not' : past,
+    history === undefined ? 'contracts active there are included, contracts that ended before are not' : past,
   ];
 }
 
 export function partText({ kind, name }: FilterPart): string {
-  if (kind === 'blobs') return 'blobs of created events';
+  if (kind === 'blobs') return 'created-event blobs';
   if (kind === 'topology') return 'changes of party hosting';
   return name === '*' ? `every ${kind}` : `${kind} ${name}`;
 }
 
-/** The participant of the configuration is the one whose offsets are stored, and still shows what was stored. */
+/** Checks that the configured participant is the one whose offsets are stored, and that it still returns the stored updates. */
 async function refuseOtherLedger(config: Config, database: Database, stop: AbortSignal): Promise<void> {
   const { reseedParts } = await import('./reseed-parts.ts');
   const { planReseed } = await import('../../pipeline/reseed.ts');
@@ -186,9 +186,14 @@ async function untilDone(database: Database, name: JobName, { print, stop }: Aro
   let said = '';
   while (!stop.aborted) {
     const job = await database.withClient((client) => getJob(client, name));
-    if (job === undefined) throw refused('it was given up', 'ask again: ledger-indexer filter extend --yes');
+    if (job === undefined)
+      throw refused('the extension was cancelled', 'request it again: ledger-indexer filter extend --yes');
     if (job.state === 'done') return;
-    if (job.state === 'failed') throw refused(job.problem ?? 'it failed', `ledger-indexer jobs resume ${name}`);
+    if (job.state === 'failed')
+      throw refused(
+        job.problem ?? `job ${name} failed`,
+        `fix the problem, then run: ledger-indexer jobs resume ${name}`,
+      );
     const line = progressOf(job);
     if (line !== said) print(line);
     said = line;
@@ -196,13 +201,13 @@ async function untilDone(database: Database, name: JobName, { print, stop }: Aro
   }
 }
 
-/** Interfaces that were added, those of presets one by one. */
+/** Added interfaces, with presets expanded. */
 function interfacesIn(stream: StreamFacts, { filter }: WantedFilterExtension): readonly string[] {
   const added = addedParts(keptFilter(stream.filter), keptFilter(filter));
   return interfacesNamed(added.flatMap(({ kind, name }) => (kind === 'interface' ? [name] : [])));
 }
 
-/** Views of interfaces are gathered after the filter is in force. One that the participant does not know is not waited for. */
+/** Waits for the backfill of interface views, which starts when the filter is in force. Does not wait for interfaces that the participant does not know. */
 async function untilViews(database: Database, ids: readonly string[], { print, stop }: Around): Promise<void> {
   const { wantedInterfaces } = await import('../../store/write/filter-interfaces.ts');
   let said = '';
@@ -212,7 +217,7 @@ async function untilViews(database: Database, ids: readonly string[], { print, s
     const unknown = found.filter(({ state, unknownAt }) => state === 'waiting' && typeof unknownAt === 'number');
     const complete = found.filter(({ completeFrom }) => typeof completeFrom === 'number');
     if (complete.length + unknown.length === found.length) {
-      for (const { id } of unknown) print(`the participant does not know ${id} yet: its views come when it does`);
+      for (const { id } of unknown) print(`the participant does not know ${id} yet: its views are added when it does`);
       return;
     }
     const line = `views of interfaces: ${String(complete.length)} of ${String(found.length - unknown.length)}`;

@@ -1,6 +1,6 @@
 /**
- * `filter`: the filter in force, and what the configured one would change of it. `filter extend` adds to it while the indexer
- * runs, `filter accept` replaces it from the checkpoint on.
+ * `filter`: prints the filter in force, and how the configured one differs. `filter extend` adds to it while the indexer runs,
+ * `filter accept` replaces it from the checkpoint on.
  */
 import { type Config, loadConfig } from '../../config/config.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
@@ -18,14 +18,14 @@ const usage = `ledger-indexer filter [--json]
   ledger-indexer filter extend [--with-history [--rate N]] [--wait] [--yes]
   ledger-indexer filter accept [--yes]`;
 
-/** Updates of the past a second. */
+/** Updates of earlier history per second. */
 const defaultRate = 500;
 const actions = ['extend', 'accept'] as const;
 
 export const filterCommand: Command = {
   name: 'filter',
   usage: '[--json] | extend [--with-history [--rate N]] [--wait] [--yes] | accept [--yes]',
-  summary: 'show the filter in force; extend or replace it with the configured one',
+  summary: 'print the filter in force; extend or replace it',
   does: [
     'Without an action: print the filter in force, and what the configured one adds and leaves out. Changes nothing.',
     'extend: add parties, templates, interfaces, blobs or topology while the indexer runs. The configured filter must include',
@@ -33,14 +33,14 @@ export const filterCommand: Command = {
     'background. With --with-history it then adds earlier updates, newest first, as far back as this history reaches and the',
     'participant still has them. The options of the running indexer may stay as they are.',
     'accept: replace the filter from the checkpoint on, with the indexer stopped or parked. It may leave parts out. Contracts',
-    'created before that only the new filter shows stay missing. Table coverage records where the filter changed.',
+    'created before that only the new filter selects stay missing. Table coverage records where the filter changed.',
   ],
   operands: [{ name: 'ACTION', words: [...actions], optional: true }],
   flags: [
     yes,
     { name: 'wait', doc: 'extend: print the progress and exit when it is complete' },
-    { name: 'with-history', doc: 'extend: add earlier updates and contracts too, as job history' },
-    { name: 'rate', value: 'N', doc: `with --with-history: at most N updates a second (${String(defaultRate)})` },
+    { name: 'with-history', doc: 'extend: also add earlier updates and contracts, as job history' },
+    { name: 'rate', value: 'N', doc: `with --with-history: at most N updates per second (${String(defaultRate)})` },
     json,
   ],
   examples: [
@@ -51,7 +51,7 @@ export const filterCommand: Command = {
   ],
   exits: writing,
   page: 'docs/how-to/change/extend-filter.md',
-  /** @throws IndexerError USAGE, FILTER_EXTEND_REFUSED, FILTER_ACCEPT_REFUSED, JOB_REFUSED, WRITER_ACTIVE, or what the ledger answers */
+  /** @throws IndexerError USAGE, FILTER_EXTEND_REFUSED, FILTER_ACCEPT_REFUSED, JOB_REFUSED, WRITER_ACTIVE and errors of the ledger */
   run: async ({ given, env, stop, print }) => {
     const action = actions.find((known) => known === given.operands[0]);
     refuseStrayFlags(given, action);
@@ -80,30 +80,30 @@ function refuseStrayFlags(given: Given, action: (typeof actions)[number] | undef
     .find((flag) => given.has(flag) && !own.includes(flag));
   if (stray === undefined) return;
   throw misuse(
-    `--${stray} does not belong to: filter${action === undefined ? ' without an action' : ` ${action}`}`,
+    `--${stray} is not a flag of filter${action === undefined ? ' without an action' : ` ${action}`}`,
     usage,
   );
 }
 
-/** Updates a second, if history is requested. @throws IndexerError USAGE */
+/** Updates per second, if history is requested. @throws IndexerError USAGE */
 function historyRate(given: Given): number | undefined {
   const text = given.text('rate');
   if (text !== undefined && !given.has('with-history')) {
-    throw misuse('--rate limits how fast history is read', 'add --with-history');
+    throw misuse('--rate needs --with-history', 'add --with-history');
   }
   if (!given.has('with-history')) return undefined;
   const rate = Number(text ?? defaultRate);
   if (Number.isSafeInteger(rate) && rate > 0) return rate;
-  throw misuse('--rate takes a number of updates a second, from 1 on', usage);
+  throw misuse('--rate takes a number of updates per second, at least 1', usage);
 }
 
-/** What `filter --json` prints. */
+/** The output of `filter --json`. */
 interface Listing {
   readonly schema: string;
   /** Null while nothing is indexed. */
   readonly inForce: KeptFilter | null;
   readonly configured: KeptFilter;
-  /** `*` stands for every party or template; blobs and topology have no name. */
+  /** `*` means all parties or templates. Blobs and topology have no name. */
   readonly adds: readonly FilterPart[];
   readonly leavesOut: readonly FilterPart[];
 }
@@ -120,7 +120,7 @@ async function show(database: Database, { ledger }: Config, asJson: boolean, pri
   for (const line of linesOf(listing)) print(line);
 }
 
-/** jsonb keeps keys in an order of its own. */
+/** jsonb has its own order of keys. */
 function inOrder({ parties, templates, interfaces, createdEventBlobs, topology, shape }: KeptFilter): KeptFilter {
   return { parties, templates, interfaces, createdEventBlobs, topology, shape };
 }
@@ -128,7 +128,7 @@ function inOrder({ parties, templates, interfaces, createdEventBlobs, topology, 
 function linesOf({ schema, inForce, configured, adds, leavesOut }: Listing): readonly string[] {
   if (inForce === null) {
     return [
-      `nothing is indexed in schema "${schema}" yet; the indexer begins with the configured filter:`,
+      `nothing is indexed in schema "${schema}" yet; the indexer starts with the configured filter:`,
       ...filterLines(configured),
     ];
   }

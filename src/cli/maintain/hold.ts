@@ -1,4 +1,4 @@
-/** `hold`: keeps history from being pruned for as long as somebody else still has to read it. */
+/** `hold`: keeps history from being pruned while another reader still needs it. */
 import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
@@ -14,17 +14,17 @@ const usage = `ledger-indexer hold list [--json]
 export const holdCommand: Command = {
   name: 'hold',
   usage: 'list | place NAME [--after OFFSET] [--reason TEXT] | release NAME',
-  summary: 'who still needs history: list, place or move a hold, release it; what is held is not pruned',
+  summary: 'list, place, move or release retention holds, which block pruning',
   does: [
-    'Without --after all history that is here is held. Holds bind prune, INDEXER_RETENTION and the functions of pqs.',
+    'Without --after, all stored history is held. Holds apply to prune, INDEXER_RETENTION and the functions of pqs.',
   ],
   operands: [
     { name: 'ACTION', words: ['list', 'place', 'release'] },
     { name: 'NAME', optional: true },
   ],
   flags: [
-    { name: 'after', value: 'OFFSET', doc: 'what comes after this offset is held' },
-    { name: 'reason', value: 'TEXT', doc: 'why, for whoever lists it' },
+    { name: 'after', value: 'OFFSET', doc: 'hold history after this offset' },
+    { name: 'reason', value: 'TEXT', doc: 'reason, printed by list' },
     json,
   ],
   examples: ['hold place replica-2 --reason "copy under way"', 'hold list', 'hold release replica-2'],
@@ -51,27 +51,27 @@ function actionOf(given: Call['given']): Action {
   if (more.length > 0) throw misuse('hold takes one name', usage);
   if (after !== undefined && !/^\d{1,16}$/.test(after)) throw misuse('--after takes an offset', usage);
   if (action !== 'place' && (after !== undefined || reason !== undefined)) {
-    throw misuse('--after and --reason belong to: hold place', usage);
+    throw misuse('--after and --reason are flags of hold place', usage);
   }
   if (action === 'list') {
     if (name !== undefined) throw misuse('hold list takes no name', usage);
     return (database, print) => list(database, given.has('json'), print);
   }
   if (name === undefined || !/^[\w.:-]{1,100}$/.test(name)) {
-    throw misuse('hold needs a name of letters, digits and . _ : -, at most 100', usage);
+    throw misuse('hold needs a name of letters, digits and . _ : -, at most 100 characters', usage);
   }
   if (action === 'release') return (database, print) => release(database, name, print);
   const hold = { name, offset: after === undefined ? undefined : Number(after), reason: reason ?? null };
   return async (database, print) => {
     const { placeHold } = await import('../../store/retention/holds.ts');
-    print(`${name} holds what comes after offset ${String(await placeHold(database, hold))}`);
+    print(`${name} holds history after offset ${String(await placeHold(database, hold))}`);
   };
 }
 
 async function list(database: Database, asJson: boolean, print: Print): Promise<void> {
   const { listHolds } = await import('../../store/retention/holds.ts');
   const holds = await listHolds(database);
-  if (!asJson && holds.length === 0) print('nobody holds history');
+  if (!asJson && holds.length === 0) print('there are no holds');
   for (const hold of holds) {
     if (asJson) print(JSON.stringify(hold));
     else {
@@ -84,7 +84,7 @@ async function list(database: Database, asJson: boolean, print: Print): Promise<
 async function release(database: Database, name: string, print: Print): Promise<void> {
   const { releaseHold } = await import('../../store/retention/holds.ts');
   if (!(await releaseHold(database, name))) {
-    throw new IndexerError(`nothing is held under the name ${name}`, { code: 'HOLD_NOT_FOUND' });
+    throw new IndexerError(`there is no hold ${name}`, { code: 'HOLD_NOT_FOUND' });
   }
-  print(`${name} holds nothing any more`);
+  print(`hold ${name} is released`);
 }

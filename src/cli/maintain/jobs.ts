@@ -46,7 +46,7 @@ function actionOf(given: Call['given']): Action {
   const action = actions.find((known) => known === verb);
   if (action === undefined) throw misuse(`jobs has no action "${verb}"`, usage);
   if (action === 'list') {
-    if (name !== undefined) throw misuse('jobs list takes no name of a job', usage);
+    if (name !== undefined) throw misuse('jobs list takes no job name', usage);
     return (database, print) => list(database, given.has('json'), print);
   }
   const job = jobNames.find((known) => known === name);

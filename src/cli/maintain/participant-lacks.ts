@@ -1,4 +1,4 @@
-/** What the participant has pruned of the history that a command would remove here: it cannot be read again. */
+/** History that a command would remove and that the participant has pruned, so that it cannot be read again. */
 import type { Config } from '../../config/config.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import { ParticipantOffsets } from '../../ledger/frames/participant-offsets.ts';
@@ -8,19 +8,19 @@ import { readStream } from '../../store/history/maintenance.ts';
 import { readParticipant } from '../../store/write/participants.ts';
 import { openClient } from '../database/open-client.ts';
 
-/** A participant that does not answer holds up no plan. */
+/** Limit of the request, so that a participant without a response does not block the plan. */
 const requestTimeoutMs = 5_000;
 
 interface Asked {
   readonly config: Config;
   readonly stop: AbortSignal;
-  /** History up to here stays; undefined: none does. */
+  /** History up to this offset stays; undefined: none stays. */
   readonly keptTo?: number;
 }
 
 /**
- * Lines for the plan of a command that removes history; none where the participant still has all of it, or where there is
- * none. The participant is asked; where it does not answer, a line says so.
+ * Lines for the plan of a command that removes history; empty if the participant still has all of it, or if there is no history.
+ * Requests the pruned offset; if the participant does not respond, one line reports it.
  */
 export async function lackLines(database: Database, { config, stop, keptTo }: Asked): Promise<readonly string[]> {
   const stream = await readStream(database);
@@ -35,17 +35,19 @@ export async function lackLines(database: Database, { config, stop, keptTo }: As
     const upTo = moved === undefined ? pruned : new ParticipantOffsets(moved).ours(pruned);
     const last = Math.min(upTo, stream.checkpoint);
     if (last <= from) return [];
-    const lost = `the participant is pruned up to ${String(upTo)}: what is here of offsets ${String(from + 1)} to ${String(last)} cannot be read again`;
+    const lost = `the participant is pruned up to ${String(upTo)}: stored history of offsets ${String(from + 1)} to ${String(last)} cannot be read again`;
     if (keptTo === undefined) return [lost];
     return [lost, afterwards(keptTo, upTo, stream.checkpoint)];
   } catch (thrown) {
     const { code } = toIndexerError(thrown);
-    return [`the participant was not asked how far it is pruned (${code}): what it has pruned cannot be read again`];
+    return [
+      `the pruned offset of the participant is unknown (${code}): history that it has pruned cannot be read again`,
+    ];
   }
 }
 
-/** An indexer follows only from an offset that the participant still has. */
+/** The indexer can continue only from an offset that the participant still has. */
 function afterwards(keptTo: number, prunedTo: number, checkpoint: number): string {
-  const parks = `from ${String(keptTo)} the indexer cannot go on (LEDGER_PRUNED)`;
-  return prunedTo > checkpoint ? parks : `${parks}: take ${String(prunedTo)} or a later offset`;
+  const parks = `from ${String(keptTo)} the indexer cannot continue (LEDGER_PRUNED)`;
+  return prunedTo > checkpoint ? parks : `${parks}: choose ${String(prunedTo)} or a later offset`;
 }

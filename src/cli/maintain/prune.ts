@@ -1,4 +1,4 @@
-/** `prune --before …`: removes old history from the database; shows what would go unless told to do it. */
+/** `prune --before …`: deletes old history from the database; without `--yes` it only counts the rows. */
 import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
@@ -15,10 +15,10 @@ import { withDatabase } from '../database/with-database.ts';
 export const pruneCommand: Command = {
   name: 'prune',
   usage: '--before OFFSET|TIME|AGE [--exported DIR] [--yes] [--json]',
-  summary: 'remove history before an offset, a time or an age, but what is active: --before 90d; --yes to do it',
+  summary: 'delete history before an offset, a time or an age',
   does: [
-    'Shows how many rows of which table would go. The contracts active at the offset stay. With --exported nothing goes',
-    'that the lake in that folder does not have as it is now.',
+    'Without --yes it counts the rows that it would delete, by table. Contracts active at the offset stay. With --exported it',
+    'deletes only history that the export in that folder contains in its current form.',
   ],
   operands: [],
   flags: [
@@ -26,7 +26,7 @@ export const pruneCommand: Command = {
     {
       name: 'exported',
       value: 'DIR',
-      doc: 'no further than this lake has it, a folder or s3://BUCKET/PREFIX; see `export`',
+      doc: 'prune only history in this export: folder or s3://BUCKET/PREFIX',
     },
     yes,
     json,
@@ -35,7 +35,7 @@ export const pruneCommand: Command = {
   exits: writing,
   page: 'docs/how-to/change/prune.md',
   /**
-   * Ends at the signal with what was done so far; the next prune goes on.
+   * Ends at the signal after the current transaction; the next prune resumes.
    * @throws IndexerError USAGE, NOTHING_TO_PRUNE, PRUNE_STOPPED, EXPORT_PACKAGE_MISSING, EXPORT_REFUSED, STORE_NOT_PERMITTED
    */
   run: async ({ given, env, stop, print }) => {
@@ -54,18 +54,18 @@ export const pruneCommand: Command = {
 const usage =
   'ledger-indexer prune --before OFFSET|TIME|AGE [--exported DIR] [--yes] [--json], e.g. --before 120000, --before 2026-01-31T00:00:00Z, --before 90d';
 
-/** Reading whole tables takes long where history is long. */
+/** Reading entire tables takes long if the history is long. */
 const statementTimeoutMs = 60 * 60_000;
 
 interface Wanted {
   readonly before: PruneBefore;
-  /** Folder of a lake. */
+  /** Folder of an export. */
   readonly lake: string | undefined;
   readonly json: boolean;
 }
 
 interface Bounded extends Pick<Wanted, 'before' | 'json'> {
-  /** How far the lake has it. */
+  /** Up to which offset the export contains the history. */
   readonly exported: Exported | undefined;
 }
 
@@ -81,17 +81,20 @@ async function preview(database: Database, { before, json, exported }: Bounded, 
   const plan = await planPrune(database, before);
   if (json) return print(JSON.stringify({ dryRun: true, ...plan, exported }));
   const { boundary, checkpoint, prunedToOffset } = plan;
-  print(`updates up to and including offset ${boundary} would go; contracts active there stay, with their creates`);
+  print(
+    `updates up to and including offset ${boundary} would be deleted; contracts active there stay, with their creates`,
+  );
   print(`checkpoint ${checkpoint}, pruned so far ${prunedToOffset === null ? 'nothing' : `up to ${prunedToOffset}`}`);
   for (const line of [...lakeLines(exported), ...heldLines(plan), ...tableLines(plan.tables), historyLine(plan)])
     print(line);
-  if (plan.quarantined > 0) print(`${plan.quarantined} updates in quarantine stay: see ledger-indexer quarantine list`);
-  print('nothing was changed; add --yes to do it');
+  if (plan.quarantined > 0)
+    print(`${plan.quarantined} updates in quarantine stay: run ledger-indexer quarantine list to see them`);
+  print('nothing was changed; to delete the history, add --yes');
 }
 
 function historyLine({ oldestRemaining, boundary }: PrunePlan): string {
   return oldestRemaining === null
-    ? `no update is later: history would begin after offset ${boundary}`
+    ? `there is no later update: history would begin after offset ${boundary}`
     : `the oldest update after that is at offset ${oldestRemaining}`;
 }
 
@@ -99,18 +102,20 @@ function lakeLines(exported: Exported | undefined): readonly string[] {
   if (exported === undefined) return [];
   const { offset, reason } = exported;
   const has =
-    offset < 0 ? 'the lake has nothing as it is now' : `the lake has everything up to offset ${String(offset)}`;
+    offset < 0
+      ? 'the export has none of the history in its current form'
+      : `the export has everything up to offset ${String(offset)}`;
   return [reason === undefined ? has : `${has}; ${reason}`];
 }
 
-/** Who keeps it from going as far as was asked for. */
+/** Why a hold or another limit keeps the boundary before the requested one. */
 function heldLines({ heldBy }: Pick<PrunePlan, 'heldBy'>): readonly string[] {
   if (heldBy === null) return [];
   const { name, offset, since, isFutureUpdate } = heldBy;
   return [
-    `no further, because ${name} has held what comes after offset ${String(offset)} since ${since.toISOString()}`,
+    `limited, because hold ${name} keeps history after offset ${String(offset)} since ${since.toISOString()}`,
     ...(isFutureUpdate === true
-      ? ['updates behind it are older: --before OFFSET goes by the order of offsets and past it']
+      ? ['later offsets have older updates: --before OFFSET prunes by offset and includes them']
       : []),
   ];
 }
@@ -146,7 +151,7 @@ function beforeOf(given: string, now: number): PruneBefore {
   const age = /^(\d{1,6})([mhdw])$/.exec(given);
   if (age !== null) return { time: new Date(now - Number(age[1]) * (unitMs[age[2] ?? ''] ?? 0)) };
   const bound = historyBound(given);
-  if (bound === undefined) throw wrong(`"${given.slice(0, 80)}" is no offset, no time with its zone and no age`);
+  if (bound === undefined) throw wrong(`"${given.slice(0, 80)}" is neither an offset, a time with its zone nor an age`);
   return 'offset' in bound ? bound : { time: new Date(bound.time) };
 }
 

@@ -1,4 +1,4 @@
-/** `redact contract|exercise|party …`: removes contents for good; shows what would go unless told to do it. */
+/** `redact contract|exercise|party …`: removes contents permanently; without `--yes` it only counts them. */
 import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { pageUrl } from '../../version.ts';
@@ -15,20 +15,20 @@ export const redactCommand: Command = {
   name: 'redact',
   usage:
     '(contract ID | exercise OFFSET:NODE | party PARTY) --reason TEXT [--include-active] [--with-exercises] [--exported DIR] [--yes]',
-  summary: 'remove contents for good: contract ID, exercise OFFSET:NODE or party PARTY, with --reason; --yes to do it',
+  summary: 'remove contents of a contract, an exercise or a party permanently',
   does: [
-    'Payloads, arguments and results become null and stay so when the ledger is read again. With --exported what was pruned',
-    'here and lies in that lake alone is found there; the next export takes its contents out of the files.',
+    'Payloads, arguments and results become null, even if the ledger is read again. With --exported, pruned contents that are',
+    'only in that export are found too; the next export removes them from its files.',
   ],
   operands: [{ name: 'WHAT', words: ['contract', 'exercise', 'party'] }, { name: 'ID' }],
   flags: [
-    { name: 'reason', value: 'TEXT', doc: 'kept beside the redaction' },
-    { name: 'include-active', doc: 'contracts that are still active too' },
-    { name: 'with-exercises', doc: 'the exercises of the contracts too' },
+    { name: 'reason', value: 'TEXT', doc: 'reason, stored with the redaction' },
+    { name: 'include-active', doc: 'also redact contracts that are still active' },
+    { name: 'with-exercises', doc: 'also redact the exercises of the contracts' },
     {
       name: 'exported',
       value: 'DIR',
-      doc: 'what only this lake has any more too, a folder or s3://BUCKET/PREFIX; see `export`',
+      doc: 'also contents only in this export: folder or s3://BUCKET/PREFIX',
     },
     yes,
     json,
@@ -37,7 +37,7 @@ export const redactCommand: Command = {
   exits: writing,
   page: 'docs/how-to/change/redact.md',
   /**
-   * Ends at the signal with what was done so far; asked again, it removes the rest.
+   * Ends at the signal after the current step; the same command removes the rest.
    * @throws IndexerError USAGE, REDACTION_REFUSED, REDACTION_STOPPED, EXPORT_PACKAGE_MISSING, EXPORT_REFUSED, STORE_NOT_PERMITTED
    */
   run: async ({ given, env, stop, print }) => {
@@ -59,7 +59,7 @@ const usage = [
   'ledger-indexer redact party PARTY --reason TEXT [--with-exercises] [--include-active] [--exported DIR] [--yes] [--json]',
 ].join('\n  ');
 
-/** Reading all contracts of a party takes long where history is long. */
+/** Reading all contracts of a party takes long if the history is long. */
 const statementTimeoutMs = 60 * 60_000;
 
 interface Wanted {
@@ -83,18 +83,18 @@ async function preview(database: Database, { request, json }: Wanted, print: Pri
   if (json) return print(JSON.stringify({ dryRun: true, ...plan }));
   print('contents that would be removed:');
   for (const line of lines(plan)) print(line);
-  print('nothing was changed; add --yes to do it. It cannot be undone');
+  print('nothing was changed; to remove the contents, add --yes. This cannot be undone');
 }
 
 async function carryOut(database: Database, { request, json }: Wanted, stop: AbortSignal, print: Print): Promise<void> {
   const { redact } = await import('../../store/retention/redact.ts');
   const result = await redact(database, request, stop);
   if (json) print(JSON.stringify({ dryRun: false, ...result }));
-  else if (result.redactionId === undefined) print('nothing was left to be removed');
+  else if (result.redactionId === undefined) print('there is nothing to remove');
   else {
     print(`redaction ${result.redactionId}: contents removed`);
     for (const line of lines(result)) print(line);
-    print('they live on in the WAL, in replicas and in backups until those are gone:');
+    print('the contents remain in the WAL, replicas and backups until these are deleted:');
     print(`  ${pageUrl('docs/how-to/change/redact.md#what-is-not-removed')}`);
   }
   if (result.finished) return;
@@ -109,12 +109,12 @@ function lines({ skippedActive, onlyInLake, quarantined, ...counts }: RedactionP
   const cells = Object.entries(rows).map(([table, count]) => [table, String(count), 'rows']);
   const columns = [fixed(16), numbers(12)];
   const shown = [...aligned(cells, { indent: 2, gap: 1, columns })];
-  if (skippedActive > 0) shown.push(`  left alone, because active: ${skippedActive} contracts (see --include-active)`);
+  if (skippedActive > 0) shown.push(`  skipped because active: ${skippedActive} contracts (see --include-active)`);
   if (onlyInLake > 0)
-    shown.push(`  in the lake only: ${onlyInLake}; their contents go from its files with the next export`);
+    shown.push(`  only in the export: ${onlyInLake}; the next export removes their contents from its files`);
   if (quarantined.length > 0) {
     shown.push(
-      `  still in quarantine, whole: updates at ${quarantined.join(', ')}; ledger-indexer quarantine retry stores them without these contents`,
+      `  still complete in quarantine: updates at ${quarantined.join(', ')}; ledger-indexer quarantine retry stores them without these contents`,
     );
   }
   return shown;
@@ -124,8 +124,7 @@ function requestOf(given: Given): RedactionRequest {
   const [kind = '', id = ''] = given.operands;
   const subject = subjectOf(kind, id);
   const reason = given.text('reason') ?? '';
-  if (reason.trim() === '')
-    throw wrong('redact needs --reason: it is what tells later readers why contents are missing');
+  if (reason.trim() === '') throw wrong('redact needs --reason, which explains to readers why contents are missing');
   return { subject, reason, active: given.has('include-active'), exercises: given.has('with-exercises') };
 }
 
@@ -133,7 +132,7 @@ function subjectOf(kind: string, id: string): RedactionRequest['subject'] {
   if (kind === 'contract') return { kind, contractId: id };
   if (kind === 'party') return { kind, party: id };
   const event = /^(\d{1,15}):(\d{1,9})$/.exec(id);
-  if (event === null) throw wrong('an exercise is given as OFFSET:NODE, e.g. 120000:3');
+  if (event === null) throw wrong('an exercise is written as OFFSET:NODE, e.g. 120000:3');
   return { kind: 'exercise', offset: Number(event[1]), nodeId: Number(event[2]) };
 }
 

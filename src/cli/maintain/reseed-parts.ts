@@ -1,4 +1,4 @@
-/** What `reseed` reads the active contracts with. */
+/** The parts of the pipeline with which `reseed` reads the active contracts. */
 import { openAccess } from '../../ledger/open-access.ts';
 import type { Config } from '../../config/config.ts';
 import { pipelineParts } from '../../indexer/parts.ts';
@@ -14,7 +14,7 @@ import { version } from '../../version.ts';
 import { wrong } from '../command-line/refusals.ts';
 import { commandLeaseMs } from '../database/maintenance.ts';
 
-/** The parts of the daemon, for its seed. @throws IndexerError CONFIGURATION_INVALID without a ledger */
+/** The parts that the daemon uses for its seed. @throws IndexerError CONFIGURATION_INVALID without a ledger */
 export async function reseedParts(
   config: Config,
   database: Database,
@@ -23,7 +23,7 @@ export async function reseedParts(
   const { url: ledgerUrl } = config.ledger;
   const { url: databaseUrl, schema } = config.database;
   if (ledgerUrl === undefined || databaseUrl === undefined) {
-    throw wrong('LEDGER_URL is not set', 'name the participant whose active contracts are to be read');
+    throw wrong('LEDGER_URL is not set', 'set LEDGER_URL to the participant whose active contracts to read');
   }
   const access = await openAccess(config.ledger, stop);
   const { logLevel, logFormat: format, stalledAfterMs } = config.indexer;
@@ -33,9 +33,9 @@ export async function reseedParts(
   const metrics = createMetrics({ version });
   const observers = createObservers({ logger: logging.logger, metrics, health });
   const options = { config, access, ledgerUrl, databaseUrl, version, logging };
-  // The right to write is taken where something is changed, by `asWriter`.
+  // `asWriter` takes the writer lock before anything is changed.
   const candidate = new WriterCandidate(database, commandLeaseMs);
-  // It ends with its seed, so there is no listener.
+  // The command ends with its seed, so it needs no listener.
   const parts = pipelineParts(options, { database, observers, commits: new Commits(), candidate, stop });
   return { parts, close: () => observers.close() };
 }

@@ -1,6 +1,6 @@
 /**
  * `reseed`: reads the active contracts again. Stored history stays, and the gap since the checkpoint is recorded. Without `--yes`
- * it only says what would happen.
+ * it only prints the plan.
  */
 import { loadConfig, type Config } from '../../config/config.ts';
 import type { PipelineParts } from '../../pipeline/ports/parts.ts';
@@ -22,7 +22,7 @@ export const reseedCommand: Command = {
   examples: ['reseed', 'reseed --yes'],
   exits: writing,
   page: 'docs/how-to/change/recover-history.md',
-  /** @throws IndexerError RESEED_REFUSED, HISTORY_CHANGED, WRITER_ACTIVE, CONFIGURATION_INVALID, or what the ledger answers */
+  /** @throws IndexerError RESEED_REFUSED, HISTORY_CHANGED, WRITER_ACTIVE, CONFIGURATION_INVALID and errors of the ledger */
   run: async ({ given, env, stop, print }) => {
     const wanted = { config: loadConfig(env, given.options), yes: given.has('yes'), stop };
     const { reseedParts } = await import('./reseed-parts.ts');
@@ -37,7 +37,7 @@ export const reseedCommand: Command = {
   },
 };
 
-/** In offsets of the stream, where it was switched to the participant. */
+/** Converts offsets to those of the stream, if it was switched to this participant. */
 async function readAsSwitched(parts: PipelineParts, database: Database): Promise<PipelineParts> {
   const { withParticipantOffsets } = await import('../../pipeline/participant/with-participant-offsets.ts');
   const { readParticipant } = await import('../../store/write/participants.ts');
@@ -46,7 +46,7 @@ async function readAsSwitched(parts: PipelineParts, database: Database): Promise
 
 interface Wanted {
   readonly config: Config;
-  /** Do it, instead of showing what would be done. */
+  /** Make the change instead of printing the plan. */
   readonly yes: boolean;
   readonly stop: AbortSignal;
 }
@@ -87,17 +87,17 @@ function planned({ checkpoint, ledgerEnd, pruned, reason }: ReseedPlan): readonl
   if (pruned <= checkpoint) {
     return [
       facts,
-      'the active contracts are read at the checkpoint, so that no update is left out:',
-      '  contracts active here and not there are said to have ended at the checkpoint',
-      '  contracts active there and not here are added with origin "seed"',
+      'the active contracts are read at the checkpoint, so that no update is missed:',
+      '  contracts active only here are recorded as ended at the checkpoint',
+      '  contracts active only there are added with origin "seed"',
     ];
   }
   return [
     facts,
-    `the active contracts are read at ${String(pruned)}, or at the ledger end if the participant does not show them there;`,
+    `the active contracts are read at ${String(pruned)}, or at the ledger end if the participant does not return them there;`,
     `updates after ${String(checkpoint)} and up to there stay unknown:`,
-    '  contracts active here and not there ended in this gap, and are said to have ended at its end',
-    '  contracts active there and not here are added with origin "seed"',
+    '  contracts active only here ended in this gap, and are recorded as ended at its end',
+    '  contracts active only there are added with origin "seed"',
   ];
 }
 

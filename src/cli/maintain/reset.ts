@@ -1,4 +1,4 @@
-/** `reset --to OFFSET` and `reset --all`: the stream goes back, or starts over; without `--yes` only says what would go. */
+/** `reset --to OFFSET` and `reset --all`: rewinds the stream, or deletes all history; without `--yes` only prints the plan. */
 import { loadConfig, type Config } from '../../config/config.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
 import type { Database } from '../../store/connection/database.ts';
@@ -18,7 +18,7 @@ export const resetCommand: Command = {
   operands: [],
   flags: [
     { name: 'to', value: 'OFFSET', doc: 'last offset to keep' },
-    { name: 'all', doc: 'delete everything; packages, names of typed views and redactions stay' },
+    { name: 'all', doc: 'delete all but packages, names of typed views and redactions' },
     yes,
   ],
   examples: ['reset --to 120000', 'reset --all --yes'],
@@ -42,12 +42,12 @@ const usage = 'usage: ledger-indexer reset (--to OFFSET | --all) [--yes]';
 function offsetOf(text: string): number {
   const offset = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(offset)) return offset;
-  throw misuse(`"${text.slice(0, 40)}" is no offset`, usage);
+  throw misuse(`"${text.slice(0, 40)}" is not an offset`, usage);
 }
 
 interface Wanted {
   readonly config: Config;
-  /** Do it, instead of showing what would be done. */
+  /** Make the change instead of printing the plan. */
   readonly yes: boolean;
   readonly stop: AbortSignal;
 }
@@ -57,7 +57,7 @@ async function back(database: Database, to: number, { yes, ...asked }: Wanted, p
   const command = `reset --to ${String(to)} --yes`;
   if (!yes) {
     const counts = await planReset(database, to);
-    print(`going back to offset ${String(to)} would remove from schema "${database.schema}":`);
+    print(`rewinding to offset ${String(to)} would delete from schema "${database.schema}":`);
     for (const line of countLines(counts)) print(line);
     const { lackLines } = await import('./participant-lacks.ts');
     for (const line of await lackLines(database, { ...asked, keptTo: to })) print(line);
@@ -65,7 +65,7 @@ async function back(database: Database, to: number, { yes, ...asked }: Wanted, p
     return;
   }
   const removed = await asWriter(database, command, () => resetTo(database, to, writerName));
-  print(`the checkpoint of schema "${database.schema}" is ${String(to)} again; removed:`);
+  print(`the checkpoint of schema "${database.schema}" is ${String(to)} again; deleted:`);
   for (const line of countLines(removed)) print(line);
   print('a parked indexer follows from there within seconds, a stopped one when it is started');
 }
@@ -74,7 +74,7 @@ async function all(database: Database, { yes, ...asked }: Wanted, print: Print):
   const { emptyHistory, planEmpty } = await import('../../store/history/reset.ts');
   const command = 'reset --all --yes';
   if (!yes) {
-    print(`starting over would remove from schema "${database.schema}":`);
+    print(`this would delete from schema "${database.schema}":`);
     for (const line of countLines(await planEmpty(database))) print(line);
     const { lackLines } = await import('./participant-lacks.ts');
     for (const line of await lackLines(database, asked)) print(line);
@@ -82,7 +82,7 @@ async function all(database: Database, { yes, ...asked }: Wanted, print: Print):
     return;
   }
   await asWriter(database, command, () => emptyHistory(database, anyParticipant(asked.config), writerName));
-  print(`schema "${database.schema}" is empty; start the indexer: it seeds, from whatever LEDGER_URL names then`);
+  print(`schema "${database.schema}" is empty; start the indexer: it seeds from the participant at LEDGER_URL`);
 }
 
 /** A stream of this configuration before it knows its participant. */

@@ -1,4 +1,4 @@
-/** Updates that were set aside, stored where they belong. */
+/** Retries quarantined updates and stores them at their offsets. */
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import { ParticipantOffsets } from '../../ledger/frames/participant-offsets.ts';
 import { decodeUpdate } from '../../ledger/frames/decode.ts';
@@ -18,17 +18,17 @@ const ofTheUpdate: ReadonlySet<string> = new Set([
 ]);
 
 interface Retry {
-  /** None: all. */
+  /** Empty: all updates. */
   readonly offsets: readonly number[];
   readonly policy: UnknownPolicy;
   readonly print: Print;
 }
 
-/** Tries those asked for, or all. @throws IndexerError QUARANTINE_RETRY_FAILED when one could not be stored */
+/** Retries the given or all updates. @throws IndexerError QUARANTINE_RETRY_FAILED if an update could not be stored */
 export async function retryAll(database: Database, asked: Retry): Promise<void> {
   const named = asked.offsets;
   const offsets = named.length > 0 ? named : (await listQuarantine(database)).map(({ offset }) => offset);
-  if (offsets.length === 0) asked.print('nothing is set aside');
+  if (offsets.length === 0) asked.print('the quarantine is empty');
   let failed = 0;
   for (const offset of offsets) if (!(await retry(database, offset, asked))) failed += 1;
   if (failed > 0) throw stillThere(failed);
@@ -38,7 +38,7 @@ async function retry(database: Database, offset: number, { policy, print }: Retr
   const frame = await quarantinedFrame(database, offset);
   try {
     const sent = decodeUpdate(frame.toString('utf8'));
-    // The participant that sent it may have had other offsets.
+    // The participant that sent the update may have had other offsets.
     const sender = new ParticipantOffsets({ from: -Infinity, shift: offset - sent.offset, overlaps: {} });
     const update = sender.update(sent);
     refuseUnknownKind(update, policy);
@@ -47,10 +47,10 @@ async function retry(database: Database, offset: number, { policy, print }: Retr
     return true;
   } catch (thrown) {
     const error = toIndexerError(thrown);
-    // What is no failure of this update is nothing to go on after.
+    // A failure that is not of this update ends the command.
     if (!ofTheUpdate.has(error.code)) throw error;
     await noteAttempt(database, offset);
-    print(`${String(offset)} still refused: ${error.code}: ${error.message}`);
+    print(`${String(offset)} still fails: ${error.code}: ${error.message}`);
     return false;
   }
 }

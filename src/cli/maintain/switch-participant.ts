@@ -1,6 +1,6 @@
 /**
- * `switch-participant`: goes on from another participant that hosts the same parties, once it is proven that both tell the same history.
- * Without `--yes` it only proves.
+ * `switch-participant`: continues from another participant that hosts the same parties, after both are verified to have the same
+ * history. Without `--yes` it only verifies.
  */
 import { type Config, loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -14,21 +14,21 @@ export const switchParticipantCommand: Command = {
   summary: 'continue from another participant that hosts the same parties',
   does: [
     'LEDGER_URL names the other participant. Its offsets differ: stored rows keep theirs, new rows get later ones.',
-    'Refused unless the ids of updates show that both participants have the same history. Without --yes it only compares.',
+    'Fails unless the update ids prove that both participants have the same history. Without --yes it only compares.',
   ],
   operands: [],
   flags: [
     {
       name: 'participant',
       value: 'ID',
-      doc: 'its id, if the user may not read it and the id of the previous participant is known',
+      doc: 'its id, if the user may not read it and the previous id is known',
     },
     yes,
   ],
   examples: ['switch-participant', 'switch-participant --yes'],
   exits: writing,
   page: 'docs/how-to/change/switch-participant.md',
-  /** @throws IndexerError SWITCH_ errors, WRITER_ACTIVE, CONFIGURATION_INVALID, or what the ledger answers */
+  /** @throws IndexerError SWITCH_ errors, WRITER_ACTIVE, CONFIGURATION_INVALID and errors of the ledger */
   run: async ({ given, env, stop, print }) => {
     const config = loadConfig(env, given.options);
     const named = given.text('participant');
@@ -53,7 +53,7 @@ interface Proof {
   readonly config: Config;
   readonly database: Database;
   readonly stop: AbortSignal;
-  /** Id of the participant, as the operator gave it. */
+  /** Id of the participant from the command line. */
   readonly named: string | undefined;
 }
 
@@ -73,16 +73,19 @@ async function switchParticipant(proof: Proof, print: Print): Promise<void> {
   const reason = `${String(compared)} updates up to its offset ${String(from)} were compared by their ids`;
   await switchTo(proof.database, { ...proven, reason, writer: writerName });
   const name = participantId ?? 'it';
-  print(`done: a parked indexer goes on from ${name} within seconds, a stopped one when it is started`);
+  print(`done: a parked indexer continues from ${name} within seconds, a stopped one when it is started`);
 }
 
-/** Undefined when the ledger is the participant that is read. */
+/** Undefined if the ledger is already the indexed participant. */
 async function prove({ config, database, stop, named }: Proof): Promise<Proven | undefined> {
   const { readStream } = await import('../../store/history/maintenance.ts');
   const { readParticipant } = await import('../../store/write/participants.ts');
   const stream = await readStream(database);
   if (stream?.checkpoint === undefined || stream.checkpoint === null || !stream.seeded) {
-    throw refused('nothing is published in this schema yet', 'start the indexer: it seeds from whatever it reads');
+    throw refused(
+      'nothing is published in this schema yet',
+      'start the indexer, which seeds the schema: ledger-indexer run',
+    );
   }
   const { participantId: former, checkpoint, epoch } = stream;
   const { openSwitch } = await import('./switch-parts.ts');
@@ -90,21 +93,21 @@ async function prove({ config, database, stop, named }: Proof): Promise<Proven |
   if (identity.filterHash !== stream.filterHash) {
     throw refused(
       'the filter or shape differs from the one this schema was filled with',
-      'move with the former one first; change it afterwards, or before the switch',
+      'set the LEDGER_* filter options and LEDGER_SHAPE to the stored ones for the switch; change them afterwards, or before it',
     );
   }
   const participantId = asked ?? named;
   if (participantId === undefined && former !== null) {
     throw refused(
-      `the user may not ask for the id of this participant; the one before is ${former}`,
-      'name it: --participant ID (as ledger-indexer ledger node shows it to an administrator)',
+      `the user may not read the id of this participant; the previous participant is ${former}`,
+      'pass it with --participant ID (an administrator reads it with: ledger-indexer ledger end)',
     );
   }
   if (participantId !== undefined && participantId === former) return undefined;
   const { planSwitch } = await import('../../pipeline/participant/plan-switch.ts');
   const plan = await planSwitch(parts, checkpoint);
   const range = await readParticipant(database);
-  // Without ids the offsets have to tell: those of another participant differ.
+  // Without ids, the offsets decide: another participant has other offsets.
   if (participantId === undefined && plan.shift === (range?.shift ?? 0)) return undefined;
   return { ...plan, participantId, former, checkpoint, epoch };
 }
@@ -114,16 +117,15 @@ function refused(found: string, remedy: string): IndexerError {
 }
 
 function told(proven: Proven | undefined): readonly string[] {
-  if (proven === undefined) return ['the ledger is the participant that is read: nothing to do'];
+  if (proven === undefined) return ['the ledger is the indexed participant: nothing to do'];
   const { participantId, former, checkpoint, from, shift, compared, overlaps, common } = proven;
   const ahead = Object.entries(overlaps).map(
-    ([id, offset]) =>
-      `  what it shows of ${id} up to its offset ${String(offset - shift)} is stored already, and left out`,
+    ([id, offset]) => `  updates of ${id} up to its offset ${String(offset - shift)} are already stored and skipped`,
   );
   return [
-    `from participant ${former ?? '(not known)'} to participant ${participantId ?? '(not known)'}:`,
-    `  ${String(compared)} updates there, up to update ${common.updateId}, are all stored here`,
-    `  checkpoint ${String(checkpoint)} is its offset ${String(from)}: what comes from it gets its offset ` +
+    `from participant ${former ?? '(unknown)'} to participant ${participantId ?? '(unknown)'}:`,
+    `  ${String(compared)} updates of it, up to update ${common.updateId}, are all stored`,
+    `  checkpoint ${String(checkpoint)} is its offset ${String(from)}: new updates get its offset ` +
       `${shift < 0 ? 'minus' : 'plus'} ${String(Math.abs(shift))}`,
     ...ahead,
   ];

@@ -1,4 +1,4 @@
-/** What `switch-participant` asks the other participant with, and what it compares with. */
+/** The parts with which `switch-participant` reads the other participant, and the stored values it compares. */
 import type { Config } from '../../config/config.ts';
 import { interfacesNamed } from '../../config/interface-presets.ts';
 import { knownInterfaces } from '../../ledger/api/known-interfaces.ts';
@@ -21,7 +21,7 @@ const requestTimeoutMs = 20_000;
 /** @throws IndexerError CONFIGURATION_INVALID without a ledger */
 export async function openSwitch(config: Config, database: Database, stop: AbortSignal) {
   const { url, wantedInterfaces, parties, templates, createdEventBlobs, shape, topology } = config.ledger;
-  if (url === undefined) throw wrong('LEDGER_URL is not set', 'name the participant to go on from');
+  if (url === undefined) throw wrong('LEDGER_URL is not set', 'set LEDGER_URL to the participant to continue from');
   const { client: ledger } = await openClient({ ledger: config.ledger, url, requestTimeoutMs, stop });
   const filter = { parties, templates, interfaces: [], createdEventBlobs, shape, topology };
   const identity = await askIdentity({ ledger, filter, wantedInterfaces });

@@ -1,4 +1,4 @@
-/** What a rebuild into another database would do, what stands in its way, and what has to be there before it begins. */
+/** Plans a rebuild into another database: preconditions, the preview, and the tables that have to exist before it starts. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -16,22 +16,22 @@ import { changes, liveStream, refuseSwitched } from './plan.ts';
 import type { Outcome } from './rebuilding.ts';
 import { wantedOf, type Into, type Wish } from './wish.ts';
 
-/** A wish with another database. */
+/** A request with another database. */
 export type Elsewhere = Wish & { readonly into: Into };
 
-/** The configuration of who fills the storage there. */
+/** The configuration of the process that fills the other database. */
 export function configThere({ config, into }: Elsewhere): Config {
   return { ...config, database: { ...config.database, url: into.url, urlFile: into.urlFile } };
 }
 
-/** The database that hands over, as `placeOf` names it. */
+/** The database that hands over, as named by `placeOf`. */
 export function sourceOf({ config }: Wish): string {
   return placeOf(config.database.url ?? '');
 }
 
 /**
- * How far a hand-over has come. `ready`: there may be something to fill there, or is already; `again`: it was handed over
- * from there to here, and comes back; `laid down`: cut between the two commits; `taken up`: all but said here.
+ * The progress of a handover. `ready`: the target may be filled, or is being filled; `again`: the stream was handed over from the
+ * target to here, and returns; `laid down`: interrupted between the two commits; `taken up`: complete except for the record here.
  */
 type Stage = 'ready' | 'again' | 'laid down' | 'taken up';
 
@@ -39,15 +39,15 @@ async function stageOf(live: Database, target: Database, wish: Elsewhere): Promi
   const { into } = wish;
   const source = sourceOf(wish);
   if (samePlace(source, into.place)) {
-    throw rebuildRefused('--into names the database of DATABASE_URL', 'name another one, or leave --into out');
+    throw rebuildRefused('--into names the database of DATABASE_URL', 'pass another database, or remove --into');
   }
   const here = await readTurn(live);
   const there = await readTurn(target);
   if (here?.handover === 'handed over') return laidDown(here, there, into.place);
   if (here?.handover === 'filling') {
     throw rebuildRefused(
-      'the schema here is being filled itself',
-      'let that be finished first, or name the database it is filled from',
+      'the source schema is itself being filled',
+      'wait until it is filled, or set DATABASE_URL to the database from which it is filled',
     );
   }
   await refuseSwitched(live);
@@ -57,9 +57,9 @@ async function stageOf(live: Database, target: Database, wish: Elsewhere): Promi
   if (there.handover === 'handed over' && fromHere) return 'again';
   throw rebuildRefused(
     there.peer === null
-      ? `schema "${target.schema}" in ${into.place} holds a stream already`
-      : `schema "${target.schema}" in ${into.place} has to do with database ${there.peer}, and not with ${source}`,
-    'name a database without such a schema, or drop it there if it is of no use',
+      ? `schema "${target.schema}" in ${into.place} already contains a stream`
+      : `schema "${target.schema}" in ${into.place} belongs to a handover with database ${there.peer}, not with ${source}`,
+    'pass a database without such a schema, or drop the schema there if it is not needed',
   );
 }
 
@@ -71,7 +71,7 @@ function laidDown(here: Turn, there: Turn | undefined, place: string): Stage {
   throw handedOver(here);
 }
 
-/** @throws IndexerError REBUILD_REFUSED where the stream has left */
+/** @throws IndexerError REBUILD_REFUSED if the stream was handed over */
 export async function refuseHandedOver(live: Database): Promise<void> {
   const here = await readTurn(live);
   if (here?.handover === 'handed over') throw handedOver(here);
@@ -79,12 +79,12 @@ export async function refuseHandedOver(live: Database): Promise<void> {
 
 function handedOver({ peer }: Turn): IndexerError {
   return rebuildRefused(
-    `the stream was handed over and goes on in database ${String(peer)}`,
-    'set DATABASE_URL to that one; to come back from there: --into this one; if the hand-over was cut, run the command that was cut',
+    `the stream was handed over and continues in database ${String(peer)}`,
+    'set DATABASE_URL to that database; to return, run rebuild there with --into this database; if the handover was interrupted, run the same command again',
   );
 }
 
-/** What would happen, in lines. @throws IndexerError REBUILD_REFUSED, STORE_UNREACHABLE */
+/** The lines of the preview. @throws IndexerError REBUILD_REFUSED, STORE_UNREACHABLE */
 export async function plannedElsewhere(
   live: Database,
   target: Database,
@@ -94,7 +94,7 @@ export async function plannedElsewhere(
   const stage = await stageOf(live, target, wish);
   const { place } = wish.into;
   if (stage === 'laid down' || stage === 'taken up') {
-    return [`the hand-over to ${place} was cut; it is finished`];
+    return [`the handover to ${place} was interrupted; it will be finished`];
   }
   const ours = await liveStream(live);
   const lines = await changes(live, ours, wish);
@@ -104,13 +104,13 @@ export async function plannedElsewhere(
       : `schema "${live.schema}" in ${place} is filled from the ledger until it has caught up, then takes over`,
     ...lines,
     ...(await historyLines(live, ours, wish, { beside: stage === 'again' ? 'previous' : 'next', stop })),
-    'from then on no indexer writes here: those that are to go on need DATABASE_URL set to that database, and readers too',
+    'from then on no indexer writes here: set DATABASE_URL of indexers and readers to that database',
   ];
 }
 
 /**
- * Requests the job, and creates the tables there. Resolves to what is left: to fill it, to finish a
- * hand-over that was cut, or nothing.
+ * Requests the job, and creates the tables in the target. Resolves to the remaining work: filling, finishing an interrupted
+ * handover, or nothing.
  */
 export async function makeReadyElsewhere(
   live: Database,
@@ -135,7 +135,7 @@ export async function makeReadyElsewhere(
     return job !== undefined && job.state !== 'done' && isDeepStrictEqual(job.request, wanted);
   });
   if (stage === 'laid down') return 'finish';
-  // What another one has filled, or one that was given up.
+  // A target that another process filled, or one whose rebuild was cancelled.
   if (!goesOn && (await target.withClient((client) => isOurs(client, target.schema, source)))) {
     await giveUpTarget(target, source);
   }
@@ -145,7 +145,7 @@ export async function makeReadyElsewhere(
   return 'fill';
 }
 
-/** Says how it ended, and removes what was given up. @throws IndexerError INTERRUPTED */
+/** Prints the outcome, and deletes a cancelled rebuild. @throws IndexerError INTERRUPTED */
 export async function toldElsewhere(
   target: Database,
   wish: Elsewhere,
@@ -154,26 +154,28 @@ export async function toldElsewhere(
 ): Promise<void> {
   const { place } = wish.into;
   if (outcome === 'interrupted') {
-    throw new IndexerError('the rebuild was stopped; what it has filled is kept', {
+    throw new IndexerError('the rebuild was stopped; its progress is kept', {
       code: 'INTERRUPTED',
-      remedy: 'run the same command again: it goes on where it was',
+      remedy: 'run the same command again: it resumes',
     });
   }
   if (outcome === 'caught up') {
     return print(
-      `schema "${target.schema}" in ${place} has caught up; to hand over: the same command without --no-swap`,
+      `schema "${target.schema}" in ${place} has caught up; to hand over, run the same command without --no-swap`,
     );
   }
   if (outcome === 'cancelled') {
     await giveUpTarget(target, sourceOf(wish));
     return print(
-      `the rebuild was cancelled; no indexer writes to schema "${target.schema}" in ${place}, and what it made there is deleted`,
+      `the rebuild was cancelled; no indexer writes to schema "${target.schema}" in ${place}, and its schemas there are deleted`,
     );
   }
-  if (outcome === 'nothing') print('done: it was handed over before');
+  if (outcome === 'nothing') print('done: the stream was already handed over');
   else {
     const { checkpoint, pauseMs } = outcome;
-    print(`done: handed over at offset ${String(checkpoint)}; nobody wrote for ${String(pauseMs)} ms`);
+    print(`done: handed over at offset ${String(checkpoint)}; write pause ${String(pauseMs)} ms`);
   }
-  print(`the stream goes on in ${place} once an indexer is started with that DATABASE_URL; here none writes any more`);
+  print(
+    `the stream continues in ${place} when an indexer is started with that DATABASE_URL; no indexer writes here any more`,
+  );
 }

@@ -1,4 +1,4 @@
-/** Fills the storage beside the live one: the pipeline of the indexer, with tables of its own and no reader. */
+/** Fills the new schema next to the live one: the pipeline of the indexer with its own tables and without readers. */
 import { openAccess } from '../../ledger/open-access.ts';
 import type { Config } from '../../config/config.ts';
 import { pipelineParts } from '../../indexer/parts.ts';
@@ -19,25 +19,25 @@ import { openSession } from '../../store/write/session.ts';
 import { version } from '../../version.ts';
 import { wrong } from '../command-line/refusals.ts';
 
-/** Connections beside the lanes: polls, packages, and questions of the rebuild itself. */
+/** Connections in addition to the write connections: polls, packages, and requests of the rebuild itself. */
 const besideLanes = 4;
 
 export interface FollowerOptions {
-  /** Of the database in which it is filled. */
+  /** The configuration of the database to fill. */
   readonly config: Config;
-  /** The live storage. */
+  /** The live schema. */
   readonly live: Database;
-  /** Schema that is filled. */
+  /** The schema to fill. */
   readonly schema: string;
-  /** The database that is to hand over to it, where that is another one. */
+  /** The database that hands over to it, if it is another one. */
   readonly filledFrom?: string | undefined;
   readonly start: PipelineParts['start'];
   readonly logging: Logging;
-  /** Aborted when the operator asks to stop. */
+  /** Aborted when the operator requests a stop. */
   readonly stop: AbortSignal;
 }
 
-/** The pipeline that fills the storage; may be stopped and started again any number of times. */
+/** The pipeline that fills the schema. It may be stopped and started repeatedly. */
 export class Follower {
   readonly database: Database;
   readonly #options: FollowerOptions;
@@ -63,7 +63,7 @@ export class Follower {
     return new Follower(options, await build(options));
   }
 
-  /** What a stream of this ledger under this filter is asked with. */
+  /** The request parameters of a stream of this ledger under this filter. */
   parts(): PipelineParts {
     return this.#partsFor(this.#options.stop);
   }
@@ -79,14 +79,14 @@ export class Follower {
     );
   }
 
-  /** The batch in hand is committed, and the right to write given back. */
+  /** Commits the current batch and releases the writer lock. */
   async stop(): Promise<void> {
     this.#stop?.abort();
     await this.#running;
     this.#running = undefined;
   }
 
-  /** Why it waits for an operator; undefined while it does not. @throws what ended it */
+  /** Why it waits for an operator; undefined if it does not. @throws the error that ended it */
   trouble(): string | undefined {
     if (this.#failure !== undefined) throw this.#failure;
     const { state, reason } = this.#health.verdict();
@@ -94,8 +94,8 @@ export class Follower {
   }
 
   /**
-   * Follows up to this offset and not past it, so that one snapshot may read of both storages. Completions are not waited for.
-   * @returns whether it got there in time, or is past it already
+   * Follows exactly up to this offset, so that one snapshot may read both schemas. Does not wait for completions.
+   * @returns whether it reached the offset in time, or was already past it
    */
   async followTo(offset: number, limitMs: number): Promise<boolean> {
     if ((await this.checkpoint()) < offset) {
@@ -135,7 +135,7 @@ async function build({ config, live, schema, filledFrom, start, logging, stop }:
   const { url: ledgerUrl } = config.ledger;
   const { url: databaseUrl } = config.database;
   if (ledgerUrl === undefined || databaseUrl === undefined) {
-    throw wrong('LEDGER_URL is not set', 'name the participant whose history is to be stored anew');
+    throw wrong('LEDGER_URL is not set', 'set LEDGER_URL to the participant whose history to index again');
   }
   const { leaseMs, writeConcurrency, stalledAfterMs } = config.indexer;
   const database = openDatabase({
@@ -165,7 +165,7 @@ async function build({ config, live, schema, filledFrom, start, logging, stop }:
   return { database, candidate, health, partsFor, close: () => observers.close() };
 }
 
-/** Nobody listens to it, nothing is pruned from it, and it has no end before it is level. */
+/** It has no listeners, is not pruned, and does not end before it has caught up. */
 function besideConfig(config: Config, schema: string): Config {
   const { database, indexer } = config;
   return {
@@ -175,7 +175,7 @@ function besideConfig(config: Config, schema: string): Config {
   };
 }
 
-/** What differs from an indexer of its own: no read side, and what was set aside in the live storage may be set aside here. */
+/** Differences from a regular indexer: no read side, and updates quarantined in the live schema may be quarantined here. */
 function beside(
   parts: PipelineParts,
   live: Database,
@@ -185,7 +185,7 @@ function beside(
   return {
     sink: {
       ...sink,
-      // Its tables are made before it is started.
+      // The tables are created before it starts.
       prepare: () => Promise.resolve(),
       openSession: openFill,
       packages: { ...sink.packages, syncViews: () => Promise.resolve({ made: [], failed: [] }) },
@@ -195,7 +195,7 @@ function beside(
   };
 }
 
-/** How long a step may take is decided by whoever waits for it. */
+/** The waiting caller decides how long a step may take. */
 function patient({ limits }: PipelineParts): Pick<PipelineParts, 'limits'> {
   return { limits: { ...limits, progressTimeoutMs: Number.POSITIVE_INFINITY } };
 }

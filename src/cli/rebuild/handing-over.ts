@@ -1,4 +1,4 @@
-/** The ending of a rebuild on another server: the storage here is laid down, then the one there is taken up. */
+/** The last step of a rebuild on another server: closes the source here, then opens the target there. */
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import type { Logger } from '../../observe/log/logger.ts';
 import type { Database } from '../../store/connection/database.ts';
@@ -11,10 +11,10 @@ import { passing, type Ending } from './handover.ts';
 export interface HandingOver {
   readonly live: Database;
   readonly follower: Follower;
-  /** The other database, as `placeOf` names it. */
+  /** The other database, as named by `placeOf`. */
   readonly into: string;
   readonly logger: Logger;
-  /** Told what cannot be carried over, in words. */
+  /** Called with the objects that cannot be copied, in words. */
   readonly onLeft: (left: readonly string[]) => void;
 }
 
@@ -28,15 +28,15 @@ export function handingOver(given: HandingOver): Ending {
 }
 
 async function handOver({ live, follower, into, logger }: HandingOver, halted: Halted): Promise<number | string> {
-  logger.info({ step: 'laying down' }, 'swap');
+  logger.info({ step: 'closing the source' }, 'swap');
   try {
     if (!(await layDown(live, follower.database, halted, into))) return 'the rebuild was paused or cancelled';
   } catch (thrown) {
     const error = toIndexerError(thrown);
     if (!passing.has(error.code)) throw error;
-    return `tables were held by a session: ${error.message}`;
+    return `a session held tables: ${error.message}`;
   }
-  logger.info({ step: 'taking up' }, 'swap');
+  logger.info({ step: 'opening the target' }, 'swap');
   const checkpoint = await takeUp(follower.database, halted).catch((thrown: unknown) => {
     throw halfway(into, toIndexerError(thrown));
   });
@@ -47,11 +47,11 @@ async function handOver({ live, follower, into, logger }: HandingOver, halted: H
   return checkpoint;
 }
 
-/** Neither may be written to now. */
+/** Neither schema may be written now. */
 function halfway(into: string, error: IndexerError): IndexerError {
-  return new IndexerError(`the stream was laid down here and not yet taken up in ${into}: ${error.message}`, {
+  return new IndexerError(`the stream was closed here and is not open in ${into} yet: ${error.message}`, {
     code: 'REBUILD_SWAP_BLOCKED',
-    remedy: 'run the same command again: it finishes the hand-over, and needs no ledger for it',
+    remedy: 'run the same command again: it finishes the handover, without a ledger',
     cause: error,
   });
 }

@@ -1,6 +1,6 @@
 /**
- * From level to the end: the writer of the live storage gives way, the other storage follows to where that one stands, and
- * takes its place. Whatever is in the way is given its time: the right to write goes back at once, and it is tried again.
+ * The handover after the new schema has caught up: the writer of the live schema releases its lock, the new schema follows to the
+ * same offset and takes its place. If anything blocks it, the lock is released immediately, and the handover is retried.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../observe/log/logger.ts';
@@ -10,14 +10,14 @@ import { WriterCandidate } from '../../store/lock/writer-lock.ts';
 import { halt, type Halted } from '../../store/swap/swap.ts';
 import type { Follower } from './follower.ts';
 
-/** What becomes of a storage that is level. */
+/** The actions for a schema that has caught up. */
 export interface Ending {
-  /** What takes long, while everybody works on. Resolves to what is left to do. */
+  /** The slow part, while writers and readers continue. Resolves to the remaining actions. */
   prepare(): Promise<Finish>;
 }
 
 /**
- * While nobody writes, and both stand at one offset. Resolves to that, or to what was in the way, in words: nothing has happened then.
+ * The part without a writer, when both schemas have the same offset. Resolves to the result, or to what blocked it, in words; then nothing has changed.
  */
 export type Finish = (halted: Halted) => Promise<number | string>;
 
@@ -32,34 +32,34 @@ export interface Handover {
 
 export interface HandedOver {
   readonly checkpoint: number;
-  /** For so long nobody wrote because of it, milliseconds: from when the writer gave way. */
+  /** How long no process wrote, in milliseconds, from when the writer released its lock. */
   readonly pauseMs: number;
 }
 
-/** A writer that froze loses its lock with its lease; the default is 10 s. */
+/** A writer that hangs loses its lock with its lease; the default is 10 s. */
 const giveWayMs = 30_000;
-/** Longer than an indexer is behind that writes. */
+/** Longer than a writing indexer is behind. */
 const passMs = 3_000;
-/** The follower is level: what is left is what was written while the writer gave way. */
+/** The follower has caught up except for updates that were written while the writer released its lock. */
 const followMs = 3_000;
 const pollMs = 10;
 
 /**
- * One attempt. Resolves to what was in the way, in words, when it did not come to the swap; nothing has happened then.
- * @throws IndexerError REBUILD_REFUSED when something cannot be carried
+ * One attempt. Resolves to what blocked the swap, in words, if it did not happen; then nothing has changed.
+ * @throws IndexerError REBUILD_REFUSED if something cannot be copied
  */
 export async function handOver(handover: Handover): Promise<HandedOver | string> {
   const { live, follower, ending, leaseMs, logger } = handover;
   logger.info('preparing the swap');
   const finish = await ending.prepare();
-  // Better not past the live storage when that one is halted; where nobody writes to that it cannot be helped.
+  // It is better not to pass the live schema when that one stops; without a writer this cannot be avoided.
   await follower.stop();
   await untilPassed(live, await follower.checkpoint(), handover.stop);
   const candidate = new WriterCandidate(live, leaseMs);
   try {
-    logger.info('asking for the right to write');
+    logger.info('requesting the writer lock');
     const lock = await candidate.askLock(giveWayMs);
-    if (lock === undefined) return 'the writer of the live storage did not give way';
+    if (lock === undefined) return 'the writer of the live schema did not release its lock';
     const since = performance.now();
     const checkpoint = await Promise.race([changePlaces(handover, finish), lock.lost]);
     if (typeof checkpoint === 'string') return checkpoint;
@@ -69,7 +69,7 @@ export async function handOver(handover: Handover): Promise<HandedOver | string>
   }
 }
 
-/** Waits until the live storage is as far, for a while. */
+/** Waits for a limited time until the live schema has reached the same offset. */
 async function untilPassed(live: Database, offset: number, stop: AbortSignal): Promise<void> {
   const end = performance.now() + passMs;
   while (!stop.aborted && performance.now() < end) {
@@ -79,13 +79,13 @@ async function untilPassed(live: Database, offset: number, stop: AbortSignal): P
 }
 
 async function changePlaces({ live, follower, logger }: Handover, finish: Finish): Promise<number | string> {
-  logger.info('halting the live stream');
+  logger.info('stopping the live writer');
   const halted = await halt(live);
-  if (!(await follower.followTo(halted.checkpoint, followMs))) return 'the new storage did not catch up in time';
+  if (!(await follower.followTo(halted.checkpoint, followMs))) return 'the new schema did not catch up in time';
   return finish(halted);
 }
 
-/** Somebody was in the way, who will be gone. */
+/** Failures that are caused by another session and pass. */
 export const passing: ReadonlySet<string> = new Set([
   'STORE_LOCKED',
   'STORE_CONFLICT',

@@ -1,4 +1,4 @@
-/** What history a storage that is made anew would have, and what it would lack of the one that is live. */
+/** The history that a new schema would have, and the live history that it would lack. */
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { readFirstRange } from '../../store/history/coverage-ranges.ts';
@@ -7,12 +7,12 @@ import type { Beside } from '../../store/swap/places.ts';
 import { openClient } from '../database/open-client.ts';
 import type { Wish } from './wish.ts';
 
-/** A participant that does not answer holds up no plan. */
+/** Limit of the request, so that a participant without a response does not block the plan. */
 const requestTimeoutMs = 5_000;
 
 /**
- * In indented lines: where history begins here and there, and what is lost. The participant is asked; where it does not answer,
- * the lines say so.
+ * Indented lines: where history begins in both schemas, and the history that would be missing. Requests the pruned offset; if the
+ * participant does not respond, the lines report it.
  */
 export async function historyLines(
   live: Database,
@@ -22,19 +22,19 @@ export async function historyLines(
 ): Promise<readonly string[]> {
   const first = await readFirstRange(live);
   const here = Math.max(first?.from ?? 0, prunedToOffset);
-  const begins = `  history here begins at offset ${String(here)}; ${beginning(beside, start)}`;
+  const begins = `  stored history begins at offset ${String(here)}; ${beginning(beside, start)}`;
   if (beside === 'previous' || ledger.url === undefined) return [begins];
   try {
     const { client } = await openClient({ ledger, url: ledger.url, requestTimeoutMs, stop });
     const there = await firstOffset(client.state, start);
     if (there <= here) return [begins];
-    const lost = `what is here of offsets ${String(here + 1)} to ${String(there)} will be missing`;
+    const lost = `stored history of offsets ${String(here + 1)} to ${String(there)} will be missing`;
     return [begins, `  the new one begins at offset ${String(there)}: ${lost}`];
   } catch (thrown) {
     const { code } = toIndexerError(thrown);
     return [
       begins,
-      `  the participant was not asked how far it is pruned (${code}): what it has pruned will be missing`,
+      `  the pruned offset of the participant is unknown (${code}): history that it has pruned will be missing`,
     ];
   }
 }
@@ -50,8 +50,8 @@ async function firstOffset(state: Asked, start: Wish['start']): Promise<number> 
 }
 
 function beginning(beside: Beside, start: Wish['start']): string {
-  if (beside === 'previous') return 'the former storage keeps what it has';
-  if (start === 'whole') return 'the new one begins where the participant was pruned, or with the first update';
-  if (start === 'seed') return 'the new one begins with what is active now';
+  if (beside === 'previous') return 'the previous schema keeps its history';
+  if (start === 'whole') return 'the new one begins at the pruned offset of the participant, or with the first update';
+  if (start === 'seed') return 'the new one begins with the active contracts';
   return `the new one begins at ${typeof start === 'number' ? `offset ${String(start)}` : start}`;
 }

@@ -1,4 +1,4 @@
-/** What a rebuild would do, what stands in its way, and what has to be there before it begins. */
+/** Plans a rebuild: preconditions, the preview, and the tables that have to exist before it starts. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -18,7 +18,7 @@ import { historyLines } from './history-lost.ts';
 import type { Outcome } from './rebuilding.ts';
 import { wantedOf, type Wish } from './wish.ts';
 
-/** What would happen, in lines. @throws IndexerError REBUILD_REFUSED, STORE_NOT_PERMITTED */
+/** The lines of the preview. @throws IndexerError REBUILD_REFUSED, STORE_NOT_PERMITTED */
 export async function planned(live: Database, wish: Wish, stop: AbortSignal): Promise<readonly string[]> {
   const ours = await liveStream(live);
   await refuse(live, wish);
@@ -36,11 +36,11 @@ export async function planned(live: Database, wish: Wish, stop: AbortSignal): Pr
     `the current schema stays as "${besideSchema(schema, 'previous')}"`,
     ...(filter.length === 0
       ? []
-      : ['indexers with another filter than this one park after the swap: configure them as this is']),
+      : ['indexers with another filter park after the swap: configure them like this command']),
   ];
 }
 
-/** What would be other than now, in indented lines. */
+/** Differences from the live schema, as indented lines. */
 export async function changes(live: Database, ours: StreamFacts, { config, beside }: Wish): Promise<readonly string[]> {
   const { lines } = filterDifference(ours.filter, config.ledger);
   const stored = await live.withClient(storedExerciseJson);
@@ -50,17 +50,14 @@ export async function changes(live: Database, ours: StreamFacts, { config, besid
     ...(ours.shape === config.ledger.shape ? [] : [`shape: ${config.ledger.shape} instead of ${ours.shape}`]),
     ...(beside === 'previous' || json === stored ? [] : [`exercises as ${String(json)} instead of ${String(stored)}`]),
   ];
-  return differs.length === 0 ? ['  under the filter that is in force'] : differs.map((line) => `  ${line}`);
+  return differs.length === 0 ? ['  with the filter in force'] : differs.map((line) => `  ${line}`);
 }
 
-/** @throws IndexerError REBUILD_REFUSED where there is nothing to make anew */
+/** @throws IndexerError REBUILD_REFUSED if there is no history to index again */
 export async function liveStream(live: Database): Promise<StreamFacts> {
   const ours = await readStream(live);
   if (ours?.checkpoint !== undefined && ours.checkpoint !== null && ours.seeded) return ours;
-  throw rebuildRefused(
-    `schema "${live.schema}" holds no published history`,
-    'start the indexer: there is nothing to be made anew yet',
-  );
+  throw rebuildRefused(`schema "${live.schema}" holds no published history`, 'start the indexer: ledger-indexer run');
 }
 
 async function refuse(live: Database, { beside }: Wish): Promise<void> {
@@ -71,12 +68,12 @@ async function refuse(live: Database, { beside }: Wish): Promise<void> {
     if (beside === 'previous' && !there) {
       throw rebuildRefused(
         `there is no schema "${besideSchema(schema, 'previous')}"`,
-        'nothing to roll back to: the previous schema was deleted, or there was no swap',
+        'nothing to do: the previous schema was deleted, or there was no swap',
       );
     }
     if (beside === 'next' && there) {
       throw rebuildRefused(
-        `the previous schema "${besideSchema(schema, 'previous')}" is still there`,
+        `the previous schema "${besideSchema(schema, 'previous')}" still exists`,
         'delete it: ledger-indexer rebuild --drop-previous --yes; or swap back to it: ledger-indexer rebuild --rollback --yes',
       );
     }
@@ -92,7 +89,7 @@ async function refuse(live: Database, { beside }: Wish): Promise<void> {
 }
 
 /**
- * Offsets of a stream that was switched to another participant are those of several participants, and a new storage would have those of the one that is read.
+ * A stream that was switched has offsets of several participants, but a new schema would have those of the current participant only.
  * @throws IndexerError REBUILD_REFUSED
  */
 export async function refuseSwitched(live: Database): Promise<void> {
@@ -105,21 +102,21 @@ export async function refuseSwitched(live: Database): Promise<void> {
   if (last === undefined) return;
   const { participant, from, shift } = last;
   throw rebuildRefused(
-    `the stream was switched to ${participant ?? 'another participant'} at offset ${String(from)}: what is stored up to there has offsets of the one before, ` +
-      `and a new storage, filled from this one, would have each ${String(Math.abs(shift))} ${shift < 0 ? 'higher' : 'lower'} and begin where it was pruned or began to host the parties`,
-    'keep this storage: ledger-indexer filter extend adds to its filter; for another shape or filter with all of its history, index ' +
-      'the participant into a new POSTGRES_SCHEMA beside this one, whose offsets are its own',
+    `the stream was switched to ${participant ?? 'another participant'} at offset ${String(from)}: stored updates up to there have offsets of the previous participant, ` +
+      `and in a new schema, filled from this participant, each would be ${String(Math.abs(shift))} ${shift < 0 ? 'higher' : 'lower'} and history would begin where it was pruned or started to host the parties`,
+    'keep this schema and run ledger-indexer filter extend to add to its filter; for another shape or filter with all of its history, index ' +
+      'the participant into a new POSTGRES_SCHEMA, which has its own offsets',
   );
 }
 
 function notOwner(schema: string): IndexerError {
-  return new IndexerError(`schema "${schema}" belongs to another role, and rebuild makes it anew`, {
+  return new IndexerError(`schema "${schema}" belongs to another role, and rebuild replaces it`, {
     code: 'STORE_NOT_PERMITTED',
     remedy: 'connect as the owner of the tables (with grant-roles: as the migrator)',
   });
 }
 
-/** Requests the job, and creates the tables. @throws IndexerError REBUILD_REFUSED, JOB_REFUSED */
+/** Requests the job and creates the tables. @throws IndexerError REBUILD_REFUSED, JOB_REFUSED */
 export async function makeReady(live: Database, beside: Database, wish: Wish): Promise<void> {
   const { schema } = live;
   const ours = await liveStream(live);
@@ -130,35 +127,37 @@ export async function makeReady(live: Database, beside: Database, wish: Wish): P
     const job = await getJob(client, 'rebuild');
     const goesOn = job !== undefined && job.state !== 'done' && isDeepStrictEqual(job.request, wanted);
     await requestJob(client, 'rebuild', wanted);
-    // What another one has filled, or one that was given up.
+    // A schema that another process filled, or one whose rebuild was cancelled.
     if (!goesOn && wish.beside === 'next') await dropBeside(client, schema, 'next');
   });
   if (wish.beside === 'next') await prepareNext(beside, schema, exerciseJson);
   else await migrate(beside, { files: await migrationFiles() });
   const storages = { from: schema, to: beside.schema };
   await live.transaction((client) => carryPackages(client, storages));
-  // Before anything is read: what was removed on somebody's wish stays away.
+  // Before anything is read: contents that were removed on request must not return.
   await live.transaction((client) => carryRedactions(client, storages));
 }
 
-/** How often what was given up is tried to be dropped: the last statement of the follower may still be under way. */
+/** How many times to try dropping a cancelled rebuild's schema: the last statement of the follower may still run. */
 const dropTries = 20;
 
-/** Says how it ended, and removes what was given up. @throws IndexerError INTERRUPTED */
+/** Prints the outcome, and deletes a cancelled rebuild. @throws IndexerError INTERRUPTED */
 export async function told(live: Database, { beside }: Wish, outcome: Outcome, print: Print): Promise<void> {
   const { schema } = live;
   if (outcome === 'interrupted') {
-    throw new IndexerError('the rebuild was stopped; what it has filled is kept', {
+    throw new IndexerError('the rebuild was stopped; its progress is kept', {
       code: 'INTERRUPTED',
-      remedy: 'run the same command again: it goes on where it was',
+      remedy: 'run the same command again: it resumes',
     });
   }
   if (outcome === 'caught up') {
-    return print(`schema "${besideSchema(schema, beside)}" has caught up; to swap: the same command without --no-swap`);
+    return print(
+      `schema "${besideSchema(schema, beside)}" has caught up; to swap, run the same command without --no-swap`,
+    );
   }
   if (outcome !== 'cancelled') {
     const { checkpoint, pauseMs } = outcome;
-    print(`done: swapped at offset ${String(checkpoint)}; nobody wrote for ${String(pauseMs)} ms`);
+    print(`done: swapped at offset ${String(checkpoint)}; write pause ${String(pauseMs)} ms`);
     return print(
       `the previous schema is "${besideSchema(schema, 'previous')}"; rebuild --rollback --yes swaps back, rebuild --drop-previous --yes deletes it`,
     );

@@ -29,7 +29,7 @@ export const rebuildCommand: Command = {
     'configured afterwards. It fills <schema>_next while the indexer runs and swaps the schemas in one transaction.',
     'Objects on explore, typed and pqs survive. The previous schema stays as <schema>_previous until --drop-previous.',
     'With --into it fills the same schema in another database and hands the stream over: no indexer writes here then.',
-    'After a kill or a stop the same command resumes where it was.',
+    'After a kill or a stop the same command resumes.',
   ],
   operands: [],
   flags: [
@@ -50,7 +50,7 @@ export const rebuildCommand: Command = {
   ],
   exits: writing,
   page: 'docs/how-to/change/rebuild-schema.md',
-  /** @throws IndexerError REBUILD_REFUSED, REBUILD_SWAP_BLOCKED, JOB_REFUSED, CONFIGURATION_INVALID, INTERRUPTED, or what the ledger answers */
+  /** @throws IndexerError REBUILD_REFUSED, REBUILD_SWAP_BLOCKED, JOB_REFUSED, CONFIGURATION_INVALID, INTERRUPTED and errors of the ledger */
   run: async (call) => {
     const { given, env } = call;
     const config = loadConfig(env, given.options);
@@ -97,7 +97,7 @@ function nothingDone(flags: string): string {
   return `nothing was changed; to do it, run: ledger-indexer rebuild${flags} --yes`;
 }
 
-/** Where nobody says where to begin, with all that the participant shows: a seed at the ledger end would lose the history. */
+/** Unless INDEXER_START is set, starts with the complete history of the participant: a seed at the ledger end would lose it. */
 function startOf({ indexer }: Config, described: ReturnType<typeof describeConfig>): PipelineParts['start'] {
   const given = described.some(({ env, origin }) => env === 'INDEXER_START' && origin !== 'default');
   return given ? indexer.start : 'whole';
@@ -172,6 +172,6 @@ async function handOver(
   const { leaseMs } = config.indexer;
   const laidDown = left === 'finish';
   const outcome = await rebuild({ live, follower, ending, noSwap, leaseMs, logger, stop, laidDown });
-  for (const one of notCarried) print(`not carried over: ${one}`);
+  for (const one of notCarried) print(`not copied: ${one}`);
   return outcome;
 }

@@ -1,6 +1,6 @@
 /**
- * A rebuild from the beginning to its end: fills the new schema, writes its progress to table `jobs`, waits while it is
- * paused there, and hands over once it has caught up.
+ * Runs a rebuild: fills the new schema, writes its progress to table `jobs`, waits while it is paused there, and hands over when it
+ * has caught up.
  */
 import { pause } from '../../config/pause.ts';
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
@@ -11,25 +11,25 @@ import type { JobProgress } from '../../model/stream.ts';
 import { handOver, type HandedOver, type Handover } from './handover.ts';
 
 export interface Rebuild extends Handover {
-  /** Exit once it has caught up, without the swap. */
+  /** Exit when it has caught up, without the swap. */
   readonly noSwap: boolean;
-  /** The live storage was laid down already: what is left needs no ledger. */
+  /** The source was already closed: the rest needs no ledger. */
   readonly laidDown?: boolean;
 }
 
-/** What became of it. */
+/** The outcome of the rebuild. */
 export type Outcome = HandedOver | 'caught up' | 'cancelled' | 'interrupted';
 
-/** Progress is looked at so often, and noted a quarter as often. */
+/** Interval of progress checks; every fourth check stores the progress. */
 const lookMs = 250;
 const looksPerNote = 4;
-/** So far behind the live stream, in offsets, it has caught up: the rest is followed while the writer stands still. */
+/** Distance to the live stream, in offsets, that counts as caught up: the rest is read while the writer is stopped. */
 const caughtUpOffsets = 200;
-/** Attempts at the swap; the pauses between them grow up to the longest. */
+/** Attempts at the swap. The delay between them grows up to a limit. */
 const attempts = 40;
 const longestPauseMs = 15_000;
 
-/** Runs to its end. @throws IndexerError REBUILD_SWAP_BLOCKED after the last attempt, or what ends it */
+/** Runs the rebuild. @throws IndexerError REBUILD_SWAP_BLOCKED after the last attempt, or the error that ended it */
 export async function rebuild(given: Rebuild): Promise<Outcome> {
   const { follower, noSwap, logger, live } = given;
   try {
@@ -40,7 +40,7 @@ export async function rebuild(given: Rebuild): Promise<Outcome> {
       if (typeof done !== 'string') return done;
       if (given.stop.aborted) return 'interrupted';
       const delayMs = Math.min(longestPauseMs, 250 * 1.4 ** tried);
-      logger.warn({ blockedBy: done, delayMs }, 'not swapped yet: it is tried again');
+      logger.warn({ blockedBy: done, delayMs }, 'swap blocked, retrying');
       await live.withClient((client) => updateJob(client, 'rebuild', { problem: done }));
       if (given.laidDown !== true) follower.start();
       await pause(delayMs, given.stop);
@@ -58,7 +58,7 @@ export async function rebuild(given: Rebuild): Promise<Outcome> {
   throw error;
 }
 
-/** For readers of table `jobs`; the exit code reports the failure in any case. */
+/** For readers of table `jobs`. The exit code reports the failure in any case. */
 async function noteFailed(live: Database, { message }: IndexerError): Promise<void> {
   const failed = { state: 'failed', problem: message, perSecond: null } as const;
   await live.withClient((client) => updateJob(client, 'rebuild', failed)).catch(() => undefined);
@@ -87,9 +87,9 @@ async function untilCaughtUp(given: Rebuild): Promise<'caught up' | 'cancelled' 
   return 'interrupted';
 }
 
-/** While the job is paused nothing is read or written; a cancelled job ends. */
+/** Reads and writes nothing while the job is paused. A cancelled job ends. */
 async function rest({ live, follower, logger, stop }: Rebuild): Promise<'cancelled' | 'due'> {
-  logger.info('paused: jobs resume rebuild resumes it');
+  logger.info('rebuild is paused; to resume it: ledger-indexer jobs resume rebuild');
   await follower.stop();
   while (!stop.aborted) {
     const job = await live.withClient((client) => getJob(client, 'rebuild'));
@@ -122,7 +122,7 @@ function progressOf(
   return { progress, caughtUp };
 }
 
-/** Between two notes. */
+/** Time between two updates of the progress. */
 class Speed {
   #step: string | null = null;
   #done = 0;

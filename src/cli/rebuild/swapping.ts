@@ -1,4 +1,4 @@
-/** The ending of a rebuild beside the live storage: both change places, in one transaction. */
+/** The last step of a rebuild in the same database: swaps the schemas in one transaction. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { Logger } from '../../observe/log/logger.ts';
@@ -18,16 +18,16 @@ export interface Swap {
   readonly logger: Logger;
 }
 
-/** Tries while the right to write is ours. */
+/** Attempts while this process holds the writer lock. */
 const triesInRow = 2;
 const betweenTriesMs = 50;
-/** Snapshots are waited for so long before anybody is kept out. */
+/** How long to wait for snapshots before sessions are blocked. */
 const snapshotsMs = 300;
 const pollMs = 10;
-/** Who is in the way is looked at so often. */
+/** Interval of checks for blocking sessions. */
 const watchMs = 100;
 
-/** Its parts throw REBUILD_REFUSED when something cannot be carried. */
+/** Its parts throw REBUILD_REFUSED if something cannot be copied. */
 export function swapping(given: Swap): Ending {
   return {
     prepare: async () => {
@@ -50,7 +50,7 @@ async function changePlaces(given: Swap, prepared: Prepared, halted: Halted): Pr
   }
 }
 
-/** Snapshots from before the new storage was complete: most are gone in a moment, without anybody being kept waiting. */
+/** Waits for snapshots older than the complete schema. Most end soon, without blocking any session. */
 async function outlive(live: Database, last: LastCommit): Promise<void> {
   const end = performance.now() + snapshotsMs;
   const older = () => live.withClient((client) => olderSnapshots(client, last));
@@ -64,7 +64,7 @@ interface Parts {
   readonly ahead: boolean;
 }
 
-/** Resolves to the checkpoint, or to who was in the way. */
+/** Resolves to the checkpoint, or to the sessions that blocked the swap. */
 async function trySwap({ live, beside, notify, logger }: Swap, parts: Parts): Promise<number | string> {
   const blockers = new Set<string>();
   let session = 0;
@@ -83,9 +83,9 @@ async function trySwap({ live, beside, notify, logger }: Swap, parts: Parts): Pr
   } catch (thrown) {
     const error = toIndexerError(thrown);
     if (!passing.has(error.code)) throw error;
-    const held = `views or tables were held by ${blockers.size === 0 ? 'a session' : [...blockers].join(', ')}`;
+    const held = `views or tables were locked by ${blockers.size === 0 ? 'a session' : [...blockers].join(', ')}`;
     const by = error.code === 'REBUILD_SWAP_BLOCKED' ? error.message : held;
-    logger.warn({ err: error, blockedBy: by }, 'the swap was hindered');
+    logger.warn({ err: error, blockedBy: by }, 'swap failed');
     return by;
   } finally {
     clearInterval(watch);

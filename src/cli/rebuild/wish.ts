@@ -1,31 +1,31 @@
-/** What a rebuild is asked for, and by what it is known when it is asked for again. */
+/** The request of a rebuild, and its identity, by which the same request resumes. */
 import type { Config } from '../../config/config.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
 import type { PipelineParts } from '../../pipeline/ports/parts.ts';
 import type { StreamFacts } from '../../store/history/maintenance.ts';
 import type { Beside } from '../../store/swap/places.ts';
 
-/** What is asked for. */
+/** A requested rebuild. */
 export interface Wish {
   readonly config: Config;
-  /** What takes the place of the live storage. */
+  /** The schema that replaces the live one. */
   readonly beside: Beside;
   readonly start: PipelineParts['start'];
   readonly noSwap: boolean;
-  /** The database it is handed over to; undefined: it takes its place in the same. */
+  /** The database to hand over to; undefined: the same database. */
   readonly into?: Into | undefined;
 }
 
 /** Another database. */
 export interface Into {
-  /** Holds a password. */
+  /** Contains a password. */
   readonly url: string;
   readonly urlFile: string | undefined;
-  /** As `placeOf` names it. */
+  /** As named by `placeOf`. */
   readonly place: string;
 }
 
-/** Part of what a rebuild is known by: asked for again with the same, it goes on. */
+/** Part of the identity of a rebuild: the same request resumes it. */
 export function wantedOf({ config, beside, start, into }: Wish, ours: StreamFacts, exerciseJson: string): Wanted {
   const { hash } = filterFingerprint(config.ledger);
   return beside === 'previous'

@@ -1,4 +1,4 @@
-/** `grant-reader ROLE`: makes a role that may read the schemas of the stream, all of it or as certain parties see it. */
+/** `grant-reader ROLE`: creates a role that may read the schemas of the stream, completely or as certain parties. */
 import { loadConfig } from '../../config/config.ts';
 import { partyId, partyIdExpected } from '../../config/party-id.ts';
 import { scramVerifier } from '../../store/roles/scram.ts';
@@ -18,10 +18,10 @@ const opening = {
 
 export const grantReaderCommand: Command = {
   name: 'grant-reader',
-  summary: 'a role that reads everything, or with --party what these parties may see',
+  summary: 'create a role that reads everything, or only data of parties',
   does: [
     'With --party, row security limits the role to what these parties witnessed.',
-    'A superuser who runs it also takes advisory locks and large objects from the logins of this database that only read.',
+    'Run by a superuser, it also revokes advisory locks and large objects from reader logins of this database.',
   ],
   operands: [{ name: 'ROLE' }],
   flags: [
@@ -34,7 +34,7 @@ export const grantReaderCommand: Command = {
   examples: ['grant-reader analyst', 'grant-reader alice_reader --party alice::1220ab --dry-run'],
   exits: writing,
   page: 'docs/how-to/secure/reader-roles.md',
-  /** Says what was granted; with `--dry-run` the SQL instead. @throws IndexerError GRANT_READER_REFUSED, STORE_NOT_PERMITTED, USAGE */
+  /** Prints the grants, or with `--dry-run` the SQL. @throws IndexerError GRANT_READER_REFUSED, STORE_NOT_PERMITTED, USAGE */
   run: async ({ given, env, print }) => {
     const { role, parties, passwordFile, dryRun, ...limits } = checked(given);
     const password = passwordFile === undefined ? undefined : await passwordOf(passwordFile, dryRun);
@@ -47,7 +47,7 @@ export const grantReaderCommand: Command = {
       }
       await grantReader(database, reader);
       const what = parties.length === 0 ? 'everything' : `what ${parties.join(', ')} may see`;
-      print(`role ${role} reads ${what} in schema ${database.schema} and the views beside it`);
+      print(`role ${role} reads ${what} in schema ${database.schema} and its view schemas`);
       await printUnseenParties(database, parties, print);
     });
   },
@@ -70,8 +70,8 @@ function show(plan: readonly (readonly string[])[], schema: string, parties: rea
     for (const line of ['begin', `set local search_path = "${schema}"`, ...statements, 'commit']) print(`${line};`);
   }
   if (parties.length === 0) return;
-  print('-- then: security_invoker on every view, and select on them and on the tables');
-  print('-- and no statistics of indexed payload fields: set statistics 0; an index that has some is built again');
+  print('-- then: security_invoker on every view, and select on the views and tables');
+  print('-- and no statistics of indexed payload fields: set statistics 0; an index with statistics is rebuilt');
 }
 
 function checked(given: Given): Arguments {
@@ -80,8 +80,8 @@ function checked(given: Given): Arguments {
   // Logins of cloud providers look like mail addresses.
   if (!/^[A-Za-z_][A-Za-z0-9_@.-]{0,62}$/.test(role) || role.startsWith('pg_') || role === 'public') {
     throw misuse(
-      `"${role.slice(0, 80)}" is no name for a role`,
-      'take letters, digits and _ @ . -, at most 63, a letter first',
+      `"${role.slice(0, 80)}" is not a valid role name`,
+      'use at most 63 letters, digits and _ @ . -, starting with a letter',
     );
   }
   if (parties.some((party) => !partyId.test(party))) throw misuse(`--party needs ${partyIdExpected}`, usage);

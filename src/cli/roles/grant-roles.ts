@@ -1,4 +1,4 @@
-/** `grant-roles`: roles of its own for a stream, so that the indexer connects with no more rights than writing needs. */
+/** `grant-roles`: creates roles for a stream, so that the indexer connects with the least rights that it needs. */
 import { join } from 'node:path';
 import { loadConfig } from '../../config/config.ts';
 import type { LoginRole, RolePlan } from '../../store/roles/grant-roles.ts';
@@ -14,21 +14,21 @@ import { connections, connectionsOf, sharedDatabase } from './role-flags.ts';
 const opening = {
   command: 'grant-roles',
   feature: 'grant-roles',
-  remedy: 'name the database, as its administrator',
+  remedy: 'set DATABASE_URL, as the administrator of the database',
   statementTimeoutMs: 60_000,
 } as const;
 
 export const grantRolesCommand: Command = {
   name: 'grant-roles',
-  summary: 'roles of its own for the stream: owner, migrator, writer, redactor, reader; --dry-run shows the SQL',
-  does: ['Each has no more rights than its work needs. Run it as the owner of the database.'],
+  summary: 'create roles: owner, migrator, writer, redactor and reader',
+  does: ['Each role has only the rights that it needs. Run it as the owner of the database.'],
   operands: [],
   flags: [
-    { name: 'prefix', value: 'NAME', doc: 'before the names of the roles' },
+    { name: 'prefix', value: 'NAME', doc: 'prefix of the role names' },
     {
       name: 'password-dir',
       value: 'FOLDER',
-      doc: 'files migrator, writer, redactor, reader (without the prefix), with their passwords',
+      doc: 'folder with password files migrator, writer, redactor and reader',
     },
     connections,
     sharedDatabase,
@@ -37,13 +37,16 @@ export const grantRolesCommand: Command = {
   examples: ['grant-roles --dry-run', 'grant-roles --prefix ledger --password-dir ./passwords'],
   exits: writing,
   page: 'docs/how-to/secure/roles.md',
-  /** Says which roles there are now; with `--dry-run` the SQL instead. @throws IndexerError GRANT_ROLES_REFUSED, STORE_NOT_PERMITTED, USAGE */
+  /** Prints the roles, or with `--dry-run` the SQL. @throws IndexerError GRANT_ROLES_REFUSED, STORE_NOT_PERMITTED, USAGE */
   run: async ({ given, env, print }) => {
     const config = loadConfig(env, given.options);
     const { schema } = config.database;
     const prefix = given.text('prefix') ?? schema;
     if (!/^[a-z_][a-z0-9_]{0,53}$/.test(prefix) || prefix.startsWith('pg_')) {
-      throw misuse(`"${prefix.slice(0, 80)}" cannot begin names of roles`, 'take at most 54 of a-z, 0-9 and _');
+      throw misuse(
+        `"${prefix.slice(0, 80)}" is not a valid prefix of role names`,
+        'use at most 54 characters a-z, 0-9 and _',
+      );
     }
     const isDry = given.has('dry-run');
     const { grantRoles, loginRoles, planRoles } = await import('../../store/roles/grant-roles.ts');
@@ -76,8 +79,7 @@ function tell({ roles, bypass }: RolePlan, print: Print): void {
   print(`${roles.writer}: ledger-indexer run, with POSTGRES_MIGRATE=never`);
   print(`${roles.redactor}: ledger-indexer ${commandsOf('redactor').join(', ')}`);
   print(`${roles.reader}: queries and dashboards`);
-  if (!bypass)
-    print('you may not give BYPASSRLS: readers that are limited to parties are not to be had with this writer');
+  if (!bypass) print('this role may not grant BYPASSRLS: readers limited to parties are impossible with this writer');
 }
 
 async function passwordsOf(
@@ -94,13 +96,13 @@ async function passwordsOf(
   if (Object.keys(passwords).length === 0) {
     throw misuse(
       `${folder.slice(0, 200)} has none of the files ${loginRoles.join(', ')}, each with a password`,
-      `make them first: (umask 077; mkdir -p ${inQuotes(folder)}; for role in ${loginRoles.join(' ')}; do openssl rand -hex 24 > ${inQuotes(folder)}/$role; done)`,
+      `create them first: (umask 077; mkdir -p ${inQuotes(folder)}; for role in ${loginRoles.join(' ')}; do openssl rand -hex 24 > ${inQuotes(folder)}/$role; done)`,
     );
   }
   return passwords;
 }
 
-/** Undefined when there is no such file. */
+/** Undefined if there is no such file. */
 async function passwordIn(file: string): Promise<string | undefined> {
   let text: string;
   try {

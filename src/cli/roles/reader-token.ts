@@ -1,4 +1,4 @@
-/** `reader-token`: readers over HTTP, at `/changes` and on the query page, without a password of the database. */
+/** `reader-token`: manages tokens of HTTP clients of `/changes` and the query page, which need no database password. */
 import { age } from '../../config/option.ts';
 import { loadConfig } from '../../config/config.ts';
 import type { Database } from '../../store/connection/database.ts';
@@ -21,16 +21,16 @@ export const readerTokenCommand: Command = {
   does: [
     'A client that sends the token as Authorization: Bearer reads as its role of grant-reader, from any machine.',
     'create prints the token once, on standard output. Each token has its own database login, which revoke drops.',
-    'create, run by a superuser, takes advisory locks and large objects from logins of this database that may only read.',
+    'create, run by a superuser, also revokes advisory locks and large objects from reader logins of this database.',
   ],
   operands: [
     { name: 'ACTION', words: ['create', 'list', 'revoke'] },
     { name: 'ID', optional: true },
   ],
   flags: [
-    { name: 'role', value: 'ROLE', doc: 'role of grant-reader, as which the token reads' },
+    { name: 'role', value: 'ROLE', doc: 'role of grant-reader that the token reads as' },
     { name: 'name', value: 'TEXT', doc: 'name of the holder, as list prints it' },
-    { name: 'expires', value: 'WHEN', doc: 'age from now such as 90d, or date, after which the token is refused' },
+    { name: 'expires', value: 'WHEN', doc: 'expiry as an age such as 90d, or as a date' },
     sharedDatabase,
     json,
   ],
@@ -43,7 +43,7 @@ export const readerTokenCommand: Command = {
     const opening = { command: 'reader-token', feature: featureOf(given.operands[0]) };
     await withDatabase(loadConfig(env, given.options), opening, async (database) => {
       const { endExpiredLogins } = await import('../../store/roles/token-logins.ts');
-      // The indexer often may not alter roles; whoever runs this may. A login that stays is refused by `valid until`.
+      // The indexer often may not alter roles, but the user of this command may. `valid until` rejects a login that stays.
       await endExpiredLogins(database).catch(() => undefined);
       await action(database, { print, stderr });
     });
@@ -63,11 +63,11 @@ function actionOf(given: Given): Action {
   if (more.length > 0) throw misuse('reader-token takes one id', usage);
   const ofCreate = ['role', 'name', 'expires'].find((flag) => given.text(flag) !== undefined);
   if (action !== 'create' && ofCreate !== undefined)
-    throw misuse(`--${ofCreate} belongs to: reader-token create`, usage);
+    throw misuse(`--${ofCreate} is a flag of reader-token create`, usage);
   if (action !== 'create' && given.has('shared-database')) {
-    throw misuse('--shared-database belongs to: reader-token create', usage);
+    throw misuse('--shared-database is a flag of reader-token create', usage);
   }
-  if (action !== 'list' && given.has('json')) throw misuse('--json belongs to: reader-token list', usage);
+  if (action !== 'list' && given.has('json')) throw misuse('--json is a flag of reader-token list', usage);
   if (action === 'revoke') {
     if (id === undefined) throw misuse('reader-token revoke needs an id', usage);
     return (database, out) => revoke(database, id, out);
@@ -88,13 +88,13 @@ function creating(given: Given): Action {
     const { createToken } = await import('../../store/roles/reader-tokens.ts');
     const { id, token } = await createToken(database, { role, name, expiresAt, sharedDatabase: shared });
     const until = expiresAt === null ? 'until it is revoked' : `until ${expiresAt.toISOString()}`;
-    // Not where the token goes: that may be a file.
-    stderr.write(`token ${id} reads as ${role} ${until}; it is shown this once\n`);
+    // To standard error, because standard output with the token may be redirected to a file.
+    stderr.write(`token ${id} reads as ${role} ${until}; it is printed only once\n`);
     print(token);
   };
 }
 
-/** An age from now, or a date, UTC where it says no zone. @throws IndexerError USAGE */
+/** An age from now, or a date, in UTC if it has no zone. @throws IndexerError USAGE */
 function expiryOf(text: string | undefined): Date | null {
   if (text === undefined) return null;
   const parsed = age('1m', '5000w').parse(text);
@@ -110,7 +110,7 @@ function expiryOf(text: string | undefined): Date | null {
 async function list(database: Database, asJson: boolean, print: Call['print']): Promise<void> {
   const { listTokens } = await import('../../store/roles/reader-tokens.ts');
   const tokens = await listTokens(database);
-  if (!asJson && tokens.length === 0) print('there is no token');
+  if (!asJson && tokens.length === 0) print('there are no tokens');
   for (const token of tokens) print(asJson ? JSON.stringify(token) : lineOf(token));
 }
 
@@ -122,5 +122,5 @@ function lineOf({ id, role, name, createdAt, expiresAt, state }: ListedToken): s
 async function revoke(database: Database, id: string, { print }: Out): Promise<void> {
   const { revokeToken } = await import('../../store/roles/reader-tokens.ts');
   await revokeToken(database, id);
-  print(`token ${id} is refused from now on; streams that it opened end within five seconds`);
+  print(`token ${id} is revoked; its open streams end within five seconds`);
 }

@@ -1,16 +1,16 @@
-/** Flags that several commands for roles have. */
+/** Flags of commands for roles. */
 import type { CommandFlag, Given } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 
 export const sharedDatabase: CommandFlag = {
   name: 'shared-database',
-  doc: 'others use this database too: leave their rights alone',
+  doc: 'do not change rights of other users of this database',
 };
 
 export const connections: CommandFlag = {
   name: 'connections',
   value: 'N',
-  doc: 'most connections of the reader at a time; a new role: 20',
+  doc: 'connection limit of the reader; default for a new role 20',
 };
 
 /** @throws IndexerError USAGE */

@@ -1,4 +1,4 @@
-/** `verify --account-statement`: whether the tables still say what a statement says that was made from them. */
+/** `verify --account-statement`: compares an account statement with the tables. */
 import { readFile } from 'node:fs/promises';
 import type { Config } from '../../config/config.ts';
 import { ExitCode } from '../../errors/exit-code.ts';
@@ -16,15 +16,15 @@ import { withDatabase } from '../database/with-database.ts';
 
 const statementTimeoutMs = 60 * 60_000;
 
-/** What `account-statement --json` wrote. */
+/** The output of `account-statement --json`. */
 interface Written extends AccountStatementHead {
   readonly rows: readonly AccountStatementRow[];
   readonly sha256: string;
 }
 
 /**
- * The exit code is 0 when the statement is whole and the tables say the same, else 1.
- * @throws IndexerError USAGE for a file that is no statement; QUERY_REFUSED where its offsets are not known here; STORE_ errors
+ * The exit code is 0 if the statement is unchanged and matches the tables, otherwise 1.
+ * @throws IndexerError USAGE if the file is not a statement; QUERY_REFUSED if its offsets are not stored; STORE_ errors
  */
 export async function verifyAccountStatement(
   file: string,
@@ -33,7 +33,7 @@ export async function verifyAccountStatement(
 ): Promise<ExitCode | undefined> {
   const given = await readFrom(file);
   if (hashOf(given) !== given.sha256) {
-    print('different: the statement was changed after it was made: its rows do not have its SHA-256');
+    print('different: the statement was changed after it was created: its rows do not match its SHA-256');
     return ExitCode.different;
   }
   const { party, instrument, admin, from, to } = given;
@@ -55,7 +55,7 @@ function hashOf(written: Written): string {
   return hash.digest();
 }
 
-/** Undefined when the tables say the same. */
+/** Undefined if the tables match. */
 async function difference(given: Written, made: AccountStatement): Promise<readonly string[] | undefined> {
   if (given.participant !== made.participant) {
     return [
@@ -77,7 +77,7 @@ async function difference(given: Written, made: AccountStatement): Promise<reado
   return place === given.rows.length ? undefined : differentAt(place, given, undefined);
 }
 
-/** Where one of them does not know, nothing is said. */
+/** Reports nothing if one of them is unknown. */
 function sameTime(said: Bound, stored: Bound): boolean {
   return said.recordTime === null || stored.recordTime === null || said.recordTime === stored.recordTime;
 }
@@ -86,7 +86,7 @@ function differentAt(place: number, { rows }: Written, made: AccountStatementRow
   const text = (row: AccountStatementRow | undefined): string =>
     row === undefined ? 'no such row' : JSON.stringify(row);
   return [
-    `different from row ${String(place + 1)} on`,
+    `different from row ${String(place + 1)}`,
     `  the statement: ${text(rows[place])}`,
     `  the tables:    ${text(made)}`,
   ];
@@ -99,16 +99,16 @@ async function readFrom(file: string): Promise<Written> {
   try {
     const given = JSON.parse(text) as Written;
     hashOf(given);
-    if (typeof given.party !== 'string' || typeof given.sha256 !== 'string') throw wrong(file, 'it is none');
+    if (typeof given.party !== 'string' || typeof given.sha256 !== 'string') throw wrong(file, 'it has another format');
     return given;
   } catch {
-    throw wrong(file, 'it is none');
+    throw wrong(file, 'it has another format');
   }
 }
 
 function wrong(file: string, why: string) {
   return misuse(
-    `${file} is no statement: ${why}`,
-    'give the file that `ledger-indexer account-statement --json` wrote',
+    `${file} is not the output of account-statement --json: ${why}`,
+    'pass the output of `ledger-indexer account-statement --json`',
   );
 }

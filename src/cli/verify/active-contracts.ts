@@ -1,6 +1,6 @@
 /**
- * `verify --acs`: the ledger's own active contracts at an offset against those of the tables. First sums of both sides
- * by bucket, in constant memory; then, of the buckets that differ, every entry. What is in flight is compared half by half.
+ * `verify --acs`: compares the ledger's active contracts at an offset with the tables. First compares sums of both sides by
+ * bucket, in constant memory; then, for buckets that differ, every entry. Contracts in flight are compared half by half.
  */
 import { comparedFields, type ComparedRow } from '../../model/compared-rows.ts';
 import type { ParticipantOffsets } from '../../ledger/frames/participant-offsets.ts';
@@ -24,17 +24,17 @@ import { PackageNames, shownAfter, theirs, type VerifyCall, whole } from './call
 import { cannotCompare, type Compared, type Finding, listedFindings } from './result.ts';
 import type { Snapshot } from '../../store/verify/snapshot.ts';
 
-/** Entries of unequal buckets that are looked at one by one: what bounds the memory. */
+/** Maximum number of entries of unequal buckets that are examined, which bounds the memory. */
 const examinedEntries = 50_000;
 
-/** @param asked the offset; the checkpoint of the snapshot unless given */
+/** @param asked the offset; default: the checkpoint of the snapshot */
 export async function verifyActive(call: VerifyCall, asked: number | undefined): Promise<Compared> {
   const { client, stream } = call.snapshot;
   const at = asked ?? stream.checkpoint;
   await refuseOffset(call, at);
   const seeded = await seededOffsets(client, stream.seedOffset);
   const movedAt = call.participantOffsets?.from;
-  // Which contracts of before the switch began after an offset, the participant cannot tell.
+  // The participant cannot report which contracts of before the switch became active after an offset.
   const after = stream.activeAfter < 0 ? stream.activeAfter : Math.max(stream.activeAfter, movedAt ?? 0);
   const range: ActiveAt = { at, after, seeded, movedAt };
   const redacted = await redactedActive(client, range);
@@ -42,7 +42,7 @@ export async function verifyActive(call: VerifyCall, asked: number | undefined):
   const read = new ReadList(redacted);
   let failed = false;
   const summed = async (): Promise<void> => {
-    // Without the other side there is nothing to compare: the ledger need not go on.
+    // If the other side failed, there is nothing to compare: stop reading the ledger.
     for await (const entries of activeEntries(call, range, unhosted, read.inFlight)) {
       read.add(entries);
       if (failed) return;
@@ -72,7 +72,7 @@ export async function verifyActive(call: VerifyCall, asked: number | undefined):
   };
 }
 
-/** What one reading of the list leaves behind. */
+/** The result of one reading of the list. */
 class ReadList {
   readonly sums = new BucketSums();
   readonly names = new PackageNames();
@@ -93,15 +93,15 @@ class ReadList {
   }
 }
 
-const disagreement = 'sums differ although no entry does: this is a defect of verify, please report it';
+const disagreement = 'sums differ although no entry does: this is a bug in verify, please report it';
 
 function leftOut(contracts: number): string {
-  return `${String(contracts)} contracts whose parties left the participant are left out: nobody here knows what became of them`;
+  return `${String(contracts)} contracts whose parties left the participant are not compared: their state is unknown`;
 }
 
 function unexamined(unequal: number, examined: number): string {
   return (
-    `${String(unequal)} of 4096 buckets differ, ${String(examined)} of them were looked at entry by entry; ` +
+    `${String(unequal)} of 4096 buckets differ, ${String(examined)} of them were compared entry by entry; ` +
     'each of the others counts as one difference'
   );
 }
@@ -109,9 +109,12 @@ function unexamined(unequal: number, examined: number): string {
 async function refuseOffset(call: VerifyCall, at: number): Promise<void> {
   const { checkpoint, prunedToOffset, coveredAfter } = call.snapshot.stream;
   if (at > checkpoint) {
-    throw cannotCompare(`offset ${String(at)} is after the checkpoint ${String(checkpoint)}`, 'name an earlier offset');
+    throw cannotCompare(
+      `offset ${String(at)} is after the checkpoint ${String(checkpoint)}`,
+      `pass --at with an offset up to ${String(checkpoint)}`,
+    );
   }
-  // Where the stream was switched to another participant, both sides have the same contracts only after what the two participants told in another order.
+  // After a switch to another participant, both sides have the same contracts only after the updates that the two participants ordered differently.
   const lowest = Math.max(
     prunedToOffset,
     coveredAfter,
@@ -120,12 +123,12 @@ async function refuseOffset(call: VerifyCall, at: number): Promise<void> {
   );
   if (at >= lowest) return;
   throw cannotCompare(
-    `offset ${String(at)} is before ${String(lowest)}, the earliest offset at which both sides still know what was active`,
-    `name an offset from ${String(lowest)} to ${String(checkpoint)}, or leave --at out`,
+    `offset ${String(at)} is before ${String(lowest)}, the earliest offset at which both sides still know the active contracts`,
+    `pass --at with an offset from ${String(lowest)} to ${String(checkpoint)}, or remove --at`,
   );
 }
 
-/** @param inFlight gets the entries that are no statement that a contract is active */
+/** @param inFlight gets the entries that do not report an active contract */
 async function* activeEntries(
   call: VerifyCall,
   { at, after, seeded: { upTo, streamed } }: ActiveAt,
@@ -144,7 +147,7 @@ async function* activeEntries(
       const entry = inOurs(plainEntry(text, isSeeded), participantOffsets);
       if (entry === undefined || entry.offset <= after) return [];
       if (entry.kind === 'active') return unhosted.has(keyOf(entry)) ? [] : [entry];
-      // Unlike contracts that are active, they are pruned with the updates.
+      // Unlike active contracts, they are pruned with the updates.
       if (entry.offset > call.snapshot.stream.prunedToOffset) inFlight?.add(entry);
       return [];
     });
@@ -153,18 +156,18 @@ async function* activeEntries(
 
 const offsetField = comparedFields.active.indexOf('offset');
 
-/** With offsets of the stream. What became active before the switch is known by its contract id alone. */
+/** With offsets of the stream. Contracts that became active before the switch are known by their id alone. */
 function inOurs(entry: PlainActive | PlainInFlight | undefined, participantOffsets: ParticipantOffsets | undefined) {
   if (entry === undefined || participantOffsets === undefined) return entry;
   const offset = participantOffsets.ours(entry.offset);
-  // A half whose other half came before the switch has no place here by which it could be found.
+  // A half whose other half came before the switch has no offset by which it could be found.
   if (entry.kind === 'in_flight') return offset <= participantOffsets.repeatsTo ? undefined : { ...entry, offset };
   const isStored = participantOffsets.isStored(entry.synchronizerId, offset);
   const fields = entry.row.fields.with(offsetField, isStored ? null : String(offset));
   return { ...entry, offset: isStored ? participantOffsets.from : offset, row: { ...entry.row, fields } };
 }
 
-/** As many of the buckets as have no more than `examinedEntries` entries together; at least one. */
+/** As many buckets as have at most `examinedEntries` entries together; at least one. */
 function boundedBuckets(
   unequal: readonly number[],
   ledger: BucketSums,
@@ -216,7 +219,7 @@ function difference(active: PlainActive, entry: StoredActive | undefined, redact
   return fields.length === 0 ? undefined : { type: 'different', contractId, synchronizerId, offset, fields };
 }
 
-/** Contracts that an update in quarantine creates or ends differ lawfully. */
+/** Contracts that a quarantined update creates or archives are expected to differ. */
 async function explainedByQuarantine(
   { snapshot: { client } }: VerifyCall,
   at: number,
@@ -226,9 +229,9 @@ async function explainedByQuarantine(
   return ids.length === 0 ? new Set() : await quarantinedContracts(client, at, ids);
 }
 
-// Reassignments that the ledger lists as in flight, against the halves that a seed stored as such.
+// Compares reassignments that the ledger lists as in flight with the halves that a seed stored.
 
-/** Few are ever in flight; more than these are not looked at. */
+/** Few are ever in flight. Further ones are not compared. */
 const examinedHalves = 10_000;
 
 class InFlight {
@@ -242,7 +245,7 @@ class InFlight {
 
   get note(): string | undefined {
     if (this.#left === 0) return undefined;
-    return `${String(this.#left)} of the reassignments in flight were not looked at, beyond the first ${String(examinedHalves)}`;
+    return `${String(this.#left)} of the reassignments in flight were not compared, after the first ${String(examinedHalves)}`;
   }
 
   async differences({ client }: Snapshot): Promise<readonly Finding[]> {
@@ -264,7 +267,7 @@ function differencesOf(sent: PlainInFlight, stored: StoredHalf | undefined): rea
   if (stored === undefined) return [{ type: 'missing', ...named }];
   const fields = [
     ...differing(row, stored.redacted, stored.digests),
-    // The list does not say how often a contract on its way was reassigned before.
+    // The list does not contain how often a contract in flight was reassigned before.
     ...(contract === undefined ? [] : differing(contract.row, stored.redacted, stored.contract)).filter(
       (name) => name !== 'reassignment_counter',
     ),

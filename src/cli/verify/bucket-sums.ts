@@ -1,6 +1,6 @@
 /**
- * An order-free fingerprint of a set, in constant memory: the digests of its entries added up per bucket as four 64-bit
- * numbers. Equal sums prove equal sets against accident and decay, not against somebody who constructs collisions.
+ * An order-independent fingerprint of a set, in constant memory: the digests of its entries, added per bucket as four 64-bit
+ * numbers. Equal sums indicate equal sets unless someone constructs collisions on purpose.
  */
 import { createHash, hash } from 'node:crypto';
 import { lineOf, shownFields, type ComparedRow } from '../../model/compared-rows.ts';
@@ -13,12 +13,12 @@ export function bucketOf(contractId: string): number {
   return Number.parseInt(hash('sha256', contractId, 'hex').slice(0, 3), 16);
 }
 
-/** SHA-256 of the line of a row, hexadecimal. */
+/** SHA-256 of the line of a row, in hexadecimal. */
 export function digestOf(row: ComparedRow, redacted: boolean): string {
   return hash('sha256', lineOf(row, redacted), 'hex');
 }
 
-/** 16 hexadecimal digits for each field of a row; empty for absent ones. */
+/** 16 hexadecimal digits per field of a row; empty for absent fields. */
 export function fieldDigests(row: ComparedRow, redacted: boolean): readonly string[] {
   return shownFields(row, redacted).map((text) => (text === null ? '' : hash('sha256', text, 'hex').slice(0, 16)));
 }
@@ -43,7 +43,7 @@ export class BucketSums {
     return this.#counts[bucket] ?? 0;
   }
 
-  /** Numbers of the buckets that differ from those stored, ascending. */
+  /** Numbers of the buckets that differ from the stored ones, ascending. */
   unequal(stored: readonly BucketSum[]): readonly number[] {
     const others = new Map(stored.map((sum) => [sum.bucket, sum]));
     return Array.from({ length: bucketCount }, (_, bucket) => bucket).filter((bucket) => {

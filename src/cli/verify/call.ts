@@ -1,4 +1,4 @@
-/** What comparisons with the ledger work with, and the one they have in common: what packages are called. */
+/** The parameters of comparisons with the ledger, and a comparison they share: the names of packages. */
 import type { LedgerFilter } from '../../ledger/api/request-format.ts';
 import type { ParticipantOffsets } from '../../ledger/frames/participant-offsets.ts';
 import type { Snapshot } from '../../store/verify/snapshot.ts';
@@ -11,17 +11,17 @@ import type { Finding } from './result.ts';
 
 export interface VerifyCall extends ReadCall {
   readonly snapshot: Snapshot;
-  /** The filter the tables were filled with. */
+  /** The filter of the stored data. */
   readonly filter: LedgerFilter;
-  /** Set where the stream was switched to this participant: whatever is asked of it has its own offsets. */
+  /** Set if the stream was switched to this participant: requests to it use its own offsets. */
   readonly participantOffsets: ParticipantOffsets | undefined;
-  /** Told how many entries were read so far. */
+  /** Called with the number of entries read. */
   progress(what: string, read: number): void;
 }
 
 /**
- * All of a read that ends by itself, counted for whoever waits.
- * @throws IndexerError INTERRUPTED when stopped before its end; LEDGER_STREAM_TRUNCATED when it is not proven complete
+ * All frames of a read that has an end, counted for the progress line.
+ * @throws IndexerError INTERRUPTED if stopped before its end; LEDGER_STREAM_TRUNCATED if it cannot be verified as complete
  */
 export async function* whole<T>(
   call: VerifyCall,
@@ -35,14 +35,14 @@ export async function* whole<T>(
     call.progress(path, read);
   }
   if (!call.stop.aborted) return;
-  throw new IndexerError('the comparison was interrupted before its end', {
+  throw new IndexerError('the comparison was interrupted', {
     code: 'INTERRUPTED',
     exitCode: ExitCode.undecided,
     remedy: 'run `ledger-indexer verify` again',
   });
 }
 
-// What the ledger's events call the packages of their templates, against the dictionary: a package has one name.
+// Compares the package names in the ledger's events with the dictionary: a package has one name.
 
 export class PackageNames {
   readonly #byTemplate = new Map<string, Set<string>>();
@@ -54,7 +54,7 @@ export class PackageNames {
     else names.add(packageName);
   }
 
-  /** Templates that are named otherwise here. One that is not here at all is missed with its rows. */
+  /** Templates with another package name here. A template that is not stored is reported with its missing rows. */
   async differences({ client }: Snapshot): Promise<readonly Finding[]> {
     const stored = await storedPackageNames(client);
     return [...this.#byTemplate].flatMap(([template, names]): readonly Finding[] => {
@@ -65,15 +65,15 @@ export class PackageNames {
   }
 }
 
-// Offsets of the stream, and the participant's own.
+// Offsets of the stream, and offsets of the participant.
 
-/** Up to where the participant shows no updates any more (inclusive), in offsets of the stream: what is pruned, or of another one. */
+/** The offset up to which (inclusive) the participant returns no updates, in offsets of the stream: pruned, or of another participant. */
 export async function shownAfter({ client, participantOffsets }: VerifyCall): Promise<number> {
   const pruned = await client.state.latestPrunedOffsets();
   return participantOffsets === undefined ? pruned : Math.max(participantOffsets.from, participantOffsets.ours(pruned));
 }
 
-/** The participant's own offset. */
+/** The offset of the participant. */
 export function theirs({ participantOffsets }: VerifyCall, offset: number): number {
   return participantOffsets?.theirs(offset) ?? offset;
 }

@@ -1,4 +1,4 @@
-/** `compare-pqs`: a PQS and this database at one offset, through the functions that both have. Changes nothing in either. */
+/** `compare-pqs`: compares a PQS database with this one at an offset, through functions that both have. Read-only on both sides. */
 import { loadConfig, type Config } from '../../config/config.ts';
 import { integer } from '../../config/option.ts';
 import { ExitCode } from '../../errors/exit-code.ts';
@@ -13,32 +13,32 @@ import type { ComparedPqs, Wanted } from './pqs-comparison.ts';
 const words = '--pqs URL | --pqs-file FILE [--pqs-schema S] [--at OFFSET] [--ranges N] [--contents] [--json]';
 const usage = `ledger-indexer compare-pqs ${words}`;
 
-/** Counted in one statement of either side. */
+/** Counted in one statement on each side. */
 const parts = integer(1, 1_000);
 
 export const comparePqsCommand: Command = {
   name: 'compare-pqs',
   usage: words,
-  summary: 'compare a PQS of the same participant with this database: active contracts, creates, archives, exercises',
+  summary: 'compare a PQS database of the same participant with this database',
   does: [
-    'Asks both the same functions at the newest offset that both have: active contracts and events by template, interface',
-    'and choice. Where a count or the ids differ, the rows are named. Reads only; the PQS may run on.',
+    'Calls the same functions of both databases at the newest common offset: active contracts, creates, archives and exercises',
+    'by template, interface and choice. If a count or the ids differ, names the rows. Read-only; the PQS may keep running.',
   ],
   operands: [],
   flags: [
     { name: 'pqs', value: 'URL', doc: 'database of the PQS, as postgres://user@host:port/database' },
-    { name: 'pqs-file', value: 'FILE', doc: 'the same, with the URL in a file: it holds a password' },
-    { name: 'pqs-schema', value: 'S', doc: 'schema of the PQS there; default: public' },
+    { name: 'pqs-file', value: 'FILE', doc: 'file with the URL, for a URL that contains a password' },
+    { name: 'pqs-schema', value: 'S', doc: 'schema of the PQS; default public' },
     {
       name: 'at',
       value: 'OFFSET',
       type: integer(0, Number.MAX_SAFE_INTEGER),
-      doc: 'at this offset instead of the newest',
+      doc: 'compare at this offset; default the newest',
     },
-    { name: 'ranges', value: 'N', type: parts, doc: 'count events in so many ranges of offsets; default: 10' },
+    { name: 'ranges', value: 'N', type: parts, doc: 'number of offset ranges in which events are counted; default 10' },
     {
       name: 'contents',
-      doc: 'payloads of active contracts, arguments and results of exercises too; reads all of them',
+      doc: 'also compare payloads, arguments and results; reads all of them',
     },
     json,
   ],
@@ -49,9 +49,9 @@ export const comparePqsCommand: Command = {
   exits: [
     [0, 'this database has everything that the PQS has'],
     [1, 'a difference was found'],
-    [2, 'it could not be decided'],
+    [2, 'undecided'],
     [69, 'one of the databases cannot be reached'],
-    [77, 'the role may not read it'],
+    [77, 'the role may not read the tables'],
   ],
   page: 'docs/get-started/migrate-from-pqs.md',
   /** @throws IndexerError USAGE, CONFIGURATION_INVALID, COMPARE_IMPOSSIBLE, INTERRUPTED, SCHEMA_OUTDATED and STORE_ errors */
@@ -67,7 +67,7 @@ export const comparePqsCommand: Command = {
   },
 };
 
-/** Everything of a history is read once or twice. */
+/** The complete history is read once or twice. */
 const statementTimeoutMs = 4 * 60 * 60_000;
 const opening = {
   command: 'compare-pqs',
@@ -83,7 +83,7 @@ interface There extends GivenAddress {
 /** @throws IndexerError USAGE */
 function placeOf(given: Given): There {
   const found = givenAddress(given, 'pqs', usage);
-  if (found === undefined) throw wrong('compare-pqs needs the database of the PQS');
+  if (found === undefined) throw wrong('compare-pqs needs --pqs or --pqs-file');
   return { ...found, schema: given.text('pqs-schema') ?? 'public' };
 }
 
@@ -107,7 +107,7 @@ async function compareAt(config: Config, there: There, { given, stop }: Call): P
   return withDatabase(config, opening, async (database) => {
     const pqs = await openFor(configThere, opening);
     try {
-      // One state of each: offsets that both have do not change any more, but what is pruned does.
+      // One snapshot of each side: offsets that both have no longer change, but the pruned offset may.
       return await inSnapshot(database, (indexer) =>
         inSnapshot(pqs, (theirs) => {
           const sides = {

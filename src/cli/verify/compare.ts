@@ -1,6 +1,6 @@
 /**
- * The comparisons of `verify`: the tables against themselves and against the ledger's own active contracts and updates, in
- * one snapshot; nothing is written but the result.
+ * The comparisons of `verify`: the tables with themselves, and with the ledger's active contracts and updates, in one snapshot.
+ * Writes only the result.
  */
 import { writeFile } from 'node:fs/promises';
 import type { Config } from '../../config/config.ts';
@@ -31,28 +31,28 @@ import { tokenDiscrepancies } from '../../store/verify/token-discrepancies.ts';
 import { brokenRules } from '../../store/verify/broken-rules.ts';
 
 const requestTimeoutMs = 20_000;
-/** Tables are read as a whole: a day. */
+/** Reading entire tables takes up to a day. */
 const statementTimeoutMs = 24 * 60 * 60 * 1000;
 
-/** What to compare, and where the report goes. */
+/** The comparisons to run, and the target of the report. */
 export interface VerifyArguments {
   readonly invariants: boolean;
-  /** What admins of tokens log, with their holdings. */
+  /** Events that admins of tokens log, compared with their holdings. */
   readonly tokens: boolean;
-  /** So many of the newest updates; undefined: none. */
+  /** Number of newest updates; undefined: none. */
   readonly tail: number | undefined;
   readonly acs: boolean;
   /** Offset of the active contracts; undefined: the checkpoint. */
   readonly at: number | undefined;
-  /** First and last offset of updates to ask for again. */
+  /** First and last offset of updates to request again. */
   readonly range: readonly [number, number] | undefined;
-  /** JSON to this file; `-`, or undefined where there is no terminal: to standard output. */
+  /** JSON to this file; `-`, or undefined without a terminal: to standard output. */
   readonly json: string | undefined;
 }
 
 /**
- * Compares what was chosen, reports and notes it; the exit code is 0 when everything compared is equal, 1 when something
- * differs, 2 when something could not be decided.
+ * Runs the selected comparisons, reports and stores the results. The exit code is 0 if everything is equal, 1 if something differs,
+ * and 2 if something could not be decided.
  * @throws IndexerError CONFIGURATION_INVALID, or why there is nothing to compare
  */
 export async function compare(args: VerifyArguments, config: Config, io: Call): Promise<ExitCode> {
@@ -108,14 +108,14 @@ async function ledgerCall(
   const { url } = config.ledger;
   if (url === undefined) throw missing('LEDGER_URL');
   const { access, client } = await openClient({ ledger: config.ledger, url, requestTimeoutMs, stop });
-  // What the tables were filled with, whatever is configured now.
+  // The stored filter and participant, not the configured ones.
   const filter = snapshot.stream.filter as LedgerFilter;
   const { participantRange } = snapshot.stream;
   const participantOffsets = participantRange === undefined ? undefined : new ParticipantOffsets(participantRange);
   return { url, config, access, stop, snapshot, client, filter, participantOffsets, progress };
 }
 
-/** Another participant has other offsets: nothing would be equal, and nothing would be wrong. */
+/** Another participant has other offsets: every row would differ without being wrong. */
 async function sameLedger(call: VerifyCall, compare: () => Promise<Compared>): Promise<Compared> {
   const { participantId: stored, checkpoint } = call.snapshot.stream;
   const asked = await call.client.parties.participantId().catch((thrown: unknown) => {
@@ -132,8 +132,8 @@ async function sameLedger(call: VerifyCall, compare: () => Promise<Compared>): P
   const end = call.participantOffsets?.ours(told) ?? told;
   if (end >= checkpoint) return compare();
   throw impossible(
-    `the ledger ends at offset ${String(end)}, our checkpoint is already ${String(checkpoint)}`,
-    'see what `ledger-indexer status` says: the participant lags or was reset',
+    `the ledger ends at offset ${String(end)}, before the stored checkpoint ${String(checkpoint)}`,
+    'run `ledger-indexer status`: the participant lags or was reset',
   );
 }
 
@@ -150,7 +150,7 @@ function outcomeOf(results: readonly VerifyResult[]): string {
   return code === ExitCode.stopped ? 'equal' : code === ExitCode.different ? 'different' : 'undecided';
 }
 
-/** Whatever hinders the comparison, the exit code says that nothing was decided; wrong usage says so itself. */
+/** Reports any failure of the comparison as undecided, except for wrong arguments. */
 function undecidable(thrown: unknown): IndexerError {
   const error = toIndexerError(thrown);
   if (error.code === 'UNEXPECTED' || error.exitCode === ExitCode.configuration) return error;
@@ -164,13 +164,13 @@ function impossible(found: string, remedy: string): IndexerError {
 function missing(name: string): IndexerError {
   return new IndexerError(`${name} is not set`, {
     code: 'CONFIGURATION_INVALID',
-    remedy: `set ${name} as the indexer has it; \`ledger-indexer verify --invariants\` needs the database only`,
+    remedy: `set ${name} as for the indexer, or run \`ledger-indexer verify --invariants\`, which needs only the database`,
   });
 }
 
-// `verify --invariants`: the rules of docs/reference/invariants.md over the tables alone; needs no ledger.
+// `verify --invariants`: checks the rules of docs/reference/invariants.md on the tables; needs no ledger.
 
-/** @param progress told the rule at work and how many are done */
+/** @param progress called with the current rule and the number of finished rules */
 async function verifyRules(
   { client, stream }: Snapshot,
   progress: (what: string, done: number) => void,
@@ -189,7 +189,7 @@ async function verifyRules(
   };
 }
 
-// `verify --tokens`: what the registries say of their tokens; a difference is theirs, and not one of the tables.
+// `verify --tokens`: compares the log of the registries with the holdings. A difference is an error of a registry, not of the tables.
 
 async function verifyTokens({ client, stream }: Snapshot, schema: string): Promise<Compared> {
   const { explore } = readSchemas(schema);
@@ -205,10 +205,10 @@ async function verifyTokens({ client, stream }: Snapshot, schema: string): Promi
   };
 }
 
-// How far a comparison is, for whoever waits at a terminal.
+// Progress of a comparison, for a terminal.
 
 interface ProgressLine {
-  /** Shown at most five times a second. */
+  /** Updated at most five times a second. */
   readonly show: (what: string, read: number) => void;
   /** Removes the line. */
   readonly end: () => void;
@@ -217,7 +217,7 @@ interface ProgressLine {
 const progressIntervalMs = 200;
 const clearLine = '\r\u001b[K';
 
-/** One line on a terminal that says how far a comparison is; nothing where there is no terminal. */
+/** A progress line on a terminal; nothing without a terminal. */
 function progressLine(terminal: Terminal): ProgressLine {
   let shownAt = Number.NEGATIVE_INFINITY;
   return {

@@ -1,4 +1,4 @@
-/** A PQS and this database, counted and compared at one offset: which names differ, in which offsets, and by which rows. */
+/** Compares counts of a PQS database and this one at an offset, and finds the names, offsets and rows that differ. */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import {
   pqsKinds,
@@ -11,39 +11,39 @@ import {
 } from '../../store/verify/pqs-side.ts';
 
 export interface ComparedPqs {
-  /** Offset that active contracts were compared at. */
+  /** Offset of the active contracts. */
   readonly at: number;
-  /** Offsets of the events that were compared, both included; undefined where the two have no history in common. */
+  /** First and last offset of the compared events, both inclusive; undefined if the databases have no history in common. */
   readonly events: { readonly from: number; readonly to: number } | undefined;
-  /** Rows of both sides that were counted. */
+  /** Number of counted rows on both sides. */
   readonly rows: { readonly pqs: number; readonly indexer: number };
-  /** Update ids that were looked up on both sides. */
+  /** Number of update ids that were looked up on both sides. */
   readonly updates: number;
   readonly differences: readonly PqsDifference[];
-  /** Templates, interfaces and choices of which only the PQS has anything. */
+  /** Templates, interfaces and choices that only the PQS has. */
   readonly onlyPqs: readonly string[];
-  /** Of which only this database has: no difference, it shows more. */
+  /** Names that only this database has. This is not a difference: it stores more. */
   readonly onlyIndexer: readonly string[];
 }
 
 export interface PqsDifference extends Omit<Counted, 'part' | 'kind'> {
   readonly kind: Counted['kind'] | 'updates';
-  /** Offsets, both included. */
+  /** First and last offset, both inclusive. */
   readonly from: number;
   readonly to: number;
   readonly pqs: number;
   readonly indexer: number;
-  /** Rows that one side has and the other has not, or has with other contents. */
+  /** Rows that only one side has, or that have other contents. */
   readonly missing: number;
   readonly extra: number;
-  /** The first of them: contract ids, before them the offset of an event. */
+  /** The first of these rows: contract ids; for events, preceded by the offset. */
   readonly firstMissing: readonly string[];
   readonly firstExtra: readonly string[];
 }
 
-/** So many rows of a difference are named. */
+/** Maximum number of rows that are named per difference. */
 const named = 10;
-/** So many of the newest updates are looked up, to see that both are of one ledger. */
+/** Number of newest updates that are looked up, to check that both databases are of one ledger. */
 const recognizedBy = 100;
 
 export interface Sides {
@@ -52,9 +52,9 @@ export interface Sides {
 }
 
 export interface Wanted {
-  /** Undefined: the newest that both have. */
+  /** Undefined: the newest offset that both have. */
   readonly at: number | undefined;
-  /** Parts that the span of events is counted in. */
+  /** Number of ranges in which events are counted. */
   readonly parts: number;
   readonly stop: AbortSignal;
 }
@@ -89,45 +89,45 @@ export async function comparePqs(sides: Sides, wanted: Wanted): Promise<Compared
   };
 }
 
-/** Where both can be asked. */
+/** The offsets at which both databases can be read. */
 async function spanOf({ pqs, indexer }: Sides, { at, parts }: Wanted): Promise<Span> {
   const missing = await pqs.missing();
   if (missing.length > 0) {
     throw impossible(
       `the schema of the PQS has no functions ${missing.join(', ')}`,
-      'name the schema that has them by --pqs-schema; a PQS before Daml 3 cannot be compared: its offsets are text',
+      'pass the schema that has them with --pqs-schema; a PQS before Daml 3 cannot be compared, because its offsets are text',
     );
   }
   const [there, ours] = await Promise.all([pqs.reach(), indexer.reach()]);
   if (there === undefined || ours === undefined) {
     throw impossible(
-      `${there === undefined ? 'the PQS' : 'the database here'} has no history yet`,
-      'let it be filled first',
+      `${there === undefined ? 'the PQS' : 'this database'} has no history yet`,
+      'wait until it has stored history',
     );
   }
   const to = at ?? Math.min(there.latest, ours.latest);
   refuseOutside(to, 'the PQS', there);
-  refuseOutside(to, 'the database here', ours);
+  refuseOutside(to, 'this database', ours);
   return { from: Math.max(there.oldest, ours.oldest) + 1, to, parts };
 }
 
 function refuseOutside(at: number, who: string, { oldest, latest }: Reach): void {
   if (at >= oldest && at <= latest) return;
   throw impossible(
-    `offset ${String(at)} is not known to both: ${who} has ${String(oldest)} to ${String(latest)}`,
-    'let the one that is behind catch up, or give an offset that both have by --at; with offsets of two participants nothing can be compared',
+    `offset ${String(at)} is not stored in both: ${who} has ${String(oldest)} to ${String(latest)}`,
+    'wait until the other database has caught up, or pass an offset that both have with --at; offsets of two participants cannot be compared',
   );
 }
 
-/** Updates looked up, and what differs of them. @throws IndexerError COMPARE_IMPOSSIBLE where none is the same */
+/** The number of updates looked up, and their differences. @throws IndexerError COMPARE_IMPOSSIBLE if no update is the same */
 async function sameLedger({ pqs, indexer }: Sides, span: Span): Promise<readonly [number, PqsDifference | undefined]> {
   const theirs = await pqs.updates(span, recognizedBy);
   const ours = new Map(await indexer.updatesAt(theirs.map(([at]) => at)));
   const others = theirs.filter(([at, id]) => ours.get(at) !== id);
   if (theirs.length > 0 && others.length === theirs.length) {
     throw impossible(
-      `none of the newest ${String(theirs.length)} updates of the PQS is here at its offset`,
-      'point both at the same participant: offsets are those of one participant, and a move to another one changes them',
+      `none of the newest ${String(theirs.length)} updates of the PQS is stored here at its offset`,
+      'use databases of the same participant: offsets of another participant differ',
     );
   }
   if (others.length === 0) return [theirs.length, undefined];
@@ -161,12 +161,12 @@ function subjectsOf(pairs: readonly Pair[], side: 'pqs' | 'indexer'): ReadonlySe
   return new Set(pairs.filter((pair) => pair[side] !== undefined).map(({ of }) => subjectOf(of)));
 }
 
-/** What a filter shows or does not show as a whole. */
+/** Names that a filter selects or omits completely. */
 function subjectOf({ kind, name, type, choice }: Counted): string {
   return kind === 'exercises' ? `choice ${choice} of ${name}` : `${type} ${name}`;
 }
 
-/** Both sides row by row. */
+/** Both sides, row by row. */
 async function lookedInto(sides: Sides, span: Span, { of, pqs, indexer }: Pair): Promise<PqsDifference> {
   const part = of.kind === 'active' ? { ...span, from: span.to } : partOf(span, of.part);
   const read = (side: PqsSide, count: Count | undefined): Keys => (count === undefined ? none() : side.keys(of, part));
@@ -190,7 +190,7 @@ async function lookedInto(sides: Sides, span: Span, { of, pqs, indexer }: Pair):
   };
 }
 
-/** The offsets of a part, by the division that counted them. */
+/** The offsets of a range, by the division that counted them. */
 function partOf({ from, to, parts }: Span, part: number): Span {
   const length = to - from + 1;
   return {
@@ -200,7 +200,7 @@ function partOf({ from, to, parts }: Span, part: number): Span {
   };
 }
 
-/** Offsets without the zeros that made them sort. */
+/** Offsets without the leading zeros for sorting. */
 function shown(key: string): string {
   return key.replace(/^0+(?=\d+ )/, '');
 }
@@ -234,7 +234,7 @@ function total(pairs: readonly Pair[], side: 'pqs' | 'indexer'): number {
 
 function stopped(stop: AbortSignal): void {
   if (!stop.aborted) return;
-  throw new IndexerError('the comparison was interrupted before its end', {
+  throw new IndexerError('the comparison was interrupted', {
     code: 'INTERRUPTED',
     remedy: 'run `ledger-indexer compare-pqs` again',
   });

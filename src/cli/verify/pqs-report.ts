@@ -1,9 +1,9 @@
-/** What `compare-pqs` found, in lines for people. */
+/** Formats the result of `compare-pqs` for people. */
 import { aligned } from '../command-line/aligned.ts';
 import { visible } from '../command-line/output.ts';
 import type { ComparedPqs, PqsDifference } from './pqs-comparison.ts';
 
-/** The result first, then what differs, then what is only on one side. */
+/** The result first, then differences, then names that only one side has. */
 export function pqsReport(compared: ComparedPqs): readonly string[] {
   const { at, events, rows, updates, differences, onlyPqs, onlyIndexer } = compared;
   const said = differences.length + onlyPqs.length === 0 ? 'equal' : 'different';
@@ -17,8 +17,8 @@ export function pqsReport(compared: ComparedPqs): readonly string[] {
     `${said}: ${sentence(compared)}`,
     ...facts.map((line) => `  ${line}`),
     ...differences.flatMap(linesOf),
-    ...listed('only in the PQS, so the filter or the shape here leaves it out:', onlyPqs),
-    ...listed('only here, which is no difference:', onlyIndexer),
+    ...listed('only in the PQS (omitted by the filter or shape of this database):', onlyPqs),
+    ...listed('only here (not a difference):', onlyIndexer),
   ].map(visible);
 }
 

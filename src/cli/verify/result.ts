@@ -1,14 +1,14 @@
-/** What `verify` finds out, and how it is shown. */
+/** The result of `verify` and its formats. */
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import { fixed, lineUp } from '../command-line/aligned.ts';
 
-/** What is compared: rules within the tables, active contracts, updates, or what admins of tokens log with their holdings. */
+/** The kinds of comparison: rules within the tables, active contracts, updates, or the log of token admins with their holdings. */
 export type VerifyKind = 'invariants' | 'acs' | 'tail' | 'range' | 'tokens';
 export type VerifyOutcome = 'equal' | 'different' | 'undecided';
 
 export interface Finding {
-  /** missing: the ledger has it, the tables do not; extra: the other way round; broken: a rule of the tables. */
+  /** missing: only the ledger has it; extra: only the tables have it; broken: a rule of the tables is violated. */
   readonly type: 'missing' | 'extra' | 'different' | 'broken';
   readonly offset?: number;
   readonly contractId?: string;
@@ -19,7 +19,7 @@ export interface Finding {
   readonly fields?: readonly string[];
   /** The rule, see docs/reference/invariants.md. */
   readonly rule?: string;
-  /** What breaks the rule. */
+  /** The rows that violate the rule. */
   readonly found?: string;
 }
 
@@ -28,35 +28,35 @@ export interface VerifyResult {
   readonly outcome: VerifyOutcome;
   /** The newest offset compared. */
   readonly atOffset: number;
-  /** Updates after this offset were compared; for kinds tail and replay. */
+  /** Updates after this offset were compared; for kinds tail and range. */
   readonly fromOffset?: number;
   /** ISO-8601. */
   readonly startedAt: string;
   readonly seconds: number;
   /** Contracts, updates, rules or events. */
   readonly compared: number;
-  /** Differences, also those beyond the ones listed. */
+  /** Number of differences, including those that are not listed. */
   readonly different: number;
-  /** Differences explained by updates in quarantine; they do not count as different. */
+  /** Differences explained by quarantined updates. They do not count as different. */
   readonly quarantined: number;
-  /** Views of interfaces that the participant computed with another package when asked again; they do not count as different. */
+  /** Interface views that the participant now computes with another package. They do not count as different. */
   readonly recomputed?: number;
   /** The first findings. */
   readonly findings: readonly Finding[];
-  /** Why nothing was decided, or what was left out. */
+  /** Why nothing was decided, or what was not compared. */
   readonly note?: string;
 }
 
-/** So many findings are listed. */
+/** Maximum number of listed findings. */
 export const listedFindings = 100;
 
-/** Found out by one comparison; time is added by whoever runs it. */
+/** The result of one comparison; the caller adds the time. */
 export type Compared = Omit<VerifyResult, 'kind' | 'startedAt' | 'seconds' | 'outcome'> & {
-  /** False when it could not be decided. */
+  /** False if it could not be decided. */
   readonly decided?: boolean;
 };
 
-/** Runs one comparison and measures it. What the ledger or the database refuses makes it undecided. */
+/** Runs one comparison and measures it. Errors of the ledger or the database make it undecided. */
 export async function measured(kind: VerifyKind, at: number, compare: () => Promise<Compared>): Promise<VerifyResult> {
   const startedAt = new Date().toISOString();
   const started = performance.now();
@@ -73,13 +73,13 @@ function undecided(atOffset: number, thrown: unknown): Compared {
   return { atOffset, compared: 0, different: 0, quarantined: 0, findings: [], decided: false, note };
 }
 
-/** 1 when anything differs, else 2 when anything is undecided, else 0. */
+/** 1 if anything differs, otherwise 2 if anything is undecided, otherwise 0. */
 export function exitCodeOf(results: readonly VerifyResult[]): ExitCode {
   if (results.some(({ outcome }) => outcome === 'different')) return ExitCode.different;
   return results.some(({ outcome }) => outcome === 'undecided') ? ExitCode.undecided : ExitCode.stopped;
 }
 
-/** A comparison that makes no sense for these tables or this ledger. */
+/** A comparison that is not possible for these tables or this ledger. */
 export function cannotCompare(found: string, remedy: string): IndexerError {
   return new IndexerError(found, {
     code: 'VERIFY_IMPOSSIBLE',

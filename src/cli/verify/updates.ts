@@ -1,7 +1,7 @@
 /**
- * `verify --tail` and `verify --range`: updates of a range are asked for again and compared with the stored rows, update
- * by update. Finds gaps, updates the ledger does not have, and rows that differ. Both sides are read in step, so memory
- * holds no more than one slice of either.
+ * `verify --tail` and `verify --range`: requests updates of a range again and compares them with the stored rows, update by update.
+ * Finds gaps, updates that the ledger does not have, and rows that differ. Reads both sides in step, so that memory holds at most
+ * one slice of each.
  */
 import { comparedFields, shownFields, type ComparedRow } from '../../model/compared-rows.ts';
 import { plainUpdate, type PlainUpdate } from '../../ledger/frames/plain-frame.ts';
@@ -20,33 +20,33 @@ import { PackageNames, shownAfter, theirs, type VerifyCall, whole } from './call
 import { recomputedBy } from './computed-views.ts';
 import { cannotCompare, listedFindings, type Compared, type Finding } from './result.ts';
 
-/** A slice of the ledger's side: so many updates, or so many characters of frames. */
+/** A slice of the ledger's side: a number of updates, or of characters in frames. */
 const sliceUpdates = 500;
 const sliceLength = 8 * 1024 * 1024;
-/** So many pairs of packages are named. */
+/** Maximum number of pairs of packages that are named. */
 const listedPackages = 10;
 
-/** The newest `count` stored updates, as far back as both sides know them. */
+/** The newest `count` stored updates, as far back as both sides have them. */
 export async function verifyTail(call: VerifyCall, count: number): Promise<Compared> {
   const { client, stream } = call.snapshot;
   const from = Math.max(await tailBegin(client, count), await earliest(call));
   return compareRange(call, from, stream.checkpoint);
 }
 
-/** Updates with offsets from `first` to `last`, both included. */
+/** Updates with offsets from `first` to `last`, both inclusive. */
 export async function verifyRange(call: VerifyCall, first: number, last: number): Promise<Compared> {
   const { checkpoint } = call.snapshot.stream;
   const lowest = await earliest(call);
   if (first <= lowest || last > checkpoint || last < first) {
     throw cannotCompare(
-      `offsets ${String(first)} to ${String(last)} are not within ${String(lowest + 1)} to ${String(checkpoint)}, which both sides know`,
-      `name offsets from ${String(lowest + 1)} to ${String(checkpoint)}`,
+      `offsets ${String(first)} to ${String(last)} are not within ${String(lowest + 1)} to ${String(checkpoint)}, the range that both sides have`,
+      `pass offsets from ${String(lowest + 1)} to ${String(checkpoint)}`,
     );
   }
   return compareRange(call, first - 1, last);
 }
 
-/** Updates after this offset are known here, under the present filter, and at the ledger. */
+/** Updates after this offset are stored under the present filter, and the ledger still has them. */
 async function earliest(call: VerifyCall): Promise<number> {
   const { coveredAfter, prunedToOffset } = call.snapshot.stream;
   return Math.max(coveredAfter, prunedToOffset, await shownAfter(call));
@@ -54,7 +54,7 @@ async function earliest(call: VerifyCall): Promise<number> {
 
 async function compareRange(call: VerifyCall, from: number, to: number): Promise<Compared> {
   const comparison = new Comparison(call, from, to);
-  // A range without an end after its begin is empty for the ledger, too, but it refuses offset 0.
+  // An empty range is valid for the ledger too, but it rejects offset 0.
   if (to > from) await comparison.run();
   return comparison.result();
 }
@@ -63,7 +63,7 @@ class Comparison {
   readonly #call: VerifyCall;
   readonly #from: number;
   readonly #to: number;
-  /** Up to here both sides are compared. */
+  /** Both sides are compared up to this offset. */
   #reached: number;
   #quarantine: ReadonlySet<number> = new Set();
   readonly #names = new PackageNames();
@@ -71,7 +71,7 @@ class Comparison {
   #compared = 0;
   #different = 0;
   #quarantined = 0;
-  /** Views by the packages that computed them, then and now. */
+  /** Views by the packages that computed them, before and now. */
   readonly #recomputed = new Map<string, number>();
   #packageNames: ReadonlyMap<string, string> | undefined;
 
@@ -102,7 +102,7 @@ class Comparison {
     for (const finding of await this.#names.differences(snapshot)) this.#add([finding]);
   }
 
-  /** In offsets of the stream; none for one that was stored before the stream was switched to this participant. */
+  /** In offsets of the stream; none for an update stored before the stream was switched to this participant. */
   #inOurs(update: PlainUpdate): readonly PlainUpdate[] {
     const { participantOffsets } = this.#call;
     if (participantOffsets === undefined) return [update];
@@ -122,17 +122,17 @@ class Comparison {
     };
   }
 
-  /** What is no difference: a participant computes views of the past with the newest package that is vetted. */
+  /** Not a difference: a participant computes views of the past with the newest vetted package. */
   #anew(): Pick<Compared, 'recomputed' | 'note'> {
     if (this.#recomputed.size === 0) return {};
     const packages = [...this.#recomputed].map(([pair, views]) => `${pair}: ${String(views)}`);
     return {
       recomputed: [...this.#recomputed.values()].reduce((sum, views) => sum + views, 0),
-      note: `the participant computes views of interfaces with other packages now, which is no difference; views by packages, then and now (none: it could not be computed): ${packages.slice(0, listedPackages).join(', ')}`,
+      note: `the participant computes views of interfaces with other packages now, which is not a difference; views by packages, before and now (none: not computable): ${packages.slice(0, listedPackages).join(', ')}`,
     };
   }
 
-  /** Compares everything up to an offset; stored rows that the ledger has nothing for come in slices of their own. */
+  /** Compares everything up to an offset. Stored rows that the ledger does not have come in separate slices. */
   async #slice(updates: readonly PlainUpdate[], to: number): Promise<void> {
     const { client } = this.#call.snapshot;
     let left = updates;
@@ -188,7 +188,7 @@ class Comparison {
     return findings;
   }
 
-  /** Names of the fields that differ; none for a view that the participant has computed anew. */
+  /** Names of the fields that differ; empty for a view that the participant has computed again. */
   async #fields(row: ComparedRow, line: StoredLine): Promise<readonly string[]> {
     const { client } = this.#call.snapshot;
     const stored = (await storedFields(client, line)) ?? [];

@@ -1,6 +1,6 @@
 /**
- * `verify`: proves the tables against themselves and against the ledger's own active contracts and updates. Reads one
- * snapshot, writes nothing but its result, and may run beside an indexer at work.
+ * `verify`: checks the tables against their invariants and compares them with the ledger's active contracts and updates. Reads one
+ * snapshot, writes only its result, and may run while an indexer writes.
  */
 import { loadConfig } from '../../config/config.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
@@ -15,22 +15,22 @@ const usage =
 export const verifyCommand: Command = {
   name: 'verify',
   usage,
-  summary: 'compare the tables with themselves and with the ledger; ends with 0 equal, 1 different, 2 undecided',
-  does: ['Without a choice: the invariants, the newest 1000 updates and the active contracts.'],
+  summary: 'check the tables against their invariants and the ledger',
+  does: ['Without a selection: checks the invariants, the newest 1000 updates and the active contracts.'],
   operands: [],
   flags: [
-    { name: 'invariants', doc: 'the invariants of the tables' },
-    { name: 'tokens', doc: 'what admins of tokens log, against their holdings; reads all history of tokens' },
-    { name: 'tail', value: 'N', doc: 'the newest N updates against the ledger' },
-    { name: 'acs', doc: 'the active contracts against the ledger' },
-    { name: 'at', value: 'OFFSET', doc: 'with --acs: at this offset instead of the checkpoint' },
-    { name: 'range', value: 'FIRST LAST', doc: 'the updates of these offsets against the ledger' },
+    { name: 'invariants', doc: 'check the invariants of the tables' },
+    { name: 'tokens', doc: 'compare logs of token admins with holdings; reads all token history' },
+    { name: 'tail', value: 'N', doc: 'compare the newest N updates with the ledger' },
+    { name: 'acs', doc: 'compare the active contracts with the ledger' },
+    { name: 'at', value: 'OFFSET', doc: 'with --acs: at this offset; default the checkpoint' },
+    { name: 'range', value: 'FIRST LAST', doc: 'compare the updates of these offsets with the ledger' },
     {
       name: 'account-statement',
       value: 'FILE',
-      doc: 'what `account-statement --json` wrote, against the tables; nothing else',
+      doc: 'compare only the output of `account-statement --json`',
     },
-    { name: 'json', value: '[FILE]', doc: 'the report as JSON, to a file or standard output' },
+    { name: 'json', value: '[FILE]', doc: 'print the report as JSON, to FILE or standard output' },
   ],
   examples: [
     'verify',
@@ -41,7 +41,7 @@ export const verifyCommand: Command = {
   exits: [
     [0, 'equal'],
     [1, 'a difference was found'],
-    [2, 'it could not be decided'],
+    [2, 'undecided'],
   ],
   page: 'docs/how-to/run/verify.md',
   /** @throws IndexerError USAGE, CONFIGURATION_INVALID, or why there is nothing to compare */
@@ -58,7 +58,7 @@ export const verifyCommand: Command = {
   },
 };
 
-/** Updates that `verify` without a choice compares. */
+/** Number of updates that `verify` without a selection compares. */
 const usualTail = 1_000;
 
 /** @throws IndexerError USAGE */
@@ -67,7 +67,7 @@ export function verifyArguments(given: Given): VerifyArguments {
   const [tail] = offsets(given, 'tail');
   const [at] = offsets(given, 'at');
   const [first, last] = offsets(given, 'range');
-  if (at !== undefined && !acs) throw wrong('--at belongs to --acs');
+  if (at !== undefined && !acs) throw wrong('--at needs --acs');
   const json = given.has('json') ? (given.text('json') ?? '-') : undefined;
   const range: readonly [number, number] | undefined =
     first === undefined || last === undefined ? undefined : [first, last];
@@ -76,13 +76,13 @@ export function verifyArguments(given: Given): VerifyArguments {
   return chosen ? { invariants, acs, tail, ...others } : { invariants: true, acs: true, tail: usualTail, ...others };
 }
 
-/** Whole numbers from 0 on after a flag; none without it. */
+/** Non-negative integers after a flag; none without the flag. */
 function offsets(given: Given, flag: string): readonly number[] {
   const words = given.texts(flag);
   return words.map((word) => {
     const number = /^\d{1,16}$/.test(word) ? Number(word) : Number.NaN;
     if (Number.isSafeInteger(number)) return number;
-    throw wrong(`--${flag} takes ${words.length === 1 ? 'a whole number' : `${String(words.length)} offsets`}`);
+    throw wrong(`--${flag} takes ${words.length === 1 ? 'an integer' : `${String(words.length)} offsets`}`);
   });
 }
 

@@ -1,4 +1,4 @@
-/** `webhook`: who is told of changes over HTTP. */
+/** `webhook`: manages webhooks, which deliver changes over HTTP. */
 import { parseCursor, type ChangeCursor } from '../../model/push/changes.ts';
 import { loadConfig } from '../../config/config.ts';
 import type { Database } from '../../store/connection/database.ts';
@@ -27,11 +27,12 @@ const mostListed = 1_000;
 
 export const webhookCommand: Command = {
   name: 'webhook',
-  usage: 'add NAME --url URL --role ROLE [--after OFFSET] | list | remove NAME | resume NAME | dead NAME | replay NAME',
-  summary: 'who is told of changes over HTTP: add, list, remove; dead letters: list, replay, discard',
+  usage:
+    'add NAME --url URL --role ROLE [--after OFFSET] | list | remove NAME | resume NAME | dead-letters NAME | replay NAME',
+  summary: 'manage webhooks and their dead letters',
   does: [
-    'The indexer that writes delivers each event until it is taken, signed as Standard Webhooks; in order for each contract.',
-    'add prints the secret of the signatures, once. Without --after it begins with what is committed next.',
+    'The writing indexer sends each event until the receiver accepts it, signed as Standard Webhooks, in order per contract.',
+    'add prints the signing secret once. Without --after, delivery starts with the next commit.',
   ],
   operands: [
     { name: 'ACTION', words: actions },
@@ -39,18 +40,18 @@ export const webhookCommand: Command = {
   ],
   flags: [
     { name: 'url', value: 'URL', doc: 'https address of the receiver; see INDEXER_WEBHOOK_NETWORKS' },
-    { name: 'url-file', value: 'FILE', doc: 'the same from a file: an address that holds a secret is no argument' },
-    { name: 'role', value: 'ROLE', doc: 'a role of grant-reader: what it may see is sent' },
-    { name: 'template', value: 'NAME', doc: 'events of this template only, package-name:Module:Entity' },
-    { name: 'party', value: 'PARTY', doc: 'events that name this party only' },
+    { name: 'url-file', value: 'FILE', doc: 'file with the URL, for an address that contains a secret' },
+    { name: 'role', value: 'ROLE', doc: 'role of grant-reader; the webhook sends only data that it may see' },
+    { name: 'template', value: 'NAME', doc: 'only events of this template, package-name:Module:Entity' },
+    { name: 'party', value: 'PARTY', doc: 'only events that name this party' },
     {
       name: 'event-type',
       value: 'TYPE',
       list: true,
-      doc: `events of this kind only; may be repeated: ${eventTypes.join(', ')}`,
+      doc: `only events of this type; may be repeated: ${eventTypes.join(', ')}`,
     },
-    { name: 'after', value: 'OFFSET', doc: 'what comes after this offset is delivered, and nothing before it' },
-    { name: 'at', value: 'PLACE', doc: 'one dead letter: OFFSET-NODE, as dead-letters shows it' },
+    { name: 'after', value: 'OFFSET', doc: 'deliver events after this offset' },
+    { name: 'at', value: 'PLACE', doc: 'one dead letter: OFFSET-NODE, as printed by dead-letters' },
     json,
   ],
   examples: [
@@ -83,7 +84,7 @@ function actionOf(given: Given): Action {
   }
   if (name === undefined || !/^[a-z0-9][a-z0-9_-]{0,62}$/.test(name)) {
     throw misuse(
-      'webhook needs a name of a-z, 0-9, _ and -, at most 63, that begins with neither of the last two',
+      'webhook needs a name of at most 63 characters a-z, 0-9, _ and -, starting with a letter or digit',
       usage,
     );
   }
@@ -112,14 +113,14 @@ function refuseStrayFlags(given: Given, action: string): void {
         : given.text(flag) !== undefined;
   const all = [...new Set(Object.values(flagsOf).flat())];
   const stray = all.find((flag) => isGiven(flag) && flagsOf[action]?.includes(flag) !== true);
-  if (stray !== undefined) throw misuse(`--${stray} does not belong to: webhook ${action}`, usage);
+  if (stray !== undefined) throw misuse(`--${stray} is not a flag of webhook ${action}`, usage);
 }
 
 function adding(name: string, given: Given): Action {
   const [address, role, after] = [givenAddress(given, 'url', usage), given.text('role'), afterOf(given)];
   if (address === undefined || role === undefined) throw misuse('webhook add needs --url and --role', usage);
   const { url } = address;
-  // Where it may go is decided by the indexer that delivers; what nobody would deliver to is refused here.
+  // The delivering indexer decides about networks. An address that no setting allows is rejected here.
   const reason = refusedUrl(url, 'loopback');
   if (reason !== undefined) throw misuse(`--url cannot be delivered to: ${reason}`, usage);
   const wanted = given.texts('event-type');
@@ -149,7 +150,7 @@ function resuming(name: string, given: Given): Action {
   return async (database, print) => {
     const { resumeWebhook } = await import('../../store/webhooks/hooks.ts');
     await resumeWebhook(database, name, after);
-    print(`${name} is delivered to again`);
+    print(`deliveries to ${name} resume`);
   };
 }
 
@@ -163,15 +164,15 @@ function placeOf(text: string | undefined): ChangeCursor | undefined {
   if (text === undefined) return undefined;
   const place = parseCursor(text);
   if (place?.node === null || place === undefined)
-    throw misuse('--at takes OFFSET-NODE, as webhook dead-letters shows it', usage);
+    throw misuse('--at takes OFFSET-NODE, as printed by webhook dead-letters', usage);
   return place;
 }
 
 async function add(database: Database, added: AddedWebhook, print: Print): Promise<void> {
   const { addWebhook } = await import('../../store/webhooks/hooks.ts');
   const begin = await addWebhook(database, added);
-  print(`${added.name} is told what comes after ${begin === null ? 'the seed' : `offset ${String(begin)}`}`);
-  print(`secret of its signatures, not shown again: ${added.secret}`);
+  print(`${added.name} receives events after ${begin === null ? 'the seed' : `offset ${String(begin)}`}`);
+  print(`signing secret, printed only once: ${added.secret}`);
   if (added.party !== null) await printUnseenParties(database, [added.party], print);
   if (added.template !== null) await printUnseenTemplate(database, added.template, print);
 }
@@ -187,9 +188,9 @@ function lineOf(webhook: ListedWebhook): string {
   const { name, state, receiver, role, cursor, checkpoint, deadLetters, lastProblem, missed } = webhook;
   const { problem, problemAt } = webhook;
   const failing = problem === null ? [] : [`failing since ${problemAt?.toISOString() ?? '?'}: ${problem}`];
-  const at = cursor === null ? 'nowhere yet' : `offset ${String(cursor.offset)} of ${String(checkpoint ?? 0)}`;
+  const at = cursor === null ? 'no position yet' : `offset ${String(cursor.offset)} of ${String(checkpoint ?? 0)}`;
   const columns = [name, state, receiver, `as ${role}`, `at ${at}`, `${String(deadLetters)} dead letters`];
-  const refused = lastProblem === null ? [] : [`the last because: ${lastProblem}`];
+  const refused = lastProblem === null ? [] : [`last rejection: ${lastProblem}`];
   return [...columns, ...failing, ...refused, ...(missed === null ? [] : [missed])].join('  ');
 }
 
@@ -215,8 +216,8 @@ async function changing(action: string, { database, name, place }: Changing, pri
   const { discardDead, removeWebhook, replayDead } = await import('../../store/webhooks/hooks.ts');
   if (action === 'remove') {
     await removeWebhook(database, name);
-    print(`${name} is told nothing any more`);
+    print(`${name} is removed`);
   } else if (action === 'replay') {
-    print(`${String(await replayDead(database, name, place))} dead letters of ${name} are sent again`);
-  } else print(`${String(await discardDead(database, name, place))} dead letters of ${name} are not sent any more`);
+    print(`${String(await replayDead(database, name, place))} dead letters of ${name} will be sent again`);
+  } else print(`${String(await discardDead(database, name, place))} dead letters of ${name} are discarded`);
 }

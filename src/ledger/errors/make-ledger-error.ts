@@ -1,9 +1,9 @@
-/** Builds failures of the ledger: with one of the ledger's codes, and the facts of the location. */
+/** Creates errors of the ledger, with a ledger code and the facts of the call. */
 import type { LedgerErrorCode } from '../../errors/catalogue.ts';
-import { IndexerError, type IndexerErrorOptions } from '../../errors/indexer-error.ts';
+import { IndexerError, type ErrorDetails } from '../../errors/indexer-error.ts';
 
-/** Differences from the catalog, for the few codes whose class depends on where they happen, and known facts. */
-export type LedgerErrorDetails = Omit<IndexerErrorOptions, 'code'>;
+/** Values that replace those of the catalogue, and facts of the call. */
+export type LedgerErrorDetails = ErrorDetails;
 
 /** An IndexerError of the ledger. */
 export function ledgerError(code: LedgerErrorCode, message: string, details: LedgerErrorDetails = {}): IndexerError {

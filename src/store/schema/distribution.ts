@@ -80,11 +80,17 @@ export async function distribute(client: ClientBase, wanted: Distribution | unde
   const begun = await isDistributed(client);
   if (!begun && wanted === undefined) return;
   if (!begun && !(await citusAtHand(client))) {
-    throw refused('expected the extension citus in this database, found none');
+    throw refused(
+      'expected the extension citus in this database, found none',
+      'run `create extension citus` in this database on every node, and add the workers to the coordinator (citus_add_node)',
+    );
   }
   if (next !== undefined && next < functionsOverTables) return;
   if (!begun && next !== functionsOverTables) {
-    throw refused('expected a schema without tables, found one with tables on this server');
+    throw refused(
+      'expected a schema without tables, found one with tables on this server',
+      'set POSTGRES_SCHEMA to a new schema, which is indexed from the start; existing tables cannot be distributed',
+    );
   }
   await distributeMissing(client, wanted?.shards);
   // This session was set up before the tables were distributed; it continues after the commit.
@@ -227,6 +233,6 @@ async function workers(client: ClientBase): Promise<number> {
   return rows[0]?.nodes ?? 1;
 }
 
-function refused(found: string): IndexerError {
-  return new IndexerError(found, { code: 'CITUS_REFUSED' });
+function refused(found: string, remedy: string): IndexerError {
+  return new IndexerError(found, { code: 'CITUS_REFUSED', remedy });
 }

@@ -112,7 +112,7 @@ describe.each(Object.entries(groups))('identity providers, %s', (_group, rows) =
 it('a secret outside of ASCII is rejected at the start, because RFC 6749 does not allow it', () => {
   const env = { LEDGER_OAUTH_ISSUER: 'https://id.example', LEDGER_OAUTH_CLIENT_ID: 'indexer' };
   expect(() => loadConfig({ ...env, LEDGER_OAUTH_CLIENT_SECRET: 'geheim-ü' })).toThrow(
-    /LEDGER_OAUTH_CLIENT_SECRET: expected a client secret of printable characters, got something else \(not shown/u,
+    /LEDGER_OAUTH_CLIENT_SECRET: expected a client secret of printable characters, got a different value \(not printed/u,
   );
 });
 

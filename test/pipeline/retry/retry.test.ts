@@ -1,7 +1,7 @@
 /** Decision of the pipeline for each error. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ErrorCode } from '../../../src/errors/catalogue.ts';
+import type { CodeWithRemedy } from '../../../src/errors/catalogue.ts';
 import type { RetryClass } from '../../../src/errors/failure-kind.ts';
 import { IndexerError } from '../../../src/errors/indexer-error.ts';
 import { FailureCount, decide, type Streak } from '../../../src/pipeline/retry/retry.ts';
@@ -9,7 +9,7 @@ import { expectProperty } from '../../support/chance/property.ts';
 
 /** The n-th failure in a row, each of another kind. */
 const nth = (failures: number): Streak => ({ failures, repeated: 1, lastingMs: 0 });
-const error = (retry: RetryClass, code: ErrorCode = 'STORE_CONFLICT', facts = {}): IndexerError =>
+const error = (retry: RetryClass, code: CodeWithRemedy = 'STORE_CONFLICT', facts = {}): IndexerError =>
   new IndexerError('x', { code, retry, facts });
 
 describe('decide', () => {
@@ -37,7 +37,7 @@ describe('decide', () => {
   });
 
   it('parks after repeated failures that are only possibly transient', () => {
-    const phaseAfter = (code: ErrorCode, repeated: number): unknown =>
+    const phaseAfter = (code: CodeWithRemedy, repeated: number): unknown =>
       decide(error('retry', code), { failures: repeated, repeated, lastingMs: 0 }, 1_000, 0.5);
     expect(phaseAfter('LEDGER_UNDECODABLE', 1)).toMatchObject({ phase: 'backing_off' });
     expect(phaseAfter('LEDGER_UNDECODABLE', 2)).toMatchObject({ phase: 'parked' });

@@ -157,7 +157,7 @@ describe('the command', () => {
 
   it.each([
     [['10', '99999'], /not known yet/],
-    [['10', 'yesterday'], /no offset and no time with its zone/],
+    [['10', 'yesterday'], /neither an offset nor a time with its zone/],
     [['200', '10'], /after/],
     [['10', '200', '--template', 'Nothing'], /Unknown name/],
     [['10', '200', '--csv', '--json'], /one format/],

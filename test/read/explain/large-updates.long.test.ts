@@ -79,7 +79,7 @@ describe('a wide update', () => {
     expect([code, stderr]).toEqual([0, '']);
     const { events, events_omitted: leftOut } = JSON.parse(stdout) as Printed;
     expect([events.length, leftOut]).toEqual([1_000, width - 1_000]);
-    expect((await explain(String(wideAt))).stdout).toContain('19000 more events are not shown: --max-events');
+    expect((await explain(String(wideAt))).stdout).toContain('19000 more events omitted: raise --max-events');
   });
 
   it('is printed up to a size, in bounded memory', async () => {

@@ -126,7 +126,7 @@ describe('connections', () => {
     await query(server.url, 'alter role ledger_reader connection limit -1');
     expect(await checked('reader connections')).toMatchObject({
       state: 'warn',
-      found: expect.stringMatching(/^ledger_reader may take every connection/) as unknown,
+      found: expect.stringMatching(/^ledger_reader may take all connections/) as unknown,
     });
     await query(server.url, 'alter role ledger_reader connection limit 20');
     await grantReader('greedy', '--connections', '99');
@@ -134,7 +134,7 @@ describe('connections', () => {
     await query(server.url, 'revoke pg_use_reserved_connections from ledger_writer');
     expect(await checked('reader connections')).toMatchObject({
       state: 'warn',
-      found: expect.stringContaining('together they can take them all') as unknown,
+      found: expect.stringContaining('the readers together can take all of them') as unknown,
     });
     await grantRoles();
     expect(await checked('reader connections')).toMatchObject({ state: 'pass' });

@@ -21,7 +21,7 @@ it('a folder without passwords is rejected with the command that creates them, w
   const { code, stderr } = await world.run('administrator', words);
   expect(code).toBe(2);
   expect(stderr).toContain(`${folder} has none of the files migrator, writer, redactor, reader`);
-  const command = /make them first: (\(.*\))/.exec(stderr)?.[1] ?? '';
+  const command = /create them first: (\(.*\))/.exec(stderr)?.[1] ?? '';
   await promisify(execFile)('sh', ['-c', command]);
   writeFileSync(join(folder, 'writer'), '\n');
   const empty = await world.run('administrator', [...words, '--dry-run']);

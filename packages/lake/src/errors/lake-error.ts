@@ -5,15 +5,15 @@ export type LakeErrorCode =
 
 export interface LakeErrorOptions {
   readonly code: LakeErrorCode;
-  /** Action for the operator, if it is more specific than the remedy of the code. */
-  readonly remedy?: string;
+  /** The action of the operator, as one imperative sentence. */
+  readonly remedy: string;
   readonly cause?: unknown;
 }
 
 export class LakeError extends Error {
   override readonly name = 'LakeError';
   readonly code: LakeErrorCode;
-  readonly remedy: string | undefined;
+  readonly remedy: string;
 
   constructor(message: string, { code, remedy, cause }: LakeErrorOptions) {
     super(message, cause === undefined ? undefined : { cause });

@@ -7,6 +7,10 @@ export async function onDisk<T>(what: 'read' | 'written', work: () => Promise<T>
     return await work();
   } catch (thrown) {
     if (!(thrown instanceof Error) || Reflect.get(thrown, 'syscall') === undefined) throw thrown;
-    throw new LakeError(`the lake cannot be ${what}: ${thrown.message}`, { code: 'EXPORT_UNWRITABLE', cause: thrown });
+    throw new LakeError(`the lake cannot be ${what}: ${thrown.message}`, {
+      code: 'EXPORT_UNWRITABLE',
+      remedy: 'free disk space or grant write permission for the folder, and run the command again: it resumes',
+      cause: thrown,
+    });
   }
 }

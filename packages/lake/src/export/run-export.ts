@@ -316,5 +316,8 @@ function beyond(until: number, checkpoint: number): LakeError {
 }
 
 function stopped(): LakeError {
-  return new LakeError('the export was stopped between two files', { code: 'EXPORT_STOPPED' });
+  return new LakeError('the export was stopped between two files', {
+    code: 'EXPORT_STOPPED',
+    remedy: 'run the command again: it resumes where it stopped',
+  });
 }

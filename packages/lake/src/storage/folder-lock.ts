@@ -77,5 +77,8 @@ async function touch(path: string): Promise<void> {
 
 export function busy(path: string, holder: Holder | undefined): LakeError {
   const who = holder === undefined ? 'another process' : `process ${String(holder.pid)} on ${holder.host}`;
-  return new LakeError(`nothing was exported: ${who} is writing to this folder (${path})`, { code: 'EXPORT_BUSY' });
+  return new LakeError(`nothing was exported: ${who} is writing to this folder (${path})`, {
+    code: 'EXPORT_BUSY',
+    remedy: 'wait for the other export or end it, and run the command again',
+  });
 }

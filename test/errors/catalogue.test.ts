@@ -1,0 +1,40 @@
+/** The error catalogue: every error that reaches an operator has a remedy. */
+import { describe, expect, it } from 'vitest';
+import { catalogue, type ErrorCode } from '../../src/errors/catalogue.ts';
+import { IndexerError, retold } from '../../src/errors/indexer-error.ts';
+
+const codes = Object.keys(catalogue) as ErrorCode[];
+const withoutRemedy = codes.filter((code) => catalogue[code].remedy === undefined);
+
+describe('catalogue', () => {
+  it('has no general remedy for codes of a failed precondition', () => {
+    const refusals = codes.filter((code) => code.endsWith('_REFUSED') && !/^(?:LEDGER|STORE)_/.test(code));
+    expect(refusals.length).toBeGreaterThan(15);
+    expect(refusals.filter((code) => !withoutRemedy.includes(code))).toEqual([]);
+  });
+
+  it('has no remedy that only refers to the message', () => {
+    const empty = codes.filter((code) => /do what|name what|look at the message/.test(catalogue[code].remedy ?? ''));
+    expect(empty).toEqual([]);
+  });
+});
+
+describe('IndexerError', () => {
+  it('is rejected by the compiler and the constructor if its code needs a remedy and it has none', () => {
+    // @ts-expect-error RESET_REFUSED needs a remedy.
+    expect(() => new IndexerError('found', { code: 'RESET_REFUSED' })).toThrow(
+      new TypeError('RESET_REFUSED was thrown without a remedy'),
+    );
+  });
+
+  it.each(withoutRemedy)('%s has the remedy it was thrown with', (code) => {
+    const error = new IndexerError('found', { code, remedy: 'run: ledger-indexer check' });
+    expect(error.remedy).toBe('run: ledger-indexer check');
+    expect(retold(error, { facts: { offset: 3 } }).remedy).toBe('run: ledger-indexer check');
+  });
+
+  it('prefers the remedy it was thrown with over the remedy of its code', () => {
+    expect(new IndexerError('found', { code: 'STORE_FULL' }).remedy).toBe(catalogue.STORE_FULL.remedy);
+    expect(new IndexerError('found', { code: 'STORE_FULL', remedy: 'add a disk' }).remedy).toBe('add a disk');
+  });
+});
