@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { onExit } from './cleanup.ts';
 
-const patienceMs = 15_000;
+const timeLimitMs = 15_000;
 const keptLines = 12;
 
 export interface ChildOptions {
@@ -56,7 +56,7 @@ export function startChild({ file, args = [], nodeArgs = [], env = {} }: ChildOp
 async function end(child: ChildProcess, exited: Promise<unknown>): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   child.kill('SIGTERM');
-  const timer = setTimeout(() => child.kill('SIGKILL'), patienceMs);
+  const timer = setTimeout(() => child.kill('SIGKILL'), timeLimitMs);
   await exited;
   clearTimeout(timer);
 }

@@ -86,7 +86,7 @@ async function measuredRun(options: IngestOptions, { database, replay, indexer, 
   const { server, profile, weigh: when } = options;
   const watched = { server, node: indexer.pid, replay: replay.pid };
   const first = await Promise.race([replay.message('first'), indexer.died]);
-  const whole = measured(watched);
+  const totalCost = measured(watched);
   const weigh = when === undefined ? undefined : await weighed({ server, url: database.url, schema, when });
   const disturbed = options.disturb?.(indexer, database.url);
   let steady: { readonly cost: () => Cost; readonly from: number } | undefined;
@@ -98,7 +98,7 @@ async function measuredRun(options: IngestOptions, { database, replay, indexer, 
       options.onSample?.(sample, indexer);
     },
   });
-  const cost = whole();
+  const cost = totalCost();
   await disturbed;
   const { events } = expectedAfter(profile, options.transactions);
   const rest = steady === undefined ? 0 : events - eventsUpTo(profile, steady.from);

@@ -78,11 +78,11 @@ async function compared(client: Client, dir: string): Promise<Compared> {
   const tables = Object.keys(manifest.tables);
   for (const table of tables) {
     say(`comparing ${table}`);
-    const wanted = await hashInPostgres(client, manifest, table, { storage: schema, explore, typed: 'typed' });
+    const expected = await hashInPostgres(client, manifest, table, { storage: schema, explore, typed: 'typed' });
     const found = [await hashInHyparquet(dir, manifest, table)];
     if (duck !== undefined) found.push(await hashInDuckDb(duck, dir, manifest, table));
-    if (found.every(({ rows, md5 }) => rows === wanted.rows && md5 === wanted.md5)) equal += 1;
-    else process.stderr.write(`${table}: ${JSON.stringify({ wanted, found })}\n`);
+    if (found.every(({ rows, md5 }) => rows === expected.rows && md5 === expected.md5)) equal += 1;
+    else process.stderr.write(`${table}: ${JSON.stringify({ wanted: expected, found })}\n`);
   }
   return { tables: tables.length, equal, readers: ['hyparquet', ...(duck === undefined ? [] : ['duckdb'])] };
 }

@@ -48,9 +48,9 @@ async function measure(sessions: readonly [Session, ...Session[]]): Promise<void
   const [session] = sessions;
   const { options } = session;
   for (const [index, profile] of options.profiles.entries()) {
-    const whole = index === 0 || options.everywhere;
-    const measures = whole ? options.measures : ingestOnly(options.measures);
-    const rounds = whole ? options.rounds : Math.min(options.rounds, furtherRounds[options.quick ? 'quick' : 'full']);
+    const isFullRun = index === 0 || options.everywhere;
+    const measures = isFullRun ? options.measures : ingestOnly(options.measures);
+    const rounds = isFullRun ? options.rounds : Math.min(options.rounds, furtherRounds[options.quick ? 'quick' : 'full']);
     await runRounds(sessions, profile, measures, rounds);
     if (measures.has('memory')) await runMemories(session, profile);
     if (measures.has('growth')) await runGrowth(session, profile);
@@ -81,17 +81,17 @@ async function main(): Promise<void> {
   mkdirSync(options.cache, { recursive: true });
   say('starting Postgres');
   const session = await openSession(options, options.databaseUrl);
-  const beside = options.besideUrl === undefined ? undefined : await openSession(options, options.besideUrl);
-  await measureAsFarAsPossible(beside === undefined ? [session] : [session, beside]);
+  const second = options.secondUrl === undefined ? undefined : await openSession(options, options.secondUrl);
+  await measureAsFarAsPossible(second === undefined ? [session] : [session, second]);
   if (isEnding()) return;
   say('');
   const machine = machineText();
-  const shares = beside === undefined ? [] : sharesOf(session, beside);
-  for (const one of [session, beside]) if (one !== undefined) process.stdout.write(`${reportOf(one, machine)}\n\n`);
-  if (beside !== undefined) process.stdout.write(`${shareTable(session, beside, shares)}\n`);
-  if (options.json !== undefined) writeJson(options.json, session, machine, beside, shares);
+  const shares = second === undefined ? [] : sharesOf(session, second);
+  for (const one of [session, second]) if (one !== undefined) process.stdout.write(`${reportOf(one, machine)}\n\n`);
+  if (second !== undefined) process.stdout.write(`${shareTable(session, second, shares)}\n`);
+  if (options.json !== undefined) writeJson(options.json, session, machine, second, shares);
   const short = shares.filter(({ share }) => !(share >= options.leastShare));
-  if (short.length + session.errors.length + (beside?.errors.length ?? 0) > 0) process.exitCode = 1;
+  if (short.length + session.errors.length + (second?.errors.length ?? 0) > 0) process.exitCode = 1;
 }
 
 process.stdout.on('error', () => undefined);

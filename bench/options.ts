@@ -21,7 +21,7 @@ export interface Options {
   readonly cache: string;
   readonly databaseUrl: string | undefined;
   /** URL of a second server, measured in the same rounds. */
-  readonly besideUrl: string | undefined;
+  readonly secondUrl: string | undefined;
   /** Minimum share of the first server's ingest / COPY that the second must reach. */
   readonly leastShare: number;
   readonly settings: Readonly<Record<string, string>>;
@@ -107,7 +107,7 @@ export function readOptions(argv: readonly string[]): Options | undefined {
     check: !values['no-check'],
     cache: resolve(values.cache),
     databaseUrl: values['database-url'],
-    besideUrl: values.beside,
+    secondUrl: values.beside,
     leastShare: numberOf('--least-share', values['least-share'], 0),
     settings: pairs('--pg', values.pg),
     variants: [...values.variant.map(variantOf), ...values.against.map(buildOf)],
@@ -124,31 +124,31 @@ export function readOptions(argv: readonly string[]): Options | undefined {
 }
 
 /** Names of a list; `fallback` if the option is missing. @throws Error for an unknown name */
-function listed<T extends string>(given: string | undefined, fallback: readonly T[], known = fallback): readonly T[] {
-  if (given === undefined) return fallback;
-  return given.split(',').map((name) => {
+function listed<T extends string>(text: string | undefined, fallback: readonly T[], known = fallback): readonly T[] {
+  if (text === undefined) return fallback;
+  return text.split(',').map((name) => {
     const found = known.find((candidate) => candidate === name);
     if (found === undefined) throw new Error(`"${name}" is not known: expected some of ${known.join(', ')}`);
     return found;
   });
 }
 
-function numberOf(flag: string, given: string | undefined, fallback: number): number {
-  const value = given === undefined ? fallback : Number(given);
-  if (!Number.isFinite(value) || value < 0) throw new Error(`${flag} ${given ?? ''}: expected a number`);
+function numberOf(flag: string, text: string | undefined, fallback: number): number {
+  const value = text === undefined ? fallback : Number(text);
+  if (!Number.isFinite(value) || value < 0) throw new Error(`${flag} ${text ?? ''}: expected a number`);
   return value;
 }
 
-function sizes(given: string): readonly number[] {
-  const found = given.split(',').map(Number);
+function sizes(text: string): readonly number[] {
+  const found = text.split(',').map(Number);
   const wrong = found.find((size) => !Number.isInteger(size) || size < 0);
-  if (wrong !== undefined) throw new Error(`--growth ${given}: expected integers`);
+  if (wrong !== undefined) throw new Error(`--growth ${text}: expected integers`);
   return found;
 }
 
-function pairs(flag: string, given: readonly string[]): Record<string, string> {
+function pairs(flag: string, entries: readonly string[]): Record<string, string> {
   return Object.fromEntries(
-    given.map((pair) => {
+    entries.map((pair) => {
       const at = pair.indexOf('=');
       if (at < 1) throw new Error(`${flag} ${pair}: expected NAME=VALUE`);
       return [pair.slice(0, at), pair.slice(at + 1)];
@@ -156,18 +156,18 @@ function pairs(flag: string, given: readonly string[]): Record<string, string> {
   );
 }
 
-function labelled(flag: string, given: string): readonly [string, string] {
-  const at = given.indexOf(':');
-  if (at < 1) throw new Error(`${flag} ${given}: expected LABEL:…`);
-  return [given.slice(0, at), given.slice(at + 1)];
+function labelled(flag: string, text: string): readonly [string, string] {
+  const at = text.indexOf(':');
+  if (at < 1) throw new Error(`${flag} ${text}: expected LABEL:…`);
+  return [text.slice(0, at), text.slice(at + 1)];
 }
 
-function variantOf(given: string): Variant {
-  const [name, env] = labelled('--variant', given);
+function variantOf(text: string): Variant {
+  const [name, env] = labelled('--variant', text);
   return { name, env: pairs('--variant', env.split(',')) };
 }
 
-function buildOf(given: string): Variant {
-  const [name, path] = labelled('--against', given);
+function buildOf(text: string): Variant {
+  const [name, path] = labelled('--against', text);
   return { name, env: {}, program: isAbsolute(path) ? path : resolve(path) };
 }

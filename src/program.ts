@@ -50,18 +50,18 @@ function onDefect(thrown: unknown): void {
 }
 
 async function command(): Promise<ExitCode> {
-  const [word] = argv;
+  const [argument] = argv;
   // Without a command, the only flags are options and these two.
-  if (first !== verb && (word === '--version' || word === '-v')) return said((await import('./version.ts')).version);
+  if (first !== verb && (argument === '--version' || argument === '-v')) return printText((await import('./version.ts')).version);
   const { commands, runCommandNamed } = await import('./cli/commands.ts');
-  if (first !== verb && (word === '--help' || word === '-h')) {
-    return said((await import('./cli/command-line/help.ts')).help(commands));
+  if (first !== verb && (argument === '--help' || argument === '-h')) {
+    return printText((await import('./cli/command-line/help.ts')).help(commands));
   }
   const call = { argv, env: process.env, stop: stop.signal, write, print };
   return (await runCommandNamed(verb, call)) ?? ExitCode.stopped;
 }
 
-function said(text: string): ExitCode {
+function printText(text: string): ExitCode {
   print(text);
   return ExitCode.stopped;
 }
@@ -75,9 +75,9 @@ try {
 } catch (thrown) {
   const error = toIndexerError(thrown);
   const text = `ledger-indexer: ${error.code}: ${error.message}\n  what to do: ${error.remedy}`;
-  const said = escapeSteeringInLines(scrub(text));
+  const safeText = escapeSteeringInLines(scrub(text));
   // A closed output pipe is not an error.
-  if (error.code !== 'OUTPUT_CLOSED') process.stderr.write(`${said}\n`);
+  if (error.code !== 'OUTPUT_CLOSED') process.stderr.write(`${safeText}\n`);
   process.exitCode = error.exitCode;
 }
 // An idle event loop ends the process. An open handle must not keep a stopped daemon alive.

@@ -14,7 +14,7 @@ export interface CpuProfile {
   readonly timeDeltas: readonly number[];
 }
 
-const shownFunctions = 25;
+const maxFunctions = 25;
 
 /** Text for the terminal. The profile covers the complete process, including its start and end. */
 export function summaryOf(path: string, events: number): string {
@@ -34,7 +34,7 @@ export function summaryOf(path: string, events: number): string {
       microseconds,
     );
   });
-  return `${listOf('part', byPart, events, 15)}\n\n${listOf('function', byFunction, events, shownFunctions)}`;
+  return `${listOf('part', byPart, events, 15)}\n\n${listOf('function', byFunction, events, maxFunctions)}`;
 }
 
 /** The file of the program, or the module, that contains a function. */

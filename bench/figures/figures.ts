@@ -103,7 +103,7 @@ export function ratio(of: Line | undefined, to: Line | undefined, column: Column
 }
 
 const kilo = (value: number): string => (value >= 10_000 ? `${(value / 1000).toFixed(1)}k` : String(Math.round(value)));
-const shown = (value: number | undefined, digits = 1): string => (value === undefined ? '-' : value.toFixed(digits));
+const formatValue = (value: number | undefined, digits = 1): string => (value === undefined ? '-' : value.toFixed(digits));
 
 function cells(line: Line): readonly string[] {
   const rates = values(line, 'rate');
@@ -117,10 +117,10 @@ function cells(line: Line): readonly string[] {
     rate === undefined ? '-' : kilo(rate),
     spread,
     steady === undefined ? '-' : kilo(steady),
-    shown(middle(line, 'nodeUs')),
-    shown(middle(line, 'postgresUs')),
-    shown(middle(line, 'replayUs')),
-    shown(middle(line, 'peakRssMiB'), 0),
+    formatValue(middle(line, 'nodeUs')),
+    formatValue(middle(line, 'postgresUs')),
+    formatValue(middle(line, 'replayUs')),
+    formatValue(middle(line, 'peakRssMiB'), 0),
     errors === 0 ? '' : `${String(errors)} BAD`,
   ];
 }
@@ -152,13 +152,13 @@ export function weightTable(lines: readonly Line[]): string | undefined {
     .map((line) => [
       line.profile,
       line.name,
-      shown(middle(line, 'heapBytes'), 0),
-      shown(middle(line, 'indexBytes'), 0),
-      shown(middle(line, 'walBytes'), 0),
-      shown(middle(line, 'fullPages'), 3),
-      shown(middle(line, 'nodeUs')),
-      shown(middle(line, 'wholePostgresUs')),
-      shown(middle(line, 'vacuumUs')),
+      formatValue(middle(line, 'heapBytes'), 0),
+      formatValue(middle(line, 'indexBytes'), 0),
+      formatValue(middle(line, 'walBytes'), 0),
+      formatValue(middle(line, 'fullPages'), 3),
+      formatValue(middle(line, 'nodeUs')),
+      formatValue(middle(line, 'wholePostgresUs')),
+      formatValue(middle(line, 'vacuumUs')),
       kilo(middle(line, 'cycleEvents') ?? 0),
     ]);
   return rows.length === 0 ? undefined : aligned([weightHeads, ...rows]);

@@ -189,7 +189,7 @@ export function writeJson(
   path: string,
   session: Session,
   machine: string,
-  beside: Session | undefined,
+  second: Session | undefined,
   shares: readonly Share[],
 ): void {
   const keysOf = (one: Session) =>
@@ -204,9 +204,9 @@ export function writeJson(
     latencies,
     memories,
     errors,
-    ...(beside === undefined
+    ...(second === undefined
       ? {}
-      : { beside: { postgres: beside.server.version, profiles: keysOf(beside), lines: beside.lines }, shares }),
+      : { beside: { postgres: second.server.version, profiles: keysOf(second), lines: second.lines }, shares }),
   };
   writeFileSync(path, `${JSON.stringify(all, null, 2)}\n`);
 }

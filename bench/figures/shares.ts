@@ -24,8 +24,8 @@ export function sharesOf(first: Session, second: Session): readonly Share[] {
 }
 
 function toCopy({ lines }: Session, profile: string, name: string): number | undefined {
-  const line = (wanted: string): Line | undefined =>
-    lines.find((known) => known.profile === profile && known.name === wanted);
+  const line = (lineName: string): Line | undefined =>
+    lines.find((known) => known.profile === profile && known.name === lineName);
   return ratio(line(name), line(ceilingName('', 1)));
 }
 

@@ -18,7 +18,7 @@ const compared = 100;
 
 /** Times per range, milliseconds. */
 interface Timing {
-  readonly whole: number;
+  readonly totalMs: number;
   /** From the last file of rows to the next range. */
   readonly bookkeeping: number;
 }
@@ -44,8 +44,8 @@ export async function measureBookkeeping(folder: string, size: Size): Promise<ob
     bookkeeping_share: rounded(bookkeeping / seconds, 4),
     bookkeeping_ms_of_first_ranges: meanOf(ends.first.map((timing) => timing.bookkeeping)),
     bookkeeping_ms_of_last_ranges: meanOf(ends.last.map((timing) => timing.bookkeeping)),
-    ms_of_first_ranges: meanOf(ends.first.map(({ whole }) => whole)),
-    ms_of_last_ranges: meanOf(ends.last.map(({ whole }) => whole)),
+    ms_of_first_ranges: meanOf(ends.first.map(({ totalMs }) => totalMs)),
+    ms_of_last_ranges: meanOf(ends.last.map(({ totalMs }) => totalMs)),
     run_with_nothing_to_add_seconds: rounded(resumeSeconds),
     head_bytes: statSync(join(dir, 'manifest.json')).size,
     files: readdirSync(dir, { recursive: true }).length,
@@ -59,7 +59,7 @@ async function exportTimed(dir: string, size: Size): Promise<readonly Timing[]> 
   let [rangeAt, fileAt] = [0, 0];
   const note = (): void => {
     const now = performance.now();
-    if (rangeAt > 0) timings.push({ whole: now - rangeAt, bookkeeping: now - fileAt });
+    if (rangeAt > 0) timings.push({ totalMs: now - rangeAt, bookkeeping: now - fileAt });
     rangeAt = now;
     if (timings.length % compared === 0) say(`${String(timings.length)} of ${String(size.ranges)} ranges`);
   };

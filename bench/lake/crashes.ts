@@ -18,8 +18,8 @@ export interface Crashes {
 
 /** For a small history: kills an export after each operation, and completes it with a second export. */
 export async function crashAfterEach(url: string, folder: string, rowsPerRange: number): Promise<Crashes> {
-  return await besideWhole(url, folder, rowsPerRange, async (whole, points, resume) => {
-    const wanted = stateOf(whole);
+  return await withCompleteExport(url, folder, rowsPerRange, async (completeDir, points, resume) => {
+    const expectedState = stateOf(completeDir);
     let equal = 0;
     for (let point = 1; point <= points; point += 1) {
       say(`killed after operation ${String(point)} of ${String(points)}`);
@@ -27,7 +27,7 @@ export async function crashAfterEach(url: string, folder: string, rowsPerRange: 
       if (!(await killAfter(point, { ...exportOf(url, rowsPerRange), to: dir })))
         throw new Error(`the export was not killed after operation ${String(point)}`);
       await resume(dir);
-      if (stateOf(dir) === wanted) equal += 1;
+      if (stateOf(dir) === expectedState) equal += 1;
       rmSync(dir, { recursive: true });
     }
     return { points, equal };
@@ -44,7 +44,7 @@ const laterStep = 13;
  * prefix of the complete one; at the end it must equal the complete one, byte by byte.
  */
 export async function crashInChain(url: string, folder: string, rowsPerRange: number): Promise<Crashes> {
-  return await besideWhole(url, folder, rowsPerRange, async (whole) => {
+  return await withCompleteExport(url, folder, rowsPerRange, async (completeDir) => {
     const dir = mkdtempSync(join(folder, 'lake-'));
     let [points, equal] = [0, 0];
     for (
@@ -53,12 +53,12 @@ export async function crashInChain(url: string, folder: string, rowsPerRange: nu
       operation += rangesOf(dir) === 0 ? 1 : laterStep
     ) {
       points += 1;
-      if (isBeginningOf(dir, whole)) equal += 1;
-      say(`left ${String(points)} times, after ${String(rangesOf(dir))} of ${String(rangesOf(whole))} ranges`);
+      if (isBeginningOf(dir, completeDir)) equal += 1;
+      say(`left ${String(points)} times, after ${String(rangesOf(dir))} of ${String(rangesOf(completeDir))} ranges`);
     }
-    const isWhole = stateOf(dir) === stateOf(whole) && isIntact(dir);
+    const isComplete = stateOf(dir) === stateOf(completeDir) && isIntact(dir);
     rmSync(dir, { recursive: true });
-    return { points, equal: isWhole ? equal : 0 };
+    return { points, equal: isComplete ? equal : 0 };
   });
 }
 
@@ -67,19 +67,19 @@ function exportOf(url: string, rowsPerRange: number): Omit<KilledExport, 'to'> {
 }
 
 /** Runs `work` with a lake exported without a kill, its number of operations, and a function that completes another one. */
-async function besideWhole<T>(
+async function withCompleteExport<T>(
   url: string,
   folder: string,
   rowsPerRange: number,
-  work: (whole: string, operations: number, resume: (dir: string) => Promise<number>) => Promise<T>,
+  work: (completeDir: string, operations: number, resume: (dir: string) => Promise<number>) => Promise<T>,
 ): Promise<T> {
-  const whole = mkdtempSync(join(folder, 'lake-'));
+  const completeDir = mkdtempSync(join(folder, 'lake-'));
   const database = openIndexed(url);
   try {
-    const operations = await exportAll(whole, database, rowsPerRange);
-    return await work(whole, operations, (dir) => exportAll(dir, database, rowsPerRange));
+    const operations = await exportAll(completeDir, database, rowsPerRange);
+    return await work(completeDir, operations, (dir) => exportAll(dir, database, rowsPerRange));
   } finally {
-    rmSync(whole, { recursive: true });
+    rmSync(completeDir, { recursive: true });
     await database.close();
   }
 }

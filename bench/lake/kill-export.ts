@@ -55,14 +55,14 @@ interface StoredFile {
 }
 
 /** Whether an incomplete lake consists of exactly the first ranges of another one, with all of their files. */
-export function isBeginningOf(dir: string, whole: string): boolean {
+export function isBeginningOf(dir: string, completeDir: string): boolean {
   const text = textOf(dir);
   if (text === '') return true;
   const found = readManifest(dir) as StoredManifest;
-  const wanted = readManifest(whole) as StoredManifest;
-  const ranges = wanted.ranges.slice(0, found.ranges.length);
+  const expected = readManifest(completeDir) as StoredManifest;
+  const ranges = expected.ranges.slice(0, found.ranges.length);
   const until = ranges.at(-1)?.to ?? null;
-  const files = wanted.files.filter(({ from }) => until !== null && from <= until);
+  const files = expected.files.filter(({ from }) => until !== null && from <= until);
   if (JSON.stringify([found.until, found.ranges, found.files]) !== JSON.stringify([until, ranges, files])) return false;
   return files.every(
     ({ path, bytes }) => path === null || statSync(join(dir, path), { throwIfNoEntry: false })?.size === bytes,

@@ -47,8 +47,8 @@ export function readLakeOptions(argv: readonly string[]): LakeOptions | undefine
   const { values } = parseArgs({ args: [...argv], options: flags, strict: true });
   if (values.help) return undefined;
   return {
-    transactions: wholeNumber('--transactions', values.transactions),
-    crashTransactions: wholeNumber('--crash-transactions', values['crash-transactions']),
+    transactions: parseInteger('--transactions', values.transactions),
+    crashTransactions: parseInteger('--crash-transactions', values['crash-transactions']),
     made: values.ranges === undefined ? undefined : madeOf(values.ranges, values.tables, values.rows),
     databaseUrl: values['database-url'],
     json: values.json,
@@ -59,14 +59,14 @@ export function readLakeOptions(argv: readonly string[]): LakeOptions | undefine
 
 function madeOf(ranges: string, tables: string, rows: string): LakeOptions['made'] {
   return {
-    ranges: wholeNumber('--ranges', ranges),
-    tables: wholeNumber('--tables', tables),
-    rows: wholeNumber('--rows', rows),
+    ranges: parseInteger('--ranges', ranges),
+    tables: parseInteger('--tables', tables),
+    rows: parseInteger('--rows', rows),
   };
 }
 
-function wholeNumber(flag: string, given: string): number {
-  const value = Number(given);
-  if (!Number.isSafeInteger(value) || value < 0) throw new Error(`${flag} ${given}: expected an integer`);
+function parseInteger(flag: string, text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 0) throw new Error(`${flag} ${text}: expected an integer`);
   return value;
 }

@@ -44,12 +44,12 @@ const agent = new Agent({ keepAlive: false, maxSockets: Number.POSITIVE_INFINITY
 let [events, reordered, ended, done] = [0, 0, 0, 0];
 let problem: string | undefined;
 
-function tell(message: ClientsMessage): void {
+function send(message: ClientsMessage): void {
   process.send?.(message);
 }
 
-function tellSeen(): void {
-  tell({ kind: 'seen', events, reordered, ended, problem, from, arrivals });
+function sendSeen(): void {
+  send({ kind: 'seen', events, reordered, ended, problem, from, arrivals });
 }
 
 function failed(reason: string): void {
@@ -70,13 +70,13 @@ function countIds(client: number): (chunk: Buffer) => void {
         .slice(found + 4, text.indexOf('\n', found))
         .split('-')
         .map(Number);
-      const place = offset * nodesOfAnOffset + node;
-      if (place <= newest) reordered += 1;
-      newest = place;
+      const position = offset * nodesOfAnOffset + node;
+      if (position <= newest) reordered += 1;
+      newest = position;
       seen += 1;
       events += 1;
       arrivals[client * updates + offset - plan.after - 1] = at;
-      if (seen === plan.events && (done += 1) === plan.clients) tellSeen();
+      if (seen === plan.events && (done += 1) === plan.clients) sendSeen();
     }
     // An incomplete line; of a long one, the beginning is kept, which is not an id.
     rest = text.length - end > 100 ? text.slice(end, end + 8) : text.slice(end);
@@ -109,7 +109,7 @@ async function listen(client: number): Promise<void> {
   });
 }
 
-process.on('message', tellSeen);
+process.on('message', sendSeen);
 process.on('disconnect', () => process.exit());
 process.on('SIGINT', () => undefined);
 const waiting = Array.from({ length: plan.clients }, (_, client) => client);
@@ -117,4 +117,4 @@ const connecting = Array.from({ length: connectingAtOnce }, async () => {
   for (let client = waiting.pop(); client !== undefined; client = waiting.pop()) await listen(client);
 });
 await Promise.all(connecting);
-tell({ kind: 'listening' });
+send({ kind: 'listening' });

@@ -29,14 +29,14 @@ const { values } = parseArgs({
 });
 
 /** @throws Error unless it is a positive integer */
-function wholeNumber(flag: 'transactions' | 'clients'): number {
+function parseInteger(flag: 'transactions' | 'clients'): number {
   const value = Number(values[flag]);
   if (Number.isSafeInteger(value) && value >= 1) return value;
   throw new Error(`--${flag}: expected a positive integer, got ${values[flag]}`);
 }
 
 async function main(): Promise<void> {
-  const [transactions, clients] = [wholeNumber('transactions'), wholeNumber('clients')];
+  const [transactions, clients] = [parseInteger('transactions'), parseInteger('clients')];
   prepareOutputs();
   const folder = resolve('.bench');
   mkdirSync(folder, { recursive: true });

@@ -25,10 +25,10 @@ function note(id: string, body: string): void {
   if (ids.has(id)) return;
   ids.add(id);
   const { data } = JSON.parse(body) as { data: { offset: number; node_id: number; contract_id: string | null } };
-  const place = data.offset * 1_000 + data.node_id;
+  const position = data.offset * 1_000 + data.node_id;
   const contract = data.contract_id ?? '';
-  if (place < (newest.get(contract) ?? -1)) reordered += 1;
-  newest.set(contract, place);
+  if (position < (newest.get(contract) ?? -1)) reordered += 1;
+  newest.set(contract, position);
 }
 
 const server = createServer((request, response) => {

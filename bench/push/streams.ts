@@ -18,7 +18,7 @@ import type { PushFigures, PushOptions, PushPart } from './figures.ts';
 const updates = 20;
 const updatesPerSecond = 1;
 /** Time in which the last event must reach all clients, in addition to the time in which the updates are sent. */
-const patienceMs = 60_000;
+const timeLimitMs = 60_000;
 
 /** All clients listen from the same position, and receive the same updates. */
 export const measureStreams: PushPart = async (options) => {
@@ -80,18 +80,18 @@ async function streamed(options: PushOptions, variant: Variant, database: RunDat
 
 /** Returns the address from the log line about listening. */
 async function listeningAt(indexer: Child): Promise<string> {
-  const said = new Promise<string>((resolve) => {
+  const listeningUrl = new Promise<string>((resolve) => {
     indexer.process.stdout?.on('data', (chunk: Buffer) => {
       const [, url] = /"http":"([^"]+)"/u.exec(chunk.toString()) ?? [];
       if (url !== undefined) resolve(url);
     });
   });
-  return await Promise.race([said, indexer.died]);
+  return await Promise.race([listeningUrl, indexer.died]);
 }
 
 /** Returns the received events once each client has all of them, or the state at the time limit. */
 async function seenByAll(clients: Child, message: MessageBy<ClientsMessage>): Promise<ClientsSeen> {
-  const timer = setTimeout(() => clients.process.send('seen'), patienceMs);
+  const timer = setTimeout(() => clients.process.send('seen'), timeLimitMs);
   try {
     return await message('seen');
   } finally {

@@ -59,9 +59,9 @@ export function readReadOptions(argv: readonly string[]): ReadOptions | undefine
   const spread = spreads.find((known) => known === values.spread);
   if (spread === undefined) throw new Error(`--spread ${values.spread}: expected ${spreads.join(' or ')}`);
   return {
-    contracts: wholeNumber('--contracts', values.contracts, 1_000),
-    rounds: wholeNumber('--rounds', values.rounds, 1),
-    warmUp: wholeNumber('--warm-up', values['warm-up'], 0),
+    contracts: parseInteger('--contracts', values.contracts, 1_000),
+    rounds: parseInteger('--rounds', values.rounds, 1),
+    warmUp: parseInteger('--warm-up', values['warm-up'], 0),
     spread,
     only: values.only,
     plans: values.plans,
@@ -72,10 +72,10 @@ export function readReadOptions(argv: readonly string[]): ReadOptions | undefine
   };
 }
 
-function wholeNumber(flag: string, given: string, least: number): number {
-  const value = Number(given);
+function parseInteger(flag: string, text: string, least: number): number {
+  const value = Number(text);
   if (!Number.isSafeInteger(value) || value < least) {
-    throw new Error(`${flag} ${given}: expected an integer of at least ${String(least)}`);
+    throw new Error(`${flag} ${text}: expected an integer of at least ${String(least)}`);
   }
   return value;
 }

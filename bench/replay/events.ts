@@ -54,42 +54,42 @@ export function payload(random: Random, bytes: number): string {
 }
 
 /** The CreatedEvent without its envelope; `bytes` is the size of its argument. */
-function createdFields(place: Place, contract: Contract, random: Random, bytes: number): string {
+function createdFields(position: Place, contract: Contract, random: Random, bytes: number): string {
   const { template } = contract;
   const signatory = party(random);
   const observer = party(random);
   return (
-    `{"offset":${String(place.offset)},"nodeId":${String(place.nodeId)},"contractId":"${contract.id}",` +
+    `{"offset":${String(position.offset)},"nodeId":${String(position.nodeId)},"contractId":"${contract.id}",` +
     `"templateId":"${template.id}","contractKey":null,"contractKeyHash":"",` +
     `"createArgument":${payload(random, bytes)},"createdEventBlob":"","interfaceViews":[],` +
     `"witnessParties":["${signatory}","${observer}"],"signatories":["${signatory}"],"observers":["${observer}"],` +
-    `"createdAt":"${timeAt(place.offset, 0)}","packageName":"${template.packageName}",` +
+    `"createdAt":"${timeAt(position.offset, 0)}","packageName":"${template.packageName}",` +
     `"representativePackageId":"${template.packageId}","acsDelta":true}`
   );
 }
 
 /** `{"CreatedEvent":…}`. */
-export function createdEvent(place: Place, contract: Contract, random: Random, bytes: number): string {
-  return `{"CreatedEvent":${createdFields(place, contract, random, bytes)}}`;
+export function createdEvent(position: Place, contract: Contract, random: Random, bytes: number): string {
+  return `{"CreatedEvent":${createdFields(position, contract, random, bytes)}}`;
 }
 
 /** `{"ExercisedEvent":…}`; a consuming one archives the contract and names its successor in the result. */
-export function exercisedEvent(place: Place, contract: Contract, random: Random, successor?: Contract): string {
+export function exercisedEvent(position: Place, contract: Contract, random: Random, successor?: Contract): string {
   const { template } = contract;
   const consuming = successor !== undefined;
   const acting = party(random);
   const argument =
     `{"context":{"values":{"utility.org/fee":{"tag":"AV_Decimal","value":"0.${String(random(10_000))}"}}},` +
-    `"requestedAt":"${timeAt(place.offset, 0)}","requestedBy":"${acting}","reference":"${String(random(0x7fffffff))}"}`;
+    `"requestedAt":"${timeAt(position.offset, 0)}","requestedBy":"${acting}","reference":"${String(random(0x7fffffff))}"}`;
   const result = consuming
     ? `{"holdingCid":"${successor.id}","meta":{"values":{"splice.org/tx-kind":"transfer"}}}`
     : '{"meta":{"values":{}}}';
   return (
-    `{"ExercisedEvent":{"offset":${String(place.offset)},"nodeId":${String(place.nodeId)},` +
+    `{"ExercisedEvent":{"offset":${String(position.offset)},"nodeId":${String(position.nodeId)},` +
     `"contractId":"${contract.id}","templateId":"${template.id}","interfaceId":null,` +
     `"choice":"${template.choices[consuming ? 1 : 0]}","choiceArgument":${argument},"actingParties":["${acting}"],` +
     `"consuming":${String(consuming)},"witnessParties":["${acting}","${party(random)}"],` +
-    `"lastDescendantNodeId":${String(place.nodeId + (consuming ? 1 : 0))},"exerciseResult":${result},` +
+    `"lastDescendantNodeId":${String(position.nodeId + (consuming ? 1 : 0))},"exerciseResult":${result},` +
     `"packageName":"${template.packageName}","implementedInterfaces":[],"acsDelta":${String(consuming)}}}`
   );
 }
@@ -107,10 +107,10 @@ export function transactionFrame(offset: number, events: readonly string[], rand
 }
 
 /** One frame of `/v2/state/active-contracts`. */
-export function activeContractFrame(place: Place, contract: Contract, random: Random, bytes: number): string {
+export function activeContractFrame(position: Place, contract: Contract, random: Random, bytes: number): string {
   return (
     `{"workflowId":"","contractEntry":{"JsActiveContract":{"createdEvent":` +
-    `${createdFields(place, contract, random, bytes)},"synchronizerId":"${synchronizerId}","reassignmentCounter":0}},` +
-    `"streamContinuationToken":"${Buffer.from(`entry ${String(place.offset)}`).toString('base64')}"}`
+    `${createdFields(position, contract, random, bytes)},"synchronizerId":"${synchronizerId}","reassignmentCounter":0}},` +
+    `"streamContinuationToken":"${Buffer.from(`entry ${String(position.offset)}`).toString('base64')}"}`
   );
 }

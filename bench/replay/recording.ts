@@ -33,8 +33,8 @@ export interface RecordingRequest {
 export function updatesRecording(request: RecordingRequest): Recording {
   const { profile, preloaded = 0 } = request;
   const name = preloaded === 0 ? `updates-${profile.name}` : `updates-${profile.name}-over-${String(preloaded)}`;
-  const wanted = openingTransactions(profile) + request.count;
-  return cached(request, name, wanted, (writer) => {
+  const frameCount = openingTransactions(profile) + request.count;
+  return cached(request, name, frameCount, (writer) => {
     const ledger = new RecordedLedger(profile, preloaded);
     const huge = hugeAt(profile, request.count);
     for (let index = 0; index < openingTransactions(profile); index += 1) {
@@ -154,28 +154,28 @@ interface FrameWriter {
 function cached(
   { folder, say }: RecordingRequest,
   name: string,
-  wanted: number,
+  frameCount: number,
   make: (writer: FrameWriter) => void,
 ): Recording {
   const path = join(folder, `${name}.frames`);
   const known = described(`${path}.json`);
-  if (known !== undefined && known.format === format && known.frames >= wanted) {
+  if (known !== undefined && known.format === format && known.frames >= frameCount) {
     return { path, frames: known.frames, bytes: known.bytes };
   }
-  say(`recording ${name}: ${String(wanted)} frames, once`);
+  say(`recording ${name}: ${String(frameCount)} frames, once`);
   mkdirSync(folder, { recursive: true });
   rmSync(`${path}.json`, { force: true });
   // Under a temporary name until complete: another run may be reading the previous one.
   const temporary = `${path}.${String(process.pid)}`;
-  const { frames, bytes } = written(temporary, wanted, make);
+  const { frames, bytes } = written(temporary, frameCount, make);
   renameSync(temporary, path);
   renameSync(`${temporary}.index`, `${path}.index`);
   writeFileSync(`${path}.json`, JSON.stringify({ format, frames, bytes }));
   return { path, frames, bytes };
 }
 
-function written(path: string, wanted: number, make: (writer: FrameWriter) => void) {
-  const positions = new Float64Array(wanted + 1);
+function written(path: string, frameCount: number, make: (writer: FrameWriter) => void) {
+  const positions = new Float64Array(frameCount + 1);
   const file = openSync(path, 'w');
   let waiting: Buffer[] = [];
   let waitingBytes = 0;

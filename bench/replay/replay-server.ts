@@ -20,7 +20,7 @@ const released = plan.heldAt === undefined ? undefined : once(process, 'message'
 /** For a held stream, the last sent offset: the indexer would probe an end far ahead of it. */
 let ledgerEnd = plan.heldAt ?? plan.ledgerEnd;
 
-function tell(message: ReplayMessage): void {
+function send(message: ReplayMessage): void {
   process.send?.(message);
 }
 
@@ -72,8 +72,8 @@ async function sendPaced(socket: Socket, file: FileHandle, stream: ReplayStream,
     }
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
-  tell({ kind: 'first', at: started });
-  tell({ kind: 'sent', from: begin, microseconds });
+  send({ kind: 'first', at: started });
+  send({ kind: 'sent', from: begin, microseconds });
 }
 
 async function sendUpdates(socket: Socket, beginExclusive: number): Promise<void> {
@@ -83,9 +83,9 @@ async function sendUpdates(socket: Socket, beginExclusive: number): Promise<void
   const file = await open(updates.path);
   try {
     if (updatesPerSecond !== undefined) return await sendPaced(socket, file, updates, beginExclusive, updatesPerSecond);
-    tell({ kind: 'first', at: process.hrtime.bigint() });
+    send({ kind: 'first', at: process.hrtime.bigint() });
     await sendAll(socket, file, updates, beginExclusive);
-    tell({ kind: 'last', at: process.hrtime.bigint() });
+    send({ kind: 'last', at: process.hrtime.bigint() });
   } finally {
     await file.close();
   }
@@ -94,9 +94,9 @@ async function sendUpdates(socket: Socket, beginExclusive: number): Promise<void
 async function sendActiveContracts(socket: Socket): Promise<void> {
   if (plan.activeContracts !== undefined) {
     const file = await open(plan.activeContracts.path);
-    tell({ kind: 'first', at: process.hrtime.bigint() });
+    send({ kind: 'first', at: process.hrtime.bigint() });
     await sendAll(socket, file, plan.activeContracts, 0);
-    tell({ kind: 'last', at: process.hrtime.bigint() });
+    send({ kind: 'last', at: process.hrtime.bigint() });
     await file.close();
   }
   socket.write(Buffer.concat([frameHeader(opcodes.close, 2), Buffer.from([0x03, 0xe8])]));
@@ -111,14 +111,14 @@ function accept(request: IncomingMessage, socket: Socket): void {
     'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
       `Sec-WebSocket-Accept: ${answer}\r\nSec-WebSocket-Protocol: daml.ws.auth\r\n\r\n`,
   );
-  let asked = false;
+  let hasRequest = false;
   socket.on(
     'data',
     clientFrames(({ opcode, payload }) => {
       if (opcode === opcodes.ping) socket.write(Buffer.concat([frameHeader(opcodes.pong, payload.length), payload]));
       if (opcode === opcodes.close) socket.end(Buffer.concat([frameHeader(opcodes.close, payload.length), payload]));
-      if (opcode !== opcodes.text || asked) return;
-      asked = true;
+      if (opcode !== opcodes.text || hasRequest) return;
+      hasRequest = true;
       const { beginExclusive = 0 } = JSON.parse(payload.toString()) as { beginExclusive?: number };
       const updates = request.url?.startsWith('/v2/updates') === true;
       void (updates ? sendUpdates(socket, beginExclusive) : sendActiveContracts(socket));
@@ -177,7 +177,7 @@ server.on('upgrade', (request, socket) => {
   accept(request, socket as Socket);
 });
 server.listen(0, '127.0.0.1', () => {
-  tell({ kind: 'listening', port: (server.address() as AddressInfo).port });
+  send({ kind: 'listening', port: (server.address() as AddressInfo).port });
 });
 // The measuring process has ended, so this one is not needed any more. It does not react to Ctrl-C.
 process.on('disconnect', () => process.exit());

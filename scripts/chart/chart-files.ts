@@ -84,8 +84,8 @@ const key = { type: 'string', pattern: '^[-._a-zA-Z0-9]+$' };
 /** The values as a Markdown table: name, default and meaning of each. @param values from values.yaml */
 export function valuesTable(schema: ValueSchema, values: unknown): string {
   const rows = leaves(schema, values, '').map(({ name, initial, description }) => {
-    const shown = JSON.stringify(initial)?.replaceAll('|', String.raw`\|`);
-    return `| \`${name}\` | ${shown === undefined ? '' : `\`${shown}\``} | ${description} |`;
+    const defaultText = JSON.stringify(initial)?.replaceAll('|', String.raw`\|`);
+    return `| \`${name}\` | ${defaultText === undefined ? '' : `\`${defaultText}\``} | ${description} |`;
   });
   return ['| Value | Default | Meaning |', '| --- | --- | --- |', ...rows].join('\n');
 }

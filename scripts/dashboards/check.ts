@@ -1,7 +1,7 @@
 /** Runs all queries of the dashboards against a running demo, until every panel has data or the time is over. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { queryOf, shownPanels, type Dashboard, type DashboardFile, type Panel, type Target } from './dashboard.ts';
+import { queryOf, findVisiblePanels, type Dashboard, type DashboardFile, type Panel, type Target } from './dashboard.ts';
 import type { Demo } from './demo.ts';
 import type { Answer } from './frame.ts';
 import { milliseconds, type Choice, type Choices, type View } from './interpolation.ts';
@@ -25,7 +25,7 @@ export interface DashboardAnswers {
 }
 
 /** Prometheus discovers targets up to 5 s late, and a rate needs several scrapes. */
-const patienceMs = 90_000;
+const timeLimitMs = 90_000;
 const pollMs = 2_000;
 const dayMs = 86_400_000;
 /** Scrape interval configured in the data source; the actual one is shorter, so that rates are available earlier. */
@@ -40,15 +40,15 @@ export async function askUntilAnswered(
   demo: Demo,
   startedAt: number,
 ): Promise<readonly DashboardAnswers[]> {
-  const end = performance.now() + patienceMs;
+  const end = performance.now() + timeLimitMs;
   let answers = await askAll(files, demo, startedAt);
   // On a busy machine, the first pass alone may exceed the limit.
   do {
     const open = new Set(answers.filter(hasProblem).map(({ name }) => name));
     if (open.size === 0) break;
     await sleep(pollMs);
-    const asked = files.filter(({ name }) => open.has(name));
-    const again = new Map((await askAll(asked, demo, startedAt)).map((answer) => [answer.name, answer]));
+    const openFiles = files.filter(({ name }) => open.has(name));
+    const again = new Map((await askAll(openFiles, demo, startedAt)).map((answer) => [answer.name, answer]));
     answers = answers.map((answer) => again.get(answer.name) ?? answer);
   } while (performance.now() <= end);
   return answers;
@@ -87,11 +87,11 @@ interface Sources {
 
 async function askOne(name: string, dashboard: Dashboard, sources: Sources): Promise<DashboardAnswers> {
   const problems: string[] = [];
-  const overSql = shownPanels(dashboard).some(({ targets = [] }) => targets.some(({ rawSql }) => rawSql !== undefined));
+  const overSql = findVisiblePanels(dashboard).some(({ targets = [] }) => targets.some(({ rawSql }) => rawSql !== undefined));
   const view = overSql ? historyView() : recentView(sources.startedAt);
   const choices = await choose(dashboard, view, sources, problems);
   const panels: PanelAnswer[] = [];
-  for (const panel of shownPanels(dashboard)) {
+  for (const panel of findVisiblePanels(dashboard)) {
     const answers: Answer[] = [];
     const own = viewOf(panel, view);
     for (const target of panel.targets ?? []) answers.push(await ask(panel, target, own, choices, sources));
@@ -117,8 +117,8 @@ const roundIntervals = ['1s', '5s', '10s', '30s', '1m', '5m', '10m', '30m', '1h'
 export function viewOf({ timeFrom, maxDataPoints }: Panel, view: View): View {
   if (timeFrom === undefined && maxDataPoints === undefined) return view;
   const spanMs = timeFrom === undefined ? view.toMs - view.fromMs : milliseconds(timeFrom);
-  const apart = (spanMs / (maxDataPoints ?? 400)) * 1.3;
-  const intervalMs = roundIntervals.map(milliseconds).findLast((round) => round <= apart) ?? 1_000;
+  const maxIntervalMs = (spanMs / (maxDataPoints ?? 400)) * 1.3;
+  const intervalMs = roundIntervals.map(milliseconds).findLast((round) => round <= maxIntervalMs) ?? 1_000;
   return { ...view, fromMs: view.toMs - spanMs, intervalMs };
 }
 

@@ -1,6 +1,6 @@
 /** Static rules for dashboards, checked before any query runs. Pure: from the JSON to a list of problems. */
 import {
-  shownPanels,
+  findVisiblePanels,
   type Dashboard,
   type DashboardFile,
   type GridPosition,
@@ -34,20 +34,20 @@ export function lint(files: readonly DashboardFile[], metrics?: ReadonlySet<stri
       ),
     ]),
     ...repeated(files.map(({ dashboard }) => dashboard.uid ?? '')).map((uid) =>
-      whole(`two dashboards with uid ${uid}`),
+      globalProblem(`two dashboards with uid ${uid}`),
     ),
-    ...repeated(files.map(({ dashboard }) => dashboard.title ?? '')).map((t) => whole(`two dashboards called "${t}"`)),
+    ...repeated(files.map(({ dashboard }) => dashboard.title ?? '')).map((t) => globalProblem(`two dashboards called "${t}"`)),
   ];
 }
 
-function whole(problem: string): Problem {
+function globalProblem(problem: string): Problem {
   return { dashboard: '', panel: '', problem };
 }
 
 function ofDashboard(dashboard: Dashboard): readonly string[] {
   const { id, uid = '', title = '', panels } = dashboard;
   const variables = dashboard.templating.list;
-  const shown = shownPanels(dashboard);
+  const visiblePanels = findVisiblePanels(dashboard);
   return [
     ...unless(id === null, 'id is not null: Grafana gives ids itself'),
     ...unless(/^[a-z0-9-]{1,40}$/.test(uid), 'no uid of 1 to 40 letters, digits and dashes'),
@@ -59,7 +59,7 @@ function ofDashboard(dashboard: Dashboard): readonly string[] {
     ),
     ...repeated(variables.map(({ name }) => name)).map((name) => `two variables called ${name}`),
     ...repeated(panels.map(({ id: panel }) => String(panel))).map((panel) => `two panels with id ${panel}`),
-    ...repeated(shown.map(({ title: panel = '' }) => panel)).map((panel) => `two panels called "${panel}"`),
+    ...repeated(visiblePanels.map(({ title: panel = '' }) => panel)).map((panel) => `two panels called "${panel}"`),
     ...overlaps(panels),
     ...dashboard.annotations.list
       .filter(({ builtIn, datasource }) => builtIn !== 1 && datasource?.uid !== '${datasource}')
@@ -68,11 +68,11 @@ function ofDashboard(dashboard: Dashboard): readonly string[] {
 }
 
 function ofPanel(panel: Panel, dashboard: Dashboard, metrics: ReadonlySet<string> | undefined): readonly string[] {
-  const place = panel.gridPos;
+  const position = panel.gridPos;
   const always = [
     ...unless(typeof panel.id === 'number', 'no id'),
     ...unless((panel.title ?? '') !== '', 'no title'),
-    ...unless(place !== undefined && place.x >= 0 && place.x + place.w <= gridWidth, 'not inside the 24 columns'),
+    ...unless(position !== undefined && position.x >= 0 && position.x + position.w <= gridWidth, 'not inside the 24 columns'),
   ];
   if (panel.type === 'row') {
     return [...always, ...unless((panel.title ?? '').endsWith('?'), 'the title of a row is a question')];

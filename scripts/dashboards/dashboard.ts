@@ -119,7 +119,7 @@ export async function readDashboards(folder: string): Promise<readonly Dashboard
 }
 
 /** Visible panels: without rows, including panels of collapsed rows. */
-export function shownPanels(dashboard: Dashboard): readonly Panel[] {
+export function findVisiblePanels(dashboard: Dashboard): readonly Panel[] {
   return dashboard.panels.flatMap((panel) => (panel.type === 'row' ? (panel.panels ?? []) : [panel]));
 }
 

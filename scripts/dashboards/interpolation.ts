@@ -48,14 +48,14 @@ export function expandPromQl(expr: string, view: View, choices: Choices): string
  * @throws Error naming an unknown variable or macro
  */
 export function expandSql(sql: string, view: View, choices: Choices): string {
-  const text = replaceVariables(sql, (name, format, whole) => {
-    if (name.startsWith('__')) return globalOf(name, view) ?? whole;
+  const text = replaceVariables(sql, (name, format, match) => {
+    if (name.startsWith('__')) return globalOf(name, view) ?? match;
     return chosen(name, format ?? 'raw', choices);
   });
-  return text.replaceAll(/\$(__\w+)\b\(([^)]*)\)/g, (_, macro: string, given: string) =>
+  return text.replaceAll(/\$(__\w+)\b\(([^)]*)\)/g, (_, macro: string, argumentList: string) =>
     expandMacro(
       macro,
-      given.split(/,\s*/).map((word) => word.trim()),
+      argumentList.split(/,\s*/).map((argument) => argument.trim()),
       view,
     ),
   );
@@ -137,13 +137,13 @@ function escapePattern(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\\$&`);
 }
 
-type Replace = (name: string, format: string | undefined, whole: string) => string;
+type Replace = (name: string, format: string | undefined, match: string) => string;
 
 /** Matches `$name`, `${name}`, `${name:format}`, but not a `$1` of a regular expression. */
 function replaceVariables(text: string, replace: Replace): string {
   return text.replaceAll(
     /\$\{([A-Za-z_]\w*)(?::(\w+))?\}|\$([A-Za-z_]\w*)/g,
-    (whole, braced: string | undefined, format: string | undefined, bare: string | undefined) =>
-      replace(braced ?? bare ?? '', format, whole),
+    (match, braced: string | undefined, format: string | undefined, bare: string | undefined) =>
+      replace(braced ?? bare ?? '', format, match),
   );
 }

@@ -50,8 +50,8 @@ export function lintProvisioning(files: Provisioning, dashboards: readonly Dashb
       dashboard.templating.list
         .filter(({ type }) => type === 'datasource')
         .map(queryOf)
-        .filter((wanted) => !sources.some(({ type }) => plugin(type) === plugin(wanted)))
-        .map((wanted) => `no data source of type ${wanted}, which dashboard ${name} wants`),
+        .filter((pluginType) => !sources.some(({ type }) => plugin(type) === plugin(pluginType)))
+        .map((pluginType) => `no data source of type ${pluginType}, which dashboard ${name} wants`),
     ),
     ...dashboards.flatMap(({ name, dashboard }) =>
       dashboard.templating.list

@@ -69,10 +69,10 @@ export function printed(findings: Findings): string {
 function verdictOf(answer: PanelAnswer, problems: readonly Problem[]): string {
   const { dashboard, panel, answers } = answer;
   const linted = problems.filter((found) => found.dashboard === dashboard && found.panel === panel.title);
-  const asked = isWrong(answer)
+  const queryProblems = isWrong(answer)
     ? answers.flatMap(({ refId, problem }) => (problem === undefined ? [] : [`${refId}: ${problem}`]))
     : [];
-  return [...linted.map(({ problem }) => problem), ...asked].join('; ') || 'ok';
+  return [...linted.map(({ problem }) => problem), ...queryProblems].join('; ') || 'ok';
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -29,11 +29,11 @@ else if (!process.argv.includes('--install')) process.exitCode = build();
 
 function installed(): boolean {
   mkdirSync(house, { recursive: true });
-  const [lock, wanted] = [join(house, 'package-lock.json'), readFileSync(join(source, 'package-lock.json'), 'utf8')];
+  const [lock, sourceLock] = [join(house, 'package-lock.json'), readFileSync(join(source, 'package-lock.json'), 'utf8')];
   const isHere = existsSync(join(house, 'node_modules/vitepress')) && existsSync(lock);
-  if (isHere && readFileSync(lock, 'utf8') === wanted) return true;
+  if (isHere && readFileSync(lock, 'utf8') === sourceLock) return true;
   cpSync(join(source, 'package.json'), join(house, 'package.json'));
-  writeFileSync(lock, wanted);
+  writeFileSync(lock, sourceLock);
   const { status } = run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund']);
   if (status === 0) return true;
   console.error(

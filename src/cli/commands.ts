@@ -98,10 +98,10 @@ export async function runCommandNamed(
   const command = commandNamed(name);
   // Commands with verbs have their own help texts.
   if (command.verbs !== true && (argv.includes('--help') || argv.includes('-h'))) return print(commandHelp(command));
-  const given = command.verbs === true ? unparsed(argv) : parse(command, argv);
+  const args = command.verbs === true ? unparsed(argv) : parse(command, argv);
   return await command.run({
-    given,
-    env: command.alone === true || command.verbs === true ? env : await besideDemo(env, given.options),
+    args,
+    env: command.alone === true || command.verbs === true ? env : await withDemoEnv(env, args.options),
     stop,
     write,
     print,
@@ -122,7 +122,7 @@ export function commandNamed(name: string): Command {
   throw unknownCommand(name, commands);
 }
 
-async function besideDemo(env: NodeJS.ProcessEnv, options: OptionFlags): Promise<NodeJS.ProcessEnv> {
+async function withDemoEnv(env: NodeJS.ProcessEnv, options: OptionFlags): Promise<NodeJS.ProcessEnv> {
   const demo = await import('./demo/beside-demo.ts');
-  return demo.besideDemo(env, options);
+  return demo.withDemoEnv(env, options);
 }

@@ -65,9 +65,9 @@ function leadingText(
   ledger: LedgerTypes,
 ): string | undefined {
   if (type !== 'jsonb') return undefined;
-  const place = ledger.place(subject);
+  const reference = ledger.findTypeReference(subject);
   const part = { payload: 'payload', contract_key: 'key', view: 'view', argument: 'argument', result: 'result' }[name];
-  return place === undefined || part === undefined ? undefined : `${place}[${literalText(part)}]`;
+  return reference === undefined || part === undefined ? undefined : `${reference}[${literalText(part)}]`;
 }
 
 function fieldText(subject: RelationSubject, column: RelationColumn, context: ColumnContext): string {

@@ -26,9 +26,9 @@ export class LedgerTypes {
 
   /** @param names packages whose templates and interfaces are requested */
   constructor(known: KnownTypes, types: PayloadTypes, names: ReadonlySet<string>) {
-    const wanted = known.packages.filter(({ name }) => names.has(name));
-    this.templates = entitiesOf(wanted, ({ templates }) => templates);
-    this.interfaces = entitiesOf(wanted, ({ interfaces }) => interfaces);
+    const requestedPackages = known.packages.filter(({ name }) => names.has(name));
+    this.templates = entitiesOf(requestedPackages, ({ templates }) => templates);
+    this.interfaces = entitiesOf(requestedPackages, ({ interfaces }) => interfaces);
     this.#types = types;
   }
 
@@ -36,13 +36,13 @@ export class LedgerTypes {
    * Reference to the type of the complete payload, argument, result or view that a typed view holds; undefined if there
    * is none.
    */
-  place({ kind, packageName, moduleName, entityName, choice }: RelationSubject): string | undefined {
+  findTypeReference({ kind, packageName, moduleName, entityName, choice }: RelationSubject): string | undefined {
     const fqn = `${packageName}:${templateName({ moduleName, entityName })}`;
     const template = this.templates.find((each) => each.fqn === fqn);
     const face = this.interfaces.find((each) => each.fqn === fqn);
-    const [place, found] = template === undefined ? ['Interfaces', face] : ['Templates', template];
+    const [mapName, found] = template === undefined ? ['Interfaces', face] : ['Templates', template];
     if (found === undefined || (kind === 'interface' && face === undefined)) return undefined;
-    const entity = `${place}[${literalText(fqn)}]`;
+    const entity = `${mapName}[${literalText(fqn)}]`;
     if (kind !== 'choice') return entity;
     return choicesOf(found.versions).has(choice) ? `${entity}['choices'][${literalText(choice)}]` : undefined;
   }

@@ -42,9 +42,9 @@ export class TypePlaces {
   }
 
   #typesIn(packageName: string, moduleName: string): ReadonlyMap<string, string> {
-    const place = `${packageName}:${moduleName}`;
-    const found = this.#types.get(place) ?? identifiersOf(this.#namesIn(packageName, moduleName));
-    this.#types.set(place, found);
+    const moduleKey = `${packageName}:${moduleName}`;
+    const found = this.#types.get(moduleKey) ?? identifiersOf(this.#namesIn(packageName, moduleName));
+    this.#types.set(moduleKey, found);
     return found;
   }
 

@@ -72,13 +72,13 @@ function withBlank(text: string): readonly string[] {
 
 function databaseTexts({ relations, redacted }: Relations, context: ColumnContext): readonly string[] {
   const entries = relations.map((relation) => relationText(relation, context));
-  const said = redacted
+  const redactionNote = redacted
     ? 'Contents can be null: something was redacted.'
     : 'Contents are never null, because nothing was redacted; regenerate this file after the first `redact`.';
   const comment = [
     '/**',
     ' * The views for readers, for `new Kysely<DB>(…)`: rows as node-postgres returns them by default, int8 and numeric as text.',
-    ` * ${said}`,
+    ` * ${redactionNote}`,
     ' */',
   ].join('\n');
   return [`${comment}\nexport interface DB {\n${entries.join('\n')}\n}`, ...contractText(relations), interval];

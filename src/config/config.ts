@@ -65,7 +65,7 @@ export function describeConfig(env: NodeJS.ProcessEnv, flags: OptionFlags = noFl
   const source = gatherOptions(env, flags);
   const described = optionList.map((option) => {
     source.read(option);
-    return { name: option.name, env: option.env, ...source.show(option) };
+    return { name: option.name, env: option.env, ...source.describe(option) };
   });
   accessConfig(source);
   source.refuseProblems();

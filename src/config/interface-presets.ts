@@ -38,5 +38,5 @@ export function isOfPreset(id: string): boolean {
  * @param words `#package-name:Module:Entity`, or the name of a preset
  */
 export function interfacesNamed(words: readonly string[]): readonly string[] {
-  return [...new Set(words.flatMap((word) => presets.get(word) ?? [word]))].sort();
+  return [...new Set(words.flatMap((name) => presets.get(name) ?? [name]))].sort();
 }

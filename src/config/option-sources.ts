@@ -23,7 +23,7 @@ export interface OptionSource {
   /** The file that the value comes from; undefined if it does not come from a file. */
   readonly fileOf: (option: Option<unknown>) => string | undefined;
   /** The value as the operator wrote it, secrets masked. */
-  readonly show: (option: Option<unknown>) => { readonly value: string; readonly origin: Origin };
+  readonly describe: (option: Option<unknown>) => { readonly value: string; readonly origin: Origin };
   /** Adds a problem that is not the value of one option, e.g. two options that exclude each other. */
   readonly refuse: (problem: string) => void;
   /** @throws IndexerError CONFIGURATION_INVALID if there was any problem */
@@ -45,14 +45,14 @@ export const noFlags: OptionFlags = { values: new Map(), problems: [] };
 export function gatherOptions(env: NodeJS.ProcessEnv, flags: OptionFlags): OptionSource {
   // A set, because an option may be read several times.
   const problems = new Set([...flags.problems, ...unknownVariables(env)]);
-  const given = new Map<string, Given>();
+  const settings = new Map<string, Given>();
   for (const option of optionList) {
     const found = lookUp(option, flags.values, env, problems);
-    if (found !== undefined) given.set(option.name, found);
+    if (found !== undefined) settings.set(option.name, found);
   }
   return {
     read: (option) => {
-      const found = given.get(option.name);
+      const found = settings.get(option.name);
       if (found === undefined) return option.fallback;
       const parsed = option.check(found.text);
       if ('value' in parsed) return parsed.value;
@@ -63,9 +63,9 @@ export function gatherOptions(env: NodeJS.ProcessEnv, flags: OptionFlags): Optio
       );
       return option.fallback;
     },
-    fileOf: (option) => (given.get(option.name)?.origin === 'file' ? env[`${option.env}_FILE`] : undefined),
-    show: (option) => {
-      const found = given.get(option.name) ?? { text: option.default ?? '', origin: 'default' };
+    fileOf: (option) => (settings.get(option.name)?.origin === 'file' ? env[`${option.env}_FILE`] : undefined),
+    describe: (option) => {
+      const found = settings.get(option.name) ?? { text: option.default ?? '', origin: 'default' };
       return { value: found.text === '' ? `(${option.unset})` : masked(option, found.text), origin: found.origin };
     },
     refuse: (problem) => {

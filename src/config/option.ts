@@ -16,14 +16,14 @@ export interface OptionType<T> {
   parse(text: string): Parsed<T>;
 }
 
-export const text: OptionType<string> = { label: 'text', parse: (given) => ({ value: given }) };
+export const text: OptionType<string> = { label: 'text', parse: (input) => ({ value: input }) };
 
 /** The path of a file that is read later. The file may not exist yet. A pipe or device would block the process or fill its memory. */
 export const smallFile: OptionType<string> = {
   label: 'text',
-  parse: (given) => {
-    const kind = unusableKind(given);
-    return kind === undefined ? { value: given } : { expected: `${smallFileExpected}, not one that is ${kind}` };
+  parse: (input) => {
+    const kind = unusableKind(input);
+    return kind === undefined ? { value: input } : { expected: `${smallFileExpected}, not one that is ${kind}` };
   },
 };
 
@@ -32,8 +32,8 @@ export function integer(min: number, max: number): OptionType<number> {
   const expected = `an integer between ${min} and ${max}`;
   return {
     label: 'integer',
-    parse: (given) => {
-      const value = /^-?\d{1,16}$/.test(given) ? Number(given) : Number.NaN;
+    parse: (input) => {
+      const value = /^-?\d{1,16}$/.test(input) ? Number(input) : Number.NaN;
       return value >= min && value <= max ? { value } : { expected };
     },
   };
@@ -52,8 +52,8 @@ const truths = new Map([
 
 export const boolean: OptionType<boolean> = {
   label: 'boolean',
-  parse: (given) => {
-    const value = truths.get(given.toLowerCase());
+  parse: (input) => {
+    const value = truths.get(input.toLowerCase());
     return value === undefined ? { expected: 'true or false' } : { value };
   },
 };
@@ -69,8 +69,8 @@ function quantity(
   const shape = new RegExp(`^(\\d{1,12}(?:\\.\\d{1,3})?)(${names.join('|')})$`);
   return {
     label,
-    parse: (given) => {
-      const match = shape.exec(given);
+    parse: (input) => {
+      const match = shape.exec(input);
       const value = Math.round(Number(match?.[1]) * (units[match?.[2] ?? ''] ?? Number.NaN));
       if (value >= min && value <= max) return { value };
       return { expected: `a ${label} between ${minText} and ${maxText} (units: ${names.join(', ')})` };
@@ -95,8 +95,8 @@ export function age(minText: string, maxText: string): OptionType<number> {
   const minutes = quantity('age', ages, [minText, constant(any, minText), maxText, constant(any, maxText)]);
   return {
     label: minutes.label,
-    parse: (given) => {
-      const parsed = minutes.parse(given);
+    parse: (input) => {
+      const parsed = minutes.parse(input);
       return 'value' in parsed ? { value: parsed.value * msOfMinute } : parsed;
     },
   };
@@ -119,8 +119,8 @@ export const volume = quantity('size', volumes, ['0B', 0, '8191TiB', Number.MAX_
 export function choice<const T extends string>(words: readonly T[]): OptionType<T> {
   return {
     label: words.join(', '),
-    parse: (given) => {
-      const value = words.find((word) => word === given);
+    parse: (input) => {
+      const value = words.find((word) => word === input);
       return value === undefined ? { expected: `one of ${words.join(', ')}` } : { value };
     },
   };
@@ -128,23 +128,23 @@ export function choice<const T extends string>(words: readonly T[]): OptionType<
 
 /** Text that matches `shape`; `expected` completes "expected …". */
 export function matching(label: string, shape: RegExp, expected: string): OptionType<string> {
-  return { label, parse: (given) => (shape.test(given) ? { value: given } : { expected }) };
+  return { label, parse: (input) => (shape.test(input) ? { value: input } : { expected }) };
 }
 
 /** Comma-separated items, without surrounding blanks and duplicates. */
 export function listOf(item: OptionType<string>): OptionType<readonly string[]> {
   return {
     label: 'list',
-    parse: (given) => {
+    parse: (input) => {
       const found = new Set<string>();
-      for (const part of given.split(',').map((piece) => piece.trim())) {
+      for (const part of input.split(',').map((piece) => piece.trim())) {
         if (part === '') continue;
         const parsed = item.parse(part);
         if ('expected' in parsed) return parsed;
         found.add(parsed.value);
       }
       // "$A,$B" with both unset would otherwise mean the same as an empty list, which selects everything.
-      if (found.size === 0 && given.trim() !== '')
+      if (found.size === 0 && input.trim() !== '')
         return { expected: 'at least one entry between the commas, or an empty value' };
       return { value: [...found] };
     },
@@ -154,9 +154,9 @@ export function listOf(item: OptionType<string>): OptionType<readonly string[]> 
 /** Where an empty database starts: a word, or an offset. */
 export const startPoint: OptionType<'seed' | 'genesis' | 'oldest' | number> = {
   label: 'start',
-  parse: (given) => {
-    if (given === 'seed' || given === 'genesis' || given === 'oldest') return { value: given };
-    const offset = integer(0, Number.MAX_SAFE_INTEGER).parse(given);
+  parse: (input) => {
+    if (input === 'seed' || input === 'genesis' || input === 'oldest') return { value: input };
+    const offset = integer(0, Number.MAX_SAFE_INTEGER).parse(input);
     return 'value' in offset ? offset : { expected: 'seed, genesis, oldest or an offset (an integer)' };
   },
 };
@@ -164,9 +164,9 @@ export const startPoint: OptionType<'seed' | 'genesis' | 'oldest' | number> = {
 /** The last offset to store, or the ledger end. */
 export const endPoint: OptionType<'end' | number> = {
   label: 'end',
-  parse: (given) => {
-    if (given === 'end') return { value: given };
-    const offset = integer(1, Number.MAX_SAFE_INTEGER).parse(given);
+  parse: (input) => {
+    if (input === 'end') return { value: input };
+    const offset = integer(1, Number.MAX_SAFE_INTEGER).parse(input);
     return 'value' in offset ? offset : { expected: 'end or an offset (an integer of at least 1)' };
   },
 };
@@ -174,10 +174,10 @@ export const endPoint: OptionType<'end' | number> = {
 /** The base URL of the JSON Ledger API. A trailing slash is removed. */
 export const ledgerUrl: OptionType<string> = {
   label: 'URL',
-  parse: (given) => {
+  parse: (input) => {
     const expected = 'an http:// or https:// address without credentials, query or fragment';
-    if (!/^https?:\/\//.test(given) || !URL.canParse(given)) return { expected };
-    const url = new URL(given);
+    if (!/^https?:\/\//.test(input) || !URL.canParse(input)) return { expected };
+    const url = new URL(input);
     if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') return { expected };
     if (/\/v2(?:\/|$)/.test(url.pathname)) return { expected: 'the base address, without /v2, which the indexer adds' };
     return { value: `${url.origin}${url.pathname.replace(/\/+$/, '')}` };
@@ -187,11 +187,11 @@ export const ledgerUrl: OptionType<string> = {
 /** The URL of a token provider, kept unchanged: an issuer has to match exactly. */
 export const providerUrl: OptionType<string> = {
   label: 'URL',
-  parse: (given) => {
+  parse: (input) => {
     const expected = 'an http:// or https:// address without credentials or fragment';
-    if (!/^https?:\/\//.test(given) || !URL.canParse(given)) return { expected };
-    const { username, password, hash } = new URL(given);
-    return username === '' && password === '' && hash === '' ? { value: given } : { expected };
+    if (!/^https?:\/\//.test(input) || !URL.canParse(input)) return { expected };
+    const { username, password, hash } = new URL(input);
+    return username === '' && password === '' && hash === '' ? { value: input } : { expected };
   },
 };
 
@@ -200,9 +200,9 @@ const anyDatabaseUrl = matching('URL', /^postgres(?:ql)?:\/\/\S+$/, 'postgres://
 /** A Postgres URL. Its certificate files have to be {@link smallFile}s. */
 export const databaseUrl: OptionType<string> = {
   label: anyDatabaseUrl.label,
-  parse: (given) => {
-    const parsed = anyDatabaseUrl.parse(given);
-    const unusable = 'value' in parsed ? unusableUrlFile(given) : undefined;
+  parse: (input) => {
+    const parsed = anyDatabaseUrl.parse(input);
+    const unusable = 'value' in parsed ? unusableUrlFile(input) : undefined;
     return unusable === undefined ? parsed : { expected: `certificates in ${smallFileExpected}, and ${unusable}` };
   },
 };
@@ -213,14 +213,14 @@ const byPackageId = /^#?[0-9a-f]{64}:/;
 /** `#package-name:Module:Entity`. */
 export const identifier: OptionType<string> = {
   label: 'identifier',
-  parse: (given) => {
-    if (byPackageId.test(given)) {
+  parse: (input) => {
+    if (byPackageId.test(input)) {
       return {
         expected:
           '#package-name:Module:Entity (a package id names one version only and would miss contracts of every other version)',
       };
     }
-    return named.test(given) ? { value: given } : { expected: '#package-name:Module:Entity' };
+    return named.test(input) ? { value: input } : { expected: '#package-name:Module:Entity' };
   },
 };
 
@@ -228,19 +228,19 @@ export const identifier: OptionType<string> = {
 export function identifierOr(words: readonly string[]): OptionType<string> {
   return {
     label: 'identifier',
-    parse: (given) => {
-      if (words.includes(given)) return { value: given };
-      const found = identifier.parse(given);
+    parse: (input) => {
+      if (words.includes(input)) return { value: input };
+      const found = identifier.parse(input);
       return 'expected' in found ? { expected: `${words.join(', ')}, or ${found.expected}` } : found;
     },
   };
 }
 
 /** The value of a text in the source code. A text that does not parse is a bug, found when the module loads. */
-export function constant<T>(type: OptionType<T>, given: string): T {
-  const parsed = type.parse(given);
+export function constant<T>(type: OptionType<T>, input: string): T {
+  const parsed = type.parse(input);
   if ('value' in parsed) return parsed.value;
-  throw new TypeError(`the built-in value "${given}" is not ${parsed.expected}`);
+  throw new TypeError(`the built-in value "${input}" is not ${parsed.expected}`);
 }
 
 // Declarations of options. The flag follows from the environment variable.
@@ -265,7 +265,7 @@ export interface Option<T> {
   readonly unset: string;
   /** The value of an unset option. */
   readonly fallback: T;
-  check(given: string): Parsed<T>;
+  check(input: string): Parsed<T>;
 }
 
 interface Spec {
@@ -279,16 +279,16 @@ interface Spec {
 
 /** An option without a default. */
 export function optional<T>(spec: Spec, type: OptionType<T>): Option<T | undefined> {
-  return { ...common(spec, type), default: undefined, fallback: undefined, check: (given) => type.parse(given) };
+  return { ...common(spec, type), default: undefined, fallback: undefined, check: (input) => type.parse(input) };
 }
 
 /** An option with a default, written as an operator would write it. */
-export function withDefault<T>(spec: Spec, type: OptionType<T>, given: string): Option<T> {
+export function withDefault<T>(spec: Spec, type: OptionType<T>, defaultText: string): Option<T> {
   return {
     ...common(spec, type),
-    default: given,
-    fallback: constant(type, given),
-    check: (given) => type.parse(given),
+    default: defaultText,
+    fallback: constant(type, defaultText),
+    check: (input) => type.parse(input),
   };
 }
 

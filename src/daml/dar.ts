@@ -3,7 +3,7 @@
  * it.
  */
 import { unzipSync } from 'fflate';
-import { IndexerError, retold } from '../errors/indexer-error.ts';
+import { IndexerError, withContext } from '../errors/indexer-error.ts';
 import { readPackageArchive } from './package-archive.ts';
 import type { PackageModel } from './package-model.ts';
 
@@ -16,13 +16,13 @@ const mostBytes = 512 * 1024 * 1024;
  */
 export function packagesInDar(bytes: Uint8Array, file: string): readonly PackageModel[] {
   let unpacked = 0;
-  const wanted = ({ name, originalSize }: { readonly name: string; readonly originalSize: number }): boolean => {
+  const filter = ({ name, originalSize }: { readonly name: string; readonly originalSize: number }): boolean => {
     if (!name.endsWith('.dalf')) return false;
     unpacked += originalSize;
     if (unpacked > mostBytes) throw unreadable(file, `its packages are larger than ${String(mostBytes)} bytes`);
     return true;
   };
-  const archives = Object.values(unzipped(bytes, wanted, file));
+  const archives = Object.values(unzipped(bytes, filter, file));
   if (archives.length === 0) throw unreadable(file, 'it contains no .dalf file');
   return archives.map((archive) => packageIn(archive, file));
 }
@@ -33,7 +33,7 @@ function packageIn(archive: Uint8Array, file: string): PackageModel {
   } catch (thrown) {
     if (!(thrown instanceof IndexerError)) throw thrown;
     const remedy = 'name a DAR that an SDK of version 3 has built (Daml-LF 2), or leave this one out';
-    throw retold(thrown, { message: `${file}: ${thrown.message}`, remedy });
+    throw withContext(thrown, { message: `${file}: ${thrown.message}`, remedy });
   }
 }
 

@@ -83,23 +83,23 @@ function isFull(walk: Walk): boolean {
   return walk.columns.length > columnLimit || walk.visits > visitLimit;
 }
 
-function addType(type: DamlType, place: Place, walk: Walk): void {
+function addType(type: DamlType, position: Place, walk: Walk): void {
   walk.visits++;
   if (type.kind === 'named') {
-    addNamed(type, place, walk);
-  } else if (type.kind === 'optional' && !place.optional && type.of.kind !== 'optional') {
+    addNamed(type, position, walk);
+  } else if (type.kind === 'optional' && !position.optional && type.of.kind !== 'optional') {
     // An Optional in an Optional is in brackets, so only a single Optional leaves its value plain.
-    addType(type.of, { ...place, optional: true }, walk);
-  } else if (place.optional || type.kind !== 'builtin' || type.name !== 'unit') {
-    walk.columns.push(column(plainType(type), type, place));
+    addType(type.of, { ...position, optional: true }, walk);
+  } else if (position.optional || type.kind !== 'builtin' || type.name !== 'unit') {
+    walk.columns.push(column(plainType(type), type, position));
   }
 }
 
 /** @param key of the value, if it is one level below its field */
-function column(type: PostgresType, daml: DamlType, place: Place, key?: string): UnnamedColumn {
-  const text = typeText(place.optional ? { kind: 'optional', of: daml } : daml);
-  const path = key === undefined ? place.path : [...place.path, key];
-  return { path, type, description: `${place.path.join('.')}: ${text}` };
+function column(type: PostgresType, daml: DamlType, position: Place, key?: string): UnnamedColumn {
+  const text = typeText(position.optional ? { kind: 'optional', of: daml } : daml);
+  const path = key === undefined ? position.path : [...position.path, key];
+  return { path, type, description: `${position.path.join('.')}: ${text}` };
 }
 
 function plainType(type: DamlType): PostgresType {
@@ -108,19 +108,19 @@ function plainType(type: DamlType): PostgresType {
   return type.kind === 'builtin' ? builtinColumns[type.name] : 'jsonb';
 }
 
-function addNamed(type: NamedType, place: Place, walk: Walk): void {
+function addNamed(type: NamedType, position: Place, walk: Walk): void {
   const found = findDataType(type.name, walk.packages);
   if (found?.kind === 'enum') {
-    walk.columns.push(column('text', type, place));
+    walk.columns.push(column('text', type, position));
   } else if (found?.kind === 'variant') {
-    const tag = column('text', type, place, 'tag');
-    walk.columns.push({ ...tag, description: `${tag.description}, which case` }, column('jsonb', type, place));
+    const tag = column('text', type, position, 'tag');
+    walk.columns.push({ ...tag, description: `${tag.description}, which case` }, column('jsonb', type, position));
   } else if (found?.kind === 'record' && isDuration(type.name, found)) {
-    walk.columns.push(column('interval', type, place, 'microseconds'));
-  } else if (found?.kind === 'record' && place.levels > 0 && !isRepeated(type, place.around)) {
-    addFields(type, found, place, walk);
+    walk.columns.push(column('interval', type, position, 'microseconds'));
+  } else if (found?.kind === 'record' && position.levels > 0 && !isRepeated(type, position.around)) {
+    addFields(type, found, position, walk);
   } else {
-    walk.columns.push(column('jsonb', type, place));
+    walk.columns.push(column('jsonb', type, position));
   }
 }
 
@@ -130,14 +130,14 @@ function isDuration(name: TypeName, { fields }: RecordType): boolean {
   return qualifiedName(name) === 'DA.Time.Types:RelTime' && fields.length === 1 && field?.name === 'microseconds';
 }
 
-function addFields(type: NamedType, record: RecordType, place: Place, walk: Walk): void {
+function addFields(type: NamedType, record: RecordType, position: Place, walk: Walk): void {
   const bindings = bindParameters(record.parameters, type.arguments);
   for (const field of record.fields) {
     if (isFull(walk)) return;
     const inside: Place = {
-      path: [...place.path, field.name],
-      levels: place.levels - 1,
-      around: [...place.around, type.name],
+      path: [...position.path, field.name],
+      levels: position.levels - 1,
+      around: [...position.around, type.name],
       optional: false,
     };
     addType(fieldType(field.type, bindings), inside, walk);

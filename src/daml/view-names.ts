@@ -71,16 +71,16 @@ function lastTwoWords(name: string): string {
 /** @param start package, and module */
 function fitted(start: readonly string[], end: readonly string[], limit: number): string {
   let parts = start;
-  while (whole(parts, end).length > limit) {
+  while (joinName(parts, end).length > limit) {
     const long = parts.findIndex((part) => part.includes('_'));
     if (long < 0) break;
     parts = parts.map((part, at) => (at === long ? part.slice(part.indexOf('_') + 1) : part));
   }
-  return whole(parts, end).slice(0, limit).replace(/_+$/, '');
+  return joinName(parts, end).slice(0, limit).replace(/_+$/, '');
 }
 
 /** A name that begins with a digit would need quotes. */
-function whole(start: readonly string[], end: readonly string[]): string {
+function joinName(start: readonly string[], end: readonly string[]): string {
   const name = [...start, ...end].join('__');
   return /^\d/.test(name) ? `_${name}` : name;
 }

@@ -31,7 +31,7 @@ export interface FailureKind {
   /** The action of the operator. An error may carry a more specific remedy; without a remedy here, it has to. */
   readonly remedy?: string;
   /** Without it, a failure that is retried is retried forever. */
-  readonly patience?: Patience;
+  readonly retryLimit?: Patience;
 }
 
 export function kind(
@@ -39,9 +39,9 @@ export function kind(
   exitCode: ExitCode,
   meaning: string,
   remedy: string,
-  patience?: Patience,
+  retryLimit?: Patience,
 ): FailureKind & { readonly remedy: string } {
-  return { retry, exitCode, meaning, remedy, ...(patience === undefined ? {} : { patience }) };
+  return { retry, exitCode, meaning, remedy, ...(retryLimit === undefined ? {} : { retryLimit }) };
 }
 
 /** A code that is thrown for several reasons, each with a remedy of its own: the remedy is required where the error is thrown. */

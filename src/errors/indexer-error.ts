@@ -43,7 +43,7 @@ export class IndexerError extends Error {
 }
 
 /** A copy of the error with the given changes and additional facts. The original is its cause. */
-export function retold(
+export function withContext(
   error: IndexerError,
   change: Omit<ErrorDetails, 'cause'> & { readonly message?: string },
 ): IndexerError {
@@ -54,7 +54,7 @@ export function retold(
 
 /** A copy of the error with the offset of the update that caused it, for the operator. */
 export function atOffset(error: IndexerError, offset: number): IndexerError {
-  return retold(error, { message: `update at offset ${String(offset)}: ${error.message}`, facts: { offset } });
+  return withContext(error, { message: `update at offset ${String(offset)}: ${error.message}`, facts: { offset } });
 }
 
 /** Any thrown value as an IndexerError. Unknown failures are fatal: a retry would hide them. */

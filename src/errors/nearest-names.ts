@@ -16,9 +16,9 @@ export function editDistance(left: string, right: string): number {
 
 /** At most `most` of the known names, nearest first, ignoring case. Names that differ in more than a third of the letters are left out. */
 export function nearestNames(name: string, known: Iterable<string>, most = 3): readonly string[] {
-  const wanted = name.toLowerCase();
+  const lowerCaseName = name.toLowerCase();
   return [...new Set(known)]
-    .map((candidate) => ({ candidate, distance: editDistance(wanted, candidate.toLowerCase()) }))
+    .map((candidate) => ({ candidate, distance: editDistance(lowerCaseName, candidate.toLowerCase()) }))
     .filter(({ candidate, distance }) => distance <= Math.max(name.length, candidate.length) / 3)
     .sort((one, other) => one.distance - other.distance || (one.candidate < other.candidate ? -1 : 1))
     .slice(0, most)

@@ -21,15 +21,15 @@ const whatFollows: Readonly<Record<RetryClass, string>> = {
   fatal: 'ends',
 };
 
-function then({ retry, patience }: FailureKind): string {
-  return `${whatFollows[retry]}${retry === 'retry' ? limit(patience) : ''}`;
+function then({ retry, retryLimit }: FailureKind): string {
+  return `${whatFollows[retry]}${retry === 'retry' ? limit(retryLimit) : ''}`;
 }
 
-function limit(patience: FailureKind['patience']): string {
-  if (patience === undefined) return '';
-  if (patience.ms !== undefined) return ` for ${String(patience.ms / 60_000)} minutes, then parks`;
-  const times = String((patience.times ?? 0) + 1);
-  return patience.named === true
+function limit(retryLimit: FailureKind['retryLimit']): string {
+  if (retryLimit === undefined) return '';
+  if (retryLimit.ms !== undefined) return ` for ${String(retryLimit.ms / 60_000)} minutes, then parks`;
+  const times = String((retryLimit.times ?? 0) + 1);
+  return retryLimit.named === true
     ? `; parks after ${times} failures of the same update`
     : `; parks after ${times} failures without progress`;
 }

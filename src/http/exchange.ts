@@ -68,7 +68,7 @@ export function within<T>(request: ClientRequest, limitMs: number, work: Promise
 }
 
 /** All bytes. @throws the result of `tooLarge` when there are more than `most`; any error of reading */
-export async function readWhole(chunks: AsyncIterable<Buffer>, most: number, tooLarge: () => Error): Promise<Buffer> {
+export async function readAll(chunks: AsyncIterable<Buffer>, most: number, tooLarge: () => Error): Promise<Buffer> {
   const parts: Buffer[] = [];
   if (!(await readInto(parts, chunks, most))) throw tooLarge();
   return Buffer.concat(parts);

@@ -38,7 +38,7 @@ export function openPushedChanges(
   const database = shareOf(shared, pageConnections);
   const waiters = new CheckpointWaiters(most);
   const turns = new Turns(pageConnections);
-  const pages = new ChangePages((wanted) => readChanges(database, wanted, pageRows), turns);
+  const pages = new ChangePages((request) => readChanges(database, request, pageRows), turns);
   let asking: Promise<number | null> | undefined;
   const checkpoint = (): Promise<number | null> => {
     // Many requests arrive at once after a restart.
@@ -47,7 +47,7 @@ export function openPushedChanges(
   };
   const answers = new ChangesAnswers({
     stream: new ChangeStream(pages, waiters, checkpoint, pace),
-    unseenIn: (wanted) => turns.take(wanted.reader, () => unseenNames(database, wanted)),
+    unseenIn: (request) => turns.take(request.reader, () => unseenNames(database, request)),
     readerOf: (request) => readerOf(request, tokens, indexer.corsOrigins),
     most,
   });
@@ -64,14 +64,14 @@ export function openPushedChanges(
  * has to be on this machine, and must not be a page of another site.
  */
 async function readerOf(request: IncomingMessage, tokens: ReaderTokens, origins: readonly string[]): Promise<Reader> {
-  const shown = await tokens.check(request);
-  if (shown === undefined) {
+  const tokenCheck = await tokens.check(request);
+  if (tokenCheck === undefined) {
     const reason = notFromHere(request) ?? (isNamedOrigin(request, origins) ? undefined : ofAnotherOrigin(request));
     return reason === undefined
       ? { role: null, reader: thisMachine }
       : { refused: 403, reason: `${reason}; from other machines, send a token` };
   }
-  if ('status' in shown) return { refused: shown.status, reason: shown.error };
-  const { token, secret } = shown;
-  return { role: token.role, reader: token.id, watch: (told) => tokens.watch(secret, told) };
+  if ('status' in tokenCheck) return { refused: tokenCheck.status, reason: tokenCheck.error };
+  const { token, secret } = tokenCheck;
+  return { role: token.role, reader: token.id, watch: (onEnd) => tokens.watch(secret, onEnd) };
 }

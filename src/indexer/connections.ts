@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts';
 import { openDatabase, type Database } from '../store/connection/database.ts';
 
 /** In addition to the connections of the stream: polls, packages and views, so that no write waits for them. */
-export const besideLanes = 3;
+export const extraConnections = 3;
 /** For pages of `/changes`, and as many for deliveries: neither delays the other. */
 export const pageConnections = 2;
 /** For reader tokens and the status page, so that no slow read delays a login. */
@@ -34,7 +34,7 @@ export interface MostConnections {
 
 /** Maximum number of connections of an indexer with this configuration, without those of the query page. */
 export function mostConnections({ indexer }: Pick<Config, 'indexer'>): MostConnections {
-  const always = indexer.writeConcurrency + besideLanes + lockConnections + 2 * pageConnections + lookupConnections;
+  const always = indexer.writeConcurrency + extraConnections + lockConnections + 2 * pageConnections + lookupConnections;
   const jobs = Object.values(jobConnections).reduce((sum, { stream, staging }) => sum + stream + staging, 0);
   return { always, withJobs: always + jobs };
 }

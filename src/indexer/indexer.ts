@@ -31,13 +31,13 @@ import { Commits } from '../pipeline/ports/commits.ts';
 import type { PipelineParts } from '../pipeline/ports/parts.ts';
 import { runPipeline } from '../pipeline/run.ts';
 import { openDatabase, type Database, withinTime } from '../store/connection/database.ts';
-import { placeOf } from '../store/connection/hosts.ts';
+import { databaseLabel } from '../store/connection/hosts.ts';
 import { WriterCandidate, writerSessionName } from '../store/lock/writer-lock.ts';
 import { readRecentFacts } from '../store/reads/recent-facts.ts';
 import { readUpdateOutline } from '../store/reads/update-outline.ts';
 import { commit } from '../version.ts';
 import { openPushedChanges } from './changes.ts';
-import { besideLanes, openReadPools } from './connections.ts';
+import { extraConnections, openReadPools } from './connections.ts';
 import { type ConsoleParts, openConsole } from './console.ts';
 import { Lifetime } from './lifetime.ts';
 import { pipelineParts } from './parts.ts';
@@ -103,13 +103,13 @@ async function start(options: IndexerOptions, lifetime: Lifetime): Promise<Index
   const reads = openReads(options, lifetime);
   const { access, pages, pushed, console } = reads;
   const failedLookups = (): number => access.tokens.failures;
-  const asked = {
+  const sources = {
     waits: () => waiters.size,
     changes: pushed.facts,
     failedLookups,
     pool: () => connectionsOf(database),
   };
-  const metrics = metricsOf(options, work, asked);
+  const metrics = metricsOf(options, work, sources);
   const observers = lifetime.own(createObservers({ logger, metrics, health, work, progress }), (it) => it.close());
   // First: a listener that a commit wakes may read status and metrics.
   commits.listen((checkpoint) => observers.checkpointReached(checkpoint));
@@ -152,10 +152,10 @@ function openReads(options: IndexerOptions, lifetime: Lifetime) {
   const { pages, lookups } = openReadPools(config, databaseUrl);
   const access = openReaderTokens(lookups, pace, logging.logger);
   const pushed = openPushedChanges(config, pages, access.tokens, pace);
-  const shown = withinTime(lookups, pageReadMs);
+  const pageDatabase = withinTime(lookups, pageReadMs);
   const console = openConsole(options, access.tokens);
   // Together: a server that is frozen keeps each of them waiting.
-  return lifetime.own({ access, pages, pushed, shown, console }, async () => {
+  return lifetime.own({ access, pages, pushed, shown: pageDatabase, console }, async () => {
     access.close();
     await Promise.all([closeBriefly(lookups), console?.close()]);
   });
@@ -205,16 +205,16 @@ function openForStream({ config, databaseUrl: url }: IndexerOptions, metrics: Me
     statementTimeoutMs,
     applicationName: writerSessionName(schema),
     idleInTransactionMs: config.indexer.leaseMs,
-    maxConnections: config.indexer.writeConcurrency + besideLanes,
+    maxConnections: config.indexer.writeConcurrency + extraConnections,
     onQuery: (op, seconds) => timeQuery(metrics, op, seconds),
   });
 }
 
-function pageOf({ guide }: IndexerOptions, health: HealthTracker, shown: Database, hasConsole: boolean): StatusPage {
+function pageOf({ guide }: IndexerOptions, health: HealthTracker, pageDatabase: Database, hasConsole: boolean): StatusPage {
   return new StatusPage({
     health,
-    readRecent: () => readRecentFacts(shown),
-    readOutline: (offset) => readUpdateOutline(shown, offset),
+    readRecent: () => readRecentFacts(pageDatabase),
+    readOutline: (offset) => readUpdateOutline(pageDatabase, offset),
     guide,
     mayQuery: (request) => hasConsole && notFromHere(request) === undefined,
   });
@@ -223,18 +223,18 @@ function pageOf({ guide }: IndexerOptions, health: HealthTracker, shown: Databas
 function healthOptions({ config, databaseUrl, version }: IndexerOptions): HealthOptions {
   const { stalledAfterMs, ledgerTimeoutMs } = config.indexer;
   const { schema } = config.database;
-  return { version, database: placeOf(databaseUrl), schema, stalledAfterMs, ledgerTimeoutMs };
+  return { version, database: databaseLabel(databaseUrl), schema, stalledAfterMs, ledgerTimeoutMs };
 }
 
 /** `asked` is called when the metrics are read, so the database may be opened later. */
 function metricsOf(
   options: IndexerOptions,
   work: WorkClock,
-  asked: Pick<MetricsOptions, 'pool' | 'waits' | 'changes' | 'failedLookups'>,
+  sources: Pick<MetricsOptions, 'pool' | 'waits' | 'changes' | 'failedLookups'>,
 ): Metrics {
   const { version, databaseUrl, config } = options;
-  const target = { database: placeOf(databaseUrl), schema: config.database.schema };
-  return createMetrics({ version, commit, target, work, ...asked });
+  const target = { database: databaseLabel(databaseUrl), schema: config.database.schema };
+  return createMetrics({ version, commit, target, work, ...sources });
 }
 
 function connectionsOf({ pool }: Database): PoolFacts {

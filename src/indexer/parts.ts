@@ -21,7 +21,7 @@ import {
   postgresEarlierPlace,
   postgresFilterExtensionPlace,
 } from '../store/postgres-sink.ts';
-import { pruneBeside } from '../store/retention/prune.ts';
+import { pruneInBackground } from '../store/retention/prune.ts';
 import { jobConnections } from './connections.ts';
 
 /** Longer than the longest silence of the ledger between OffsetCheckpoints (75 s). */
@@ -77,7 +77,7 @@ export function pipelineParts(options: PartsOptions, built: PartsIn): PipelinePa
     viewStaging: viewStaging(options, candidate),
     filterExtensionPlace: filterExtensionPlace(options, candidate),
     earlierPlace: async () =>
-      postgresEarlierPlace(openBeside(options, 'history', jobConnections.history.stream), () => candidate.assertHeld()),
+      postgresEarlierPlace(openJobDatabase(options, 'history', jobConnections.history.stream), () => candidate.assertHeld()),
     retention: retention(options),
     start: indexer.start,
     stopAt: indexer.stopAt,
@@ -94,7 +94,7 @@ export function pipelineParts(options: PartsOptions, built: PartsIn): PipelinePa
 }
 
 /** For background jobs: opened when there is one, and closed after it, with time for large tables. */
-function openBeside({ config, databaseUrl: url }: PartsOptions, name: string, connections: number, schema?: string) {
+function openJobDatabase({ config, databaseUrl: url }: PartsOptions, name: string, connections: number, schema?: string) {
   const { database, indexer } = config;
   return openDatabase({
     url,
@@ -112,7 +112,7 @@ function viewStaging(options: PartsOptions, candidate: WriterCandidate): Pipelin
   const staging = stagingSchema(options.config.database.schema, 'interfaces');
   const { stream, staging: inStaging } = jobConnections.views;
   return async () =>
-    postgresViewStaging(openBeside(options, 'views', stream), openBeside(options, 'views', inStaging, staging), () =>
+    postgresViewStaging(openJobDatabase(options, 'views', stream), openJobDatabase(options, 'views', inStaging, staging), () =>
       candidate.assertHeld(),
     );
 }
@@ -126,8 +126,8 @@ function filterExtensionPlace(
   const { stream, staging: inStaging } = jobConnections.filterExtension;
   return async () =>
     postgresFilterExtensionPlace(
-      openBeside(options, 'filter-extend', stream),
-      openBeside(options, 'filter-extend', inStaging, staging),
+      openJobDatabase(options, 'filter-extend', stream),
+      openJobDatabase(options, 'filter-extend', inStaging, staging),
       () => candidate.assertHeld(),
     );
 }
@@ -139,9 +139,9 @@ function retention(options: PartsOptions): Retention | undefined {
   return {
     everyMs,
     prune: async (stop, onProgress) => {
-      const database = openBeside(options, 'retention', jobConnections.retention.stream);
+      const database = openJobDatabase(options, 'retention', jobConnections.retention.stream);
       try {
-        return await pruneBeside(database, retentionMs, { stop, onProgress });
+        return await pruneInBackground(database, retentionMs, { stop, onProgress });
       } finally {
         await database.close();
       }

@@ -70,17 +70,17 @@ const never = new AbortController().signal;
  */
 export async function* followUpdates(options: FollowOptions): AsyncGenerator<FollowedUpdate, void, undefined> {
   const { signal } = options;
-  const place: Place = { offset: options.after, proof: proofOf(options) };
+  const position: Place = { offset: options.after, proof: proofOf(options) };
   const failures = new FailureCount();
   for (;;) {
     if (isAborted(signal)) return;
     try {
-      for await (const update of session(options, place)) {
+      for await (const update of session(options, position)) {
         failures.clear();
         yield update;
       }
       if (isAborted(signal)) return;
-      throw ledgerError('LEDGER_STREAM_CLOSED', `the ledger ended the stream after offset ${String(place.offset)}`);
+      throw ledgerError('LEDGER_STREAM_CLOSED', `the ledger ended the stream after offset ${String(position.offset)}`);
     } catch (thrown) {
       if (isAborted(signal)) return;
       await beforeNext(toIndexerError(thrown), failures, options);
@@ -113,13 +113,13 @@ function proofOf({ after, afterUpdateId }: FollowOptions): Place['proof'] {
 }
 
 /** Updates of one stream; moves the position before it yields an update. */
-async function* session(options: FollowOptions, place: Place): AsyncGenerator<FollowedUpdate, void, undefined> {
+async function* session(options: FollowOptions, position: Place): AsyncGenerator<FollowedUpdate, void, undefined> {
   const transport = transportOptions(options);
   const filter = filterOf(options);
-  await prove(options, place, filter);
+  await prove(options, position, filter);
   const token = (await transport.tokenSource.lease())?.token;
   assertTokenMayTravel(transport.url, token, transport.insecure);
-  const feed = openFeed(options, updatesRequest(place.offset, filter), token);
+  const feed = openFeed(options, updatesRequest(position.offset, filter), token);
   try {
     for (;;) {
       const frames = await feed.inbox.take(taken.frames, taken.bytes);
@@ -128,12 +128,12 @@ async function* session(options: FollowOptions, place: Place): AsyncGenerator<Fo
         const update = followed(frame);
         const isCheckpoint = update.kind === 'OffsetCheckpoint';
         // A checkpoint repeats the position of the stream; any other update would be a repetition.
-        if (update.offset < place.offset || (update.offset === place.offset && !isCheckpoint)) {
-          throw outOfOrder(update, place);
+        if (update.offset < position.offset || (update.offset === position.offset && !isCheckpoint)) {
+          throw outOfOrder(update, position);
         }
-        const isNew = update.offset > place.offset;
-        place.offset = update.offset;
-        if (update.updateId !== undefined) place.proof = { offset: update.offset, updateId: update.updateId };
+        const isNew = update.offset > position.offset;
+        position.offset = update.offset;
+        if (update.updateId !== undefined) position.proof = { offset: update.offset, updateId: update.updateId };
         if (!isCheckpoint || (isNew && options.checkpoints === true)) yield update;
       }
     }
@@ -233,9 +233,9 @@ function updateOf(update: Update): { readonly kind: string; readonly value: Upda
   return entry === undefined ? undefined : { kind: entry[0], value: entry[1].value };
 }
 
-function outOfOrder({ offset, kind }: FollowedUpdate, place: Place): IndexerError {
+function outOfOrder({ offset, kind }: FollowedUpdate, position: Place): IndexerError {
   return ledgerError(
     'LEDGER_OUT_OF_ORDER',
-    `${kind} at offset ${String(offset)} came after offset ${String(place.offset)}`,
+    `${kind} at offset ${String(offset)} came after offset ${String(position.offset)}`,
   );
 }

@@ -27,7 +27,7 @@ import {
   type UpdateTimes,
 } from './rows.ts';
 import type { Row, RowSink, TableName } from './tables.ts';
-import { UnknownNames, shownKey, type UnknownKind } from './unknown.ts';
+import { UnknownNames, safeKey, type UnknownKind } from './unknown.ts';
 import type { ActiveContractEntry, OffsetCheckpoint, StoredUpdate, Transaction, Update } from './update.ts';
 import { stringOf, type Text } from './utf8.ts';
 
@@ -328,7 +328,7 @@ export class Batch<Sink extends RowSink = RowSink> {
 
   #topology(offset: number, index: number, event: TopologyEvent): void {
     count(countsOf(this.eventsByType, 'topology'), '');
-    if (event.raw !== null) this.#met('topology_event', shownKey(event.name), offset);
+    if (event.raw !== null) this.#met('topology_event', safeKey(event.name), offset);
     if (event.name === 'ParticipantAuthorizationRevoked') this.departure ??= offset;
     this.#push('topology_events', topologyRow(offset, index, event));
   }

@@ -89,7 +89,7 @@ export function comparedRow<K extends ComparedKind>(kind: K, key: string, texts:
 }
 
 /** The compared fields. `redacted`: the contents are replaced by null. */
-export function shownFields({ kind, fields }: ComparedRow, redacted: boolean): readonly (string | null)[] {
+export function visibleFields({ kind, fields }: ComparedRow, redacted: boolean): readonly (string | null)[] {
   const hidden = redacted ? redactedFields[kind] : undefined;
   if (hidden === undefined) return fields;
   const names: readonly string[] = comparedFields[kind];
@@ -98,7 +98,7 @@ export function shownFields({ kind, fields }: ComparedRow, redacted: boolean): r
 
 /** The line whose hash is compared. */
 export function lineOf(row: ComparedRow, redacted: boolean): string {
-  return shownFields(row, redacted)
+  return visibleFields(row, redacted)
     .map((text) => text ?? absent)
     .join(separator);
 }

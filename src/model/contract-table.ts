@@ -32,9 +32,9 @@ export class ContractTable {
     const id = utf8Of(contractId);
     const hash = hashOf(id);
     const last = this.#places.length - 1;
-    for (let place = hash & last; ; place = (place + 1) & last) {
-      const found = (this.#places[place] ?? 0) - 1;
-      if (found < 0) return this.#add(place, id, hash, synchronizerPk);
+    for (let slot = hash & last; ; slot = (slot + 1) & last) {
+      const found = (this.#places[slot] ?? 0) - 1;
+      if (found < 0) return this.#add(slot, id, hash, synchronizerPk);
       const same = this.#hashes[found] === hash && this.#synchronizerPks[found] === synchronizerPk;
       if (same && this.#isSame(found, id)) return found;
     }
@@ -61,7 +61,7 @@ export class ContractTable {
     return true;
   }
 
-  #add(place: number, { bytes, start, end }: Utf8, hash: number, synchronizerPk: number): number {
+  #add(slot: number, { bytes, start, end }: Utf8, hash: number, synchronizerPk: number): number {
     const contract = this.#size;
     const from = this.#start(contract);
     this.#reserve(from + end - start);
@@ -70,7 +70,7 @@ export class ContractTable {
     this.#hashes[contract] = hash;
     this.#synchronizerPks[contract] = synchronizerPk;
     this.#size = contract + 1;
-    this.#places[place] = this.#size;
+    this.#places[slot] = this.#size;
     if (this.#size * 2 > this.#places.length) this.#grow();
     return contract;
   }
@@ -86,9 +86,9 @@ export class ContractTable {
     const places = new Int32Array(this.#places.length * 2);
     const last = places.length - 1;
     for (let contract = 0; contract < this.#size; contract += 1) {
-      let place = (this.#hashes[contract] ?? 0) & last;
-      while (places[place] !== 0) place = (place + 1) & last;
-      places[place] = contract + 1;
+      let slot = (this.#hashes[contract] ?? 0) & last;
+      while (places[slot] !== 0) slot = (slot + 1) & last;
+      places[slot] = contract + 1;
     }
     this.#places = places;
   }

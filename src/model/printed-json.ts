@@ -88,12 +88,12 @@ function byJsonbOrder(a: string, b: string): number {
 
 /** A number as `numeric` prints it: `1e2` is 100, `1.50` stays, `1.0e-1` is 0.10, minus zero has no sign. */
 export function printedNumber(literal: string): string {
-  const [, sign = '', whole = '', fraction = '', exponentText = '0'] =
+  const [, sign = '', integer = '', fraction = '', exponentText = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal) ?? [];
   const exponent = Number(exponentText);
   // Beyond the range of `numeric`; it would have been refused.
-  if (whole === '' || Math.abs(exponent) > 20_000) throw unusual;
-  const digits = whole + fraction;
+  if (integer === '' || Math.abs(exponent) > 20_000) throw unusual;
+  const digits = integer + fraction;
   const scale = Math.max(0, fraction.length - exponent);
   const padded = exponent > fraction.length ? digits + '0'.repeat(exponent - fraction.length) : digits;
   const filled = padded.padStart(scale + 1, '0');

@@ -248,8 +248,8 @@ export function partsOf(filter: KeptFilter): readonly FilterPart[] {
 }
 
 /** The parts that `wider` requests and `former` does not: none if `former` requests all of the kind. */
-export function addedParts(former: KeptFilter, wider: KeptFilter): readonly FilterPart[] {
-  const had = partsOf(former);
+export function addedParts(previous: KeptFilter, wider: KeptFilter): readonly FilterPart[] {
+  const had = partsOf(previous);
   const has = (kind: FilterPart['kind'], name: string): boolean =>
     had.some((part) => part.kind === kind && part.name === name);
   return partsOf(wider).filter(({ kind, name }) => !has(kind, name) && !has(kind, '*'));

@@ -21,7 +21,7 @@ export interface UnknownName {
  * A name that the ledger chose, for a path: a name that does not look like one of the interface may be contents, and is
  * replaced.
  */
-export function shownKey(key: string): string {
+export function safeKey(key: string): string {
   return /^[A-Za-z]\w{0,39}$/.test(key) ? key : '(unknown)';
 }
 

@@ -6,7 +6,7 @@ import type { StoredUpdate } from '../model/update.ts';
 import { outOfOrder } from './follow/follow-errors.ts';
 import { refuseUnknownKind } from './follow/unknown-kinds.ts';
 import { updateOf } from './participant/with-participant-offsets.ts';
-import { nothingLeft, pastEnd } from './intake/bound.ts';
+import { isRangeEmpty, pastEnd } from './intake/bound.ts';
 import type { PipelineParts } from './ports/parts.ts';
 
 /** The stream is abandoned after this long without a frame. */
@@ -49,7 +49,7 @@ export async function earlierUpdates(
       reached = update.offset;
       updates.push(update);
     }
-  } while (!(await nothingLeft(parts, reached, to)));
+  } while (!(await isRangeEmpty(parts, reached, to)));
   return updates;
 }
 

@@ -18,7 +18,7 @@ const rangeUpdates = 250;
 /** Pause between two ranges, as a share of the time that storing one took: the stream has priority on the database. */
 const restShare = 1;
 
-interface Beside {
+interface JobContext {
   readonly connected: Connected;
   readonly stop: AbortSignal;
 }
@@ -59,7 +59,7 @@ export class EarlierWatch implements BackgroundJob {
     this.#unnamed = undefined;
     if (range === undefined) return false;
     try {
-      await inPlace(parts, (place) => place.name(range, session.state.epoch));
+      await inPlace(parts, (storage) => storage.name(range, session.state.epoch));
       return true;
     } catch (thrown) {
       await this.#asked.failed(parts, toIndexerError(thrown));
@@ -67,32 +67,32 @@ export class EarlierWatch implements BackgroundJob {
     }
   }
 
-  async #look(beside: Beside): Promise<EarlierRange | undefined> {
-    const { parts } = beside.connected;
+  async #look(context: JobContext): Promise<EarlierRange | undefined> {
+    const { parts } = context.connected;
     const due = await parts.sink.earlier.due();
     if (due === undefined || due.isPaused || due.waits) return undefined;
     refuseOther(due);
     await parts.sink.filterExtension.assertAllowed();
-    return inPlace(parts, (place) => this.#goOn(beside, place, due));
+    return inPlace(parts, (storage) => this.#goOn(context, storage, due));
   }
 
   /** Reads range by range, down to where history begins. @returns a range whose names need numbers */
-  async #goOn(beside: Beside, place: EarlierPlace, due: DueEarlier): Promise<EarlierRange | undefined> {
-    const { connected, stop } = beside;
+  async #goOn(context: JobContext, storage: EarlierPlace, due: DueEarlier): Promise<EarlierRange | undefined> {
+    const { connected, stop } = context;
     const { parts, session } = connected;
-    const { perSecond } = due.wanted;
+    const { perSecond } = due.request;
     let { from: to } = due;
     const start = { to, at: performance.now() };
     while (!stop.aborted) {
       const began = performance.now();
       const begin = Math.max(due.begin, await parts.ledger.state.latestPrunedOffsets());
-      if (to <= begin) return this.#end(beside, place, due, begin);
+      if (to <= begin) return this.#end(context, storage, due, begin);
       const speed = (1_000 * (start.to - to)) / Math.max(1, began - start.at);
       if (!(await this.#noted(parts, due, { to, begin, perSecond: to === start.to ? null : speed }))) return undefined;
-      const range = await this.#read(beside, to, begin, perSecond);
+      const range = await this.#read(context, to, begin, perSecond);
       if (range === undefined) continue;
       const readAt = performance.now();
-      const outcome = await place.store(range, session.state.epoch);
+      const outcome = await storage.store(range, session.state.epoch);
       if (outcome === 'names') return range;
       // The remaining work has changed and is read again.
       if (outcome === 'otherwise') return undefined;
@@ -106,37 +106,37 @@ export class EarlierWatch implements BackgroundJob {
 
   /** The range before `to`; undefined when it holds too much for one range, or when stopped. */
   async #read(
-    { connected, stop }: Beside,
+    { connected, stop }: JobContext,
     to: number,
     begin: number,
     perSecond: number,
   ): Promise<EarlierRange | undefined> {
-    const wanted = Math.max(1, Math.min(rangeUpdates, perSecond));
+    const targetUpdates = Math.max(1, Math.min(rangeUpdates, perSecond));
     const from = Math.max(begin, to - this.#width);
-    const updates = await earlierUpdates(connected.parts, { from, to, most: 4 * wanted }, stop);
+    const updates = await earlierUpdates(connected.parts, { from, to, most: 4 * targetUpdates }, stop);
     if (updates === undefined) {
       this.#width = Math.max(1, Math.floor(Math.min(this.#width, to - begin) / 4));
       return undefined;
     }
-    if (updates.length < wanted / 2) this.#width = 2 * this.#width;
-    else if (updates.length > wanted) this.#width = Math.max(1, Math.floor(this.#width / 2));
+    if (updates.length < targetUpdates / 2) this.#width = 2 * this.#width;
+    else if (updates.length > targetUpdates) this.#width = Math.max(1, Math.floor(this.#width / 2));
     return { from, to, updates };
   }
 
   /** All ranges are stored. */
-  async #end({ connected }: Beside, place: EarlierPlace, due: DueEarlier, begin: number): Promise<undefined> {
+  async #end({ connected }: JobContext, storage: EarlierPlace, due: DueEarlier, begin: number): Promise<undefined> {
     const { parts, session } = connected;
     const { epoch } = session.state;
     const isKnown = begin === 0 || (due.completeFrom ?? Infinity) <= begin;
-    if (!isKnown && due.askedForList) {
+    if (!isKnown && due.isListRequested) {
       throw new IndexerError(`the contracts active at offset ${String(begin)} were requested and not read`, {
         code: 'FILTER_EXTEND_REFUSED',
         remedy:
           'run ledger-indexer jobs to see why filter-extend did not finish, then: ledger-indexer jobs resume history',
       });
     }
-    if (isKnown) parts.observers.filterExtension.changed({ kind: 'earlier', offset: await place.finish(begin, epoch) });
-    else await place.askForList(begin, epoch);
+    if (isKnown) parts.observers.filterExtension.changed({ kind: 'earlier', offset: await storage.finish(begin, epoch) });
+    else await storage.askForList(begin, epoch);
     return undefined;
   }
 
@@ -169,11 +169,11 @@ function refuseOther({ isInForce }: DueEarlier): void {
   });
 }
 
-async function inPlace<T>(parts: PipelineParts, work: (place: EarlierPlace) => Promise<T>): Promise<T> {
-  const place = await parts.earlierPlace();
+async function inPlace<T>(parts: PipelineParts, work: (storage: EarlierPlace) => Promise<T>): Promise<T> {
+  const storage = await parts.earlierPlace();
   try {
-    return await work(place);
+    return await work(storage);
   } finally {
-    await place.close();
+    await storage.close();
   }
 }

@@ -20,7 +20,7 @@ import type { Filled, FilterExtensionPlace } from './ports/filter-extension.ts';
 import { withFilter } from './proof/filter-in-force.ts';
 import { sessionRelease } from './proof/session-release.ts';
 import { askIdentity, type Connected } from './proof/identity.ts';
-import { isNamed, nowhere, stretchToSearch } from './retry/apart.ts';
+import { isNamed, emptyRange, rangeToSearch } from './retry/apart.ts';
 import { seed$ } from './seed.ts';
 
 /** Maximum contracts in one transaction; the stream waits for the shorter half of it. */
@@ -31,7 +31,7 @@ const restShare = 0.5;
 /** Why the session should end. */
 type Turn = 'set' | 'name' | 'done';
 
-interface Beside {
+interface JobContext {
   readonly connected: Connected;
   readonly following: Followed;
   readonly stop: AbortSignal;
@@ -75,12 +75,12 @@ export class FilterExtensionWatch implements BackgroundJob {
       if (due === undefined) return false;
       if (turn === 'set') {
         await parts.sink.filterExtension.set(
-          due.wanted,
+          due.request,
           { checkpoint, epoch },
-          await followedAtOnce(parts, due.wanted),
+          await followedAtOnce(parts, due.request),
         );
         parts.observers.filterExtension.changed({ kind: 'set', offset: checkpoint });
-      } else await inPlace(parts, (place) => place.name(epoch));
+      } else await inPlace(parts, (staging) => staging.name(epoch));
       return true;
     } catch (thrown) {
       await this.#asked.failed(parts, toIndexerError(thrown));
@@ -88,8 +88,8 @@ export class FilterExtensionWatch implements BackgroundJob {
     }
   }
 
-  async #look(beside: Beside): Promise<Turn | undefined> {
-    const { parts } = beside.connected;
+  async #look(context: JobContext): Promise<Turn | undefined> {
+    const { parts } = context.connected;
     const { filterExtension } = parts.sink;
     const due = await filterExtension.due();
     if (due === undefined) {
@@ -107,15 +107,15 @@ export class FilterExtensionWatch implements BackgroundJob {
     }
     // Also for objects that another role has created.
     await filterExtension.assertAllowed();
-    if (due.isSet && notBefore !== undefined) return inPlace(parts, (place) => gathered(beside, place, notBefore));
-    await probe(parts, due.wanted);
+    if (due.isSet && notBefore !== undefined) return inPlace(parts, (staging) => gathered(context, staging, notBefore));
+    await probe(parts, due.request);
     return (await filterExtension.note({ step: 'applying the filter', problem: null })) ? 'set' : undefined;
   }
 }
 
 /** A stream that requests data it may not see would park, so one contract is requested first. */
-async function probe(all: PipelineParts, wanted: WantedFilterExtension): Promise<void> {
-  const { ledger, filter } = withFilter(all, keptFilter(wanted.filter));
+async function probe(all: PipelineParts, extensionRequest: WantedFilterExtension): Promise<void> {
+  const { ledger, filter } = withFilter(all, keptFilter(extensionRequest.filter));
   // The right to see contracts does not depend on reassignments in flight.
   const request = activeContractsRequest(await ledger.state.ledgerEnd(), { ...filter, interfaces: [] }, unreadRelease);
   for await (const _ of ledger.state.activeContracts(request, { limit: 1 })) break;
@@ -125,44 +125,44 @@ async function probe(all: PipelineParts, wanted: WantedFilterExtension): Promise
  * When templates are named, an interface matches contracts of other templates too, which have to be followed from here.
  * Otherwise only its views are missing, and those are backfilled from as far back as there are any.
  */
-async function followedAtOnce(all: PipelineParts, wanted: WantedFilterExtension): Promise<readonly string[]> {
-  const { ledger, filter, wantedInterfaces } = withFilter(all, keptFilter(wanted.filter));
+async function followedAtOnce(all: PipelineParts, extensionRequest: WantedFilterExtension): Promise<readonly string[]> {
+  const { ledger, filter, wantedInterfaces } = withFilter(all, keptFilter(extensionRequest.filter));
   if (filter.templates.length === 0) return [];
   return knownInterfaces(ledger, filter, interfacesNamed(wantedInterfaces), await ledger.state.ledgerEnd());
 }
 
-async function inPlace<T>(parts: PipelineParts, work: (place: FilterExtensionPlace) => Promise<T>): Promise<T> {
-  const place = await parts.filterExtensionPlace();
+async function inPlace<T>(parts: PipelineParts, work: (staging: FilterExtensionPlace) => Promise<T>): Promise<T> {
+  const staging = await parts.filterExtensionPlace();
   try {
-    return await work(place);
+    return await work(staging);
   } finally {
-    await place.close();
+    await staging.close();
   }
 }
 
 /** Reads the active contracts, then adds them. @returns why the session should end; undefined when stopped */
-async function gathered(beside: Beside, place: FilterExtensionPlace, notBefore: number): Promise<Turn | undefined> {
-  const { connected, following, stop } = beside;
+async function gathered(context: JobContext, staging: FilterExtensionPlace, notBefore: number): Promise<Turn | undefined> {
+  const { connected, following, stop } = context;
   const note = new Notes(connected.parts);
-  const offset = await listed(beside, place, notBefore, note);
+  const offset = await listed(context, staging, notBefore, note);
   if (offset === undefined) return undefined;
   while (following.checkpoint < offset) {
     if (stop.aborted) return undefined;
     await pause(100, stop);
   }
-  if (!(await place.isNamed())) return 'name';
+  if (!(await staging.isNamed())) return 'name';
   if (!(await note.now({ step: 'preparing the contracts that were read', perSecond: null }))) return undefined;
-  const filled = await place.begin();
-  if (!(await added(beside, place, note, filled))) return undefined;
-  const completeFrom = await place.finish(connected.session.state.epoch);
+  const filled = await staging.begin();
+  if (!(await added(context, staging, note, filled))) return undefined;
+  const completeFrom = await staging.finish(connected.session.state.epoch);
   connected.parts.observers.filterExtension.changed({ kind: 'done', offset: completeFrom });
   return 'done';
 }
 
 /** The offset of the active contracts once all of them are staged; undefined when stopped. */
 async function listed(
-  { connected, stop }: Beside,
-  place: FilterExtensionPlace,
+  { connected, stop }: JobContext,
+  staging: FilterExtensionPlace,
   notBefore: number,
   note: Notes,
 ): Promise<number | undefined> {
@@ -183,17 +183,17 @@ async function listed(
     stop: AbortSignal.any([stop, note.over]),
   };
   const identity = await askIdentity(parts);
-  await place.prepare({ identity, notBefore });
-  let apart = nowhere;
+  await staging.prepare({ identity, notBefore });
+  let isolatedRange = emptyRange;
   let refused = false;
   for (let failures = 0; !parts.stop.aborted;) {
     try {
-      const session = await place.openSession(identity);
+      const session = await staging.openSession(identity);
       if (session.state.seeded && session.state.checkpoint !== null) return session.state.checkpoint;
       const { state } = parts.ledger;
       const offset = refused ? await state.ledgerEnd() : Math.max(notBefore, await state.latestPrunedOffsets());
       all.observers.filterExtension.changed({ kind: 'gathering', offset });
-      const run = { apart, strict: true as const, onProgress: () => (failures = 0) };
+      const run = { apart: isolatedRange, strict: true as const, onProgress: () => (failures = 0) };
       const release = await sessionRelease(parts);
       return await lastValueFrom(seed$({ ...parts, release }, session, offset, run), { defaultValue: undefined });
     } catch (thrown) {
@@ -203,8 +203,8 @@ async function listed(
       const atEnd: boolean = error.code === 'LEDGER_REASSIGNMENT_IN_FLIGHT' && !refused;
       refused ||= atEnd;
       if (atEnd) continue;
-      apart = stretchToSearch(error, failures) ?? nowhere;
-      if (apart === nowhere || isNamed(error)) throw error;
+      isolatedRange = rangeToSearch(error, failures) ?? emptyRange;
+      if (isolatedRange === emptyRange || isNamed(error)) throw error;
     }
   }
   return undefined;
@@ -212,8 +212,8 @@ async function listed(
 
 /** Adds step by step; false when stopped. */
 async function added(
-  { connected, stop }: Beside,
-  place: FilterExtensionPlace,
+  { connected, stop }: JobContext,
+  staging: FilterExtensionPlace,
   note: Notes,
   begin: Filled,
 ): Promise<boolean> {
@@ -226,7 +226,7 @@ async function added(
     const stepBegan = performance.now();
     const perSecond = (1_000 * (filled.done - begin.done)) / Math.max(1, stepBegan - began);
     await note.rarely({ step: 'adding contracts', done: filled.done, total, perSecond });
-    filled = await place.fill(epoch, contracts);
+    filled = await staging.fill(epoch, contracts);
     await pause(restShare * (performance.now() - stepBegan), stop);
   }
   return true;
@@ -256,9 +256,9 @@ class Notes {
 
   async now(note: Note): Promise<boolean> {
     this.#updatedAt = performance.now();
-    const wanted = await this.#parts.sink.filterExtension.note({ ...note, unit: 'contracts', problem: null });
-    if (!wanted) this.#over.abort();
-    return wanted;
+    const isActive = await this.#parts.sink.filterExtension.note({ ...note, unit: 'contracts', problem: null });
+    if (!isActive) this.#over.abort();
+    return isActive;
   }
 
   async rarely(note: Note): Promise<void> {

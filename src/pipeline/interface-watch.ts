@@ -13,14 +13,14 @@ import { knownInterfaces } from '../ledger/api/known-interfaces.ts';
 import { type BackgroundJob, type Followed, watching$ } from './beside/background-job.ts';
 import type { PipelineParts } from './ports/parts.ts';
 import type { Connected } from './proof/identity.ts';
-import { answered } from './proof/interfaces.ts';
+import { withUpdatedStates } from './proof/interfaces.ts';
 import { retryAfterMs } from './retry/retry.ts';
 import { ViewHistory } from './view-history.ts';
 
 /** If the last range took no longer than this, the final one will not keep the stream waiting. */
-const levelMs = 2_000;
+const caughtUpMs = 2_000;
 /** If connecting alone takes that long, a range of so few offsets is short enough as well. */
-const levelOffsets = 1_000;
+const caughtUpOffsets = 1_000;
 /** A failure that only an operator can fix is reported again at this interval. */
 const parkedDelayMs = 600_000;
 
@@ -83,13 +83,13 @@ export class InterfaceWatch implements BackgroundJob {
 
   async #untilLevel(gathering: Gathering, once: boolean): Promise<boolean> {
     const { stop } = gathering;
-    const told: Told = { interfaces: gathering.interfaces };
+    const lastReport: Told = { interfaces: gathering.interfaces };
     const delayMs = this.#notBefore - performance.now();
     if (once && delayMs > 0) return false;
     await pause(Math.max(0, delayMs), stop);
     while (!stop.aborted) {
       try {
-        if (await this.#gather(gathering, told)) return true;
+        if (await this.#gather(gathering, lastReport)) return true;
         this.#notBefore = performance.now() + this.#parts.limits.retryMaxDelayMs;
       } catch (thrown) {
         if (!stop.aborted) this.#failed(toIndexerError(thrown));
@@ -100,8 +100,8 @@ export class InterfaceWatch implements BackgroundJob {
     return false;
   }
 
-  async #gather(gathering: Gathering, told: Told): Promise<boolean> {
-    const history = await gathered(gathering, told);
+  async #gather(gathering: Gathering, lastReport: Told): Promise<boolean> {
+    const history = await gathered(gathering, lastReport);
     if (history === undefined) return false;
     if (gathering.stop.aborted) {
       // The next session continues with the staged views, and must not find them open.
@@ -155,13 +155,13 @@ interface Told {
 }
 
 /** Undefined while the participant knows none of them, and when stopped. */
-async function gathered(gathering: Gathering, told: Told): Promise<ViewHistory | undefined> {
+async function gathered(gathering: Gathering, lastReport: Told): Promise<ViewHistory | undefined> {
   const { parts } = gathering;
   const { ledger, sink, observers } = parts;
   const { following, stop } = gathering;
   // Views belong to stored contracts, so an extension of the filter goes first.
   if ((await sink.filterExtension.due()) !== undefined) return undefined;
-  const known = await askAgain(parts, gathering, told);
+  const known = await askAgain(parts, gathering, lastReport);
   const { repeatsTo = 0 } = parts.participantOffsets ?? {};
   // Until then, new views cannot be distinguished from those stored from another participant.
   if (known.length === 0 || following.checkpoint < repeatsTo) return undefined;
@@ -180,7 +180,7 @@ async function gathered(gathering: Gathering, told: Told): Promise<ViewHistory |
       const began = performance.now();
       const distance = following.checkpoint - history.offset;
       if (!(await history.reach(following.checkpoint))) return undefined;
-      isLevel = performance.now() - began < levelMs || distance < levelOffsets;
+      isLevel = performance.now() - began < caughtUpMs || distance < caughtUpOffsets;
     }
     return history;
   } finally {
@@ -192,18 +192,18 @@ async function gathered(gathering: Gathering, told: Told): Promise<ViewHistory |
 async function askAgain(
   { ledger, filter, observers }: PipelineParts,
   { session }: Gathering,
-  told: Told,
+  lastReport: Told,
 ): Promise<readonly string[]> {
   const ledgerEnd = await ledger.state.ledgerEnd();
-  const followed = told.interfaces.filter(({ state }) => state === 'followed');
-  const rest = told.interfaces.filter(({ state }) => state !== 'followed');
+  const followed = lastReport.interfaces.filter(({ state }) => state === 'followed');
+  const rest = lastReport.interfaces.filter(({ state }) => state !== 'followed');
   const open = rest.map(({ id }) => id);
   const known = await knownInterfaces(ledger, filter, open, ledgerEnd);
-  const interfaces = [...followed, ...answered(rest, known, { ledgerEnd, isNew: false })];
-  if (JSON.stringify(interfaces) !== JSON.stringify(told.interfaces)) {
+  const interfaces = [...followed, ...withUpdatedStates(rest, known, { ledgerEnd, isNew: false })];
+  if (JSON.stringify(interfaces) !== JSON.stringify(lastReport.interfaces)) {
     await session.noteInterfaces(interfaces);
-    told.interfaces = interfaces;
-    observers.interfaces.wanted(interfaces);
+    lastReport.interfaces = interfaces;
+    observers.interfaces.interfacesRequested(interfaces);
   }
   return known;
 }

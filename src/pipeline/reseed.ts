@@ -8,7 +8,7 @@ import { lastValueFrom } from 'rxjs';
 import { pause } from '../config/pause.ts';
 import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
 import type { Merged, StreamIdentity, StreamState } from '../model/stream.ts';
-import { isNamed, nowhere, stretchToSearch } from './retry/apart.ts';
+import { isNamed, emptyRange, rangeToSearch } from './retry/apart.ts';
 import { proveHistory, type LedgerBounds, type StoredHistory } from './proof/history-proof.ts';
 import { knownInterfaces } from '../ledger/api/known-interfaces.ts';
 import { interfacesNamed } from '../config/interface-presets.ts';
@@ -30,7 +30,7 @@ export interface Staging extends Pick<Sink, 'openSession'> {
    * Creates the staging area, or reuses what an interrupted reseed left if it fits.
    * @throws IndexerError RESEED_REFUSED when something blocks it
    */
-  prepare(wanted: {
+  prepare(spec: {
     readonly identity: StreamIdentity;
     /** Earlier offsets cannot be used: the checkpoint, or the pruned offset if that is higher. */
     readonly notBefore: number;
@@ -158,7 +158,7 @@ export async function reseed(all: PipelineParts, staging: Staging, plan: ReseedP
 async function gather(parts: PipelineParts, staging: Staging, plan: ReseedPlan): Promise<number | undefined> {
   let failures = 0;
   let refusedAt = -1;
-  let apart = nowhere;
+  let isolatedRange = emptyRange;
   while (!parts.stop.aborted) {
     try {
       const session = await staging.openSession(plan.identity);
@@ -167,17 +167,17 @@ async function gather(parts: PipelineParts, staging: Staging, plan: ReseedPlan):
       const onProgress = (): void => {
         failures = 0;
       };
-      const asked = { ...parts, release: await sessionRelease(parts) };
+      const seedParts = { ...parts, release: await sessionRelease(parts) };
       const end = await gapEnd(parts, plan, refusedAt);
-      const seeded$ = seed$(asked, session, end, { apart, onProgress, strict: true });
+      const seeded$ = seed$(seedParts, session, end, { apart: isolatedRange, onProgress, strict: true });
       return await lastValueFrom(seeded$, { defaultValue: undefined });
     } catch (thrown) {
       const error = toIndexerError(thrown);
       failures += 1;
       const isRefused = error.facts['reason'] === 'LEDGER_PRUNED' || error.code === 'LEDGER_REASSIGNMENT_IN_FLIGHT';
       if (isRefused) refusedAt = Number(error.facts['offset']);
-      apart = stretchToSearch(error, failures) ?? nowhere;
-      const searching = apart !== nowhere && !isNamed(error);
+      isolatedRange = rangeToSearch(error, failures) ?? emptyRange;
+      const searching = isolatedRange !== emptyRange && !isNamed(error);
       const again = searching || mayPass(error);
       const delayMs = failures === 1 ? soonMs : retryMs;
       parts.observers.stream.failed('ledger', error, again ? delayMs : undefined);

@@ -21,9 +21,9 @@ import {
   type Observable,
 } from 'rxjs';
 import { sideOf } from '../errors/catalogue.ts';
-import { retold, toIndexerError, type IndexerError } from '../errors/indexer-error.ts';
+import { withContext, toIndexerError, type IndexerError } from '../errors/indexer-error.ts';
 import { refuseBound } from './intake/bound.ts';
-import { isNamed, nowhere, stretchToSearch, type Stretch } from './retry/apart.ts';
+import { isNamed, emptyRange, rangeToSearch, type OffsetRange } from './retry/apart.ts';
 import { follow$, type Following } from './follow/follow.ts';
 import { connect, type Connected } from './proof/identity.ts';
 import { InterfaceWatch } from './interface-watch.ts';
@@ -78,7 +78,7 @@ class Run {
   /** By the filter in force. */
   #wantsInterfaces: boolean;
   /** Range that the next session processes one by one, to name the update or entry that Postgres rejects. */
-  #apart = nowhere;
+  #apart = emptyRange;
   /** The last offset to store; `end` becomes an offset when the ledger end is known, once for all sessions. */
   #stopAt: number | undefined;
 
@@ -138,10 +138,10 @@ class Run {
   }
 
   async #connect(): Promise<Connected> {
-    const connected = await connect(this.#parts, { anew: this.#nameRefused });
+    const connected = await connect(this.#parts, { isInterfaceRefused: this.#nameRefused });
     this.#wantsInterfaces = connected.parts.wantedInterfaces.length > 0;
     let current = connected;
-    for (const job of this.#jobs) if (await job.putIn(current)) current = await connect(this.#parts, { anew: false });
+    for (const job of this.#jobs) if (await job.putIn(current)) current = await connect(this.#parts, { isInterfaceRefused: false });
     return current;
   }
 
@@ -227,10 +227,10 @@ class Run {
     return defer(() => this.#completions.settled(stopAt)).pipe(ignoreElements());
   }
 
-  #takeApart(): Stretch {
-    const stretch = this.#apart;
-    this.#apart = nowhere;
-    return stretch;
+  #takeApart(): OffsetRange {
+    const range = this.#apart;
+    this.#apart = emptyRange;
+    return range;
   }
 
   /** Something was committed: failures are counted from here. */
@@ -247,10 +247,10 @@ class Run {
     const error = this.#withoutEnd(failure);
     if (refusesCaller(error)) this.#parts.tokenSource.invalidate();
     const streak = this.#failures.add(error);
-    const stretch = stretchToSearch(error, streak.repeated);
-    this.#apart = stretch ?? this.#apart;
+    const range = rangeToSearch(error, streak.repeated);
+    this.#apart = range ?? this.#apart;
     // The update that is found parks, not its batch.
-    const search = stretch !== undefined && !isNamed(error);
+    const search = range !== undefined && !isNamed(error);
     const decision = decide(error, streak, limits.retryMaxDelayMs, Math.random());
     const stage = sideOf(error.code);
     const atOnce = (search && decision.kind === 'again' && decision.phase === 'parked') || this.#mayAskAnew(error);
@@ -277,7 +277,7 @@ class Run {
   #withoutEnd(error: IndexerError): IndexerError {
     if (error.code !== 'LEDGER_REASSIGNMENT_IN_FLIGHT') return error;
     this.#refusedInFlight += 1;
-    return this.#refusedInFlight > seedsRefused ? retold(error, { retry: 'park' }) : error;
+    return this.#refusedInFlight > seedsRefused ? withContext(error, { retry: 'park' }) : error;
   }
 
   /** Once: an interface that the participant does not know any more must not block the stream for all others. */

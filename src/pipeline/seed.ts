@@ -13,7 +13,7 @@ import type { Batch } from '../model/batch.ts';
 import type { UpdateMark } from '../model/stream.ts';
 import type { ActiveContractEntry } from '../model/update.ts';
 import { stringOf, type Text } from '../model/utf8.ts';
-import { takeAt, withStretch, type Stretch } from './retry/apart.ts';
+import { takeAt, withRange, type OffsetRange } from './retry/apart.ts';
 import { buildBatch, factsOf, type Built } from './intake/batch-builder.ts';
 import { namingEntry } from './follow/follow-errors.ts';
 import { frames$, type Frames } from './intake/frames.ts';
@@ -46,7 +46,7 @@ interface SeedRun {
   /** Whether contracts missing from the list are ended. */
   readonly strict?: true;
   /** Numbers of entries that are written one by one, because Postgres rejected them as a batch. */
-  readonly apart: Stretch;
+  readonly apart: OffsetRange;
   /** Entries were stored that no later session has to read again. */
   onProgress(): void;
 }
@@ -329,13 +329,13 @@ async function writeEntries(
 ): Promise<void> {
   const started = performance.now();
   const rows = await session.writeSeed(batch, before, predecessor).catch(async (thrown: unknown) => {
-    const stretch = { from: before, upTo: before + batch.entries };
-    const error = withStretch(toIndexerError(thrown), stretch);
+    const range = { from: before, upTo: before + batch.entries };
+    const error = withRange(toIndexerError(thrown), range);
     span?.done(batch, error);
     if (batch.entries !== 1) throw error;
     throw namingEntry(await session.explainedEntry(error), {
       seedOffset: seed.offset,
-      entry: stretch.upTo,
+      entry: range.upTo,
       contractId,
     });
   });

@@ -10,7 +10,7 @@ import type { PipelineParts } from './ports/parts.ts';
 import { quietCommits, quietObservers } from './ports/quiet-observer.ts';
 import type { SinkSession, ViewStaging } from './ports/sink.ts';
 import { askIdentity } from './proof/identity.ts';
-import { nowhere } from './retry/apart.ts';
+import { emptyRange } from './retry/apart.ts';
 import { seed$, skipSeed } from './seed.ts';
 
 /** The stream has priority: small batches leave the database to it. */
@@ -98,7 +98,7 @@ export class ViewHistory {
       checkpoint: this.#offset,
       lastFrameAt: () => performance.now(),
       renew: () => undefined,
-      apart: nowhere,
+      apart: emptyRange,
       stopAt: offset,
       onCommitted: (reached) => {
         this.#offset = reached;
@@ -128,7 +128,7 @@ export class ViewHistory {
 
   #begin(): Promise<number | undefined> {
     if (this.begin === 0) return skipSeed(this.#parts, this.#session, 0);
-    const run = { apart: nowhere, onProgress: () => undefined };
+    const run = { apart: emptyRange, onProgress: () => undefined };
     return lastValueFrom(seed$(this.#parts, this.#session, this.begin, run), { defaultValue: undefined });
   }
 }

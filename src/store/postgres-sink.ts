@@ -93,8 +93,8 @@ export function postgresSink(database: Database, candidate: WriterCandidate, opt
       due: () => dueFilterExtension(database),
       assertAllowed: () => assertMayExtendFilter(database),
       note: (progress: FilterExtensionNote) => noteFilterExtension(database, progress),
-      set: (wanted: WantedFilterExtension, at: Standing, followed: readonly string[]) =>
-        setFilterExtension(database, wanted, at, followed),
+      set: (request: WantedFilterExtension, at: Standing, followed: readonly string[]) =>
+        setFilterExtension(database, request, at, followed),
       tidy: () => tidyFilterExtension(database),
     },
     earlier: {
@@ -132,7 +132,7 @@ function preparation(
  */
 export function postgresStaging(database: Database, staging: Database, options: Pick<Merge, 'writer' | 'notify'>) {
   return {
-    prepare: (wanted: Wanted) => prepareStaging(staging, database.schema, 'reseed', wanted),
+    prepare: (spec: Wanted) => prepareStaging(staging, database.schema, 'reseed', spec),
     // Staged rows have no listeners.
     openSession: (identity: StreamIdentity) => openSession(staging, identity, { notify: false }),
     merge: async (merge: Omit<Merge, 'anchor' | 'writer' | 'notify'>) => {
@@ -149,9 +149,9 @@ export function postgresStaging(database: Database, staging: Database, options: 
  */
 export function postgresViewStaging(database: Database, staging: Database, assertHeld: () => void) {
   return {
-    prepare: async (wanted: Wanted) => {
+    prepare: async (spec: Wanted) => {
       await assertMayGather(database, staging.schema);
-      await prepareStaging(staging, database.schema, 'interfaces', wanted);
+      await prepareStaging(staging, database.schema, 'interfaces', spec);
     },
     openSession: (identity: StreamIdentity) => openSession(staging, identity, { notify: false, assertHeld }),
     merge: (merge: ViewMerge) => mergeViews(database, merge),
@@ -169,7 +169,7 @@ export function postgresViewStaging(database: Database, staging: Database, asser
  */
 export function postgresFilterExtensionPlace(database: Database, staging: Database, assertHeld: () => void) {
   return {
-    prepare: (wanted: Wanted) => prepareStaging(staging, database.schema, 'filter_extend', wanted),
+    prepare: (spec: Wanted) => prepareStaging(staging, database.schema, 'filter_extend', spec),
     openSession: (identity: StreamIdentity) => openSession(staging, identity, { notify: false, assertHeld }),
     isNamed: () => isNamed(database),
     name: (epoch: number) => nameStaged(database, epoch),

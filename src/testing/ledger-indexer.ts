@@ -121,9 +121,9 @@ function ledgerSide(ledger: LedgerClient): Pick<LedgerIndexer, 'allocateParty' |
     allocateParty: async (partyIdHint) => (await ledger.parties.allocate({ partyIdHint })).party,
     upload: (dar) => ledger.packages.uploadDar(dar),
     submit: async (submission) => {
-      const given = { commandId: randomUUID(), userId: 'ledger-indexer-testing', ...submission };
+      const commands = { commandId: randomUUID(), userId: 'ledger-indexer-testing', ...submission };
       // The ledger validates the content of a command.
-      return (await ledger.commands.submitAndWait(given as unknown as Commands)).completionOffset;
+      return (await ledger.commands.submitAndWait(commands as unknown as Commands)).completionOffset;
     },
   };
 }

@@ -29,7 +29,7 @@ function sandboxChoice(name: string, choice: TestChoice, refuse: Refuse): Choice
         choice.run?.({
           payload: contract.createArgument,
           argument,
-          create: (template, given) => create(template, json(given) as JsonObject),
+          create: (template, payload) => create(template, json(payload) as JsonObject),
         }),
       ),
   };

@@ -1,5 +1,5 @@
 /** Ports of deliveries to the database and the process; the composition root implements them. */
-import type { ChangeCursor, ChangesPage, ChangesWanted } from '../model/push/changes.ts';
+import type { ChangeCursor, ChangesPage, ChangesRequest } from '../model/push/changes.ts';
 import type { DeadLetter, Webhook, WebhookObserver, WebhookStanding } from '../model/push/webhook.ts';
 import type { Reach } from './reach.ts';
 
@@ -10,7 +10,7 @@ export interface WebhookStore {
   active(): Promise<readonly Webhook[]>;
   /** The cursor; null: where history begins. Undefined: the webhook is not active any more. */
   cursor(webhook: Webhook): Promise<ChangeCursor | null | undefined>;
-  changes(wanted: ChangesWanted, rows: number): Promise<ChangesPage>;
+  changes(request: ChangesRequest, rows: number): Promise<ChangesPage>;
   /** False, without any change, if the cursor is not at `from` any more. */
   move(webhook: Webhook, from: ChangeCursor | null, to: ChangeCursor): Promise<boolean>;
   /** Adds dead letters, or updates their state. */

@@ -103,10 +103,10 @@ interface Settling {
 
 function settle({ request }: Sent, { timeoutMs, isConnected, resolve }: Settling): void {
   /** A status is a response, whatever happens to the rest. */
-  let answered: Answer | undefined;
+  let statusAnswer: Answer | undefined;
   const finish = (answer: Answer): void => {
     clearTimeout(timer);
-    resolve(answered ?? answer);
+    resolve(statusAnswer ?? answer);
   };
   // A timer of our own: it covers the time from the first packet to the last.
   const timer = setTimeout(() => {
@@ -121,11 +121,11 @@ function settle({ request }: Sent, { timeoutMs, isConnected, resolve }: Settling
   // In the same tick: bytes after the response may be an error that comes next.
   request.on('response', (message: IncomingMessage) => {
     const answer = answerOf(message);
-    answered = answer;
-    drain(message, (isWhole) => {
-      if (!isWhole && !message.destroyed) answered = { ...answer, isCut: true };
+    statusAnswer = answer;
+    drain(message, (isComplete) => {
+      if (!isComplete && !message.destroyed) statusAnswer = { ...answer, isCut: true };
       finish(answer);
-      if (!isWhole) request.destroy();
+      if (!isComplete) request.destroy();
     });
   });
 }
@@ -140,7 +140,7 @@ function reasonOf(error: NodeJS.ErrnoException): string {
 }
 
 /** Reads the rest so that the connection can be reused. */
-function drain(response: IncomingMessage, done: (isWhole: boolean) => void): void {
+function drain(response: IncomingMessage, done: (isComplete: boolean) => void): void {
   let [bytes, parts] = [0, 0];
   const { socket } = response;
   const before = socket.bytesRead;

@@ -98,8 +98,8 @@ export class DeliveryWindow {
   }
 
   /** Whether the letter of this position is loaded. */
-  hasLetter(place: ChangeCursor): boolean {
-    return this.#letters.has(formatCursor(place));
+  hasLetter(position: ChangeCursor): boolean {
+    return this.#letters.has(formatCursor(position));
   }
 
   get hasReady(): boolean {

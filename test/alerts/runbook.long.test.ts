@@ -26,7 +26,7 @@ interface Block {
   readonly language: string;
   readonly body: string;
   /** The block after it, if that is an output. */
-  readonly shown: { readonly language: string; readonly body: string } | undefined;
+  readonly expectedOutput: { readonly language: string; readonly body: string } | undefined;
 }
 
 function blocksOf(markdown: string): Block[] {
@@ -36,8 +36,8 @@ function blocksOf(markdown: string): Block[] {
     if (title !== undefined) heading = title;
     if (language !== 'sh' && language !== 'sql') return [];
     const [, , nextLanguage = '', nextBody = ''] = found[at + 1] ?? [];
-    const shown = ['text', 'json'].includes(nextLanguage) ? { language: nextLanguage, body: nextBody } : undefined;
-    return [{ heading, language, body: body ?? '', shown }];
+    const expectedOutput = ['text', 'json'].includes(nextLanguage) ? { language: nextLanguage, body: nextBody } : undefined;
+    return [{ heading, language, body: body ?? '', expectedOutput }];
   });
 }
 
@@ -89,10 +89,10 @@ describe('the runbook', () => {
     expect(blocks.length).toBeGreaterThan(25);
   });
 
-  it.each(blocks.filter(({ language }) => language === 'sh'))('$heading: $body', async ({ body, shown }) => {
+  it.each(blocks.filter(({ language }) => language === 'sh'))('$heading: $body', async ({ body, expectedOutput }) => {
     const output = await shell(body);
     expect(output).not.toBe('');
-    for (const name of shown === undefined ? [] : namesOf(shown)) expect(output).toContain(name);
+    for (const name of expectedOutput === undefined ? [] : namesOf(expectedOutput)) expect(output).toContain(name);
   });
 
   it.each(blocks.filter(({ language }) => language === 'sql'))('$heading: $body', async ({ body }) => {
@@ -102,18 +102,18 @@ describe('the runbook', () => {
   it('names only existing commands and flags', () => {
     const named = [...text.matchAll(/`ledger-indexer ([a-z-]+)([^`]*)`/g)];
     expect(named.length).toBeGreaterThan(20);
-    for (const [whole, verb = '', rest = ''] of named) {
+    for (const [match, verb = '', rest = ''] of named) {
       // The subcommands of `ledger` have flags of their own.
       if (verb === 'ledger') continue;
       const flags = [...rest.matchAll(/--([a-z-]+)/g)].map(([, flag]) => flag);
       const known = commands.find((command) => command.name === verb)?.flags.map(({ name }) => name);
-      expect(known, whole).toEqual(expect.arrayContaining(flags));
+      expect(known, match).toEqual(expect.arrayContaining(flags));
     }
   });
 
   it('names every code that parks', () => {
-    const codes = Object.entries(catalogue).flatMap(([code, { retry, patience }]) =>
-      retry === 'park' || retry === 'refresh-token' || patience !== undefined ? [code] : [],
+    const codes = Object.entries(catalogue).flatMap(([code, { retry, retryLimit }]) =>
+      retry === 'park' || retry === 'refresh-token' || retryLimit !== undefined ? [code] : [],
     );
     expect(codes.length).toBeGreaterThan(20);
     const table = read('codes.md');

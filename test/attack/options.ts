@@ -25,13 +25,13 @@ export function readOptions(args: readonly string[], env: NodeJS.ProcessEnv): At
     },
   });
   if (values.help) return undefined;
-  const given = values.database ?? env['TEST_DATABASE_URL'];
+  const databaseUrl = values.database ?? env['TEST_DATABASE_URL'];
   const rate = Number(values.rate);
   if (!Number.isInteger(rate) || rate < 1)
     throw new TypeError(`--rate: expected an integer of at least 1, got ${values.rate}`);
   return {
     json: values.json,
-    database: given === '' ? undefined : given,
+    database: databaseUrl === '' ? undefined : databaseUrl,
     only: values.only === undefined ? undefined : new RegExp(values.only),
     updatesPerSecond: rate,
   };

@@ -73,9 +73,9 @@ function rowsOf(
   baseline: Baseline,
   database: RunDatabase,
   recording: Recording,
-  wanted: Expected = expected,
+  expectedRows: Expected = expected,
 ): Promise<BaselineRows> {
-  return stageBaseline(baseline, database, { recording, expected: wanted });
+  return stageBaseline(baseline, database, { recording, expected: expectedRows });
 }
 
 describe('a recording in the tables of the indexer', () => {

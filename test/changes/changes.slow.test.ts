@@ -34,7 +34,7 @@ const heard = (what: Heard, count: number) =>
   waitFor(`${String(count)} changes`, () => (what.ids.length >= count ? true : undefined));
 
 /** Response to one request with the given headers. */
-function answered(path: string, headers: Readonly<Record<string, string>> = {}, method = 'GET') {
+function sendRequest(path: string, headers: Readonly<Record<string, string>> = {}, method = 'GET') {
   interface Answered {
     readonly status: number;
     readonly headers: IncomingHttpHeaders;
@@ -131,17 +131,17 @@ describe('a stream of changes', () => {
       `select template_fqn, parties[1] as party from explore.events where event_type = 'created' limit 1`,
     );
     const [template, party] = [String(one?.['template_fqn']), String(one?.['party'])];
-    const wanted = await stored(
+    const expectedIds = await stored(
       `template_fqn = '${template}' and '${party}' = any (parties) and event_type in ('created', 'archived')`,
     );
     const parameters = new URLSearchParams({ template, party, after: '0' });
     const some = listen(`${indexer.httpUrl}/changes?${String(parameters)}&event_type=created&event_type=archived`);
-    await heard(some, wanted.length);
-    expect(some.ids).toEqual(wanted);
+    await heard(some, expectedIds.length);
+    expect(some.ids).toEqual(expectedIds);
     const rows = await query(
       world.database.url,
       `select "offset"::int, node_id, contract_id, payload from explore.events
-        where "offset" || '-' || node_id = any ('{${wanted.join()}}') order by "offset", node_id`,
+        where "offset" || '-' || node_id = any ('{${expectedIds.join()}}') order by "offset", node_id`,
     );
     expect(
       some.data.map(({ offset, node_id, contract_id, payload }) => ({ offset, node_id, contract_id, payload })),
@@ -151,7 +151,7 @@ describe('a stream of changes', () => {
 
   it('begins with a note when nothing has the party or template of the request', async () => {
     const [party, template] = ['Mistyped::1220ab', 'splice-amulet:Splice.Amulet:Amulett'];
-    const noted = await answered(`/changes?party=${party}&template=${template}`);
+    const noted = await sendRequest(`/changes?party=${party}&template=${template}`);
     expect(noted.body).toContain(
       ': nothing matches this party and template yet: correct it, unless it will exist later\n',
     );
@@ -160,8 +160,8 @@ describe('a stream of changes', () => {
       world.database.url,
       'select template_fqn, parties[1] as party from explore.events where cardinality(parties) > 0 and template_fqn is not null limit 1',
     );
-    const asked = `party=${String(known['party'])}&template=${String(known['template_fqn'])}`;
-    const plain = await answered(`/changes?${asked}`);
+    const queryString = `party=${String(known['party'])}&template=${String(known['template_fqn'])}`;
+    const plain = await sendRequest(`/changes?${queryString}`);
     expect({ status: plain.status, body: plain.body }).toEqual({ status: 200, body: 'retry: 1000\n\n' });
     expect(plain.headers).not.toHaveProperty('indexer-unmatched-filter');
   });
@@ -171,10 +171,10 @@ describe('a stream of changes', () => {
       world.database.url,
       "select template_fqn from explore.templates where kind = 'interface' limit 1",
     );
-    const through = await answered(`/changes?template=${String(known['template_fqn'])}`);
+    const through = await sendRequest(`/changes?template=${String(known['template_fqn'])}`);
     expect(through.body).toContain(': this template is an interface: use a template, because events name templates\n');
     expect(through.headers['indexer-unmatched-filter']).toBe('template');
-    const ahead = await answered('/changes?after=99999999');
+    const ahead = await sendRequest('/changes?after=99999999');
     expect(ahead.body).toMatch(
       /^: 99999999 is ahead: history ends at offset \d+; correct it, unless it will exist later\n/,
     );
@@ -184,7 +184,7 @@ describe('a stream of changes', () => {
   it('opens without its note when the note cannot be read', async () => {
     await query(world.database.url, 'alter function explore.is_known_party(text) rename to is_known_party_away');
     try {
-      const { status, headers, body } = await answered('/changes?party=Mistyped::1220ab');
+      const { status, headers, body } = await sendRequest('/changes?party=Mistyped::1220ab');
       expect({ status, body }).toEqual({ status: 200, body: 'retry: 1000\n\n' });
       expect(headers).not.toHaveProperty('indexer-unmatched-filter');
     } finally {
@@ -234,9 +234,9 @@ describe('a request to /changes', () => {
     ['a template without its package', '/changes?template=Amulet', 400],
     ['the hint of a party', '/changes?party=alice', 400],
   ])('is rejected with %s', async (_, path, status) => {
-    const said = await answered(path);
-    expect(said.status).toBe(status);
-    expect(Object.keys(JSON.parse(said.body) as object)).toContain('error');
+    const response = await sendRequest(path);
+    expect(response.status).toBe(status);
+    expect(Object.keys(JSON.parse(response.body) as object)).toContain('error');
   });
 
   it.each([
@@ -248,7 +248,7 @@ describe('a request to /changes', () => {
     ['with an invalid id', { 'last-event-id': "1' or true" }, 400],
     ['with an id after the end of a reset history', { 'last-event-id': '99999999-3' }, 409],
   ])('is rejected %s', async (_, headers, status) => {
-    expect((await answered('/changes?after=0', headers)).status).toBe(status);
+    expect((await sendRequest('/changes?after=0', headers)).status).toBe(status);
   });
 
   it('is rejected while the maximum number of clients is connected, and accepted after one disconnects', async () => {
@@ -257,11 +257,11 @@ describe('a request to /changes', () => {
     );
     const all = Array.from({ length: mostStreams }, () => listen(`${indexer.httpUrl}/changes`));
     await Promise.all(all.map(({ begun }) => begun));
-    const said = await answered('/changes');
-    expect(said.status).toBe(503);
-    expect(said.body).toContain('INDEXER_CHANGES_MAX_CLIENTS');
+    const response = await sendRequest('/changes');
+    expect(response.status).toBe(503);
+    expect(response.body).toContain('INDEXER_CHANGES_MAX_CLIENTS');
     all[0]?.close();
-    await waitFor('a place', async () => ((await answered('/changes')).status === 200 ? true : undefined));
+    await waitFor('a place', async () => ((await sendRequest('/changes')).status === 200 ? true : undefined));
     for (const one of all) one.close();
   });
 
@@ -276,7 +276,7 @@ describe('a request to /changes', () => {
   });
 
   it.each(['POST', 'HEAD'])('is rejected with method %s', async (method) => {
-    expect((await answered('/changes', {}, method)).status).toBe(405);
+    expect((await sendRequest('/changes', {}, method)).status).toBe(405);
   });
 
   it('with SQL in its parameters returns nothing, and the table still exists', async () => {
@@ -310,9 +310,9 @@ describe('a request to /changes', () => {
     await there.begun;
     const kept = Math.floor(checkpoint / 2);
     await query(world.database.url, `update ledger.stream set pruned_to_offset = ${String(kept)}`);
-    const said = await answered('/changes?after=3');
-    expect(said.status).toBe(410);
-    expect(JSON.parse(said.body)).toMatchObject({ available_after: kept });
+    const response = await sendRequest('/changes?after=3');
+    expect(response.status).toBe(410);
+    expect(JSON.parse(response.body)).toMatchObject({ available_after: kept });
     await query(world.database.url, `update ledger.stream set pruned_to_offset = ${String(checkpoint + 1)}`);
     await waitFor('its end', () => (there.ends.length > 0 ? true : undefined));
     expect(there.ends[0]).toContain('pruned');

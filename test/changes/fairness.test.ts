@@ -3,7 +3,7 @@
  * the test decides when a page read ends.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ChangesPage, ChangesWanted } from '../../src/model/push/changes.ts';
+import type { ChangesPage, ChangesRequest } from '../../src/model/push/changes.ts';
 import { ChangePages } from '../../src/observe/changes/change-pages.ts';
 import { ChangeStream } from '../../src/observe/changes/change-stream.ts';
 import { Turns } from '../../src/observe/changes/turns.ts';
@@ -27,10 +27,10 @@ interface Read {
 let reads: Read[];
 let server: RunningHttpServer;
 let waiters: CheckpointWaiters;
-let asked: number;
+let requestCount: number;
 let left: AbortController;
 beforeEach(async () => {
-  [reads, asked, left] = [[], 0, new AbortController()];
+  [reads, requestCount, left] = [[], 0, new AbortController()];
   waiters = new CheckpointWaiters(most);
   const pages = new ChangePages(readPage, new Turns(turnsAtOnce));
   const health = new HealthTracker({ version: '1.2.3', schema: 'ledger', stalledAfterMs: 1000 });
@@ -45,7 +45,7 @@ beforeEach(async () => {
       stream: new ChangeStream(pages, waiters, () => Promise.resolve(7), usualPace),
       unseenIn: () => Promise.resolve([]),
       readerOf: ({ headers }) => {
-        asked += 1;
+        requestCount += 1;
         return Promise.resolve({ role: 'reader', reader: headers.authorization ?? thisMachine });
       },
       most,
@@ -58,7 +58,7 @@ afterEach(async () => {
   await server.close();
 });
 
-function readPage({ eventTypes, after }: ChangesWanted): Promise<ChangesPage> {
+function readPage({ eventTypes, after }: ChangesRequest): Promise<ChangesPage> {
   return new Promise((resolve) => {
     const page: ChangesPage = { changes: [], next: after, atEnd: true, checkpoint: 7, availableAfter: 0 };
     reads.push({ kind: eventTypes.join(), finish: () => resolve(page) });
@@ -66,21 +66,21 @@ function readPage({ eventTypes, after }: ChangesWanted): Promise<ChangesPage> {
 }
 
 /** Status of the response, once it has begun. The stream stays open. */
-async function answered(reader: string, kind: string): Promise<number> {
-  const before = asked;
+async function fetchStatus(reader: string, kind: string): Promise<number> {
+  const before = requestCount;
   const headers = reader === thisMachine ? {} : { authorization: reader };
   const answer = fetch(`${server.url}/changes?event_type=${kind}`, { headers, signal: left.signal });
   answer.catch(() => undefined);
-  await waitFor('the request', () => (asked > before ? true : undefined));
+  await waitFor('the request', () => (requestCount > before ? true : undefined));
   return (await answer).status;
 }
 
 /** Sends this many requests with different filters, and waits until all have arrived. */
 async function flood(reader: string, count: number): Promise<void> {
-  const before = asked;
-  const answers = Array.from({ length: count }, (_, nth) => answered(reader, `${reader}-${String(nth)}`));
+  const before = requestCount;
+  const answers = Array.from({ length: count }, (_, nth) => fetchStatus(reader, `${reader}-${String(nth)}`));
   for (const answer of answers) answer.catch(() => undefined);
-  await waitFor('the requests', () => (asked === before + count ? true : undefined));
+  await waitFor('the requests', () => (requestCount === before + count ? true : undefined));
 }
 
 /** Ends reads one by one until one of the given kind begins, then that one. Returns how many began before it. */
@@ -95,9 +95,9 @@ async function turnsBefore(kind: string): Promise<number> {
 describe('a token with many concurrent requests', () => {
   it('delays the first response of another token only by the turns that have begun', async () => {
     await flood('busy', 40);
-    const other = answered('other', 'wanted');
+    const other = fetchStatus('other', 'wanted');
     other.catch(() => undefined);
-    await waitFor('the request', () => (asked === 41 ? true : undefined));
+    await waitFor('the request', () => (requestCount === 41 ? true : undefined));
     expect(reads.length).toBe(turnsAtOnce);
     // The reads that have begun, and one of the other client.
     expect(await turnsBefore('wanted')).toBeLessThanOrEqual(turnsAtOnce + 1);
@@ -119,9 +119,9 @@ describe('a token with many concurrent requests', () => {
 
   it('does not delay another token that requests the same page', async () => {
     await flood('busy', 40);
-    const other = answered('other', 'busy-39');
+    const other = fetchStatus('other', 'busy-39');
     other.catch(() => undefined);
-    await waitFor('the request', () => (asked === 41 ? true : undefined));
+    await waitFor('the request', () => (requestCount === 41 ? true : undefined));
     expect(await turnsBefore('busy-39')).toBeLessThanOrEqual(turnsAtOnce + 1);
     expect(await other).toBe(200);
     expect(reads.filter(({ kind }) => kind === 'busy-39').length).toBe(1);

@@ -26,13 +26,13 @@ describe('a token whose login has another password', needs(noLimits), () => {
   });
   afterAll(() => world.close());
 
-  const asks = async (token = '') => {
+  const runQuery = async (token = '') => {
     const { status, body } = await world.question(token, 'select 1 as n');
     return { status, body: JSON.parse(body) as Readonly<Record<string, unknown>> };
   };
 
   it('gets the cause and the commands that fix it from the query page', async () => {
-    expect(await asks(reader?.token)).toEqual({
+    expect(await runQuery(reader?.token)).toEqual({
       status: 403,
       body: {
         error: `Postgres refuses the password of "${login}", the login of this token: it was changed, which every holder of the token can do`,
@@ -45,7 +45,7 @@ describe('a token whose login has another password', needs(noLimits), () => {
   });
 
   it('is logged once, without the token', async () => {
-    for (let nth = 0; nth < 2; nth += 1) expect((await asks(reader?.token)).status).toBe(403);
+    for (let nth = 0; nth < 2; nth += 1) expect((await runQuery(reader?.token)).status).toBe(403);
     const lines = world.indexer.log.filter((line) => line.includes('login of a token refused'));
     expect(lines.length).toBe(1);
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'warn', err: { code: 'READER_TOKEN_LOGIN_REFUSED' } });
@@ -54,9 +54,9 @@ describe('a token whose login has another password', needs(noLimits), () => {
   });
 
   it('still works at /changes, and other tokens of the same role work everywhere', async () => {
-    const answer = await world.asked('/changes', { ...elsewhere, authorization: `Bearer ${String(reader?.token)}` });
+    const answer = await world.request('/changes', { ...elsewhere, authorization: `Bearer ${String(reader?.token)}` });
     expect(answer.status).toBe(200);
-    expect((await asks(other?.token)).status).toBe(200);
+    expect((await runQuery(other?.token)).status).toBe(200);
   });
 
   it('and a token whose login may not log in report different causes', async () => {
@@ -65,14 +65,14 @@ describe('a token whose login has another password', needs(noLimits), () => {
     );
     const its = String(rows[0]?.['login']);
     await world.sql(`alter role "${its}" nologin`);
-    const { status, body } = await asks(other?.token);
+    const { status, body } = await runQuery(other?.token);
     expect([status, body['code']]).toEqual([403, 'READER_TOKEN_LOGIN_REFUSED']);
     expect(body['remedy']).toContain(`alter role "${its}" login`);
   });
 
   it('is replaced by those commands', async () => {
     await world.token('revoke', String(reader?.id));
-    const { said } = await world.token('create', '--role', String(reader?.role));
-    expect(await asks(said[0])).toMatchObject({ status: 200, body: { rows: [['1']] } });
+    const { lines } = await world.token('create', '--role', String(reader?.role));
+    expect(await runQuery(lines[0])).toMatchObject({ status: 200, body: { rows: [['1']] } });
   });
 });

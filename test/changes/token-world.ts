@@ -102,8 +102,8 @@ export class TokenWorld {
   }
 
   /** Creates a token with the command, as users do. */
-  async token(...argv: readonly string[]): Promise<{ readonly said: readonly string[]; readonly noted: string }> {
-    const said: string[] = [];
+  async token(...argv: readonly string[]): Promise<{ readonly lines: readonly string[]; readonly noted: string }> {
+    const lines: string[] = [];
     let noted = '';
     const stderr = new Writable({
       write: (chunk: Buffer, _encoding, done) => {
@@ -112,8 +112,8 @@ export class TokenWorld {
       },
     });
     const env = { DATABASE_URL: this.history.database.url };
-    await runCommand(readerTokenCommand, argv, env, { print: (line) => said.push(line), stderr });
-    return { said, noted };
+    await runCommand(readerTokenCommand, argv, env, { print: (line) => lines.push(line), stderr });
+    return { lines, noted };
   }
 
   /** Adds a webhook that reads as the role. */
@@ -127,9 +127,9 @@ export class TokenWorld {
   }
 
   async readerOf(role: string, party: string, ...more: readonly string[]): Promise<Reader> {
-    const { said, noted } = await this.token('create', '--role', role, ...more);
+    const { lines, noted } = await this.token('create', '--role', role, ...more);
     const [, id = ''] = /^token (\w+)/.exec(noted) ?? [];
-    return { role, party, token: said.join('\n'), id };
+    return { role, party, token: lines.join('\n'), id };
   }
 
   /** Ids that the role may see in history, in order; null for all ids. */
@@ -143,7 +143,7 @@ export class TokenWorld {
   }
 
   /** Sends one request; for an endless response, returns its first part. */
-  asked(
+  request(
     path: string,
     headers: Readonly<Record<string, string>>,
     { method = 'GET', body, of = this.indexer }: { method?: string; body?: unknown; of?: IndexerRun } = {},
@@ -168,6 +168,6 @@ export class TokenWorld {
   /** Sends a statement to the query page from another machine. */
   question(token: string, statement: string): Promise<Answer> {
     const headers = { ...elsewhere, 'content-type': 'application/json', authorization: `Bearer ${token}` };
-    return this.asked('/query', headers, { method: 'POST', body: { statement } });
+    return this.request('/query', headers, { method: 'POST', body: { statement } });
   }
 }

@@ -47,12 +47,12 @@ describe('a reader token', needs(noLimits), () => {
   }
 
   it('is printed alone, stored as a hash, listed without its text, and readable by no reader', async () => {
-    const { said, noted } = await world.token('create', '--role', one.role);
-    expect(said).toEqual([expect.stringMatching(/^lir_[\w-]{43}$/)]);
-    expect(noted).not.toContain(said[0]);
+    const { lines, noted } = await world.token('create', '--role', one.role);
+    expect(lines).toEqual([expect.stringMatching(/^lir_[\w-]{43}$/)]);
+    expect(noted).not.toContain(lines[0]);
     const rows = JSON.stringify(await world.sql('select *, encode(hash, $$escape$$) from ledger.reader_tokens'));
     for (const token of [one.token, other.token]) expect(rows).not.toContain(token.slice(4));
-    const { said: listed } = await world.token('list');
+    const { lines: listed } = await world.token('list');
     expect(listed.find((line) => line.startsWith(one.id))).toMatch(/ good .*dashboard$/);
     expect(listed.join('\n')).not.toContain('lir_');
     const { url } = world.history.database;
@@ -98,8 +98,8 @@ describe('a reader token', needs(noLimits), () => {
     const made = world.token('create', '--role', login);
     await expect(made).rejects.toMatchObject({ code: 'READER_TOKEN_REFUSED' });
     await expect(made).rejects.toThrow('logs in');
-    const given = grantReader(world.owner, { role: one.role, parties: [one.party], password: 'secret' });
-    await expect(given).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
+    const grant = grantReader(world.owner, { role: one.role, parties: [one.party], password: 'secret' });
+    await expect(grant).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
   });
 
   it('is rejected for a role that is a member of another role', async () => {
@@ -119,20 +119,20 @@ describe('a reader token', needs(noLimits), () => {
   });
 
   it('is rejected while its role can read files of the server', async () => {
-    const asked = async () => (await world.question(one.token, "select pg_read_file('PG_VERSION')")).status;
-    expect(await asked()).toBe(400);
+    const queryStatus = async () => (await world.question(one.token, "select pg_read_file('PG_VERSION')")).status;
+    expect(await queryStatus()).toBe(400);
     await world.sql(
       `grant pg_read_server_files to ${one.role}; grant execute on function pg_read_file(text) to ${one.role}`,
     );
     try {
-      expect(await asked()).toBe(401);
+      expect(await queryStatus()).toBe(401);
       await expect(world.token('create', '--role', one.role)).rejects.toMatchObject({ code: 'READER_TOKEN_REFUSED' });
     } finally {
       await world.sql(
         `revoke pg_read_server_files from ${one.role}; revoke execute on function pg_read_file(text) from ${one.role}`,
       );
     }
-    expect(await asked()).toBe(400);
+    expect(await queryStatus()).toBe(400);
   });
 
   it('returns at /changes what its role may see, also with other tokens at the same offset', async () => {
@@ -189,7 +189,7 @@ describe('a reader token', needs(noLimits), () => {
       expect((await counted(reader, 'select count(*) from ledger.reader_tokens')).value ?? '0').toBe('0');
       expect((await counted(reader, "select pg_read_file('PG_VERSION')")).status).toBe(400);
     }
-    const explained = await world.asked(
+    const explained = await world.request(
       '/query/explain',
       { ...elsewhere, ...bearer(one.token), 'content-type': 'application/json' },
       { method: 'POST', body: { id: (await world.visible(one.role))[0]?.split('-')[0] } },
@@ -220,12 +220,12 @@ describe('a reader token', needs(noLimits), () => {
     ],
   ])('that is %s is rejected, from this machine too', async (_, headers, why) => {
     for (const from of [elsewhere, {}]) {
-      const said = await world.asked('/changes', { ...from, ...headers() });
-      expect([said.status, said.headers['www-authenticate']]).toEqual([401, 'Bearer realm="ledger-indexer"']);
-      expect(said.body).toMatch(why);
+      const response = await world.request('/changes', { ...from, ...headers() });
+      expect([response.status, response.headers['www-authenticate']]).toEqual([401, 'Bearer realm="ledger-indexer"']);
+      expect(response.body).toMatch(why);
       const json = { 'content-type': 'application/json', origin: world.indexer.httpUrl };
-      const asked = await world.asked('/query', { ...from, ...json, ...headers() }, { method: 'POST', body: {} });
-      expect(asked.status).toBe(401);
+      const queryResponse = await world.request('/query', { ...from, ...json, ...headers() }, { method: 'POST', body: {} });
+      expect(queryResponse.status).toBe(401);
     }
   });
 
@@ -246,8 +246,8 @@ describe('a reader token', needs(noLimits), () => {
     const [row] = await world.sql(
       `select encode(hash, 'hex') as hash from ledger.reader_tokens where id = '${one.id}'`,
     );
-    const said = await world.asked('/changes', { ...elsewhere, ...bearer(String(row?.['hash'])) });
-    expect(said.status).toBe(401);
+    const response = await world.request('/changes', { ...elsewhere, ...bearer(String(row?.['hash'])) });
+    expect(response.status).toBe(401);
     expect(row?.['hash']).not.toBe(Buffer.from(one.token).toString('hex'));
   });
 
@@ -255,7 +255,7 @@ describe('a reader token', needs(noLimits), () => {
     const everything = await world.readerOf(await world.roleOfAll(), one.party);
     const [newest] = await world.sql('select max("offset") as at from ledger.updates');
     for (const path of ['/status', `/update?offset=${String(newest?.['at'])}`]) {
-      const status = async (headers: Readonly<Record<string, string>>) => (await world.asked(path, headers)).status;
+      const status = async (headers: Readonly<Record<string, string>>) => (await world.request(path, headers)).status;
       expect(await status({}), path).toBe(200);
       for (const from of [elsewhere, { host: '10.0.0.5' }]) {
         expect(await status(from), path).toBe(401);
@@ -264,34 +264,34 @@ describe('a reader token', needs(noLimits), () => {
         expect(await status({ ...from, ...bearer(everything.token) }), path).toBe(200);
       }
     }
-    expect((await world.asked('/events', elsewhere)).status).toBe(401);
+    expect((await world.request('/events', elsewhere)).status).toBe(401);
     // Probes and Prometheus have no token.
-    for (const path of ['/livez', '/metrics']) expect((await world.asked(path, elsewhere)).status).toBe(200);
+    for (const path of ['/livez', '/metrics']) expect((await world.request(path, elsewhere)).status).toBe(200);
   });
 
   it('is required from other machines, under any host name', async () => {
-    expect((await world.asked('/changes', elsewhere)).status).toBe(403);
-    expect((await world.asked('/changes', { host: 'evil.example' })).status).toBe(421);
-    expect((await world.asked('/changes', { host: 'evil.example', ...bearer(one.token) })).status).toBe(421);
+    expect((await world.request('/changes', elsewhere)).status).toBe(403);
+    expect((await world.request('/changes', { host: 'evil.example' })).status).toBe(421);
+    expect((await world.request('/changes', { host: 'evil.example', ...bearer(one.token) })).status).toBe(421);
     const json = { ...elsewhere, 'content-type': 'application/json' };
-    expect((await world.asked('/query', json, { method: 'POST', body: { statement: 'select 1' } })).status).toBe(403);
+    expect((await world.request('/query', json, { method: 'POST', body: { statement: 'select 1' } })).status).toBe(403);
     // The page itself contains no data.
-    expect((await world.asked('/query', elsewhere)).status).toBe(200);
+    expect((await world.request('/query', elsewhere)).status).toBe(200);
   });
 
   it('that is revoked ends its streams, also those of the standby', async () => {
     const reader = await world.readerOf(one.role, one.party);
-    const [mine, theirs, stays] = [hear(reader.token), hear(reader.token, '', world.standby), hear(one.token)];
-    await Promise.all([mine.begun, theirs.begun, stays.begun]);
+    const [mine, standbyStream, stays] = [hear(reader.token), hear(reader.token, '', world.standby), hear(one.token)];
+    await Promise.all([mine.begun, standbyStream.begun, stays.begun]);
     const [login] = await world.sql(`select login_name from ledger.reader_tokens where id = '${reader.id}'`);
     await world.token('revoke', reader.id);
-    await Promise.all([mine, theirs].map((stream) => ends(stream, 'revoked')));
+    await Promise.all([mine, standbyStream].map((stream) => ends(stream, 'revoked')));
     expect(stays.ends).toEqual([]);
     stays.close();
-    expect((await world.asked('/changes', bearer(reader.token))).body).toMatch(/revoked/);
+    expect((await world.request('/changes', bearer(reader.token))).body).toMatch(/revoked/);
     expect((await world.question(reader.token, 'select 1')).status).toBe(401);
     expect(await world.sql(`select from pg_roles where rolname = '${String(login?.['login_name'])}'`)).toEqual([]);
-    expect((await world.token('list')).said.find((line) => line.startsWith(reader.id))).toContain(' revoked ');
+    expect((await world.token('list')).lines.find((line) => line.startsWith(reader.id))).toContain(' revoked ');
   });
 
   it('that is revoked loses the objects of its login, and the command reports any that remain', async () => {
@@ -335,9 +335,9 @@ describe('a reader token', needs(noLimits), () => {
     await world.sql(`update ledger.reader_tokens set expires_at = now() where id = '${short.id}'`);
     await world.dropRole(dropped.role);
     await Promise.all([ends(shortStream, 'expired'), ends(droppedStream, 'revoked')]);
-    expect((await world.asked('/changes', bearer(short.token))).body).toMatch(/expired/);
+    expect((await world.request('/changes', bearer(short.token))).body).toMatch(/expired/);
     await world.grantAll(dropped.role);
-    expect((await world.asked('/changes', bearer(dropped.token))).body).toMatch(/its role was dropped/);
+    expect((await world.request('/changes', bearer(dropped.token))).body).toMatch(/its role was dropped/);
     expect((await world.question(dropped.token, 'select 1')).status).toBe(401);
   });
 
@@ -351,19 +351,19 @@ describe('a reader token', needs(noLimits), () => {
     const preflight = { 'access-control-request-method': 'GET', 'access-control-request-headers': 'authorization' };
 
     it('is accepted from a configured origin, and no response allows *', async () => {
-      const asked = await world.asked('/changes', { origin: appOrigin, ...preflight }, { method: 'OPTIONS' });
-      expect(asked.status).toBe(204);
-      expect(asked.headers).toMatchObject({
+      const response = await world.request('/changes', { origin: appOrigin, ...preflight }, { method: 'OPTIONS' });
+      expect(response.status).toBe(204);
+      expect(response.headers).toMatchObject({
         'access-control-allow-origin': appOrigin,
         'access-control-allow-headers': expect.stringContaining('authorization') as unknown,
         vary: 'Origin',
       });
-      expect(asked.headers['access-control-allow-credentials']).toBeUndefined();
-      const stream = await world.asked('/changes', { ...elsewhere, ...bearer(one.token), origin: appOrigin });
+      expect(response.headers['access-control-allow-credentials']).toBeUndefined();
+      const stream = await world.request('/changes', { ...elsewhere, ...bearer(one.token), origin: appOrigin });
       expect([stream.status, stream.headers['access-control-allow-origin']]).toEqual([200, appOrigin]);
-      const refused = await world.asked('/changes', { ...bearer(wrongToken), origin: appOrigin });
+      const refused = await world.request('/changes', { ...bearer(wrongToken), origin: appOrigin });
       expect([refused.status, refused.headers['access-control-allow-origin']]).toEqual([401, appOrigin]);
-      const wait = await world.asked('/wait?offset=0', { origin: appOrigin });
+      const wait = await world.request('/wait?offset=0', { origin: appOrigin });
       expect([wait.status, wait.headers['access-control-allow-origin']]).toEqual([200, appOrigin]);
     });
 
@@ -376,14 +376,14 @@ describe('a reader token', needs(noLimits), () => {
         ['/query', appOrigin, 'OPTIONS'],
         ['/changes', 'null', 'OPTIONS'],
       ] as const) {
-        const { headers } = await world.asked(path, { ...preflight, origin: from }, { method });
+        const { headers } = await world.request(path, { ...preflight, origin: from }, { method });
         expect(headers['access-control-allow-origin'], `${method} ${path}`).toBeUndefined();
         if (path === '/changes') expect(headers['vary']).toBe('Origin');
       }
       // Without a token, a page of another origin gets nothing from this machine either.
-      expect((await world.asked('/changes', { origin })).status).toBe(403);
-      expect((await world.asked('/changes', { origin: appOrigin })).status).toBe(200);
-      expect((await world.asked('/changes', { origin: appOrigin, ...elsewhere })).status).toBe(403);
+      expect((await world.request('/changes', { origin })).status).toBe(403);
+      expect((await world.request('/changes', { origin: appOrigin })).status).toBe(200);
+      expect((await world.request('/changes', { origin: appOrigin, ...elsewhere })).status).toBe(403);
     });
   });
 });

@@ -9,11 +9,11 @@ import { Report } from './report.ts';
 import { seeded } from './tiers/seeded.ts';
 import type { TierContext } from './tiers/tier.ts';
 
-const given = process.env['TEST_DATABASE_URL'];
+const databaseUrl = process.env['TEST_DATABASE_URL'];
 let server: ChaosServer;
 
 beforeAll(async () => {
-  server = await openChaosServer(given === '' ? undefined : given);
+  server = await openChaosServer(databaseUrl === '' ? undefined : databaseUrl);
 });
 
 afterAll(async () => {
@@ -29,7 +29,7 @@ function contextOf(report: Report, some: Partial<TierContext>): TierContext {
     firstSeed: 1,
     seeds: 1,
     stride: 1,
-    patienceMs: 60_000,
+    stepTimeoutMs: 60_000,
     point: undefined,
     fastOnly: false,
     say,

@@ -68,7 +68,7 @@ export async function openChaosServer(url?: string): Promise<ChaosServer> {
       making = making.then(() => createDatabase(admin, address, template.name));
       const clone = await making;
       const clients = { client: await clientOf(clone.url), aside: await clientOf(clone.url, 'chaos aside') };
-      const database = chaosDatabase(clone, clients, (given) => spare.push(given));
+      const database = chaosDatabase(clone, clients, (returnedDatabase) => spare.push(returnedDatabase));
       all.push(database);
       return database;
     },

@@ -23,8 +23,8 @@ function delayNextCommit(wires: WireFaults): Promise<void> {
 }
 
 it('stays parked when a pending batch is committed', async () => {
-  const given = process.env['TEST_DATABASE_URL'];
-  await using server = await openChaosServer(given === '' ? undefined : given);
+  const databaseUrl = process.env['TEST_DATABASE_URL'];
+  await using server = await openChaosServer(databaseUrl === '' ? undefined : databaseUrl);
   const database = await server.lend();
   const history = historyOf(3, { updates: 30 });
   await using ledger = await ModelLedger.start(history, 10);

@@ -28,7 +28,7 @@ const say = (line: string): void => {
 
 async function campaign(options: CampaignOptions): Promise<number> {
   const report = new Report(options.bail);
-  const { server: url, firstSeed, seeds, lanes, stride, patienceMs, point, fault, fastOnly } = options;
+  const { server: url, firstSeed, seeds, lanes, stride, stepTimeoutMs, point, fault, fastOnly } = options;
   await using server = await openChaosServer(url);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     // The server must not outlive this process; one that does not stop is killed as the process ends.
@@ -45,7 +45,7 @@ async function campaign(options: CampaignOptions): Promise<number> {
       server,
       report,
       lanes,
-      patienceMs,
+      stepTimeoutMs,
       firstSeed,
       seeds,
       stride,

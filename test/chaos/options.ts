@@ -11,7 +11,7 @@ export interface CampaignOptions {
   readonly seeds: number;
   readonly lanes: number;
   readonly stride: number;
-  readonly patienceMs: number;
+  readonly stepTimeoutMs: number;
   /** One crash point, to repeat it; or one operation. */
   readonly point: string | undefined;
   /** Part of the name of a fault that each seed has while it follows; absent: one after the other. */
@@ -37,12 +37,12 @@ const greatestSeed = 1_000_000_000;
 /** A kind of fault that a full run hits fewer times counts as untested. */
 const leastOfFull = 5;
 /** Seconds: a step that takes one on an idle machine may take many on a busy one, and is not a failure there. */
-const defaultPatience = 60;
+const defaultStepTimeoutSeconds = 60;
 
 /** As in the results of docs/explanation/reliability.md. */
 const contractsOfOperations = 50_000;
 /** Seconds: a rebuild of those contracts is one step forward there. */
-const patienceOfOperations = 600;
+const operationStepTimeoutSeconds = 600;
 
 /** Undefined when help was requested. @throws TypeError on an option that does not exist */
 export function readOptions(args: readonly string[], tiers: readonly Tier[]): CampaignOptions | undefined {
@@ -73,17 +73,17 @@ export function readOptions(args: readonly string[], tiers: readonly Tier[]): Ca
   const named = values.tier?.flatMap((text) => text.split(','));
   const unknown = named?.find((name) => !tiers.some((tier) => tier.name === name));
   if (unknown !== undefined) throw new TypeError(`there is no tier ${unknown}`);
-  const firstSeed = whole(values.seed, randomInt(1, greatestSeed));
+  const firstSeed = parseInteger(values.seed, randomInt(1, greatestSeed));
   // One seed repeats a run, many are a run of the suite.
-  const seeds = whole(values.seeds, values.seed === undefined ? defaultSeeds : 1);
-  const least = whole(values.least, named === undefined && seeds >= defaultSeeds ? leastOfFull : 0);
+  const seeds = parseInteger(values.seeds, values.seed === undefined ? defaultSeeds : 1);
+  const least = parseInteger(values.least, named === undefined && seeds >= defaultSeeds ? leastOfFull : 0);
   return {
     tiers: named,
     firstSeed,
     seeds,
-    lanes: whole(values.lanes, 1),
-    stride: whole(values.stride, 1),
-    patienceMs: whole(values.patience, defaultPatience) * 1000,
+    lanes: parseInteger(values.lanes, 1),
+    stride: parseInteger(values.stride, 1),
+    stepTimeoutMs: parseInteger(values.patience, defaultStepTimeoutSeconds) * 1000,
     point: values.point,
     fault: values.fault,
     fastOnly: fastOnlyOf(values.tests),
@@ -102,10 +102,10 @@ function operationsOf(values: Readonly<Record<string, unknown>>, firstSeed: numb
   return {
     only: text('point'),
     firstSeed,
-    seeds: seeds === undefined ? undefined : whole(seeds, 0),
-    contracts: whole(text('contracts'), contractsOfOperations),
-    madeContracts: made === undefined ? undefined : whole(made, 0),
-    patienceMs: whole(text('patience'), patienceOfOperations) * 1000,
+    seeds: seeds === undefined ? undefined : parseInteger(seeds, 0),
+    contracts: parseInteger(text('contracts'), contractsOfOperations),
+    madeContracts: made === undefined ? undefined : parseInteger(made, 0),
+    stepTimeoutMs: parseInteger(text('patience'), operationStepTimeoutSeconds) * 1000,
     json: text('json'),
   };
 }
@@ -115,7 +115,7 @@ function fastOnlyOf(tests: string): boolean {
   return tests === 'fast';
 }
 
-function whole(text: string | undefined, otherwise: number): number {
+function parseInteger(text: string | undefined, otherwise: number): number {
   if (text === undefined) return otherwise;
   if (!/^\d+$/.test(text)) throw new TypeError(`expected an integer, got ${text}`);
   return Number(text);
@@ -135,7 +135,7 @@ export function help(tiers: readonly Tier[]): string {
     '  --fault TEXT    each seed has a fault with this in its name',
     '  --tests fast    injected bugs: count those that the fast tier detects',
     '  --stride N      every N-th crash point (1)',
-    `  --patience S    seconds a step forward may take before it is a failure (${String(defaultPatience)})`,
+    `  --patience S    seconds a step forward may take before it is a failure (${String(defaultStepTimeoutSeconds)})`,
     '  --lanes N       runs at the same time (3)',
     `  --least N       fewest hits of every kind of fault (${String(leastOfFull)} in a full run, otherwise 0)`,
     '  --json FILE     write the results',

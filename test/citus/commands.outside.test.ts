@@ -15,35 +15,35 @@ const history = randomHistory(33, 200);
 const never = new AbortController().signal;
 
 /** All of them on one history, in an order in which each command leaves data for the next. */
-async function toldBy(place: Place): Promise<Readonly<Record<string, unknown>>> {
+async function collectResults(place: Place): Promise<Readonly<Record<string, unknown>>> {
   const { database } = place;
-  const told: Record<string, unknown> = {};
+  const results: Record<string, unknown> = {};
   const rules = () => inSnapshot(database, ({ client }) => brokenRules(client, () => undefined));
-  told['rules'] = await rules();
+  results['rules'] = await rules();
   for (const template of [null, 'iou:Main:A']) {
     const rows: DiffRow[] = [];
-    const wanted = { from: { offset: 20 }, to: { offset: 170 }, template, party: null };
-    await readDiff(database, wanted, async ({ pages }) => {
+    const request = { from: { offset: 20 }, to: { offset: 170 }, template, party: null };
+    await readDiff(database, request, async ({ pages }) => {
       for await (const page of pages) rows.push(...page);
     });
-    told[`diff ${String(template)}`] = rows.map((row) => JSON.stringify(row)).toSorted();
+    results[`diff ${String(template)}`] = rows.map((row) => JSON.stringify(row)).toSorted();
   }
-  told['plan of reset'] = [...(await planReset(database, 150))];
-  told['reset'] = [...(await resetTo(database, 150, 'test'))];
-  told['digest after reset'] = await digestOf(place.url, place.schema);
-  told['rules after reset'] = await rules();
+  results['plan of reset'] = [...(await planReset(database, 150))];
+  results['reset'] = [...(await resetTo(database, 150, 'test'))];
+  results['digest after reset'] = await digestOf(place.url, place.schema);
+  results['rules after reset'] = await rules();
   await place.write(history, 5);
-  told['digest after writing again'] = await digestOf(place.url, place.schema);
+  results['digest after writing again'] = await digestOf(place.url, place.schema);
   const { tables, ...plan } = await planPrune(database, { offset: 90 });
-  told['plan of prune'] = [plan, tables.map(({ table, rows }) => [table, rows])];
+  results['plan of prune'] = [plan, tables.map(({ table, rows }) => [table, rows])];
   const pruned = await prune(database, { offset: 90 }, { stop: never, batchRows: 40 });
-  told['prune'] = pruned.tables.toSorted((a, b) => (a.table < b.table ? -1 : 1));
-  told['digest after prune'] = await digestOf(place.url, place.schema);
-  told['rules after prune'] = await rules();
-  told['plan of a new beginning'] = [...(await planEmpty(database))];
+  results['prune'] = pruned.tables.toSorted((a, b) => (a.table < b.table ? -1 : 1));
+  results['digest after prune'] = await digestOf(place.url, place.schema);
+  results['rules after prune'] = await rules();
+  results['plan of a new beginning'] = [...(await planEmpty(database))];
   await emptyHistory(database, identity, 'test');
-  told['digest of a new beginning'] = await digestOf(place.url, place.schema);
-  return told;
+  results['digest of a new beginning'] = await digestOf(place.url, place.schema);
+  return results;
 }
 
 describe('commands', needs(noCitus), () => {
@@ -57,7 +57,7 @@ describe('commands', needs(noCitus), () => {
   });
 
   it('find, remove and reset the same rows', async () => {
-    const [plain, distributed] = [await toldBy(places[0] as Place), await toldBy(places[1] as Place)];
+    const [plain, distributed] = [await collectResults(places[0] as Place), await collectResults(places[1] as Place)];
     expect(distributed).toEqual(plain);
     // The filter of this history has no valid hash.
     for (const rules of ['rules', 'rules after reset', 'rules after prune']) {

@@ -9,12 +9,12 @@ it.each([
   [['--citus', '--shards', '0'], '--shards takes 1 to 1024, found "0"'],
   [['--citus', '--shards', '1025'], '--shards takes 1 to 1024, found "1025"'],
   [['--citus', '--shards', 'four'], '--shards takes 1 to 1024, found "four"'],
-])('%j is rejected', async (words, said) => {
+])('%j is rejected', async (words, message) => {
   const refused = runCommand(migrateCommand, words, {});
   await expect(refused).rejects.toMatchObject({
     code: 'USAGE',
     exitCode: 2,
-    message: expect.stringContaining(said) as string,
+    message: expect.stringContaining(message) as string,
   });
 });
 

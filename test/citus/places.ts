@@ -36,13 +36,13 @@ export interface Place extends AsyncDisposable {
 /** A migrated schema on a server of this kind. @param begun whether its stream begins at genesis, for `write` */
 export async function plainPlace(schema: string, begun = true): Promise<Place> {
   const created = await createTestDatabase();
-  return place(created.url, schema, { drop: () => created.drop(), begun });
+  return openPlace(created.url, schema, { drop: () => created.drop(), begun });
 }
 
 /** The same, distributed over the workers. */
 export async function citusPlace(url: string, schema: string, shards: number, begun = true): Promise<Place> {
   await dropSchemas(url, schema);
-  return place(url, schema, { drop: () => dropSchemas(url, schema), begun, distribution: { shards } });
+  return openPlace(url, schema, { drop: () => dropSchemas(url, schema), begun, distribution: { shards } });
 }
 
 interface Making {
@@ -51,7 +51,7 @@ interface Making {
   readonly distribution?: Distribution;
 }
 
-async function place(url: string, schema: string, { drop, begun, distribution }: Making): Promise<Place> {
+async function openPlace(url: string, schema: string, { drop, begun, distribution }: Making): Promise<Place> {
   const database = openDatabase({ url, schema, statementTimeoutMs: 60_000, applicationName: 'test' });
   await migrate(database, { distribution });
   if (begun) await (await openSession(database, identity)).publishSeed(0, 'genesis');

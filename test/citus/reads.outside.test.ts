@@ -58,13 +58,13 @@ describe('statements of readers', needs(noCitus), () => {
   );
 
   it('return the same result as on plain Postgres', async () => {
-    const asked = {
+    const statementsByKind = {
       documented: documented.filter((sql) => !/^(?:create|refresh|listen) /m.test(sql)),
       views: (await viewNames(on[0])).map((name) => `select * from ${name}`),
       functions: (await functionCalls(on[0])).map(({ call }) => call),
     };
     const now = new Date().toISOString();
-    for (const [kind, statements] of Object.entries(asked)) {
+    for (const [kind, statements] of Object.entries(statementsByKind)) {
       expect(statements.length, kind).toBeGreaterThanOrEqual(fewest[kind] ?? 0);
       const found: string[] = [];
       for (const sql of statements) {

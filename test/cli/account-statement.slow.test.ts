@@ -112,10 +112,10 @@ describe('account-statement', () => {
     [['--party', alice, '--to', '99'], /not known yet/],
     [[], /needs --party/],
     [['--party', alice, '--csv', '--json'], /one format/],
-  ])('rejects %j', async (words, said) => {
+  ])('rejects %j', async (words, pattern) => {
     const { code, stdout, stderr } = await run('account-statement', ...words);
     expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(said);
+    expect(stderr).toMatch(pattern);
   });
 });
 
@@ -134,7 +134,7 @@ describe('text that others wrote', () => {
   const evil = '=HYPERLINK("http://evil")\n\u001b[2Jsecond line\u202e';
   const carol = 'Carol::1220cc';
   let other: ReadDatabase;
-  const told = (...words: readonly string[]): Promise<Ended> => program(words, { DATABASE_URL: other.url });
+  const runProgram = (...words: readonly string[]): Promise<Ended> => program(words, { DATABASE_URL: other.url });
   beforeAll(async () => {
     other = await createReadDatabase();
     const coin = (contractId: string, admin: string, id: string, nodeId: number): frames.JsonRecord =>
@@ -151,45 +151,45 @@ describe('text that others wrote', () => {
   afterAll(() => other[Symbol.asyncDispose]());
 
   it('is not a formula in a spreadsheet or an extra line in a table, and is complete in JSON', async () => {
-    const csv = await told('account-statement', '--party', carol, '--csv');
+    const csv = await runProgram('account-statement', '--party', carol, '--csv');
     expect(csv.stdout).toContain(`,"'=HYPERLINK(""http://evil"")\n`);
-    const table = await told('account-statement', '--party', carol, '--table');
+    const table = await runProgram('account-statement', '--party', carol, '--table');
     expect(table.stdout).not.toContain('\u001b');
     expect(table.stdout).not.toMatch(/^second/m);
-    const { rows } = JSON.parse((await told('account-statement', '--party', carol, '--json')).stdout) as Printed;
+    const { rows } = JSON.parse((await runProgram('account-statement', '--party', carol, '--json')).stdout) as Printed;
     expect(rows.map((row) => row[6])).toContain(evil);
   });
 
   it('is not matched as the instrument of the requested admin', async () => {
     const words = ['--party', carol, '--instrument', 'Amulet', '--admin', 'dso::1220'];
-    const { rows } = JSON.parse((await told('account-statement', ...words, '--json')).stdout) as Printed;
+    const { rows } = JSON.parse((await runProgram('account-statement', ...words, '--json')).stdout) as Printed;
     expect(rows.map((row) => [row[5], row[11]])).toEqual([['dso::1220', '1']]);
-    expect((await told('account-statement', '--party', carol, '--table')).stdout).toContain('Mallory::1220');
+    expect((await runProgram('account-statement', '--party', carol, '--table')).stdout).toContain('Mallory::1220');
   });
 
   it.each([
     ['a hint', 'Carol'],
     ['a party with a typing error', 'Carl::1220cc'],
   ])('fails for %s and names the nearest party', async (_, party) => {
-    const refused = await told('account-statement', '--party', party, '--json');
+    const refused = await runProgram('account-statement', '--party', party, '--json');
     expect([refused.code, refused.stdout]).toEqual([2, '']);
     expect(refused.stderr).toMatch(/Unknown party: no event, topology change or command names Car.*Nearest parties: Carol::1220cc/s);
   });
 
   it('is empty for a party without holdings, and rejected when it ends before it begins', async () => {
-    const nothing = await told('account-statement', '--party', frames.bob, '--table');
+    const nothing = await runProgram('account-statement', '--party', frames.bob, '--table');
     expect([nothing.code, nothing.stdout]).toEqual([0, expect.stringMatching(/\nnone\n/)]);
-    const backwards = await told('account-statement', '--party', carol, '--from', '2', '--to', '1');
+    const backwards = await runProgram('account-statement', '--party', carol, '--from', '2', '--to', '1');
     expect([backwards.code, backwards.stderr]).toEqual([2, expect.stringMatching(/ends before it begins/)]);
   });
 
   it('notes that it ends at the checkpoint when the requested time is later', async () => {
-    const printed = await told('account-statement', '--party', carol, '--to', '2100-01-01T00:00:00Z', '--json');
+    const printed = await runProgram('account-statement', '--party', carol, '--to', '2100-01-01T00:00:00Z', '--json');
     expect(JSON.parse(printed.stdout)).toMatchObject({
       notes: ['2100-01-01T00:00:00Z is later than all that is here: it ends at the checkpoint'],
     });
-    const whole = await told('account-statement', '--party', carol, '--from', '2', '--to', '2', '--json');
-    expect(JSON.parse(whole.stdout)).toMatchObject({ notes: [], from: { offset: 2 }, to: { offset: 2 } });
+    const result = await runProgram('account-statement', '--party', carol, '--from', '2', '--to', '2', '--json');
+    expect(JSON.parse(result.stdout)).toMatchObject({ notes: [], from: { offset: 2 }, to: { offset: 2 } });
   });
 });
 

@@ -87,15 +87,15 @@ async function reaches(schema: string, offset: number): Promise<void> {
 
 describe('run --stop-at', { timeout: 240_000 }, () => {
   it('stores everything up to the offset and nothing above it, and exits with 0', async () => {
-    const wanted = await digestOfFirstPart('genesis');
+    const expectedDigest = await digestOfFirstPart('genesis');
     goOn();
     await bounded('ledger', 'run', '--start', 'genesis', '--stop-at', String(stop));
     expect(await checkpoint('ledger')).toBe(stop);
-    expect(await digestOf(database.url, 'ledger')).toBe(wanted);
+    expect(await digestOf(database.url, 'ledger')).toBe(expectedDigest);
   });
 
   it('stores the same when it is killed repeatedly', async () => {
-    const wanted = await digestOfFirstPart('genesis');
+    const expectedDigest = await digestOfFirstPart('genesis');
     goOn();
     sandbox.faults.slowFrames = { delayMs: 5, path: '/v2/updates' };
     for (const at of [30, 90, 150]) {
@@ -106,34 +106,34 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
     }
     sandbox.faults.slowFrames = undefined;
     await bounded('ledger', 'run', '--start', 'genesis', '--stop-at', String(stop));
-    expect(await digestOf(database.url, 'ledger')).toBe(wanted);
+    expect(await digestOf(database.url, 'ledger')).toBe(expectedDigest);
   });
 
   it('does not take a stream for complete that was closed early, even with a normal close', async () => {
-    const wanted = await digestOfFirstPart('genesis');
+    const expectedDigest = await digestOfFirstPart('genesis');
     goOn();
     sandbox.faults.close = { code: 1000, afterFrames: 40, times: 3, path: '/v2/updates' };
     await bounded('ledger', 'run', '--start', 'genesis', '--stop-at', String(stop));
     expect(sandbox.faults.close).toBeUndefined();
-    expect(await digestOf(database.url, 'ledger')).toBe(wanted);
+    expect(await digestOf(database.url, 'ledger')).toBe(expectedDigest);
   });
 
   it('does not take a stream for empty that was closed before its first frame', async () => {
-    const wanted = await digestOfFirstPart('genesis');
+    const expectedDigest = await digestOfFirstPart('genesis');
     goOn();
     sandbox.faults.close = { code: 1000, afterFrames: 0, times: 2, path: '/v2/updates' };
     await bounded('ledger', 'run', '--start', 'genesis', '--stop-at', String(stop));
     expect(sandbox.faults.close).toBeUndefined();
-    expect(await digestOf(database.url, 'ledger')).toBe(wanted);
+    expect(await digestOf(database.url, 'ledger')).toBe(expectedDigest);
   });
 
   it('seeds at the offset when the ledger is already past it', async () => {
-    const wanted = await digestOfFirstPart('seed');
+    const expectedDigest = await digestOfFirstPart('seed');
     goOn();
     await bounded('ledger', 'run', '--stop-at', String(stop));
     const [row] = await query(database.url, 'select seed_offset, checkpoint from ledger.stream');
     expect(row).toMatchObject({ seed_offset: String(stop), checkpoint: String(stop) });
-    expect(await digestOf(database.url, 'ledger')).toBe(wanted);
+    expect(await digestOf(database.url, 'ledger')).toBe(expectedDigest);
   });
 
   it('waits for an offset that the ledger has not reached yet, and stores nothing above it', async () => {

@@ -121,13 +121,13 @@ describe('settings of the server', { timeout: 180_000 }, () => {
 /** A server whose settings are those of its files. @param url with name and password of its role */
 async function startPlainly(dataDir: string, url: string): Promise<AsyncDisposable & { readonly url: string }> {
   const account = chooseAccount();
-  const place = { account, binaries: await findBinaries(account, join(dataDir, 'links')) };
-  const cluster = await openCluster(place, dataDir);
+  const installation = { account, binaries: await findBinaries(account, join(dataDir, 'links')) };
+  const cluster = await openCluster(installation, dataDir);
   const at = new URL(url);
   at.port = String(await freePort());
-  const given = [`port=${at.port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
-  const args = ['-D', cluster.name, ...given.flatMap((setting) => ['-c', setting])];
-  const child = startProgram(place, place.binaries.postgres, args, cluster.folder);
+  const settings = [`port=${at.port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
+  const args = ['-D', cluster.name, ...settings.flatMap((setting) => ['-c', setting])];
+  const child = startProgram(installation, installation.binaries.postgres, args, cluster.folder);
   for (const output of [child.stdout, child.stderr]) output?.resume();
   await waitFor('the server responds', async () => {
     const rows = await query(at.href, 'select 1').catch(() => []);

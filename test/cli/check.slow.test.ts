@@ -57,14 +57,14 @@ function env(more: Env = {}): Env {
 }
 
 /** The lines by name; the exit code is non-zero if one failed, and no secret is printed. */
-async function check(given: Env, ...words: readonly string[]): Promise<ReadonlyMap<string, Line>> {
-  const { code, stdout, stderr } = await programInProcess(['check', '--json', ...words], given);
+async function check(variables: Env, ...words: readonly string[]): Promise<ReadonlyMap<string, Line>> {
+  const { code, stdout, stderr } = await programInProcess(['check', '--json', ...words], variables);
   expect(stderr).toBe('');
   const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: readonly Line[] };
   expect({ code, ok }).toEqual(
     checks.some(({ state }) => state === 'fail') ? { code: 1, ok: false } : { code: 0, ok: true },
   );
-  expect(stdout).not.toContain(given['LEDGER_TOKEN'] ?? readers);
+  expect(stdout).not.toContain(variables['LEDGER_TOKEN'] ?? readers);
   for (const { name, state, fix } of checks) expect(fix !== undefined, name).toBe(state === 'fail' || state === 'warn');
   return new Map(checks.map((line) => [line.name, line]));
 }
@@ -74,10 +74,10 @@ function failures(lines: ReadonlyMap<string, Line>): readonly string[] {
 }
 
 /** Stores the history with these settings. */
-async function store(given: Env = env()): Promise<void> {
+async function store(variables: Env = env()): Promise<void> {
   const { code, stderr } = await programInProcess(
     ['run', '--stop-at', 'end', '--http-port', '0', '--log-level', 'error'],
-    given,
+    variables,
   );
   expect(code, stderr).toBe(0);
 }
@@ -312,9 +312,9 @@ describe('check', { timeout: 180_000 }, () => {
     await writer.connect();
     // The checkpoint can be read only when it lies after the first ledger end in the response.
     await writer.query('begin; lock table ledger.stream in access exclusive mode');
-    const told = { times: 0 };
+    const requests = { times: 0 };
     await using proxy = await startProxy(sandbox.url, undefined, async (path) => {
-      if (path !== '/v2/state/ledger-end' || (told.times += 1) > 1) return;
+      if (path !== '/v2/state/ledger-end' || (requests.times += 1) > 1) return;
       generateHistory(sandbox.ledger, { seed: 4, updates: 20 });
       await writer.query('update ledger.stream set checkpoint = $1', [sandbox.ledger.ledgerEnd()]);
       await writer.query('commit');
@@ -386,9 +386,9 @@ describe('check', { timeout: 180_000 }, () => {
     const silent = createTcpServer((socket) => sockets.add(socket));
     const address = await listening(silent);
     try {
-      const given = { LEDGER_URL: `http://${address}`, DATABASE_URL: `postgres://a:b@${address}/c` };
+      const variables = { LEDGER_URL: `http://${address}`, DATABASE_URL: `postgres://a:b@${address}/c` };
       // No server responds: without the limit it would not end.
-      const lines = await check(given, '--timeout', '2');
+      const lines = await check(variables, '--timeout', '2');
       expect(failures(lines)).toContain('ledger');
       expect(failures(lines)).toContain('postgres');
     } finally {

@@ -72,8 +72,8 @@ function startDemo(folder: string): Demo {
 }
 
 function lines(output: string): readonly Readonly<Record<string, unknown>>[] {
-  const whole = output.split('\n').filter((line) => line.startsWith('{') && line.endsWith('}'));
-  return whole.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+  const completeLines = output.split('\n').filter((line) => line.startsWith('{') && line.endsWith('}'));
+  return completeLines.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
 }
 
 function portsOf({ page, ledger, database }: Facts): readonly number[] {
@@ -89,21 +89,21 @@ async function withPassword({ database, passwordFile }: Facts): Promise<string> 
 let folders: readonly [string, string];
 let demos: readonly [Demo, Demo];
 /** Output of each demo, and the result of the query in its banner at the moment the banner appeared. */
-let said: readonly { readonly facts: Facts; readonly rows: number }[];
+let banners: readonly { readonly facts: Facts; readonly rows: number }[];
 
 beforeAll(async () => {
   const folder = (): Promise<string> => mkdtemp(join(tmpdir(), 'ledger-indexer-demo-'));
   folders = [await folder(), await folder()];
   // Away from the ports that other demos of this machine try first, and the same for both: one of the two has to choose
   // others.
-  const wanted = 20_000 + (process.pid % 10_000);
-  const ports = JSON.stringify({ postgres: wanted, ledger: wanted + 10, http: wanted + 20 });
+  const basePort = 20_000 + (process.pid % 10_000);
+  const ports = JSON.stringify({ postgres: basePort, ledger: basePort + 10, http: basePort + 20 });
   for (const each of folders) {
     await mkdir(join(each, '.ledger-indexer'));
     await writeFile(join(each, '.ledger-indexer', 'ports.json'), ports);
   }
   demos = [startDemo(folders[0]), startDemo(folders[1])];
-  said = await Promise.all(
+  banners = await Promise.all(
     demos.map(async ({ greeted }) => {
       const facts = await greeted;
       return { facts, rows: (await query(await withPassword(facts), facts.query)).length };
@@ -116,11 +116,11 @@ afterAll(async () => {
   await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })));
 });
 
-const first = (): { demo: Demo; facts: Facts } => ({ demo: demos[0], facts: said[0]?.facts ?? ({} as Facts) });
+const first = (): { demo: Demo; facts: Facts } => ({ demo: demos[0], facts: banners[0]?.facts ?? ({} as Facts) });
 
 describe('a demo', () => {
   it('prints its banner when the query in the banner has rows', () => {
-    for (const { rows } of said) expect(rows).toBeGreaterThan(1);
+    for (const { rows } of banners) expect(rows).toBeGreaterThan(1);
   });
 
   it('also returns those rows to the query command', async () => {
@@ -160,8 +160,8 @@ describe('a demo on a terminal', { timeout: limitMs }, () => {
       const [url, sql] = await waitFor(
         'the greeting',
         () => {
-          const [, connection = ''] = /psql '(postgres:[^']+)'/.exec(demo.shown()) ?? [];
-          const [, statement = ''] = /^ {4}(select [^;]+;)\r$/m.exec(demo.shown()) ?? [];
+          const [, connection = ''] = /psql '(postgres:[^']+)'/.exec(demo.output()) ?? [];
+          const [, statement = ''] = /^ {4}(select [^;]+;)\r$/m.exec(demo.output()) ?? [];
           return statement === '' ? undefined : [connection, statement];
         },
         limitMs,
@@ -249,9 +249,9 @@ describe('in the folder of a demo, without options', () => {
     expect(Object.keys(calls).sort()).toEqual(needing.sort());
   });
 
-  it.each(Object.entries(calls))('%s finds it', { timeout: 120_000 }, async (name, [shows, ...argv]) => {
+  it.each(Object.entries(calls))('%s finds it', { timeout: 120_000 }, async (name, [pattern, ...argv]) => {
     const { stdout, stderr } = await first().demo.runInProcess(name, ...argv);
-    expect(stdout + stderr).toMatch(shows);
+    expect(stdout + stderr).toMatch(pattern);
   });
 
   it('status queries the demo of the folder and prints which one', async () => {
@@ -260,7 +260,7 @@ describe('in the folder of a demo, without options', () => {
         source: string;
         database: string;
       };
-      const { page, database } = said[at]?.facts ?? ({} as Facts);
+      const { page, database } = banners[at]?.facts ?? ({} as Facts);
       expect(`${status.source}/`).toBe(page);
       expect(database).toContain(status.database);
     }
@@ -269,7 +269,7 @@ describe('in the folder of a demo, without options', () => {
 
 describe('status', () => {
   it('does not take the indexer of another database for its own', async () => {
-    const [one, other] = said.map(({ facts }) => facts);
+    const [one, other] = banners.map(({ facts }) => facts);
     const env = { INDEXER_HTTP_PORT: new URL(other?.page ?? '').port, DATABASE_URL: await withPassword(one as Facts) };
     const status = JSON.parse((await programInProcess(['status', '--json'], env)).stdout) as Record<string, unknown>;
     expect(status).toMatchObject({ state: 'not_running', source: expect.stringContaining('database 127.0.0.1') });
@@ -289,8 +289,8 @@ describe('status', () => {
     const elsewhere = await mkdtemp(join(tmpdir(), 'ledger-indexer-nothing-'));
     try {
       const port = new URL(facts.page).port;
-      const asked = await programInProcess(['status', '--json', '--http-port', port], {}, elsewhere);
-      expect(JSON.parse(asked.stdout)).toMatchObject({ source: facts.page.slice(0, -1) });
+      const result = await programInProcess(['status', '--json', '--http-port', port], {}, elsewhere);
+      expect(JSON.parse(result.stdout)).toMatchObject({ source: facts.page.slice(0, -1) });
       const { code, stderr } = await programInProcess(['status'], {}, elsewhere);
       expect(stderr).toContain('no demo runs with the data in .ledger-indexer');
       expect(code).toBe(69);
@@ -302,14 +302,14 @@ describe('status', () => {
 
 describe('two demos at the same time', () => {
   it('use separate ports', () => {
-    const ports = said.flatMap(({ facts }) => portsOf(facts));
+    const ports = banners.flatMap(({ facts }) => portsOf(facts));
     expect(new Set(ports).size).toBe(6);
   });
 
   it('remember them', async () => {
     for (const [at, { folder }] of demos.entries()) {
       const kept: unknown = JSON.parse(await readFile(join(folder, '.ledger-indexer', 'ports.json'), 'utf8'));
-      const [http, ledger, postgres] = portsOf(said[at]?.facts ?? ({} as Facts));
+      const [http, ledger, postgres] = portsOf(banners[at]?.facts ?? ({} as Facts));
       expect(kept).toEqual({ postgres, ledger, http });
     }
   });
@@ -332,10 +332,10 @@ describe('the ports of a demo', { timeout: 2 * limitMs }, () => {
       await using next = startDemo(folder);
       const moved = portsOf(await next.greeted);
       for (const [at, port] of moved.entries()) expect(port).not.toBe(ports[at]);
-      const told = lines(next.running.stdout()).filter(({ requestedPort }) => requestedPort !== undefined);
-      expect(new Set(told.map(({ requestedPort }) => requestedPort))).toEqual(new Set(ports));
+      const portLines = lines(next.running.stdout()).filter(({ requestedPort }) => requestedPort !== undefined);
+      expect(new Set(portLines.map(({ requestedPort }) => requestedPort))).toEqual(new Set(ports));
       if (process.platform === 'linux') {
-        for (const { usedBy } of told) expect(usedBy).toContain(`process ${String(process.pid)}`);
+        for (const { usedBy } of portLines) expect(usedBy).toContain(`process ${String(process.pid)}`);
       }
     } finally {
       for (const holder of holders) holder.close();

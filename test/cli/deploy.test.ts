@@ -16,7 +16,7 @@ const yaml = await readFile(join(folder, 'kubernetes.yaml'), 'utf8');
 const documents = parseAllDocuments(yaml);
 
 const known = new Set(optionList.flatMap(({ env, fileVariant }) => (fileVariant ? [env, `${env}_FILE`] : [env])));
-const ours = /^(?:LEDGER|INDEXER|POSTGRES|DATABASE)_/;
+const ownOptionPattern = /^(?:LEDGER|INDEXER|POSTGRES|DATABASE)_/;
 
 interface Deployment {
   readonly spec: {
@@ -89,7 +89,7 @@ describe('docs/deploy/ledger-indexer.service', () => {
 
   it('names only options that exist, and no secret', () => {
     const names = values('Environment').map((value) => value.slice(0, value.indexOf('=')));
-    for (const name of names.filter((text) => ours.test(text))) expect(known, name).toContain(name);
+    for (const name of names.filter((text) => ownOptionPattern.test(text))) expect(known, name).toContain(name);
     expect(names).toEqual(expect.arrayContaining(['LEDGER_TOKEN_FILE', 'DATABASE_URL_FILE']));
     expect(names).not.toContain('LEDGER_TOKEN');
   });

@@ -109,9 +109,9 @@ it.each([
   ['a file', () => join(folder, 'file'), 'ENOTDIR'],
   ['below a file', () => join(folder, 'file', 'below'), 'ENOTDIR'],
   ['where no folder can be made', () => '/proc/nowhere/at/all', 'ENOENT'],
-])('rejects a data folder that is %s', async (_, place, reason) => {
+])('rejects a data folder that is %s', async (_, getPath, reason) => {
   await writeFile(join(folder, 'file'), '');
-  const config = loadConfig({ INDEXER_DATA_DIR: place() });
+  const config = loadConfig({ INDEXER_DATA_DIR: getPath() });
   const { logger } = createLogger({ level: 'silent', format: 'json', stream: process.stdout });
   await expect(startEmbeddedParts(config, logger)).rejects.toMatchObject({
     code: 'DATA_DIR_UNUSABLE',

@@ -33,9 +33,9 @@ describe('a table', () => {
   });
 
   it('prints its titles once, and truncates wider values of later rows', () => {
-    const show = fitRows([name, { title: 'note' }], [['a', 'b']], 30);
-    expect(show([['a', 'b']])).toBe('name  note\na     b\n');
-    expect(show([['longer', 'the rest of the line is for the last']])).toBe('lon…  the rest of the line is…\n');
+    const format = fitRows([name, { title: 'note' }], [['a', 'b']], 30);
+    expect(format([['a', 'b']])).toBe('name  note\na     b\n');
+    expect(format([['longer', 'the rest of the line is for the last']])).toBe('lon…  the rest of the line is…\n');
   });
 
   it('counts a wide character twice, and a combining one not at all', () => {
@@ -56,8 +56,8 @@ describe('rows with too little width per column', () => {
       ['a'.repeat(40), 'b'.repeat(40), 'c'.repeat(12), 'd'],
       ['x'.repeat(14), '', '', ''],
     ];
-    const show = fitRows(columns, rows, 20);
-    expect(show(rows)).toBe(
+    const format = fitRows(columns, rows, 20);
+    expect(format(rows)).toBe(
       [
         '-[ 1 ]--------------',
         'one    aaaaaaaaaaaa…',
@@ -72,7 +72,7 @@ describe('rows with too little width per column', () => {
         '',
       ].join('\n'),
     );
-    expect(show([['next', '', '', '']]).split('\n')[0]).toBe('-[ 3 ]--------------');
+    expect(format([['next', '', '', '']]).split('\n')[0]).toBe('-[ 3 ]--------------');
   });
 
   it('include rows with numbers that are wider than the terminal', () => {
@@ -94,15 +94,15 @@ it('no line is wider than the terminal, and values that fit are not truncated', 
     fc.property(table, ({ titles, rows, width }) => {
       const flat = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029]/gu, ' ');
       const lines = rows.map((row) => row.map(flat));
-      const shown = fitRows(
+      const output = fitRows(
         titles.map((title) => ({ title: flat(title) })),
         lines,
         width,
       )(lines);
-      for (const line of shown.split('\n')) expect(widthOf(line)).toBeLessThanOrEqual(width);
+      for (const line of output.split('\n')) expect(widthOf(line)).toBeLessThanOrEqual(width);
       const all = [titles.map(flat), ...lines].flat();
       const fits = all.every((text) => text.length <= width && /^[ -~]*$/.test(text));
-      if (titles.length === 1 && fits) expect(shown).not.toContain('…');
+      if (titles.length === 1 && fits) expect(output).not.toContain('…');
     }),
   );
 });

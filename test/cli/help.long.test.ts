@@ -32,8 +32,8 @@ describe('the list of commands', () => {
       // The verbs of `ledger` have flags of their own.
       if (name === 'ledger') continue;
       const known = [...options, ...flags.map((flag) => `--${flag.name}`)];
-      for (const word of examples.flatMap((example) => example.split(' '))) {
-        if (word.startsWith('--')) expect(known, word).toContain(word);
+      for (const argument of examples.flatMap((example) => example.split(' '))) {
+        if (argument.startsWith('--')) expect(known, argument).toContain(argument);
       }
     }
   });

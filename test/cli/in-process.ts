@@ -6,7 +6,7 @@ import { Readable, Writable } from 'node:stream';
 import { tmpdir } from 'node:os';
 import { parse, unparsed } from '../../src/cli/command-line/parse.ts';
 import { commandNamed, commands } from '../../src/cli/commands.ts';
-import { besideDemo } from '../../src/cli/demo/beside-demo.ts';
+import { withDemoEnv } from '../../src/cli/demo/beside-demo.ts';
 import { toIndexerError } from '../../src/errors/indexer-error.ts';
 import { scrub } from '../../src/observe/figures/scrub.ts';
 import type { Ended } from './program.ts';
@@ -36,10 +36,10 @@ export async function programInProcess(
   let code: number;
   try {
     const command = commandNamed(name);
-    const given = command.verbs === true ? unparsed(words) : parse(command, words);
+    const args = command.verbs === true ? unparsed(words) : parse(command, words);
     const ended = await command.run({
-      given,
-      env: command.alone === true || command.verbs === true ? env : await besideDemo(env, given.options),
+      args,
+      env: command.alone === true || command.verbs === true ? env : await withDemoEnv(env, args.options),
       stop: new AbortController().signal,
       write,
       print: (line) => write(`${line}\n`),

@@ -82,9 +82,9 @@ describe('packages', () => {
     expect(await rows('upload-dar', file)).toEqual([{ packageId: id }]);
     expect(await rows('upload-dar', file)).toEqual([]);
     const row = { packageId: id, packageStatus: 'PACKAGE_STATUS_REGISTERED' };
-    const shown = { ...row, packageName: 'harbor-notes', packageVersion: '2.0.0' };
-    expect(await rows('packages')).toContainEqual(shown);
-    expect(await rows('packages', id)).toEqual([shown]);
+    const expectedRow = { ...row, packageName: 'harbor-notes', packageVersion: '2.0.0' };
+    expect(await rows('packages')).toContainEqual(expectedRow);
+    expect(await rows('packages', id)).toEqual([expectedRow]);
     const saved = join(folder, 'notes.dalf');
     expect(await rows('packages', id, '--output', saved)).toEqual([
       { packageId: id, file: saved, bytes: payload.length, hash: id },
@@ -177,8 +177,8 @@ describe('active contracts and updates', () => {
     stop.abort();
     await done;
     const offsets = stdout.rows.map(offsetOf);
-    const { done: whole, stdout: all } = start(['updates', '--to', String(offsets.at(-1))], { env });
-    await whole;
+    const { done: allDone, stdout: all } = start(['updates', '--to', String(offsets.at(-1))], { env });
+    await allDone;
     expect(offsets).toEqual(all.rows.map(offsetOf));
   });
 
@@ -241,12 +241,12 @@ describe('commands', () => {
 
   it('that are incomplete, or would lose digits, are not sent', async () => {
     const before = sandbox.ledger.ledgerEnd();
-    const whole = await iou('one');
-    for (const stdin of ['{', '[]', whole.replace('"one"', '""'), whole.replace('"1.0"', '0.12345678901234567')]) {
+    const commandsJson = await iou('one');
+    for (const stdin of ['{', '[]', commandsJson.replace('"one"', '""'), commandsJson.replace('"1.0"', '0.12345678901234567')]) {
       await expect(run(['submit', '-'], { stdin })).rejects.toMatchObject({ code: 'COMMANDS_INVALID', exitCode: 65 });
     }
     expect(sandbox.ledger.ledgerEnd()).toBe(before);
-    expect((await run(['submit', '-'], { stdin: whole.replace('"ops"', '"0.12345678901234567"') })).rows).toHaveLength(
+    expect((await run(['submit', '-'], { stdin: commandsJson.replace('"ops"', '"0.12345678901234567"') })).rows).toHaveLength(
       1,
     );
   });

@@ -1,6 +1,6 @@
 /** Commands in messages to users: they must run this very program, not a package of the same name in a registry. */
 import { describe, expect, it } from 'vitest';
-import { greeting, ownCommand } from '../../src/cli/demo/greeting.ts';
+import { formatBanner, ownCommand } from '../../src/cli/demo/greeting.ts';
 
 describe('the command of this program', () => {
   it.each([
@@ -17,7 +17,7 @@ describe('the command of this program', () => {
 describe('the banner', () => {
   it.each([true, false])('links to the query page, and no line is wider than a window; demo: %s', (isDemo) => {
     const sides = { ledgerUrl: 'http://127.0.0.1:1', databaseUrl: 'postgres://127.0.0.1:2/ledger' };
-    const text = greeting(
+    const text = formatBanner(
       { ...sides, embeddedLedger: isDemo, embeddedDatabase: isDemo },
       'http://127.0.0.1:7580',
       'ledger',

@@ -25,9 +25,9 @@ function run(verb: string, argv: readonly string[]): Promise<unknown> {
 
 /** All arguments, in any order. */
 function sense(syntax: Syntax, argv: readonly string[]): object {
-  const given = parse(syntax, argv);
-  const flags = syntax.flags.map(({ name }) => [name, given.has(name), given.texts(name)]);
-  return { operands: given.operands, flags, options: given.options };
+  const args = parse(syntax, argv);
+  const flags = syntax.flags.map(({ name }) => [name, args.has(name), args.texts(name)]);
+  return { operands: args.operands, flags, options: args.options };
 }
 
 const commands = allCommands.filter(({ name }) => name !== 'ledger');

@@ -166,7 +166,7 @@ describe('query finds unqualified names', () => {
 
 describe('query on a terminal', () => {
   /** Output on a terminal of this width. */
-  function shown(columns: number, ...words: readonly string[]): readonly string[] {
+  function runInTerminal(columns: number, ...words: readonly string[]): readonly string[] {
     const command = [process.execPath, main, 'query', ...words].map((word) => `'${word.replaceAll("'", `'\\''`)}'`);
     const { stdout, status } = spawnSync(
       'script',
@@ -184,25 +184,25 @@ describe('query on a terminal', () => {
   const statement = `select 7 as n, repeat('long', 100) as text, jsonb '{"a": 1}' as body`;
 
   it('truncates long values to its width', needs(noTerminal), () => {
-    expect(shown(40, statement)).toEqual([`n  ${'text'.padEnd(27)}  body`, `7  ${'long'.repeat(6)}lo…  {"a": 1}`]);
+    expect(runInTerminal(40, statement)).toEqual([`n  ${'text'.padEnd(27)}  body`, `7  ${'long'.repeat(6)}lo…  {"a": 1}`]);
   });
 
   it('prints one line per column when the columns are too narrow', needs(noTerminal), () => {
     const columns = Array.from({ length: 12 }, (_, at) => `repeat('x', 30) as c${String(at)}`).join(', ');
-    const lines = shown(60, `select ${columns}`);
+    const lines = runInTerminal(60, `select ${columns}`);
     expect(lines).toHaveLength(13);
     expect(lines.slice(0, 2)).toEqual([`-[ 1 ]${'-'.repeat(54)}`, `c0   ${'x'.repeat(30)}`]);
   });
 
   it('uses 80 columns if the width is unknown', needs(noTerminal), () => {
-    expect(shown(0, `select repeat('x', 100) as x`)[1]).toBe(`${'x'.repeat(79)}…`);
+    expect(runInTerminal(0, `select repeat('x', 100) as x`)[1]).toBe(`${'x'.repeat(79)}…`);
   });
 
   it('truncates nothing in JSON, CSV and plans', needs(noTerminal), () => {
     const long = `select repeat('x', 100) as x`;
-    expect(shown(40, long, '--json')).toEqual([`{"x":"${'x'.repeat(100)}"}`]);
-    expect(shown(40, long, '--csv')).toEqual(['x', 'x'.repeat(100)]);
-    const plan = shown(40, `explain (costs off, verbose) select '${'x'.repeat(90)}' as x`);
+    expect(runInTerminal(40, long, '--json')).toEqual([`{"x":"${'x'.repeat(100)}"}`]);
+    expect(runInTerminal(40, long, '--csv')).toEqual(['x', 'x'.repeat(100)]);
+    const plan = runInTerminal(40, `explain (costs off, verbose) select '${'x'.repeat(90)}' as x`);
     expect(plan.join('\n')).toContain('x'.repeat(90));
   });
 
@@ -263,14 +263,14 @@ it('query is cancelled on the server by Ctrl-C', async () => {
 describe('without DATABASE_URL', () => {
   it('query uses the running embedded server of the data folder, or reports that none runs', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-query-'));
-    const asked = () => program(['query', 'select current_database() as name'], { INDEXER_DATA_DIR: folder });
+    const runQuery = () => program(['query', 'select current_database() as name'], { INDEXER_DATA_DIR: folder });
     try {
       {
         await using server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
         expect(server.reused).toBe(false);
-        expect(await asked()).toMatchObject({ code: 0, stdout: '{"name":"ledger_indexer"}\n' });
+        expect(await runQuery()).toMatchObject({ code: 0, stdout: '{"name":"ledger_indexer"}\n' });
       }
-      const { code, stderr } = await asked();
+      const { code, stderr } = await runQuery();
       expect(stderr).toContain('DATABASE_NOT_FOUND');
       expect(code).toBe(78);
     } finally {

@@ -137,7 +137,7 @@ describe('status --sizes', () => {
   });
 
   it('works for every role and marks tables that the role may not read as unknown', async () => {
-    const [whole, none] = ['whole', 'none'].map((name) => `sizes_${name}_${String(process.pid)}`) as [string, string];
+    const [fullReader, none] = ['whole', 'none'].map((name) => `sizes_${name}_${String(process.pid)}`) as [string, string];
     const owner = openDatabase({
       url: database.url,
       schema: 'ledger',
@@ -145,20 +145,20 @@ describe('status --sizes', () => {
       applicationName: 'test',
     });
     try {
-      await grantReader(owner, { role: whole, parties: [], password: 'secret' });
+      await grantReader(owner, { role: fullReader, parties: [], password: 'secret' });
       await query(database.url, `create role ${none} login password 'secret'`);
-      const [asOwner, reader] = [await sizesAt(database.url), await sizesAt(as(whole))];
+      const [asOwner, reader] = [await sizesAt(database.url), await sizesAt(as(fullReader))];
       expect(reader).toEqual({ ...asOwner, takenAt: reader.takenAt });
       // Roles for which the tables do not exist, and roles that may not read them.
       for (const grant of ['select', `grant usage on schema ledger to ${none}`]) {
         await query(database.url, grant);
-        const stranger = await sizesAt(as(none));
-        expect(stranger).toMatchObject({ tables: asOwner.tables, events: 12, growth: null, disk: { daysLeft: null } });
-        expect(stranger.notes).toContainEqual(expect.stringMatching(/growth is not known/));
+        const unprivileged = await sizesAt(as(none));
+        expect(unprivileged).toMatchObject({ tables: asOwner.tables, events: 12, growth: null, disk: { daysLeft: null } });
+        expect(unprivileged.notes).toContainEqual(expect.stringMatching(/growth is not known/));
       }
     } finally {
       await owner.close();
-      await query(database.url, `drop owned by ${whole}, ${none}; drop role ${whole}, ${none}`);
+      await query(database.url, `drop owned by ${fullReader}, ${none}; drop role ${fullReader}, ${none}`);
     }
   });
 

@@ -45,7 +45,7 @@ describe('status --watch', () => {
     const env = { DATABASE_URL: database.url, INDEXER_HTTP_PORT: new URL(await daemon.http()).port };
     const command = `stty rows 0 cols 0; exec '${process.execPath}' '${main}' status --watch`;
     const watching = onTerminal(command, env, tmpdir());
-    await waitFor('the state', () => (/state +\w+/.test(watching.shown()) ? true : undefined));
+    await waitFor('the state', () => (/state +\w+/.test(watching.output()) ? true : undefined));
     watching.interrupt();
     expect(await watching.ended).toBe(0);
   });

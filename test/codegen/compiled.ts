@@ -39,13 +39,13 @@ export async function complaints(
       JSON.stringify({ compilerOptions: { ...compilerOptions, ...more }, files: names }),
     );
     for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
-    return await said(folder);
+    return await runCompiler(folder);
   } finally {
     await rm(folder, { recursive: true });
   }
 }
 
-function said(folder: string): Promise<string> {
+function runCompiler(folder: string): Promise<string> {
   const compiler = join(project, 'node_modules/typescript/bin/tsc');
   const child = spawn(process.execPath, [compiler, '-p', folder, '--pretty', 'false'], { timeout: 120_000 });
   let text = '';

@@ -26,9 +26,9 @@ describe('codegen of DARs', () => {
       expect(await codegen(...words, '--check')).toEqual({ code: ExitCode.stopped, text: '' });
       const made = readFileSync(out, 'utf8');
       writeFileSync(out, made.replace('readonly key: null;', 'readonly key: string;'));
-      const said = await codegen(...words, '--check');
-      expect(said.code).toBe(ExitCode.different);
-      expect(said.text).toMatch(/differs from line \d+:\n- {5}readonly key: string;\n\+ {5}readonly key: null;\n$/);
+      const result = await codegen(...words, '--check');
+      expect(result.code).toBe(ExitCode.different);
+      expect(result.text).toMatch(/differs from line \d+:\n- {5}readonly key: string;\n\+ {5}readonly key: null;\n$/);
       await expect(codegen('--dar', noDar)).rejects.toMatchObject({
         code: 'DAR_UNREADABLE',
         message: expect.stringContaining(noDar) as string,

@@ -97,10 +97,10 @@ export function describeGeneratedTypes(demo: () => DemoDatabase): void {
         process.stdout.write('columns that are never null are not proven: the planner of Postgres 17 does that\n');
         return;
       }
-      const said = new Set(neverNullColumns());
+      const neverNull = new Set(neverNullColumns());
       const unsaid: string[] = [];
       for (const { view, columns } of (await readViews(client)).filter(({ view }) => !view.startsWith('typed.'))) {
-        for (const column of columns.filter((name) => !said.has(`${view}.${name}`))) {
+        for (const column of columns.filter((name) => !neverNull.has(`${view}.${name}`))) {
           const plan = await client.query<{ 'QUERY PLAN': string }>(
             `explain select from ${view} v where v."${column}" is null`,
           );
@@ -110,7 +110,7 @@ export function describeGeneratedTypes(demo: () => DemoDatabase): void {
       }
       expect(unsaid).toEqual([]);
       const there = new Set(views.flatMap(({ columns }) => columns.map(({ column }) => column)));
-      expect([...said].filter((column) => !there.has(column))).toEqual([]);
+      expect([...neverNull].filter((column) => !there.has(column))).toEqual([]);
     });
 
     it('allows null for contents once some were removed', async () => {

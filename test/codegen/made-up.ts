@@ -40,8 +40,8 @@ export function model(
   more: Partial<PackageModel> = {},
 ): PackageModel {
   const templates = [template('T')];
-  const said = { name: 'made-up', version: '1.0.0', languageVersion: '2.1', interfaces: [], dependencies: [] };
-  return { packageId, templates, dataTypes, ...said, ...more };
+  const defaults = { name: 'made-up', version: '1.0.0', languageVersion: '2.1', interfaces: [], dependencies: [] };
+  return { packageId, templates, dataTypes, ...defaults, ...more };
 }
 
 export function generated(...packages: readonly PackageModel[]): string {

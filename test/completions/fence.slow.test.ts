@@ -92,12 +92,12 @@ describe('completions', () => {
   });
 
   it('are not stored by a writer that was replaced', async () => {
-    const former = await streamAt(10);
-    const from = await former.completions.open(start);
+    const previous = await streamAt(10);
+    const from = await previous.completions.open(start);
     const next = await openSession(database, identity);
-    await expect(former.completions.write([completion(3)], from, 5)).rejects.toMatchObject(fenced);
-    await expect(former.completions.skip({ from, to: 5, reason: 'pruned' })).rejects.toMatchObject(fenced);
-    await expect(former.completions.open(start)).rejects.toMatchObject(fenced);
+    await expect(previous.completions.write([completion(3)], from, 5)).rejects.toMatchObject(fenced);
+    await expect(previous.completions.skip({ from, to: 5, reason: 'pruned' })).rejects.toMatchObject(fenced);
+    await expect(previous.completions.open(start)).rejects.toMatchObject(fenced);
     expect(await next.completions.open(start)).toBe(from);
     expect(await stored()).toEqual([]);
   });

@@ -36,11 +36,11 @@ const env = (schema: string): Env => ({
   DATABASE_URL: database.url,
   POSTGRES_SCHEMA: schema,
 });
-const run = (given: Env): ReturnType<typeof programInProcess> =>
-  programInProcess(['run', '--stop-at', 'end', '--http-port', '0', '--log-level', 'error'], given);
+const run = (variables: Env): ReturnType<typeof programInProcess> =>
+  programInProcess(['run', '--stop-at', 'end', '--http-port', '0', '--log-level', 'error'], variables);
 
-async function check(given: Env): Promise<readonly Line[]> {
-  const { stdout } = await programInProcess(['check', '--json'], given);
+async function check(variables: Env): Promise<readonly Line[]> {
+  const { stdout } = await programInProcess(['check', '--json'], variables);
   return (JSON.parse(stdout) as { readonly checks: readonly Line[] }).checks;
 }
 

@@ -1,6 +1,6 @@
 /** Addresses in arguments, which every user of the machine can read. */
 import { describe, expect, it } from 'vitest';
-import { givenAddress } from '../../src/cli/command-line/given-address.ts';
+import { addressFromFlags } from '../../src/cli/command-line/given-address.ts';
 import type { Given } from '../../src/cli/command-line/parse.ts';
 import { comparePqsCommand } from '../../src/cli/verify/compare-pqs.ts';
 import { rebuildCommand } from '../../src/cli/rebuild/rebuild.ts';
@@ -24,13 +24,13 @@ describe('an address that holds a password', () => {
 
   it('is read from a file, whose contents and path are both kept', () => {
     const file = secretFile(secret);
-    expect(givenAddress(given({ 'url-file': file }), 'url', '')).toEqual({ url: secret, urlFile: file });
-    expect(() => givenAddress(given({ 'url-file': file, url: 'postgres://db/x' }), 'url', '')).toThrow('given twice');
-    expect(() => givenAddress(given({ 'url-file': `${file}-absent` }), 'url', '')).toThrow('cannot be read');
-    expect(givenAddress(given({}), 'url', '')).toBeUndefined();
+    expect(addressFromFlags(argsWith({ 'url-file': file }), 'url', '')).toEqual({ url: secret, urlFile: file });
+    expect(() => addressFromFlags(argsWith({ 'url-file': file, url: 'postgres://db/x' }), 'url', '')).toThrow('given twice');
+    expect(() => addressFromFlags(argsWith({ 'url-file': `${file}-absent` }), 'url', '')).toThrow('cannot be read');
+    expect(addressFromFlags(argsWith({}), 'url', '')).toBeUndefined();
   });
 });
 
-function given(texts: Readonly<Record<string, string>>): Given {
+function argsWith(texts: Readonly<Record<string, string>>): Given {
   return { text: (name: string) => texts[name] } as Given;
 }

@@ -32,44 +32,44 @@ function variantOf(value: unknown): string {
 
 /** How `found` differs in form from `wanted`; both directions, null and empty lists agreeing with everything. */
 export function shapeProblems(
-  wanted: unknown,
+  expected: unknown,
   found: unknown,
   options: ShapeOptions = {},
   path = '$',
 ): readonly string[] {
-  if (options.except?.includes(path) === true || wanted === null || found === null) return [];
-  const [left, right] = [typeOf(wanted), typeOf(found)];
+  if (options.except?.includes(path) === true || expected === null || found === null) return [];
+  const [left, right] = [typeOf(expected), typeOf(found)];
   if (left !== right) return [`${path}: expected ${left}, found ${right}`];
-  if (Array.isArray(wanted) && Array.isArray(found)) return listProblems(wanted, found, options, path);
+  if (Array.isArray(expected) && Array.isArray(found)) return listProblems(expected, found, options, path);
   if (left !== 'object') return [];
-  return objectProblems(wanted as Record<string, unknown>, found as Record<string, unknown>, options, path);
+  return objectProblems(expected as Record<string, unknown>, found as Record<string, unknown>, options, path);
 }
 
 /** Every element is compared with the first one of its variant. */
 function listProblems(
-  wanted: readonly unknown[],
+  expected: readonly unknown[],
   found: readonly unknown[],
   options: ShapeOptions,
   path: string,
 ): readonly string[] {
   return found.flatMap((element) => {
-    const like = wanted.find((one) => variantOf(one) === variantOf(element));
+    const like = expected.find((one) => variantOf(one) === variantOf(element));
     return like === undefined ? [] : shapeProblems(like, element, options, `${path}[]`);
   });
 }
 
 function objectProblems(
-  wanted: Readonly<Record<string, unknown>>,
+  expected: Readonly<Record<string, unknown>>,
   found: Readonly<Record<string, unknown>>,
   options: ShapeOptions,
   path: string,
 ): readonly string[] {
   const order = (keys: readonly string[]): string => (options.ordered === false ? keys.toSorted() : keys).join();
-  const [left, right] = [order(Object.keys(wanted)), order(Object.keys(found))];
+  const [left, right] = [order(Object.keys(expected)), order(Object.keys(found))];
   if (left !== right) return [`${path}: expected the keys ${left}, found ${right}`];
-  return Object.keys(wanted)
+  return Object.keys(expected)
     .filter((key) => !payloads.has(key))
-    .flatMap((key) => shapeProblems(wanted[key], found[key], options, `${path}.${key}`));
+    .flatMap((key) => shapeProblems(expected[key], found[key], options, `${path}.${key}`));
 }
 
 /** The kinds of updates, events and entries in a message, for which a comparison needs a counterpart. */

@@ -22,12 +22,12 @@ const json = (schema: object): object => ({ content: { 'application/json': { sch
 const named = (name: string): object => ({ $ref: `#/components/schemas/${name}` });
 
 /** The output of the script; the descriptions are YAML, of which JSON is a part. */
-function reduce(schemas: object, paths: object = {}, channels: object = {}): { said: string; refused: string } {
+function reduce(schemas: object, paths: object = {}, channels: object = {}): { output: string; refused: string } {
   const files = { openapi: { paths, components: { schemas } }, asyncapi: { channels } };
   for (const [name, value] of Object.entries(files)) writeFileSync(join(folder, `${name}.yaml`), JSON.stringify(value));
   const args = [script, join(folder, 'openapi.yaml'), join(folder, 'asyncapi.yaml')];
   const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
-  return { said: stdout, refused: stderr };
+  return { output: stdout, refused: stderr };
 }
 
 describe('the descriptions of a participant', () => {
@@ -58,9 +58,9 @@ describe('the descriptions of a participant', () => {
     const remove = { responses: { 200: json({ type: 'object' }) } };
     const message = (name: string): object => ({ message: { $ref: `#/components/messages/${name}` } });
     const channels = { '/v2/s': { publish: message('Thing'), subscribe: message('Either_JsCantonError_Part') } };
-    const { said, refused } = reduce(schemas, { '/v2/t': { post, get, delete: remove } }, channels);
+    const { output, refused } = reduce(schemas, { '/v2/t': { post, get, delete: remove } }, channels);
     expect(refused).toBe('');
-    expect(JSON.parse(said)).toEqual({
+    expect(JSON.parse(output)).toEqual({
       operations: {
         'POST /v2/t': { request: 'Thing', response: 'Part[]' },
         'GET /v2/t': {},
@@ -82,7 +82,7 @@ describe('the descriptions of a participant', () => {
         Nothing: {},
       },
     });
-    expect(said).not.toContain('prose');
+    expect(output).not.toContain('prose');
   });
 
   it.each<[string, object]>([
@@ -93,8 +93,8 @@ describe('the descriptions of a participant', () => {
     ['T.a: cannot reduce values of the type integer', { properties: { a: { type: 'integer', enum: [1] } } }],
     ['T: b is required and not described', { required: ['b'], properties: {} }],
   ])('are refused where a fact would be lost: %s', (why, schema) => {
-    const { said, refused } = reduce({ T: schema });
-    expect(said).toBe('');
+    const { output, refused } = reduce({ T: schema });
+    expect(output).toBe('');
     expect(refused).toContain(why);
   });
 });

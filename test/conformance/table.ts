@@ -96,14 +96,14 @@ function rowsOf(of: Case): readonly Row[] {
   // 3.6 rejects a deprecated operation before any other check.
   const disabled = (release: Release): boolean => of.deprecated === true && release === '3.6';
   const absent = all.filter((release) => of.releases?.includes(release) === false && !disabled(release));
-  const refusals = Object.entries(refused).map(([outcome, given]) => {
-    const refusal = typeof given === 'function' ? { run: given } : given;
+  const refusals = Object.entries(refused).map(([outcome, spec]) => {
+    const refusal = typeof spec === 'function' ? { run: spec } : spec;
     return rowOf(of, outcome as Outcome, refusal);
   });
   return [
     rowOf(of, 'success', { run: call }),
-    ...Object.entries(also).map(([name, given]) => {
-      const variant = typeof given === 'function' ? { run: given } : given;
+    ...Object.entries(also).map(([name, spec]) => {
+      const variant = typeof spec === 'function' ? { run: spec } : spec;
       return rowOf(of, `success (${name})`, { ...variant, inSandbox: true });
     }),
     ...(needs === 'nothing' ? [] : [rowOf(of, '401', { run: call, as: 'stranger' })]),

@@ -36,7 +36,7 @@ type Mutation = typeof mutation extends fc.Arbitrary<infer T> ? T : never;
 
 export function mutate(original: Uint8Array, { edits, cut, doubled }: Mutation): Uint8Array {
   let bytes = Uint8Array.from(original);
-  for (const [place, value] of edits) bytes[Math.floor(place * bytes.length)] = value;
+  for (const [position, value] of edits) bytes[Math.floor(position * bytes.length)] = value;
   if (cut !== null) bytes = bytes.slice(0, Math.floor(cut * bytes.length));
   return doubled ? Uint8Array.from([...bytes, ...bytes]) : bytes;
 }

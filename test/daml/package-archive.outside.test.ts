@@ -55,11 +55,11 @@ describe('the reader of compiled packages', needs(noDars), () => {
 
   it('rejects a package other than the requested one', () => {
     const [bytes] = archivesOf('richtypes.dar').values();
-    const asked = 'ab'.repeat(32);
-    const error = failure(() => readPackageArchive(bytes ?? new Uint8Array(), asked));
+    const requestedId = 'ab'.repeat(32);
+    const error = failure(() => readPackageArchive(bytes ?? new Uint8Array(), requestedId));
     expect(error.code).toBe('PACKAGE_UNREADABLE');
-    expect(error.facts['packageId']).toBe(asked);
-    expect(error.message).toContain(asked);
+    expect(error.facts['packageId']).toBe(requestedId);
+    expect(error.message).toContain(requestedId);
   });
 
   it('reads every type of richtypes', () => {

@@ -86,15 +86,15 @@ describe('view names', () => {
     expectProperty(
       fc.property(things, (all) => {
         const taken = new Set<string>();
-        const shown = new Set<string>();
+        const seenNames = new Set<string>();
         for (const [packageName, moduleName, entityName, choice] of all) {
           const made = viewName({ packageName, moduleName, entityName, choice }, taken);
           expect(viewName({ packageName, moduleName, entityName, choice }, taken)).toBe(made);
           taken.add(made);
           for (const each of choice === '' ? [made, made + historySuffix] : [made]) {
             expect(each).toMatch(/^[a-z_][a-z0-9_]{0,62}$/);
-            expect(shown.has(each)).toBe(false);
-            shown.add(each);
+            expect(seenNames.has(each)).toBe(false);
+            seenNames.add(each);
           }
         }
       }),

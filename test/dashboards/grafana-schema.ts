@@ -34,18 +34,18 @@ export async function misfits(
   // Begins on the first line, so that lines are those of the file.
   const source = (text: string): string =>
     `import type { GrafanaDashboard } from '${types}'; export const dashboard: GrafanaDashboard = ${text}`;
-  const said = await complaints(
+  const compilerOutput = await complaints(
     Object.fromEntries(Object.entries(files).map(([name, text]) => [`${name}.ts`, source(text)])),
     { skipLibCheck: true, allowImportingTsExtensions: true, paths: pathsOf(schema) },
   );
-  if (said === '') return [];
-  const found = said.split('\n').flatMap((line) => {
+  if (compilerOutput === '') return [];
+  const found = compilerOutput.split('\n').flatMap((line) => {
     const [, name, at, why] = /([^/]+)\.ts\((\d+),\d+\): error TS\d+: (.*)/.exec(line) ?? [];
     return name === undefined ? [] : [`${name}.json:${String(at)}: ${String(why)}`];
   });
   // An error outside of the dashboards is a bug of this check.
   if (found.length === 0 || found.some((line) => !(line.slice(0, line.indexOf('.json:')) in files)))
-    throw new Error(said);
+    throw new Error(compilerOutput);
   return found;
 }
 

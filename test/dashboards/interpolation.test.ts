@@ -34,8 +34,8 @@ describe('SQL', () => {
     ['$__timeEpoch(hour)', 'extract(epoch from hour) as "time"'],
     ['$__unixEpochFilter(t)', 't >= 1767225600 AND t <= 1767312000'],
     ['$__interval_ms $__interval', '60000 1m'],
-  ])('%s', (given, expanded) => {
-    expect(expandSql(given, view, choices)).toBe(expanded);
+  ])('%s', (sql, expanded) => {
+    expect(expandSql(sql, view, choices)).toBe(expanded);
   });
 
   it('ends the arguments of a macro at the first closing parenthesis', () => {
@@ -47,8 +47,8 @@ describe('SQL', () => {
     expect(expandSql("'${party:raw}'", view, choices)).toBe("'all'");
   });
 
-  it.each(['$nobody', '${nobody:raw}', '$__noMacro(x)', '$__timeFilter()', '${schema:csv}'])('rejects %s', (given) => {
-    expect(() => expandSql(given, view, choices)).toThrow();
+  it.each(['$nobody', '${nobody:raw}', '$__noMacro(x)', '$__timeFilter()', '${schema:csv}'])('rejects %s', (sql) => {
+    expect(() => expandSql(sql, view, choices)).toThrow();
   });
 });
 

@@ -181,8 +181,8 @@ describe('the chart, by helm', needs(noHelm), () => {
       INDEXER_HTTP_ALLOWED_HOSTS:
         'indexer,indexer.ledger,indexer.ledger.svc,indexer.ledger.svc.cluster.local,indexer.example',
     });
-    const ours = Object.entries(env).filter(([name]) => name !== 'NODE_OPTIONS' && !name.endsWith('_FILE'));
-    const { indexer, ledger } = loadConfig(Object.fromEntries(ours));
+    const ownVariables = Object.entries(env).filter(([name]) => name !== 'NODE_OPTIONS' && !name.endsWith('_FILE'));
+    const { indexer, ledger } = loadConfig(Object.fromEntries(ownVariables));
     expect(indexer).toMatchObject({ bufferUpdates: 100_000, notify: false });
     expect(ledger.parties).toEqual(['alice::1220ab', 'bob::1220cd']);
   });
@@ -247,10 +247,10 @@ describe('the chart, by helm', needs(noHelm), () => {
       /needs a Secret that is there/,
     ],
     ['an invalid value', { ...existing, replica: 2 }, /replica/],
-  ])('rejects %s with a message', async (_, values, said) => {
+  ])('rejects %s with a message', async (_, values, pattern) => {
     const { status, stderr } = helm(root, 'template', ['--values', await file(values)]);
     expect(status).not.toBe(0);
-    expect(stderr).toMatch(said);
+    expect(stderr).toMatch(pattern);
   });
 
   it('is the source of the plain YAML: npm run docs:chart', () => {

@@ -60,8 +60,8 @@ describe('docker-compose.yml', () => {
 
   it('passes only existing options', () => {
     const known = new Set(optionList.flatMap(({ env }) => [env, `${env}_FILE`]));
-    const given = ((indexer?.environment ?? []) as readonly string[]).map((entry) => entry.replace(/=.*/, ''));
-    expect(given.filter((name) => !known.has(name))).toEqual(['NODE_OPTIONS']);
+    const variableNames = ((indexer?.environment ?? []) as readonly string[]).map((entry) => entry.replace(/=.*/, ''));
+    expect(variableNames.filter((name) => !known.has(name))).toEqual(['NODE_OPTIONS']);
   });
 
   it('passes the storage of exercises to the migration, through its script', () => {
@@ -70,12 +70,12 @@ describe('docker-compose.yml', () => {
   });
 
   it('passes every option, except those that it sets itself', () => {
-    const given = ['ledger-indexer', 'sandbox'].flatMap((name) => {
+    const variableNames = ['ledger-indexer', 'sandbox'].flatMap((name) => {
       const entries = (file.services[name]?.environment ?? []) as readonly string[];
       return entries.map((entry) => entry.replace(/=.*/, ''));
     });
-    const isGiven = (env: string): boolean => given.includes(env) || given.includes(`${env}_FILE`);
-    const missing = optionList.map(({ env }) => env).filter((env) => !isGiven(env));
+    const isPassed = (env: string): boolean => variableNames.includes(env) || variableNames.includes(`${env}_FILE`);
+    const missing = optionList.map(({ env }) => env).filter((env) => !isPassed(env));
     expect(missing.sort()).toEqual(Object.keys(settled).sort());
   });
 
@@ -94,10 +94,10 @@ describe('docker-compose.yml', () => {
   });
 
   it('gives Grafana the files and variables that its provisioning needs', () => {
-    const asked = [...read('grafana/provisioning/datasources/ledger-indexer.yaml').matchAll(/\$\{(\w+)\}/g)];
+    const references = [...read('grafana/provisioning/datasources/ledger-indexer.yaml').matchAll(/\$\{(\w+)\}/g)];
     const { environment = {}, entrypoint = [] } = file.services['grafana'] ?? {};
-    const given = [...Object.keys(environment), ...entrypoint].join(' ');
-    for (const [, name = ''] of asked) expect(given).toContain(name);
+    const grafanaConfig = [...Object.keys(environment), ...entrypoint].join(' ');
+    for (const [, name = ''] of references) expect(grafanaConfig).toContain(name);
   });
 });
 

@@ -74,20 +74,20 @@ describe('the tree in docs/explanation/architecture.md', () => {
   });
 
   it('lists modules and submodules in the order of imports', () => {
-    const place = new Map(drawn().map((path, at) => [path, at]));
+    const positions = new Map(drawn().map((path, at) => [path, at]));
     const upwards = arrows().filter(([from, to]) => {
       const [a, b] = [drawnOf(from), drawnOf(to)];
       // Files next to the submodules import them, and are not imported by them.
-      return a !== b && roomOf(a) === roomOf(b) && (place.get(a) ?? -1) > (place.get(b) ?? -1);
+      return a !== b && roomOf(a) === roomOf(b) && (positions.get(a) ?? -1) > (positions.get(b) ?? -1);
     });
     expect(upwards.map((pair) => pair.join(' -> '))).toEqual([]);
   });
 
   it('has modules that import none above them', () => {
-    const place = new Map(drawn().map((path, at) => [path, at]));
+    const positions = new Map(drawn().map((path, at) => [path, at]));
     const upwards = arrows().filter(([from, to]) => {
       const [a, b] = [roomOf(from), roomOf(to)];
-      const [above, below] = [place.get(a), place.get(b)];
+      const [above, below] = [positions.get(a), positions.get(b)];
       // Files next to the modules belong to none.
       return above !== undefined && below !== undefined && above > below;
     });

@@ -34,7 +34,7 @@ const deployed = [
   'docker-compose.yml',
   'Dockerfile',
 ];
-const told = [...pages().map(({ path }) => path), ...sources, ...deployed, ...filesBelow('scripts', /./)];
+const checkedFiles = [...pages().map(({ path }) => path), ...sources, ...deployed, ...filesBelow('scripts', /./)];
 
 /** Commands that download from a registry, with the words after them up to the end of the command. */
 const fetches =
@@ -52,7 +52,7 @@ function namesIn(line: string): readonly string[] {
 }
 
 it('no page, no source and no example installs or runs the package by its name', () => {
-  const wrong = [...new Set(told)].flatMap(linesOf).filter(({ text }) => namesIn(text).length > 0);
+  const wrong = [...new Set(checkedFiles)].flatMap(linesOf).filter(({ text }) => namesIn(text).length > 0);
   expect(wrong).toEqual([]);
 });
 

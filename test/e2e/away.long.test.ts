@@ -59,7 +59,7 @@ describe('a Retry-After', () => {
       await using daemon = start(ledger);
       const path = where === 'http' ? '/v2/version' : 'upgrade';
       await waitFor('three attempts', () => (ledger.count(path) >= 3 ? true : undefined), 30_000);
-      const times = ledger.asked.filter((asked) => asked.path === path).map(({ atMs }) => atMs);
+      const times = ledger.requests.filter((request) => request.path === path).map(({ atMs }) => atMs);
       expect(shortestPause(times)).toBeGreaterThan(1_990);
       ledger.refusal = undefined;
       await storesUpTo(daemon, 3);
@@ -74,7 +74,7 @@ describe('a Retry-After', () => {
     await storesUpTo(daemon, 3);
     ledger.refusal = { status: 429, headers: { 'retry-after': '2' }, of: 'requests' };
     const questions = (): readonly number[] =>
-      ledger.asked.filter(({ path }) => path === '/v2/state/ledger-end').map(({ atMs }) => atMs);
+      ledger.requests.filter(({ path }) => path === '/v2/state/ledger-end').map(({ atMs }) => atMs);
     const before = questions().length;
     await waitFor('three questions', () => (questions().length >= before + 3 ? true : undefined), 30_000);
     const times = questions().slice(before);

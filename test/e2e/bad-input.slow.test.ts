@@ -63,10 +63,10 @@ async function expectState(
   expect(status['checkpoint']).toBeNull();
   expect(await run.get('/readyz')).toMatchObject({ status: 503, body: { ready: false, state } });
   expect(await run.get('/livez')).toMatchObject({ status: 200, body: { live: true } });
-  const told = run.lines().find(({ err }) => err?.code === code)?.err;
-  expect(told?.message).toMatch(found);
-  expect(told?.message).not.toContain('\n');
-  expect(told?.remedy).toMatch(/\w+ \w+/);
+  const loggedError = run.lines().find(({ err }) => err?.code === code)?.err;
+  expect(loggedError?.message).toMatch(found);
+  expect(loggedError?.message).not.toContain('\n');
+  expect(loggedError?.remedy).toMatch(/\w+ \w+/);
   if (state === 'parked') {
     expect(run.lines().filter(({ msg }) => msg === 'parked: an operator is needed')).toHaveLength(1);
   }

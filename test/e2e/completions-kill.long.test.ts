@@ -26,16 +26,16 @@ const daemon = (env: Readonly<Record<string, string>> = {}): Daemon =>
 
 /** The outcome of each submission, as reported to its submitter: one line each. */
 async function submitSome(random: Random, from: number, count: number): Promise<readonly string[]> {
-  const told: string[] = [];
+  const outcomeLines: string[] = [];
   for (let at = from; at < from + count; at += 1) {
     const commandId = `c-${String(at)}`;
     const outcomes = [await world.submit(commandId, { submissionId: `${commandId}-1` })];
     if (random.chance(0.5)) outcomes.push(await world.submit(commandId, { submissionId: `${commandId}-2` }));
     for (const [nth, { status, body }] of outcomes.entries()) {
-      told.push(`${commandId}-${String(nth + 1)} ${status === 200 ? String(body['updateId']) : String(body['code'])}`);
+      outcomeLines.push(`${commandId}-${String(nth + 1)} ${status === 200 ? String(body['updateId']) : String(body['code'])}`);
     }
   }
-  return told;
+  return outcomeLines;
 }
 
 async function found(): Promise<readonly string[]> {
@@ -48,25 +48,25 @@ async function found(): Promise<readonly string[]> {
 describe('a daemon killed while it follows completions', () => {
   it('has each of them once in the end', async () => {
     const random = new Random(3);
-    const told: string[] = [];
+    const outcomeLines: string[] = [];
     for (let life = 0; life < 12; life += 1) {
       await using killed = daemon({ INDEXER_BATCH_UPDATES: String(random.between(1, 8)) });
       if (life % 3 === 0) await killed.logged('following completions');
-      const submitting = submitSome(random, told.length, random.between(10, 30));
+      const submitting = submitSome(random, outcomeLines.length, random.between(10, 30));
       await pause(random.between(0, 400));
       await killed.kill();
-      told.push(...(await submitting));
+      outcomeLines.push(...(await submitting));
     }
     await using last = daemon();
     await world.reaches(world.sandbox.ledger.ledgerEnd());
     last.signal('SIGTERM');
     expect(await last.exited).toEqual({ code: 0, signal: null });
-    expect(told.filter((line) => line.endsWith('DUPLICATE_COMMAND')).length).toBeGreaterThan(30);
-    expect(await found()).toEqual(told);
+    expect(outcomeLines.filter((line) => line.endsWith('DUPLICATE_COMMAND')).length).toBeGreaterThan(30);
+    expect(await found()).toEqual(outcomeLines);
     const rejected = await world.rows(
       'select command_id from explore.rejected_commands group by 1 having count(*) = 1',
     );
-    expect(rejected).toHaveLength(told.filter((line) => line.endsWith('DUPLICATE_COMMAND')).length);
+    expect(rejected).toHaveLength(outcomeLines.filter((line) => line.endsWith('DUPLICATE_COMMAND')).length);
     const [ranges] = await world.rows(
       'select count(*)::int as n, min(from_offset)::int as "from" from ledger.completion_ranges',
     );

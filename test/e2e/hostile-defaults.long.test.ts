@@ -183,10 +183,10 @@ describe('with hostile defaults of the role and the database', { timeout: 180_00
         slow: await ran('query', `select 1 as one from pg_sleep(${limits.statement_timeout / 800})`),
       };
     };
-    const told = Object.entries(await answers(urlOf(writer))).map(([name, { code, stdout }]) => [name, code, stdout]);
-    const wanted = Object.entries(await answers(calm.url)).map(([name, { code, stdout }]) => [name, code, stdout]);
-    expect(told).toEqual(wanted);
-    expect(wanted.map(([, code]) => code)).toEqual([0, 0, 0]);
+    const actual = Object.entries(await answers(urlOf(writer))).map(([name, { code, stdout }]) => [name, code, stdout]);
+    const expected = Object.entries(await answers(calm.url)).map(([name, { code, stdout }]) => [name, code, stdout]);
+    expect(actual).toEqual(expected);
+    expect(expected.map(([, code]) => code)).toEqual([0, 0, 0]);
     expect((await programInProcess(['status'], { DATABASE_URL: urlOf(writer) })).code).toBe(0);
   });
 
@@ -202,10 +202,10 @@ describe('with hostile defaults of the role and the database', { timeout: 180_00
         where n.nspname in ('explore', 'pqs', 'typed') and c.relkind = 'v' order by 1`,
     );
     const questions = [...views.map(({ question }) => String(question)), ...functions];
-    const asked = await answersOf(urlOf(reader), questions);
-    const wanted = await answersOf(hostile.url, questions);
-    for (const [at, question] of questions.entries()) expect(asked[at], question).toEqual(wanted[at]);
-    expect(wanted.filter((rows) => rows.length > 0).length).toBeGreaterThan(questions.length / 2);
+    const actual = await answersOf(urlOf(reader), questions);
+    const expected = await answersOf(hostile.url, questions);
+    for (const [at, question] of questions.entries()) expect(actual[at], question).toEqual(expected[at]);
+    expect(expected.filter((rows) => rows.length > 0).length).toBeGreaterThan(questions.length / 2);
   });
 });
 

@@ -33,8 +33,8 @@ describe('an update that comes after later ones', () => {
   it('is stored at its offset', async () => {
     await using good = await scriptedLedger(sound);
     await using swapped = await scriptedLedger([sound[0], sound[2], sound[1], sound[3], sound[4]]);
-    await using whole = await runIndexer(env(good.url, 'whole'));
-    await whole.reaches(5);
+    await using inOrder = await runIndexer(env(good.url, 'whole'));
+    await inOrder.reaches(5);
     await using late = await runIndexer(env(swapped.url, 'late'));
     await late.reaches(5);
     expect(late.logged('update stored out of order')).toBe(1);

@@ -115,9 +115,9 @@ describe('an indexer whose token has expired while its stream is idle', () => {
     await putToken('first');
     await using daemon = start(ledger, { INDEXER_LEDGER_TIMEOUT: '2s' });
     await storesUpTo(daemon, 3);
-    const asked = ledger.count('/v2/state/ledger-end');
+    const requestsBefore = ledger.count('/v2/state/ledger-end');
     const held = query(database.url, 'begin; lock table ledger.stream; select pg_sleep(5); commit');
-    await waitFor('four more questions', () => (ledger.count('/v2/state/ledger-end') >= asked + 4 ? true : undefined));
+    await waitFor('four more questions', () => (ledger.count('/v2/state/ledger-end') >= requestsBefore + 4 ? true : undefined));
     expect(await readiness(daemon)).toMatchObject({ status: 200 });
     await held;
   });
@@ -152,13 +152,13 @@ describe('an indexer whose requests are only partly answered', () => {
     // The first of these responses is never sent.
     ledger.instead.set(ledgerEnd, () => ledger.instead.delete(ledgerEnd));
     await waitFor('the question', () => (ledger.instead.size === 0 ? true : undefined));
-    const asked = ledger.count(ledgerEnd);
+    const requestsBefore = ledger.count(ledgerEnd);
     const states = new Set<string>();
     await waitFor(
       'two more questions',
       async () => {
         states.add((await readiness(daemon)).state);
-        return ledger.count(ledgerEnd) >= asked + 2 ? true : undefined;
+        return ledger.count(ledgerEnd) >= requestsBefore + 2 ? true : undefined;
       },
       120_000,
     );
@@ -209,8 +209,8 @@ describe('an indexer that waits for the next attempt', () => {
     await putToken('good');
     await using daemon = start(ledger);
     await becomes(daemon, ['parked']);
-    const asked = (): number => ledger.count('/v2/updates');
-    await waitFor('four questions', () => (asked() >= 4 ? true : undefined));
+    const countRequests = (): number => ledger.count('/v2/updates');
+    await waitFor('four questions', () => (countRequests() >= 4 ? true : undefined));
     // Neither an attempt nor a log line: only a request.
     expect(ledger.count('upgrade')).toBe(1);
     expect(daemon.output().split('"msg":"ledger failed"')).toHaveLength(2);
@@ -224,8 +224,8 @@ describe('an indexer that waits for the next attempt', () => {
     await putToken('good');
     await using daemon = start(ledger);
     await becomes(daemon, ['parked']);
-    const asked = (): number => ledger.count('/v2/updates');
-    await waitFor('four questions', () => (asked() >= 4 ? true : undefined));
+    const countRequests = (): number => ledger.count('/v2/updates');
+    await waitFor('four questions', () => (countRequests() >= 4 ? true : undefined));
     expect(ledger.count('upgrade')).toBe(1);
     expect(daemon.output().split('"msg":"ledger failed"')).toHaveLength(2);
   });

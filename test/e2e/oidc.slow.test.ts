@@ -14,7 +14,7 @@ import { pause, waitFor } from '../support/wait-for.ts';
 import { runIndexer, type IndexerRun } from './runs/indexer-run.ts';
 
 const completionsFailed = 'completions cannot be followed, trying again: the stream continues';
-const renewalsWanted = Number(process.env['OIDC_RENEWALS'] ?? 8);
+const renewalCount = Number(process.env['OIDC_RENEWALS'] ?? 8);
 
 let oidc: Oidc;
 let sandbox: Sandbox;
@@ -85,16 +85,16 @@ it('reopens the stream of completions with each new token, before the previous o
 
 describe('an indexer with tokens of two seconds', () => {
   it(
-    `streams through ${renewalsWanted} renewals without a gap, a duplicate or a moment of not being ready`,
+    `streams through ${renewalCount} renewals without a gap, a duplicate or a moment of not being ready`,
     async () => {
       const begunAt = Date.now() / 1000;
       await using indexer = await run('renewed');
       await waitFor('the indexer is live', async () => ((await indexer.status()).state === 'live' ? true : undefined));
       const traffic = startTraffic(sandbox.ledger, { seed: 5, updatesPerSecond: 200 });
       // Half of the renewals come while the ledger is quiet: they must not need an update to happen.
-      await renewed(indexer, renewalsWanted / 2);
+      await renewed(indexer, renewalCount / 2);
       traffic.stop();
-      await renewed(indexer, renewalsWanted);
+      await renewed(indexer, renewalCount);
       const renewals = await indexer.metric('indexer_access_token_renewals_total');
       const updates = await indexer.metric('indexer_updates_total{kind="transaction"}');
       await indexer.reaches(sandbox.ledger.ledgerEnd());
@@ -107,7 +107,7 @@ describe('an indexer with tokens of two seconds', () => {
       expect(indexer.logged('parked: an operator is needed')).toBe(0);
       expect(await digestOf(database.url, 'renewed')).toBe(await undisturbed());
     },
-    240_000 + renewalsWanted * 2_000,
+    240_000 + renewalCount * 2_000,
   );
 
   it('survives a provider that is down for longer than the lifetime of a token', async () => {

@@ -61,8 +61,8 @@ describe('an update that cannot be stored', () => {
     await using good = await scriptedLedger(sound);
     await using bad = await scriptedLedger(odd);
     {
-      await using whole = await runIndexer(env(good.url, 'whole'));
-      await whole.reaches(5);
+      await using complete = await runIndexer(env(good.url, 'whole'));
+      await complete.reaches(5);
       await using gaps = await runIndexer({ ...env(bad.url, 'gaps'), INDEXER_QUARANTINE: 'true' });
       await gaps.reaches(5);
       expect(await gaps.metric('indexer_quarantined_total')).toBe(2);

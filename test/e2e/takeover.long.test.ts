@@ -25,8 +25,8 @@ async function measured(pair: Pair, name: string, limitMs: number, fault: () => 
 }
 
 async function expectSameAsCalm(pair: Pair): Promise<void> {
-  const { found, wanted } = await pair.digests();
-  expect(found).toBe(wanted);
+  const { found, expected } = await pair.digests();
+  expect(found).toBe(expected);
 }
 
 const lockSession = `select pg_terminate_backend(l.pid) from pg_locks l join pg_stat_activity a using (pid)

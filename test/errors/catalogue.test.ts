@@ -1,7 +1,7 @@
 /** The error catalogue: every error that reaches an operator has a remedy. */
 import { describe, expect, it } from 'vitest';
 import { catalogue, type ErrorCode } from '../../src/errors/catalogue.ts';
-import { IndexerError, retold } from '../../src/errors/indexer-error.ts';
+import { IndexerError, withContext } from '../../src/errors/indexer-error.ts';
 
 const codes = Object.keys(catalogue) as ErrorCode[];
 const withoutRemedy = codes.filter((code) => catalogue[code].remedy === undefined);
@@ -30,7 +30,7 @@ describe('IndexerError', () => {
   it.each(withoutRemedy)('%s has the remedy it was thrown with', (code) => {
     const error = new IndexerError('found', { code, remedy: 'run: ledger-indexer check' });
     expect(error.remedy).toBe('run: ledger-indexer check');
-    expect(retold(error, { facts: { offset: 3 } }).remedy).toBe('run: ledger-indexer check');
+    expect(withContext(error, { facts: { offset: 3 } }).remedy).toBe('run: ledger-indexer check');
   });
 
   it('prefers the remedy it was thrown with over the remedy of its code', () => {

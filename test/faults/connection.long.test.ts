@@ -69,16 +69,16 @@ describe('an address whose host does not resolve', () => {
 
 describe('compression', () => {
   it('is never offered, so that a small frame cannot become a large one', async () => {
-    const asked: unknown[] = [];
+    const offeredExtensions: unknown[] = [];
     const ledger = await startFakeLedger({
       options: { perMessageDeflate: true },
-      socket: (socket) => asked.push(socket.extensions),
+      socket: (socket) => offeredExtensions.push(socket.extensions),
     });
     const { opened, stream } = openRun(ledger.url);
     await opened;
-    await waitFor('the request', () => (asked.length > 0 ? true : undefined));
+    await waitFor('the request', () => (offeredExtensions.length > 0 ? true : undefined));
     stream.close();
-    expect(asked).toEqual(['']);
+    expect(offeredExtensions).toEqual(['']);
     expect(ledger.handshakes[0]?.headers['sec-websocket-extensions']).toBeUndefined();
     await ledger.stop();
   });

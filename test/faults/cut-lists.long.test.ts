@@ -48,7 +48,7 @@ async function isLive(indexer: IndexerRun): Promise<void> {
 }
 
 /** Expects the rows that are stored without the gateway. */
-async function expectWhole(): Promise<void> {
+async function expectComplete(): Promise<void> {
   await using reference = await index('fresh', sandbox.url);
   await isLive(reference);
   expect(await digestOf(database.url, 'ledger')).toBe(await digestOf(database.url, 'fresh'));
@@ -69,7 +69,7 @@ describe('a list with continuation tokens that a gateway closes early with 1000'
     const cuts = Math.floor(activeNow() / 10);
     expect(cuts).toBeGreaterThan(3);
     expect(retriesFor(indexer, 'LEDGER_STREAM_TRUNCATED')).toBeGreaterThanOrEqual(cuts - 1);
-    await expectWhole();
+    await expectComplete();
   });
 
   it('parks without publishing when it makes no progress', async () => {
@@ -108,7 +108,7 @@ describe('a list with continuation tokens that a gateway closes early with 1000'
       1,
     );
     expect(gateway.lists.map(({ activeAtOffset }) => activeAtOffset)).toEqual(gateway.lists.map(() => first));
-    await expectWhole();
+    await expectComplete();
   });
 });
 
@@ -119,7 +119,7 @@ describe('a list without continuation tokens', () => {
     await using indexer = await index();
     await isLive(indexer);
     expect(retriesFor(indexer, 'LEDGER_STREAM_TRUNCATED')).toBe(3);
-    await expectWhole();
+    await expectComplete();
   });
 
   it('is never published if each reading ends early: it parks and reports how many entries came', async () => {
@@ -144,7 +144,7 @@ describe('a list without continuation tokens', () => {
     gateway.cuts = () => false;
     await using indexer = await index();
     await isLive(indexer);
-    await expectWhole();
+    await expectComplete();
   });
 
   it('survives requests that fail for a while, and is not read from its beginning for each', async () => {
@@ -155,7 +155,7 @@ describe('a list without continuation tokens', () => {
     gateway.listAnswer = undefined;
     await isLive(indexer);
     expect(gateway.lists).toHaveLength(1);
-    await expectWhole();
+    await expectComplete();
   });
 
   it('is confirmed complete also without entries', async () => {
@@ -164,6 +164,6 @@ describe('a list without continuation tokens', () => {
     await using indexer = await index();
     await isLive(indexer);
     expect(retriesFor(indexer, 'LEDGER_STREAM_TRUNCATED')).toBe(2);
-    await expectWhole();
+    await expectComplete();
   });
 });

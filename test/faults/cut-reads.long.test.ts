@@ -113,8 +113,8 @@ describe('the subcommands of ledger', () => {
 
   it('updates prints the complete range, or fails', async () => {
     cutUpdates();
-    const whole = await run(['updates', '--json'], { env: world.env('ledger') });
-    expect((await run(['updates', '--json'], { env: world.env('ledger', env) })).rows).toEqual(whole.rows);
+    const complete = await run(['updates', '--json'], { env: world.env('ledger') });
+    expect((await run(['updates', '--json'], { env: world.env('ledger', env) })).rows).toEqual(complete.rows);
     gateway.cuts = ({ path }) => path === '/v2/updates';
     await expect(run(['updates', '--json'], { env: world.env('ledger', env) })).rejects.toMatchObject({
       code: 'LEDGER_STREAM_TRUNCATED',

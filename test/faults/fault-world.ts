@@ -72,9 +72,9 @@ export class FaultWorld implements AsyncDisposable {
   /** Expects the tables of an indexer without faults. Remove all faults before. */
   async expectUndisturbed(schema = 'ledger', env: Readonly<Record<string, string>> = {}): Promise<void> {
     const { ledger } = this.sandbox;
-    const told = JSON.stringify([ledger.participantId, ledger.range(0, ledger.ledgerEnd(), Infinity, true), env]);
-    const known = undisturbed.get(told) ?? (await this.#digestOfAnother(env));
-    undisturbed.set(told, known);
+    const cacheKey = JSON.stringify([ledger.participantId, ledger.range(0, ledger.ledgerEnd(), Infinity, true), env]);
+    const known = undisturbed.get(cacheKey) ?? (await this.#digestOfAnother(env));
+    undisturbed.set(cacheKey, known);
     expect(await digestOf(this.database.url, schema)).toBe(known);
   }
 

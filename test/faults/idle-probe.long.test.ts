@@ -47,11 +47,11 @@ async function checkpoint(schema: string): Promise<number> {
 }
 
 /** How many ranges had this result. */
-const answered = (indexer: IndexerRun, answer: string): Promise<number> =>
+const countProbes = (indexer: IndexerRun, answer: string): Promise<number> =>
   indexer.metric(`indexer_idle_probes_total{result="${answer}"}`);
 
 const isAnswered = (indexer: IndexerRun, answer: string): Promise<true> =>
-  waitFor(`a stretch is ${answer}`, async () => ((await answered(indexer, answer)) > 0 ? true : undefined), soonMs);
+  waitFor(`a stretch is ${answer}`, async () => ((await countProbes(indexer, answer)) > 0 ? true : undefined), soonMs);
 
 describe('offsets without an update', () => {
   it('are passed soon: both waits end, and the indexer is caught up', async () => {
@@ -85,7 +85,7 @@ describe('offsets without an update', () => {
     for (const { httpUrl } of [all, one]) {
       expect((await fetch(`${httpUrl}/wait?offset=${end}&timeout=30`)).status).toBe(200);
     }
-    expect(await answered(one, 'empty')).toBeGreaterThan(0);
+    expect(await countProbes(one, 'empty')).toBeGreaterThan(0);
     expect((await stored('everybody')).at(-1)).toBe(end - 1);
     expect(await stored('nobody')).toEqual([]);
   });
@@ -99,9 +99,9 @@ describe('offsets without an update', () => {
       response.writeHead(429, { 'retry-after': '1' }).end();
       return true;
     };
-    const before = ledger.endAsked;
+    const before = ledger.ledgerEndRequestCount;
     // Two components request it, the poll and the idle probe: with the third request one of them repeats its own.
-    await waitFor('three questions', () => (ledger.endAsked >= before + 3 ? true : undefined), 2 * soonMs);
+    await waitFor('three questions', () => (ledger.ledgerEndRequestCount >= before + 3 ? true : undefined), 2 * soonMs);
     ledger.endAnswer = () => false;
     ledger.grow(7);
     await indexer.reaches(7, 2 * soonMs);
@@ -113,7 +113,7 @@ describe('offsets without an update', () => {
     const growing = setInterval(() => ledger.grow(ledger.end + 3, ledger.end + 2), 50);
     await indexer.reaches(200);
     clearInterval(growing);
-    expect(ledger.asked).toBe(0);
+    expect(ledger.boundedRequestCount).toBe(0);
   });
 });
 
@@ -141,7 +141,7 @@ describe('an update that the stream has not delivered', () => {
     await indexer.reaches(3);
     ledger.grow(7, 5);
     await isAnswered(indexer, 'undelivered');
-    expect([await checkpoint(schema), await answered(indexer, 'empty')]).toEqual([3, 0]);
+    expect([await checkpoint(schema), await countProbes(indexer, 'empty')]).toEqual([3, 0]);
     expect(await indexer.status()).toMatchObject({
       offsetsBehind: 4,
       delay: { cause: 'source', message: expect.stringContaining('The ledger has an update there') as string },
@@ -191,7 +191,7 @@ describe('an update that the stream has not delivered', () => {
       return true;
     };
     ledger.grow(7);
-    await waitFor('two refusals', async () => ((await answered(indexer, 'refused')) > 1 ? true : undefined), soonMs);
+    await waitFor('two refusals', async () => ((await countProbes(indexer, 'refused')) > 1 ? true : undefined), soonMs);
     expect(indexer.log.filter((line) => line.includes('does not report whether updates precede its end')).length).toBe(
       1,
     );

@@ -128,14 +128,14 @@ export class NewerParticipant implements AsyncDisposable {
     });
   }
 
-  #relay(url: string, near: WebSocket, far: WebSocket, asked: string): void {
+  #relay(url: string, near: WebSocket, far: WebSocket, requestText: string): void {
     const refusal = this.#refusalOf(url, 'WS');
     if (refusal !== undefined) {
       near.send(this.#refused(refusal));
       near.close(1000);
       return;
     }
-    let last = offsetAsked(asked);
+    let last = requestedOffset(requestText);
     far.on('message', (text: Buffer) => {
       if (near.readyState !== near.OPEN) return;
       const frame = JSON.parse(text.toString()) as Message;
@@ -145,7 +145,7 @@ export class NewerParticipant implements AsyncDisposable {
       last = offset ?? last;
       near.send(JSON.stringify(this.#extended(withNovelEvent(frame))));
     });
-    far.send(asked);
+    far.send(requestText);
   }
 
   #prophecy(offset: number, before: Message): string {
@@ -199,8 +199,8 @@ function isMessage(value: Json | undefined): value is Message {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function offsetAsked(asked: string): number | undefined {
-  const { beginExclusive } = JSON.parse(asked) as Message;
+function requestedOffset(requestText: string): number | undefined {
+  const { beginExclusive } = JSON.parse(requestText) as Message;
   return typeof beginExclusive === 'number' ? beginExclusive : undefined;
 }
 

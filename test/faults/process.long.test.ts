@@ -27,9 +27,9 @@ function daemon(schema: string, code = ''): Daemon {
 }
 
 describe('an uncaught error', () => {
-  const word = canaryWord();
+  const canary = canaryWord();
   // In two halves, so that the place of the error does not show it.
-  const message = `'${word.slice(0, 9)}' + '${word.slice(9)}'`;
+  const message = `'${canary.slice(0, 9)}' + '${canary.slice(9)}'`;
 
   it.each([
     ['thrown', `setTimeout(() => { throw new Error(${message}) }, 1500)`],
@@ -41,7 +41,7 @@ describe('an uncaught error', () => {
       await broken.exited;
       expect(broken.exit()).toEqual({ code: 70, signal: null });
       expect(broken.output()).toContain('UNEXPECTED');
-      expect(broken.output()).not.toContain(word);
+      expect(broken.output()).not.toContain(canary);
     }
     await using next = daemon('ledger');
     await stored.reaches(next, 'ledger', world.sandbox.ledger.ledgerEnd());

@@ -24,13 +24,13 @@ export class StretchLedger implements AsyncDisposable {
   /** Offsets whose updates the open stream does not bring yet. */
   readonly held = new Set<number>();
   /** How often a stream with an end was requested. */
-  asked = 0;
+  boundedRequestCount = 0;
   /** How many streams without an end were opened. */
   opened = 0;
   /** For streams with an end. */
   bounded: Instead<WebSocket> = () => false;
   /** How often the ledger end was requested. */
-  endAsked = 0;
+  ledgerEndRequestCount = 0;
   /** For the ledger end. */
   endAnswer: Instead<ServerResponse> = () => false;
   /** For lists over HTTP. */
@@ -89,7 +89,7 @@ export class StretchLedger implements AsyncDisposable {
       this.deliver();
       return;
     }
-    this.asked += 1;
+    this.boundedRequestCount += 1;
     if (await this.bounded(socket)) return;
     for (const offset of this.#between(beginExclusive, endInclusive)) socket.send(frameOf(offset));
     socket.close(1000);
@@ -101,7 +101,7 @@ export class StretchLedger implements AsyncDisposable {
     const body = JSON.parse(Buffer.concat(chunks).toString('utf8') || '{}') as Partial<Request> & { offset?: number };
     const [path = '', query = ''] = (request.url ?? '').split('?');
     if (path === '/v2/state/ledger-end') {
-      this.endAsked += 1;
+      this.ledgerEndRequestCount += 1;
       if (await this.endAnswer(response)) return;
     }
     if (path === '/v2/updates' && (await this.list(response))) return;

@@ -20,13 +20,13 @@ const unavailable = { status: 503, grpcCodeValue: 14 };
 /** FAILED_PRECONDITION: the same request is refused again. */
 const refused = { status: 400, grpcCodeValue: 9 };
 
-let beside: TestDatabase;
+let reference: TestDatabase;
 let behind: TestDatabase;
 beforeEach(async () => {
-  [beside, behind] = [await createMigratedDatabase(), await createMigratedDatabase()];
+  [reference, behind] = [await createMigratedDatabase(), await createMigratedDatabase()];
 });
 afterEach(async () => {
-  await beside.drop();
+  await reference.drop();
   await behind.drop();
 });
 
@@ -102,7 +102,7 @@ describe.each(releases)('a participant newer than %s', (release) => {
   it('stores everything known and counts the rest', { timeout: 120_000 }, async () => {
     grow(150);
     newer.firstRefusal = unavailable;
-    await using alone = await indexing(sandbox.url, beside);
+    await using alone = await indexing(sandbox.url, reference);
     await using run = await indexing(newer.url, behind);
     for (const one of [alone, run]) await isLevel(one, sandbox);
     grow(250);
@@ -125,7 +125,7 @@ describe.each(releases)('a participant newer than %s', (release) => {
     expect(kept.map(({ at }) => at)).toEqual([...newer.prophecies].sort((a, b) => a - b));
     expect(counted('update', novel.update)).toBe(kept.length);
 
-    expect(await facts(behind)).toEqual(await facts(beside));
+    expect(await facts(behind)).toEqual(await facts(reference));
   });
 
   it('is reported with its code while it rejects requests, and followed again then', { timeout: 60_000 }, async () => {
@@ -138,19 +138,19 @@ describe.each(releases)('a participant newer than %s', (release) => {
     newer.updatesRefusal = refused;
     {
       await using run = await indexing(newer.url, behind);
-      const shown = await waitFor('the indexer parks', async () => {
+      const parkError = await waitFor('the indexer parks', async () => {
         const { state, lastError } = await run.status();
         return state === 'parked' ? (lastError as { readonly code: string; readonly message: string }) : undefined;
       });
-      expect(shown.code).toBe('LEDGER_REQUEST_INVALID');
-      expect(shown.message).toContain(novel.code);
+      expect(parkError.code).toBe('LEDGER_REQUEST_INVALID');
+      expect(parkError.message).toContain(novel.code);
     }
     newer.updatesRefusal = undefined;
     await using run = await indexing(newer.url, behind);
     await isLevel(run, sandbox);
-    await using alone = await indexing(sandbox.url, beside);
+    await using alone = await indexing(sandbox.url, reference);
     await isLevel(alone, sandbox);
     const active = 'select contract_id from explore.active_contracts order by 1';
-    expect(await query(behind.url, active)).toEqual(await query(beside.url, active));
+    expect(await query(behind.url, active)).toEqual(await query(reference.url, active));
   });
 });

@@ -59,11 +59,11 @@ describe('content that this version does not know', () => {
     await using ledger = await scriptedLedger(harmless);
     await using run = await runIndexer(env(ledger.url, 'ledger'));
     await run.reaches(5);
-    const said = run.log
+    const logLines = run.log
       .map((line) => JSON.parse(line) as Record<string, unknown>)
       .filter(({ kind }) => kind !== undefined)
       .map(({ level, msg, kind, name, offset }) => ({ level, msg, kind, name, offset }));
-    expect(said).toEqual([
+    expect(logLines).toEqual([
       { level: 'warn', msg: 'update of an unknown kind stored raw', kind: 'update', name: 'Prophecy', offset: 2 },
       {
         level: 'warn',
@@ -152,8 +152,8 @@ describe('content that this version does not know', () => {
   });
 
   it('parks the stream with the offset if it is an event of a transaction', async () => {
-    const strange = frames.transaction(2, [{ PurgedEvent: { contractId: '00a' } }]);
-    await using ledger = await scriptedLedger([sound[0], strange, sound[2]]);
+    const unknownEventFrame = frames.transaction(2, [{ PurgedEvent: { contractId: '00a' } }]);
+    await using ledger = await scriptedLedger([sound[0], unknownEventFrame, sound[2]]);
     await using run = await runIndexer(env(ledger.url, 'ledger'));
     expect(await parked(run)).toMatchObject({
       checkpoint: 1,

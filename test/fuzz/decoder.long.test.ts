@@ -15,7 +15,7 @@ import { expectProperty, runsFor, seedFor } from '../support/chance/property.ts'
 import { framesToDamage } from './frames.ts';
 import { canary, damaged, recipes, type Recipe } from './mutations.ts';
 
-const wanted = runsFor(50_000);
+const frameCount = runsFor(50_000);
 const seed = seedFor();
 /** Processor time of one frame, the garbage collector included. */
 const limitMs = 1_000;
@@ -74,19 +74,19 @@ function decodeOne(recipe: Recipe): void {
 function judge(thrown: unknown): void {
   if (!(thrown instanceof IndexerError)) throw new Error(`not an IndexerError: ${String(thrown)}`, { cause: thrown });
   const { code, facts, message, remedy } = thrown;
-  const place = facts['path'] ?? facts['table'];
-  if (!refusalCodes.has(code) || typeof place !== 'string' || place === '' || !remedy) {
+  const location = facts['path'] ?? facts['table'];
+  if (!refusalCodes.has(code) || typeof location !== 'string' || location === '' || !remedy) {
     throw new Error(`a refusal without code, path or remedy: ${code} ${message}`, { cause: thrown });
   }
   if (message.length > 500) throw new Error(`a refusal of ${message.length} characters`);
   for (let at: unknown = thrown; at instanceof Error; at = at.cause) {
-    const shown = `${at.message} ${JSON.stringify(at instanceof IndexerError ? at.facts : {})}`;
-    if (shown.includes(canary)) throw new Error(`contents in a refusal: ${shown.slice(0, 200)}`);
+    const text = `${at.message} ${JSON.stringify(at instanceof IndexerError ? at.facts : {})}`;
+    if (text.includes(canary)) throw new Error(`contents in a refusal: ${text.slice(0, 200)}`);
   }
   refusals.set(code, (refusals.get(code) ?? 0) + 1);
 }
 
-it(`decodes or refuses ${wanted} damaged frames`, { timeout: 60_000 + wanted * 2 }, () => {
+it(`decodes or refuses ${frameCount} damaged frames`, { timeout: 60_000 + frameCount * 2 }, () => {
   const start = performance.now();
   let runs = 0;
   expectProperty(
@@ -97,22 +97,22 @@ it(`decodes or refuses ${wanted} damaged frames`, { timeout: 60_000 + wanted * 2
       dictionary = emptyDictionary();
       if (shapeOf() !== untouched) throw new Error('a prototype was changed');
     }),
-    wanted,
+    frameCount,
   );
   const seconds = (performance.now() - start) / 1_000;
   expect(shapeOf()).toBe(untouched);
   expect(Reflect.get({}, 'polluted')).toBeUndefined();
   // Damage that the decoder never detects, or always, would test nothing.
-  expect(outcome.decoded).toBeGreaterThan(wanted / 20);
-  expect(outcome.refused).toBeGreaterThan(wanted / 20);
+  expect(outcome.decoded).toBeGreaterThan(frameCount / 20);
+  expect(outcome.refused).toBeGreaterThan(frameCount / 20);
   const figures = {
-    frames: wanted,
+    frames: frameCount,
     seed,
     kinds: frames.length,
     ...outcome,
     refusals: Object.fromEntries(refusals),
     seconds: Number(seconds.toFixed(1)),
-    framesPerSecond: Math.round(wanted / seconds),
+    framesPerSecond: Math.round(frameCount / seconds),
   };
   process.stdout.write(`fuzz: ${JSON.stringify(figures)}\n`);
   const file = process.env['FUZZ_JSON'];

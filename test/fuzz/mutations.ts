@@ -157,9 +157,9 @@ type Holder = Record<string, unknown>;
 function restructure(root: Holder, change: Structure): void {
   const places: { readonly holder: Holder; readonly key: string }[] = [];
   collect(root, places);
-  const place = places[change.at % places.length];
-  if (place === undefined) return;
-  const { holder, key } = place;
+  const location = places[change.at % places.length];
+  if (location === undefined) return;
+  const { holder, key } = location;
   const value = holder[key];
   if (change.op === 'replace') define(holder, key, structuredClone(change.by));
   else if (change.op === 'remove') delete holder[key];

@@ -29,10 +29,10 @@ export async function startGraphqlWorld(): Promise<GraphqlWorld> {
   await database.close();
   await demo.query(`set search_path = explore, typed, pqs, ledger`);
   const graphql = async (...argv: string[]): Promise<string> => {
-    let said = '';
-    const io = { print: (line: string) => (said += `${line}\n`), write: (text: string) => (said += text) };
+    let output = '';
+    const io = { print: (line: string) => (output += `${line}\n`), write: (text: string) => (output += text) };
     await runCommand(graphqlCommand, argv, { DATABASE_URL: demo.url }, io);
-    return said;
+    return output;
   };
   await graphql('--postgraphile', '--output', join(folder, 'tags.json5'));
   return {

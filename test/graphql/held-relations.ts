@@ -45,12 +45,12 @@ export class HeldRelations {
     for (const [at, edge] of node.edges.entries()) {
       const other = `t${String(at)}`;
       const mine = quoted('f', edge.columns);
-      const theirs = quoted(other, edge.toColumns);
-      const same = mine.map((name, i) => `${name} = ${theirs[i] ?? ''}`).join(' and ');
+      const otherColumns = quoted(other, edge.toColumns);
+      const same = mine.map((name, i) => `${name} = ${otherColumns[i] ?? ''}`).join(' and ');
       joins.push(`left join ${await this.#keysOf(edge)} ${other} on ${same}`);
-      const whole = mine.map((name) => `${name} is not null`).join(' and ');
+      const notNullCondition = mine.map((name) => `${name} is not null`).join(' and ');
       counts.push(`json_build_object('met', count(${other}.is_there),
-        'missing', count(*) filter (where ${whole} and ${other}.is_there is null)) as e${String(at)}`);
+        'missing', count(*) filter (where ${notNullCondition} and ${other}.is_there is null)) as e${String(at)}`);
     }
     const [row] = await this.#demo.query(`select ${counts.join(', ')} from ${named(node)} f ${joins.join(' ')}`);
     return Object.values(row ?? {}) as { met: number; missing: number }[];

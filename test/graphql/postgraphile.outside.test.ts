@@ -105,7 +105,7 @@ describe('the GraphQL API', needs(missing), () => {
   describe('PostGraphile over the demo', () => {
     let variables: Readonly<Record<string, unknown>>;
     let desk: Record<string, string>;
-    const ask = (text: string, given: Json = {}) => api.ask(text, given, desk);
+    const ask = (text: string, args: Json = {}) => api.ask(text, args, desk);
     beforeAll(async () => {
       desk = await bearer(secret, 'desk', { expires: '1h' });
       const [party] = await demo.query('select owner from token_balances order by holdings desc, owner limit 1');

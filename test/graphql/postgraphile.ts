@@ -11,8 +11,8 @@ const installed = process.env['POSTGRAPHILE'] ?? '';
 /** This Node if it is new enough, otherwise the one that was installed in addition. */
 function nodeOf(folder: string): string | undefined {
   if (Number(process.versions.node.split('.')[0]) >= 22) return process.execPath;
-  const beside = join(folder, `node/node_modules/node-${process.platform}-${process.arch}/bin/node`);
-  return existsSync(beside) && spawnSync(beside, ['--version']).status === 0 ? beside : undefined;
+  const installedNode = join(folder, `node/node_modules/node-${process.platform}-${process.arch}/bin/node`);
+  return existsSync(installedNode) && spawnSync(installedNode, ['--version']).status === 0 ? installedNode : undefined;
 }
 
 const cli = join(installed, 'node_modules/postgraphile/dist/cli-run.js');
@@ -63,10 +63,10 @@ export async function startPostgraphile(tags: string, env: Readonly<Record<strin
     const late = setTimeout(() => reject(new Error(`PostGraphile does not start: ${log.join('\n')}`)), 120_000);
     const read = (piece: Buffer): void => {
       log.push(piece.toString());
-      const [said] = /http:\/\/\S+\/graphql/.exec(log.join('')) ?? [];
-      if (said === undefined) return;
+      const [address] = /http:\/\/\S+\/graphql/.exec(log.join('')) ?? [];
+      if (address === undefined) return;
       clearTimeout(late);
-      resolve(said);
+      resolve(address);
     };
     child.stdout.on('data', read);
     child.stderr.on('data', read);

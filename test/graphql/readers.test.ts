@@ -14,13 +14,13 @@ async function readers(env: Readonly<Record<string, string>>): Promise<Readers> 
   const path = '../../docs/deploy/graphql/readers.mjs';
   return (await import(path)) as Readers;
 }
-const asked = (host: string) => ({ node: { req: { headers: { host } } } });
+const requestTo = (host: string) => ({ node: { req: { headers: { host } } } });
 afterEach(() => vi.unstubAllEnvs());
 
 describe('the server without tokens', () => {
   it('reads as the role of the URL, read-only and with a time limit', async () => {
     const { readerOf } = await readers({ GRAPHQL_STATEMENT_TIMEOUT: '3s' });
-    expect(await readerOf(asked('127.0.0.1:5678'), ['explore', 'typed'])).toEqual({
+    expect(await readerOf(requestTo('127.0.0.1:5678'), ['explore', 'typed'])).toEqual({
       pgSettings: {
         search_path: '"explore", "typed", "ledger"',
         statement_timeout: '3s',
@@ -31,12 +31,12 @@ describe('the server without tokens', () => {
 
   it.each(['localhost:5678', '[::1]:5678', '10.0.0.7', 'graphql:5678'])('accepts %s', async (host) => {
     const { readerOf } = await readers({ GRAPHQL_ALLOWED_HOSTS: 'graphql,other' });
-    await expect(readerOf(asked(host), [])).resolves.toBeTruthy();
+    await expect(readerOf(requestTo(host), [])).resolves.toBeTruthy();
   });
 
   it.each(['rebound.example:5678', '', 'localhost.evil.example'])('does not accept "%s"', async (host) => {
     const { readerOf } = await readers({ GRAPHQL_ALLOWED_HOSTS: 'graphql,other' });
-    await expect(readerOf(asked(host), [])).rejects.toMatchObject({ statusCode: 421 });
+    await expect(readerOf(requestTo(host), [])).rejects.toMatchObject({ statusCode: 421 });
   });
 });
 

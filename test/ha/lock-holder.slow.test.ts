@@ -11,7 +11,7 @@ import { waitFor } from '../support/wait-for.ts';
 
 const suffix = randomBytes(4).toString('hex');
 const writer = `writer_${suffix}`;
-const stranger = `stranger_${suffix}`;
+const consoleRole = `stranger_${suffix}`;
 let sandbox: Sandbox;
 let database: TestDatabase;
 
@@ -22,12 +22,12 @@ function urlOf(role: string): string {
 beforeAll(async () => {
   sandbox = await startSandbox({ seed: 3 });
   database = await createTestDatabase();
-  for (const role of [writer, stranger]) await query(database.url, `create role ${role} login password 'secret'`);
+  for (const role of [writer, consoleRole]) await query(database.url, `create role ${role} login password 'secret'`);
   await query(database.url, `grant create on database ${new URL(database.url).pathname.slice(1)} to ${writer}`);
 });
 afterAll(async () => {
   await sandbox.close();
-  await query(database.url, `drop owned by ${writer} cascade; drop role ${writer}; drop role ${stranger}`);
+  await query(database.url, `drop owned by ${writer} cascade; drop role ${writer}; drop role ${consoleRole}`);
   await database.drop();
 });
 
@@ -42,7 +42,7 @@ async function holderOf(indexer: IndexerRun, role: string): Promise<Record<strin
 }
 
 it('a session of another role with the lock is named in /status, /readyz, the log and by commands, and the own one after it', async () => {
-  const held = new Client({ connectionString: urlOf(stranger), application_name: 'a console' });
+  const held = new Client({ connectionString: urlOf(consoleRole), application_name: 'a console' });
   // If the test fails, the session ends with its database.
   held.on('error', () => undefined);
   await held.connect();
@@ -52,13 +52,13 @@ it('a session of another role with the lock is named in /status, /readyz, the lo
   const pid = rows[0]?.pid;
   await using indexer = await start();
   // Values that Postgres hides from other roles are reported as unknown.
-  const shown = { pid, role: stranger, application: 'a console', address: null, since: null };
-  expect(await holderOf(indexer, stranger)).toEqual(shown);
-  const words = `session ${pid} of role "${stranger}", application "a console"`;
+  const expectedHolder = { pid, role: consoleRole, application: 'a console', address: null, since: null };
+  expect(await holderOf(indexer, consoleRole)).toEqual(expectedHolder);
+  const words = `session ${pid} of role "${consoleRole}", application "a console"`;
   const ready = (await (await fetch(`${indexer.httpUrl}/readyz`)).json()) as { reason: string };
   expect(ready.reason).toBe(`${words} holds the writer lock; this one takes over when it ends`);
   const lines = indexer.log.filter((line) => line.includes('another session holds the writer lock'));
-  expect(lines.map((line) => (JSON.parse(line) as { holder: unknown }).holder)).toEqual([shown]);
+  expect(lines.map((line) => (JSON.parse(line) as { holder: unknown }).holder)).toEqual([expectedHolder]);
   const refused = await program(['reset', '--to=0', '--yes'], { DATABASE_URL: urlOf(writer) });
   expect(refused.stderr).toContain(words);
 

@@ -28,7 +28,7 @@ export interface Pair extends AsyncDisposable {
   /** Milliseconds until the epoch is above `before`, and until an update appended then is stored. */
   takeover(before: number): Promise<{ readonly epochMs: number; readonly commitMs: number }>;
   /** Digest of the stored data, and of the data that an undisturbed daemon stores. */
-  digests(): Promise<{ readonly found: string; readonly wanted: string }>;
+  digests(): Promise<{ readonly found: string; readonly expected: string }>;
 }
 
 /** Starts both and waits until one is live and the other is a standby. */
@@ -87,7 +87,7 @@ export async function startPair(env: Readonly<Record<string, string>> = {}): Pro
         INDEXER_START: 'genesis',
       });
       await calm.reaches(sandbox.ledger.ledgerEnd());
-      return { found: await digestOf(database.url, 'ha'), wanted: await digestOf(database.url, 'calm') };
+      return { found: await digestOf(database.url, 'ha'), expected: await digestOf(database.url, 'calm') };
     },
     [Symbol.asyncDispose]: async () => {
       await Promise.all([leader.kill(), standby.kill()]);

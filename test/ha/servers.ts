@@ -29,8 +29,8 @@ export async function startServers(): Promise<Servers> {
   const primary = await startEmbeddedPostgres({ dataDir: first });
   const { password, username } = new URL(primary.url);
   const account = chooseAccount();
-  const place = { account, binaries: await findBinaries(account, join(second, 'links')) };
-  const cluster = await openCluster(place, second);
+  const installation = { account, binaries: await findBinaries(account, join(second, 'links')) };
+  const cluster = await openCluster(installation, second);
   const port = await freePort();
   const upstream = `host=127.0.0.1 port=${String(primary.port)} user=${username} password=${password}`;
   const settings = [
@@ -40,7 +40,7 @@ export async function startServers(): Promise<Servers> {
     `primary_conninfo=${upstream}`,
   ];
   const args = ['-D', cluster.name, ...settings.flatMap((setting) => ['-c', setting])];
-  const child = startProgram(place, place.binaries.postgres, args, cluster.folder);
+  const child = startProgram(installation, installation.binaries.postgres, args, cluster.folder);
   for (const output of [child.stdout, child.stderr]) output?.resume();
   const standby = new URL(primary.url);
   standby.port = String(port);

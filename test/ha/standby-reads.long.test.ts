@@ -40,7 +40,7 @@ const index = (): Promise<IndexerRun> =>
   });
 
 /** Commits of the primary can be read on the standby. */
-async function level(): Promise<void> {
+async function waitForReplay(): Promise<void> {
   const [primary] = await query(servers.primary, 'select pg_current_wal_lsn()::text as lsn');
   await waitFor('the standby has replayed the log', async () => {
     const sql = `select pg_last_wal_replay_lsn() >= '${String(primary?.['lsn'])}'::pg_lsn as level`;
@@ -68,7 +68,7 @@ beforeAll(async () => {
     });
   }
   await query(servers.primary, 'create schema reports; analyze');
-  await level();
+  await waitForReplay();
   const [primary, standby] = await Promise.all([connect(servers.primary), connect(servers.standby)]);
   on = { primary, standby };
 });
@@ -104,9 +104,9 @@ async function sameAnswer(sql: string): Promise<string | readonly string[]> {
   const [primary, standby] = await Promise.all(
     [on.primary, on.standby].map(async (client) => {
       await client.query('begin read only');
-      const told = await answer(client, atOneTime);
+      const result = await answer(client, atOneTime);
       await client.query('rollback');
-      return told;
+      return result;
     }),
   );
   if (primary === undefined) throw new Error('nobody answered');
@@ -118,14 +118,14 @@ const now = new Date().toISOString();
 const readOnly = '25006';
 
 it('every documented statement returns the same on both', async () => {
-  let answered = 0;
+  let nonEmptyCount = 0;
   for (const sql of documented) {
-    const told = await sameAnswer(sql);
-    if (told === readOnly) expect(sql, 'a rejected statement writes').toMatch(/^(create|refresh) /m);
-    else expect(Array.isArray(told), `${String(told)} ${sql}`).toBe(true);
-    answered += Array.isArray(told) && told.length > 0 ? 1 : 0;
+    const result = await sameAnswer(sql);
+    if (result === readOnly) expect(sql, 'a rejected statement writes').toMatch(/^(create|refresh) /m);
+    else expect(Array.isArray(result), `${String(result)} ${sql}`).toBe(true);
+    nonEmptyCount += Array.isArray(result) && result.length > 0 ? 1 : 0;
   }
-  expect(answered).toBeGreaterThan(35);
+  expect(nonEmptyCount).toBeGreaterThan(35);
 });
 
 it('every view returns the same rows on both', async () => {
@@ -143,13 +143,13 @@ const otherNames = new Set(['pqs.__choice_pks', 'pqs.exercises', 'pqs.lookup_exe
 it('every function that readers may call returns the same on both', async () => {
   const all = await functionCalls(on.primary);
   expect(all.length).toBeGreaterThan(100);
-  let answered = 0;
+  let nonEmptyCount = 0;
   for (const { name, call } of all) {
-    const told = await sameAnswer(call);
-    if (typeof told === 'string') expect([otherNames.has(name), told], call).toEqual([true, '42704']);
-    answered += told.length > 0 ? 1 : 0;
+    const result = await sameAnswer(call);
+    if (typeof result === 'string') expect([otherNames.has(name), result], call).toEqual([true, '42704']);
+    nonEmptyCount += result.length > 0 ? 1 : 0;
   }
-  expect(answered).toBeGreaterThan(90);
+  expect(nonEmptyCount).toBeGreaterThan(90);
   for (const call of ['pqs.exercises()', `pqs.lookup_exercises((select contract_id from pqs.exercises() limit 1))`]) {
     expect((await sameAnswer(`select * from ${call}`)).length).toBeGreaterThan(0);
   }
@@ -210,9 +210,9 @@ it('verify finds both equal to the ledger, and stores its result where it can', 
 it('status and status --sizes print the same on both', async () => {
   const [primary, standby] = await Promise.all(
     [servers.primary, servers.standby].map(async (url) => {
-      const [place] = await printed(url, statusCommand, '--json');
+      const [statusText] = await printed(url, statusCommand, '--json');
       const [sizes] = await printed(url, statusCommand, '--sizes', '--json');
-      const status = { ...(JSON.parse(place) as object), source: url };
+      const status = { ...(JSON.parse(statusText) as object), source: url };
       return { status, sizes: JSON.parse(sizes) as SizeReport };
     }),
   );

@@ -12,7 +12,7 @@ import { HistoryWorld } from './history-run.ts';
 
 let world: HistoryWorld;
 const namespace = `1220${'ab'.repeat(32)}`;
-const [guest, keeper, stranger] = ['guest', 'keeper', 'stranger'].map((name) => `${name}::${namespace}`) as [
+const [guest, keeper, outsider] = ['guest', 'keeper', 'stranger'].map((name) => `${name}::${namespace}`) as [
   string,
   string,
   string,
@@ -62,23 +62,23 @@ beforeAll(async () => {
   const { ledger } = world.sandbox;
   for (const { id: synchronizerId } of ledger.synchronizers) {
     for (const party of [guest, keeper]) authorize(ledger, party, true, undefined, { synchronizerId });
-    authorize(ledger, stranger, false, undefined, { synchronizerId });
+    authorize(ledger, outsider, false, undefined, { synchronizerId });
   }
-  open('seeded', guest, stranger);
-  open('seeded and closed', guest, stranger);
+  open('seeded', guest, outsider);
+  open('seeded and closed', guest, outsider);
   await world.index();
   // The participant reported the hosting before the seed: the index has no record of it, and the update of the keeper
   // is repeated.
   authorize(ledger, keeper, true);
-  open('alone', guest, stranger);
+  open('alone', guest, outsider);
   open('with the keeper', guest, keeper);
-  open('closed before', guest, stranger);
+  open('closed before', guest, outsider);
   close('closed before', guest);
   await world.index();
   left = authorize(ledger, guest, false);
   close('seeded and closed', guest);
   close('alone', guest);
-  open('unseen', guest, stranger);
+  open('unseen', guest, outsider);
   open('later with the keeper', keeper, guest);
   await world.index();
 }, 120_000);

@@ -30,7 +30,7 @@ const url = (): string => world.database.url;
 const end = (): number => world.sandbox.ledger.ledgerEnd();
 /** Steps so small that each can be interrupted. */
 const wider = { INDEXER_START: 'genesis', INDEXER_RETRY_MAX_DELAY: '300ms', INDEXER_BATCH_UPDATES: '2' };
-const former = (): Record<string, string> => ({ ...wider, LEDGER_PARTIES: some.join() });
+const previousOptions = (): Record<string, string> => ({ ...wider, LEDGER_PARTIES: some.join() });
 
 /** Until `release`, nothing is added: a step begins with this lock. */
 async function holdSteps(): Promise<() => Promise<void>> {
@@ -47,7 +47,7 @@ async function reached(stage: Stage): Promise<void> {
 }
 
 /** The data of an indexer that began with the wider filter. */
-async function expectWhole(): Promise<void> {
+async function expectComplete(): Promise<void> {
   const at = Number((await world.row(`select max(from_offset) as at from ledger.coverage`))['at']);
   await world.index('fresh', wider);
   expect(await differences(url(), 'ledger', 'fresh', at)).toEqual([]);
@@ -58,17 +58,17 @@ async function expectWhole(): Promise<void> {
 
 it('is extended completely, killed at every step', async () => {
   assertBuilt();
-  await world.index('ledger', former());
+  await world.index('ledger', previousOptions());
   await world.command('filter extend --yes', 'ledger', wider);
   const start = (env: Record<string, string>): Daemon =>
     startDaemon({ ledgerUrl: world.sandbox.url, databaseUrl: url(), schema: 'ledger', env });
   const hits = new Map<Stage, number>();
   for (let kill = 0; kill < 10; kill += 1) {
-    const wanted = stages[kill % (stages.length - 1)] ?? 'asked';
+    const targetStage = stages[kill % (stages.length - 1)] ?? 'asked';
     // With the options of before and after, alternately.
-    await using daemon = start(kill % 2 === 0 ? former() : wider);
+    await using daemon = start(kill % 2 === 0 ? previousOptions() : wider);
     world.grow(3);
-    await reached(wanted);
+    await reached(targetStage);
     await daemon.kill();
     const met = await stageOf(url());
     hits.set(met, (hits.get(met) ?? 0) + 1);
@@ -90,15 +90,15 @@ it('is extended completely, killed at every step', async () => {
   await client.query('rollback');
   console.log(`killed ${JSON.stringify([...hits])}`);
   expect(hits.size).toBeGreaterThan(2);
-  await using last = await world.run('ledger', former());
+  await using last = await world.run('ledger', previousOptions());
   await untilExtended(world);
   world.grow(30);
   await last.reaches(end());
-  await expectWhole();
+  await expectComplete();
 }, 180_000);
 
 it('waits while it is paused, and continues when it is resumed', async () => {
-  await using indexer = await world.run('ledger', former());
+  await using indexer = await world.run('ledger', previousOptions());
   await indexer.reaches(end());
   const release = await holdSteps();
   await world.command('filter extend --yes', 'ledger', wider);
@@ -118,11 +118,11 @@ it('waits while it is paused, and continues when it is resumed', async () => {
   await world.command('jobs resume filter-extend');
   await untilExtended(world);
   await indexer.reaches(end());
-  await expectWhole();
+  await expectComplete();
 });
 
 it('keeps its additions when it is cancelled, reports them, and can be requested again', async () => {
-  await using indexer = await world.run('ledger', former());
+  await using indexer = await world.run('ledger', previousOptions());
   await indexer.reaches(end());
   const release = await holdSteps();
   await world.command('filter extend --yes', 'ledger', wider);
@@ -141,14 +141,14 @@ it('keeps its additions when it is cancelled, reports them, and can be requested
   await world.command('filter extend --yes', 'ledger', wider);
   await untilExtended(world);
   await indexer.reaches(end());
-  await expectWhole();
+  await expectComplete();
 });
 
 it('continues under the next writer', async () => {
-  await world.index('ledger', former());
+  await world.index('ledger', previousOptions());
   const release = await holdSteps();
   {
-    await using first = await world.run('ledger', former());
+    await using first = await world.run('ledger', previousOptions());
     await first.reaches(end());
     await world.command('filter extend --yes', 'ledger', wider);
     await reached('adding');
@@ -158,14 +158,14 @@ it('continues under the next writer', async () => {
   world.grow(30);
   await untilExtended(world);
   await second.reaches(end());
-  await expectWhole();
+  await expectComplete();
 });
 
 it('does not restore contents redacted meanwhile, and starts over after a reset', async () => {
-  await world.index('ledger', former());
+  await world.index('ledger', previousOptions());
   await holdSteps();
   const [found] = await (async () => {
-    await using indexer = await world.run('ledger', former());
+    await using indexer = await world.run('ledger', previousOptions());
     await indexer.reaches(end());
     await world.command('filter extend --yes', 'ledger', wider);
     await reached('adding');
@@ -186,7 +186,7 @@ it('does not restore contents redacted meanwhile, and starts over after a reset'
   const back = end() - 30;
   await world.command(`reset --to ${String(back)} --yes`, 'ledger', wider);
   expect(await world.row(`select to_regnamespace('ledger_filter_extend')::text as staging`)).toEqual({ staging: null });
-  await using indexer = await world.run('ledger', former());
+  await using indexer = await world.run('ledger', previousOptions());
   await untilExtended(world);
   await indexer.reaches(end());
   expect(

@@ -13,12 +13,12 @@ import { untilClosed, untilHistory, untilExtended } from './extend-filter-world.
 
 let world: HistoryWorld;
 let client: Client;
-let former: Record<string, string>;
+let previousOptions: Record<string, string>;
 beforeEach(async () => {
   // More than one range holds, with all checkpoints between them.
   world = await HistoryWorld.open(320);
   const some = world.sandbox.ledger.localParties().slice(-3);
-  former = { ...wider, LEDGER_PARTIES: some.join() };
+  previousOptions = { ...wider, LEDGER_PARTIES: some.join() };
   client = new Client({ connectionString: world.database.url });
   await client.connect();
 });
@@ -74,14 +74,14 @@ async function fallsBelow(offset: number): Promise<number> {
 
 it('is complete after kills at every step of a range and between two', async () => {
   assertBuilt();
-  await world.index('ledger', former);
+  await world.index('ledger', previousOptions);
   await world.command(slowly, 'ledger', wider);
   const start = (env: Record<string, string>): Daemon =>
     startDaemon({ ledgerUrl: world.sandbox.url, databaseUrl: url(), schema: 'ledger', env });
   let release: (() => Promise<void>) | undefined;
   const came: number[] = [];
   for (const step of ['asked', 'beginning', 'end', 'between', 'middle', 'between'] as const) {
-    await using daemon = start(came.length % 2 === 0 ? former : wider);
+    await using daemon = start(came.length % 2 === 0 ? previousOptions : wider);
     world.grow(3);
     if (step !== 'asked') await untilExtended(world);
     if (step === 'between') await fallsBelow(await from());
@@ -97,7 +97,7 @@ it('is complete after kills at every step of a range and between two', async () 
   console.log(`killed where updates were complete from ${came.join(', ')} on`);
   expect(new Set(came).size).toBeGreaterThan(2);
   expect((await world.row(`select state from ledger.jobs where name = 'history'`))['state']).toBe('working');
-  await using last = await world.run('ledger', former);
+  await using last = await world.run('ledger', previousOptions);
   await untilHistory(url());
   await last.reaches(end());
   await world.index('fresh', wider);
@@ -108,7 +108,7 @@ it('is complete after kills at every step of a range and between two', async () 
 it('waits while it is paused, continues when it is resumed, and is complete after a reset', async () => {
   let at = -1;
   {
-    await using indexer = await world.run('ledger', former);
+    await using indexer = await world.run('ledger', previousOptions);
     await indexer.reaches(end());
     await world.command(slowly, 'ledger', wider);
     await untilExtended(world);
@@ -126,7 +126,7 @@ it('waits while it is paused, continues when it is resumed, and is complete afte
   }
   // The contracts active at that offset have to be found again.
   await world.command(`reset --to ${String(at + 5)} --yes`, 'ledger', wider);
-  await using again = await world.run('ledger', former);
+  await using again = await world.run('ledger', previousOptions);
   await world.command('jobs resume history');
   await untilHistory(url());
   await again.reaches(end());

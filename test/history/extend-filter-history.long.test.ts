@@ -59,7 +59,7 @@ async function redact(schemas: readonly string[]): Promise<readonly string[]> {
 }
 
 it('has all rows of an indexer that began with the wider filter, including earlier ones', async () => {
-  const former = { ...started, LEDGER_PARTIES: some.join() };
+  const previousOptions = { ...started, LEDGER_PARTIES: some.join() };
   // A contract that only the wider filter includes is active on the same synchronizer twice, the first time over two
   // ranges.
   const contract = new Traveller(world.sandbox.ledger);
@@ -67,7 +67,7 @@ it('has all rows of an indexer that began with the wider filter, including earli
     contract.step(world.sandbox.ledger.clock());
     world.grow(between);
   }
-  await using indexer = await world.run('ledger', former);
+  await using indexer = await world.run('ledger', previousOptions);
   authorize(world.sandbox.ledger, world.sandbox.ledger.localParties()[0] ?? '', false);
   world.grow(40);
   await indexer.reaches(end());
@@ -110,12 +110,12 @@ it('has all rows of an indexer that began with the wider filter, including earli
 });
 
 it('ends at the pruned offset of the participant, or at the start of history here, with the contracts active there', async () => {
-  const former = { INDEXER_RETRY_MAX_DELAY: '300ms', LEDGER_PARTIES: some.join() };
+  const previousOptions = { INDEXER_RETRY_MAX_DELAY: '300ms', LEDGER_PARTIES: some.join() };
   const wider = { INDEXER_RETRY_MAX_DELAY: '300ms' };
   await world.index('wholeseed', wider);
-  await world.index('seeded', former);
-  await using seeded = await world.run('seeded', former);
-  await using indexer = await world.run('ledger', { ...former, INDEXER_START: 'genesis' });
+  await world.index('seeded', previousOptions);
+  await using seeded = await world.run('seeded', previousOptions);
+  await using indexer = await world.run('ledger', { ...previousOptions, INDEXER_START: 'genesis' });
   const seedOffset = end();
   world.grow(120);
   await world.index('fresh', { ...wider, INDEXER_START: 'genesis' });

@@ -34,7 +34,7 @@ async function extendsTo(from: Filter, to: Filter): Promise<number> {
   await indexer.reaches(end());
   world.grow(40);
   await indexer.reaches(end());
-  await tellWitness();
+  await addWitness();
   const old = await stored(end());
   // Many contracts of the list end before it arrives.
   world.sandbox.faults.streamFailure = { path: list, failure: 'PARTICIPANT_BACKPRESSURE', afterFrames: 5 };
@@ -66,7 +66,7 @@ async function extendsTo(from: Filter, to: Filter): Promise<number> {
 const witness = 'Eve::1220ee';
 
 /** Simulates an update with another witness of a contract: no list of active contracts contains that. */
-async function tellWitness(): Promise<void> {
+async function addWitness(): Promise<void> {
   await query(
     url(),
     `with one as (select l."offset", l.node_id, p.signatories, p.observers, p.witness_parties
@@ -209,17 +209,17 @@ describe('filter extend while the indexer runs', () => {
 describe('the options of an indexer whose filter was extended', () => {
   it('may be the previous ones and the new ones, with a notice to use the new ones', async () => {
     const [first = ''] = some;
-    const former = { ...genesis, LEDGER_PARTIES: first };
+    const previousOptions = { ...genesis, LEDGER_PARTIES: first };
     const wider = { ...genesis, LEDGER_PARTIES: some.join() };
     {
-      await using indexer = await world.run('ledger', former);
+      await using indexer = await world.run('ledger', previousOptions);
       await indexer.reaches(end());
       await extendFilter(world, wider);
       expect((await indexer.status()).outdatedOptions).toEqual(['LEDGER_PARTIES']);
       expect(indexer.logged('these options name an earlier filter: it was extended since')).toBe(1);
     }
     world.grow(20);
-    await world.index('ledger', former);
+    await world.index('ledger', previousOptions);
     world.grow(20);
     {
       await using indexer = await world.run('ledger', wider);
@@ -231,7 +231,7 @@ describe('the options of an indexer whose filter was extended', () => {
     expect(await differences(url(), 'ledger', 'fresh', (await range()) ?? 0)).toEqual([]);
     // Another filter that an operator accepts is not an extension.
     await world.command('filter accept --yes', 'ledger', genesis);
-    expect((await world.parks('ledger', former)).code).toBe('FILTER_CHANGED');
+    expect((await world.parks('ledger', previousOptions)).code).toBe('FILTER_CHANGED');
   });
 
   it('may be the new ones during the extension: the stored filter is followed until it is complete', async () => {
@@ -259,9 +259,9 @@ describe('filter extend refuses', () => {
     const [first = '', second = ''] = some;
     const two = { ...genesis, LEDGER_PARTIES: `${first},${second}` };
     await world.index('ledger', two);
-    const said = await world.command('filter extend', 'ledger', { ...genesis, LEDGER_PARTIES: some.join() });
-    expect(said).toContain(`party ${some[2] ?? ''}`);
-    expect(said).toContain('nothing was changed');
+    const output = await world.command('filter extend', 'ledger', { ...genesis, LEDGER_PARTIES: some.join() });
+    expect(output).toContain(`party ${some[2] ?? ''}`);
+    expect(output).toContain('nothing was changed');
     expect(await query(url(), 'select from ledger.jobs')).toEqual([]);
     expect(await world.command('filter extend', 'ledger', two)).toContain('nothing to do');
     for (const narrower of [

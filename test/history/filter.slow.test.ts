@@ -44,10 +44,10 @@ describe('a changed filter', () => {
   it('is put into force by filter accept from the checkpoint, and coverage reports it', async () => {
     await world.index('ledger', parties(some));
     const checkpoint = await world.checkpoint();
-    const said = await world.command('filter accept', 'ledger', genesis);
-    expect(said).toContain('-> all');
-    expect(said).toContain('is missing up to the checkpoint');
-    expect(said).toContain('nothing was changed');
+    const output = await world.command('filter accept', 'ledger', genesis);
+    expect(output).toContain('-> all');
+    expect(output).toContain('is missing up to the checkpoint');
+    expect(output).toContain('nothing was changed');
     expect((await ranges()).length).toBe(1);
     await world.command('filter accept --yes', 'ledger', genesis);
     world.grow(60);
@@ -77,8 +77,8 @@ describe('a changed filter', () => {
   it('that narrows reports which contracts are no longer followed, and does not take the last update for another history', async () => {
     await world.index('ledger', genesis);
     const narrow = parties(some.slice(0, 1));
-    const said = await world.command('filter accept --yes', 'ledger', narrow);
-    expect(said).toContain('is no longer followed');
+    const output = await world.command('filter accept --yes', 'ledger', narrow);
+    expect(output).toContain('is no longer followed');
     expect(await world.broken()).toEqual([]);
     world.grow(30);
     await world.index('ledger', narrow);
@@ -120,10 +120,10 @@ describe('a mistake in the filter of the first start', () => {
   it('parks, and once corrected is replaced: nothing was stored under it', async () => {
     expect((await world.parks('ledger', typo)).code).toBe('LEDGER_FILTER_UNKNOWN');
     expect(await world.command('filter accept')).toContain('start the indexer, it uses the configured one');
-    const said = await world
+    const refusal = await world
       .command('filter accept --yes')
       .catch((thrown: unknown) => thrown as { readonly remedy: string });
-    expect(said).toMatchObject({
+    expect(refusal).toMatchObject({
       code: 'FILTER_ACCEPT_REFUSED',
       remedy: expect.stringContaining('start the indexer') as string,
     });

@@ -10,8 +10,8 @@ export const late = '#splice-api-token-holding-v2:Splice.Api.Token.HoldingV2:Hol
 /** Hides an interface, found by the end of its name, from the participant until the returned function is called. */
 export function forgets({ model }: Ledger, name: string): () => void {
   const requireKnown = model.requireKnown.bind(model);
-  model.requireKnown = (kind, asked) => {
-    requireKnown(kind, asked.endsWith(name) ? `gone-${asked}` : asked);
+  model.requireKnown = (kind, requestedName) => {
+    requireKnown(kind, requestedName.endsWith(name) ? `gone-${requestedName}` : requestedName);
   };
   return () => {
     model.requireKnown = requireKnown;
@@ -36,12 +36,12 @@ const compared = [
 /** Rows that one schema holds and another does not, with names instead of numbers; at most ten of each. */
 export async function differingRows(url: string, one: string, other: string): Promise<readonly string[]> {
   const rows = await Promise.all([one, other].map((schema) => storedRows(url, schema)));
-  const [ours, theirs] = rows.map((all) => new Set(all));
+  const [ownRows, otherRows] = rows.map((all) => new Set(all));
   const lacks = (there: ReadonlySet<string> = new Set(), here: ReadonlySet<string> = new Set()): readonly string[] =>
     [...there].filter((row) => !here.has(row)).slice(0, 10);
   return [
-    ...lacks(ours, theirs).map((row) => `only ${one}: ${row}`),
-    ...lacks(theirs, ours).map((row) => `only ${other}: ${row}`),
+    ...lacks(ownRows, otherRows).map((row) => `only ${one}: ${row}`),
+    ...lacks(otherRows, ownRows).map((row) => `only ${other}: ${row}`),
   ];
 }
 

@@ -16,14 +16,14 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 const tokens = { LEDGER_INTERFACES: 'tokens', INDEXER_RETRY_MAX_DELAY: '300ms' };
-const whole = { ...tokens, INDEXER_START: 'genesis' };
+const fromGenesis = { ...tokens, INDEXER_START: 'genesis' };
 const holding = 'HoldingV1:Holding';
 const holdingId = '#splice-api-token-holding-v1:Splice.Api.Token.HoldingV1:Holding';
 
 const url = (): string => world.database.url;
 const end = (): number => world.sandbox.ledger.ledgerEnd();
 
-async function asked(sql: string): Promise<unknown> {
+async function queryValue(sql: string): Promise<unknown> {
   const [row] = await query(url(), sql);
   return Object.values(row ?? {})[0];
 }
@@ -48,7 +48,7 @@ describe('interfaces that are named later', () => {
     await early.reaches(end());
     expect(await differingRows(url(), 'late', 'early')).toEqual([]);
     expect(await world.broken('late')).toEqual([]);
-    expect(await asked(`select to_regnamespace('late_interfaces')::text`)).toBeNull();
+    expect(await queryValue(`select to_regnamespace('late_interfaces')::text`)).toBeNull();
   });
 
   it('are complete from the pruned offset of the participant, and queries of earlier offsets fail instead of returning a part', async () => {
@@ -62,7 +62,7 @@ describe('interfaces that are named later', () => {
     await using indexer = await world.run('ledger', tokens);
     expect(await untilFollowed(url(), 'ledger', holding)).toBe(pruned);
     await indexer.reaches(end());
-    expect(await asked(`select count(*)::int from explore.token_balances_at(${String(pruned)})`)).toBeGreaterThan(0);
+    expect(await queryValue(`select count(*)::int from explore.token_balances_at(${String(pruned)})`)).toBeGreaterThan(0);
     const before = String(pruned - 1);
     for (const partial of [
       `select * from explore.token_balances_at(${before})`,
@@ -74,7 +74,7 @@ describe('interfaces that are named later', () => {
         message: expect.stringMatching(/HoldingV1/),
       });
     }
-    expect(await asked(`select reason from explore.interface_coverage where interface_id = '${holdingId}'`)).toBe(
+    expect(await queryValue(`select reason from explore.interface_coverage where interface_id = '${holdingId}'`)).toBe(
       `complete from offset ${String(pruned)}: contracts that had ended by then have no view`,
     );
   });
@@ -102,7 +102,7 @@ describe('interfaces that are named later', () => {
 describe('interfaces that the participant gets to know', () => {
   it('are waited for, named in /status, and followed later without a park and without a gap', async () => {
     const learn = forgets(world.sandbox.ledger, 'HoldingV2:Holding');
-    await using indexer = await world.run('ledger', whole);
+    await using indexer = await world.run('ledger', fromGenesis);
     await indexer.reaches(end());
     const waiting = await interfaceOf(url(), 'ledger', 'HoldingV2:Holding');
     expect(waiting).toMatchObject({ state: 'waiting', completeFrom: null, unknownAt: expect.any(Number) });
@@ -121,11 +121,11 @@ describe('interfaces that the participant gets to know', () => {
     world.grow(60);
     await indexer.reaches(end());
     expect(indexer.log.filter((line) => line.includes('parked'))).toEqual([]);
-    await world.index('fresh', whole);
+    await world.index('fresh', fromGenesis);
     expect(await differingRows(url(), 'ledger', 'fresh')).toEqual([]);
     // The same updates of the participant, one by one, with the interfaces of each exercise.
     const replay = ['--range', '1', String(await world.checkpoint())];
-    expect(await runVerify(replay, world.env('ledger', whole))).toMatchObject({ outcome: 'equal' });
+    expect(await runVerify(replay, world.env('ledger', fromGenesis))).toMatchObject({ outcome: 'equal' });
     await waitFor('the status has forgotten it', async () =>
       JSON.stringify(await indexer.status()).includes(late) ? undefined : true,
     );
@@ -135,11 +135,11 @@ describe('interfaces that the participant gets to know', () => {
   it('leave results about earlier offsets unchanged, however much the participant has pruned since', async () => {
     const v2 = 'HoldingV2:Holding';
     const learn = forgets(world.sandbox.ledger, v2);
-    await using indexer = await world.run('ledger', whole);
+    await using indexer = await world.run('ledger', fromGenesis);
     await indexer.reaches(end());
     const before = end();
     const balances = `select jsonb_agg(b order by b::text) from explore.token_balances_at(${String(before)}) b`;
-    const then = await asked(balances);
+    const then = await queryValue(balances);
     await waitFor('it was requested', async () =>
       ((await interfaceOf(url(), 'ledger', v2))?.unknownAt ?? 0) >= before ? true : undefined,
     );
@@ -148,7 +148,7 @@ describe('interfaces that the participant gets to know', () => {
     world.sandbox.ledger.pruneTo(before);
     learn();
     expect(await untilFollowed(url(), 'ledger', v2)).toBe(0);
-    expect(await asked(balances)).toEqual(then);
+    expect(await queryValue(balances)).toEqual(then);
   });
 
   it('cause a warning and a wait in a list of names, too', async () => {
@@ -162,12 +162,12 @@ describe('interfaces that the participant gets to know', () => {
 
   it('are followed by a run that ends before the participant knows them', async () => {
     const learn = forgets(world.sandbox.ledger, 'HoldingV2:Holding');
-    await world.index('ledger', whole);
+    await world.index('ledger', fromGenesis);
     learn();
     world.grow(30);
-    await using _ = await world.run('ledger', { ...whole, INDEXER_STOP_AT: 'end' });
+    await using _ = await world.run('ledger', { ...fromGenesis, INDEXER_STOP_AT: 'end' });
     expect(await untilFollowed(url(), 'ledger', 'HoldingV2:Holding')).toBe(0);
-    await world.index('fresh', whole);
+    await world.index('fresh', fromGenesis);
     expect(await differingRows(url(), 'ledger', 'fresh')).toEqual([]);
   });
 });

@@ -119,8 +119,8 @@ describe('the end of a gap', () => {
       `select min("offset")::int as first, max("offset")::int as last, count(*)::int as stored
          from ledger.updates where "offset" > ${checkpoint}`,
     );
-    const told = world.sandbox.ledger.range(end - 10, end, 100).map(({ offset }) => offset);
-    expect([first, last, stored]).toEqual([told[0], told.at(-1), told.length]);
+    const offsets = world.sandbox.ledger.range(end - 10, end, 100).map(({ offset }) => offset);
+    expect([first, last, stored]).toEqual([offsets[0], offsets.at(-1), offsets.length]);
   });
 
   it('is the ledger end if the participant cannot return the active contracts at the pruned offset', async () => {

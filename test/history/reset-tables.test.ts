@@ -184,7 +184,7 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
     middle = ledger.ledgerEnd();
     await runVerify(['--tail', '10'], world.env('short', env()));
     await redactSome('short');
-    await tell('short', middle, 1, middle);
+    await addWebhook('short', middle, 1, middle);
     short = await tables('short');
     await runVerify(['--tail', '10'], world.env('long', env()));
 
@@ -203,7 +203,7 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
       world.database.url,
       `insert into long.jobs (name, state, request) values ('filter-extend', 'done', '{}')`,
     );
-    await tell('long', middle + 5, 1, middle, middle + 3);
+    await addWebhook('long', middle + 5, 1, middle, middle + 3);
     before = await tables('long');
     await world.command(`reset --to ${middle} --yes`, 'long', env());
     after = await tables('long');
@@ -214,7 +214,7 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
   });
 
   /** One webhook with its cursor there, and with dead letters. */
-  async function tell(schema: string, cursor: number, ...dead: readonly number[]): Promise<void> {
+  async function addWebhook(schema: string, cursor: number, ...dead: readonly number[]): Promise<void> {
     const letters = dead.map((offset) => `('reached', ${offset}, 0, '', 1, 'status 500')`).join(', ');
     await query(
       world.database.url,
@@ -248,8 +248,8 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
   });
 
   it.each(Object.entries(rules))('%s: %s', (name, rule) => {
-    const wanted = rule === 'cut' ? short : before;
-    expect(parsed(after.get(name))).toEqual(parsed(wanted.get(name)));
+    const expected = rule === 'cut' ? short : before;
+    expect(parsed(after.get(name))).toEqual(parsed(expected.get(name)));
   });
 
   it('violates no invariant', () => {

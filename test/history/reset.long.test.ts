@@ -64,9 +64,9 @@ describe('reset --to', () => {
     world.grow(50);
     await world.index();
     const before = await digestOf(world.database.url, 'ledger');
-    const said = await world.command(`reset --to ${seeded}`);
-    expect(said).toMatch(/updates +50\b/);
-    expect(said).toContain(`run: ledger-indexer reset --to ${seeded} --yes`);
+    const output = await world.command(`reset --to ${seeded}`);
+    expect(output).toMatch(/updates +50\b/);
+    expect(output).toContain(`run: ledger-indexer reset --to ${seeded} --yes`);
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 

@@ -86,9 +86,9 @@ describe('a participant restored from a backup', () => {
     world.restore(last);
     ledger.skipOffsets(10);
     world.grow(3);
-    const told = ledger.range(last, checkpoint, 1)[0]?.offset;
+    const ledgerOffset = ledger.range(last, checkpoint, 1)[0]?.offset;
     ledger.skipOffsets(100);
-    await isResolvedBy(last, new RegExp(`the ledger has an update at offset ${told}, where we stored none`));
+    await isResolvedBy(last, new RegExp(`the ledger has an update at offset ${ledgerOffset}, where we stored none`));
   });
 
   it('with a hole at the offset of the seed: parks, and reset resolves it', async () => {

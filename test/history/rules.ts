@@ -1,7 +1,7 @@
 /** The invariants of docs/reference/invariants.md, for tests that leave a stream in an unusual state. */
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { reportPlanning } from '../../src/store/connection/report-planning.ts';
-import { invariants, wholeTables } from '../../src/store/verify/broken-rules.ts';
+import { invariants, fullScanSetting } from '../../src/store/verify/broken-rules.ts';
 
 /** Violations of the invariants, as `I10: an archive …`; empty if there are none. */
 export async function brokenRules(url: string, schema: string): Promise<readonly string[]> {
@@ -10,7 +10,7 @@ export async function brokenRules(url: string, schema: string): Promise<readonly
     const broken: string[] = [];
     for (const { id, sql } of invariants) {
       const { rows } = await database.transaction(async (client) => {
-        await client.query(`${reportPlanning}; set local ${wholeTables}`);
+        await client.query(`${reportPlanning}; set local ${fullScanSetting}`);
         return client.query<{ found: string }>(sql);
       });
       if (rows.length > 0) broken.push(`${id}: ${rows[0]?.found ?? ''} (${rows.length})`);

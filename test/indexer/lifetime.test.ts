@@ -4,16 +4,16 @@ import { Lifetime } from '../../src/indexer/lifetime.ts';
 
 it('closes later resources first, one after the other', async () => {
   const lifetime = new Lifetime();
-  const said: string[] = [];
+  const events: string[] = [];
   for (const name of ['database', 'server', 'pipeline']) {
     lifetime.own(name, async (opened) => {
-      said.push(`${opened} closes`);
+      events.push(`${opened} closes`);
       await Promise.resolve();
-      said.push(`${opened} is closed`);
+      events.push(`${opened} is closed`);
     });
   }
   await lifetime.close(1_000);
-  expect(said).toEqual(['pipeline', 'server', 'database'].flatMap((name) => [`${name} closes`, `${name} is closed`]));
+  expect(events).toEqual(['pipeline', 'server', 'database'].flatMap((name) => [`${name} closes`, `${name} is closed`]));
 });
 
 it('closes the rest when one fails, and rejects with the first failure', async () => {

@@ -78,15 +78,15 @@ describe('export --to s3://…', needs(noBucketServer), () => {
       createHash('shake256', { outputLength: 1_500_000 }).update(String(piece)).digest(),
     );
     for (const piece of pieces) await file.write(piece);
-    const whole = Buffer.concat(pieces);
+    const contents = Buffer.concat(pieces);
     expect(await file.finish('updates/from=0-to=1.parquet')).toEqual({
-      bytes: whole.length,
-      sha256: createHash('sha256').update(whole).digest('hex'),
+      bytes: contents.length,
+      sha256: createHash('sha256').update(contents).digest('hex'),
     });
-    expect(readFileSync(join(path, 'updates/from=0-to=1.parquet')).equals(whole)).toBe(true);
-    expect(await lake.sizes('updates')).toEqual(new Map([['from=0-to=1.parquet', whole.length]]));
+    expect(readFileSync(join(path, 'updates/from=0-to=1.parquet')).equals(contents)).toBe(true);
+    expect(await lake.sizes('updates')).toEqual(new Map([['from=0-to=1.parquet', contents.length]]));
     const part = await lake.readPart('updates/from=0-to=1.parquet', 1_499_990, 1_500_010);
-    expect(Buffer.from(part).equals(whole.subarray(1_499_990, 1_500_010))).toBe(true);
+    expect(Buffer.from(part).equals(contents.subarray(1_499_990, 1_500_010))).toBe(true);
 
     const commit = 'updates/_delta_log/00000000000000000000.json';
     expect(await lake.writeIfAbsent(commit, 'one')).toBe(true);
@@ -141,7 +141,7 @@ describe('export --to s3://…', needs(noBucketServer), () => {
 
   it('completes the same export after a kill between any two operations on objects', async () => {
     assertBuilt();
-    const whole = server.bucket('whole');
+    const completePath = server.bucket('whole');
     const operations = await exportAll('s3://whole', database, 4, { env: server.env });
     expect(operations).toBeGreaterThan(30);
     for (let point = 0; point < 6; point += 1) {
@@ -151,7 +151,7 @@ describe('export --to s3://…', needs(noBucketServer), () => {
       const lake = { program: 'dist', to, url: schemas.url, schema: 'ledger', rowsPerRange: 4, env: server.env };
       expect(await killAfter(operation, lake)).toBe(true);
       await exportAll(to, database, 4, { env: server.env });
-      expect(stateOf(path), `killed after operation ${String(operation)}`).toEqual(stateOf(whole));
+      expect(stateOf(path), `killed after operation ${String(operation)}`).toEqual(stateOf(completePath));
     }
   }, 120_000);
 

@@ -52,9 +52,9 @@ describe('export', () => {
     const manifest = manifestOf(dir.path);
     expect(manifest.until).toBe(end);
     for (const [table, found] of Object.entries(await hashes(dir.path))) {
-      const wanted = await hashInPostgres(client, manifest, table, schemas);
-      expect(found, table).toEqual(wanted);
-      expect(await hashInHyparquet(dir.path, manifest, table), table).toEqual(wanted);
+      const expectedHash = await hashInPostgres(client, manifest, table, schemas);
+      expect(found, table).toEqual(expectedHash);
+      expect(await hashInHyparquet(dir.path, manifest, table), table).toEqual(expectedHash);
     }
     for (const table of ['updates', 'contracts', 'contract_ends', 'exercises', 'reassignments', 'topology_events']) {
       expect(manifest.files.find((file) => file.table === table)?.rows, table).toBeGreaterThan(0);
@@ -104,10 +104,10 @@ describe('export', () => {
     await exportTo(dir.path, world.url, 'a', '--until', String(Math.floor(end / 3)));
     await exportTo(dir.path, world.url, 'a');
     for (const offset of [0, 1, Math.floor(end / 3), Math.floor(end / 2), end - 1, end]) {
-      const wanted = await world.query<{ id: string }>(
+      const expectedRows = await world.query<{ id: string }>(
         `select contract_id || ' ' || synchronizer_id as id from a_explore.active_at(${String(offset)}, null) order by 1`,
       );
-      expect(await activeAt(dir.path, offset), String(offset)).toEqual(wanted.map(({ id }) => id));
+      expect(await activeAt(dir.path, offset), String(offset)).toEqual(expectedRows.map(({ id }) => id));
     }
   });
 

@@ -89,7 +89,7 @@ export async function storeExtremes(schemas: Schemas): Promise<Database> {
 }
 
 /** Values of each row as texts, without trailing zeros of decimals; times in microseconds since 1970. */
-export const wanted = [
+export const expectedRows = [
   [
     `${nines}.9999999999`,
     '9'.repeat(38),

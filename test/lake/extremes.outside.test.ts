@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as frames from '../support/frames.ts';
 import { schemasOfFile } from '../support/schemas.ts';
 import { needs } from '../support/skips/needs.ts';
-import { payloads, storeExtremes, typedTable, wanted } from './extremes-world.ts';
+import { payloads, storeExtremes, typedTable, expectedRows } from './extremes-world.ts';
 import { exportTo, lakeDir, type LakeDir } from './lake-world.ts';
 
 const schemas = schemasOfFile();
@@ -59,7 +59,7 @@ describe.each(engines)('%s reads extreme values as %s', (engine, form, modules) 
       cwd: grown.path,
     });
     const { rows, words, lists, parties } = JSON.parse(text) as ReadByPython;
-    expect(rows).toEqual(wanted.map((row) => row.map((value) => value?.replace(/\.0+$/, '') ?? null)));
+    expect(rows).toEqual(expectedRows.map((row) => row.map((value) => value?.replace(/\.0+$/, '') ?? null)));
     expect(words).toEqual(payloads.map((payload) => payload['words'] ?? null));
     expect(lists).toEqual(['["a", ""]', '[]', null, null]);
     expect(parties).toEqual(payloads.map(() => [[frames.alice], []]));

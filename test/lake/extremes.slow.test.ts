@@ -5,7 +5,7 @@ import { prune } from '../../src/store/retention/prune.ts';
 import { redact } from '../../src/store/retention/redact.ts';
 import * as frames from '../support/frames.ts';
 import { schemasOfFile } from '../support/schemas.ts';
-import { payloads, storeExtremes, typedTable, wanted } from './extremes-world.ts';
+import { payloads, storeExtremes, typedTable, expectedRows } from './extremes-world.ts';
 import { duck, exportTo, lakeDir, manifestOf } from './lake-world.ts';
 
 const schemas = schemasOfFile();
@@ -29,7 +29,7 @@ async function readTyped(path: string): Promise<readonly Record<string, unknown>
 function expectAll(rows: readonly Record<string, unknown>[]): void {
   expect(
     rows.map(({ ten, none, most, whole, truth, moment, day }) => [ten, none, most, whole, truth, moment, day]),
-  ).toEqual(wanted);
+  ).toEqual(expectedRows);
   expect(rows.map(({ words }) => words)).toEqual(payloads.map(({ words }) => words ?? null));
   expect(rows.map(({ list }) => list)).toEqual(['["a", ""]', '[]', null, null]);
 }

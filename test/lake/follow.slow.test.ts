@@ -12,7 +12,7 @@ import * as frames from '../support/frames.ts';
 import { identity, schemasOfFile } from '../support/schemas.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { decodeUpdate } from '../support/wire/decode.ts';
-import { duck, exportTo, filesIn, lakeDir, manifestOf, segmentsOf, formerOf } from './lake-world.ts';
+import { duck, exportTo, filesIn, lakeDir, manifestOf, segmentsOf, previousSegmentsOf } from './lake-world.ts';
 import { archive, begun, create, write } from './small-history.ts';
 
 const schemas = schemasOfFile();
@@ -31,14 +31,14 @@ async function reaches(path: string, offset: number): Promise<void> {
 /**
  * Every file in the manifest has the recorded size, and the folder has no other Parquet file, lock or unfinished file.
  */
-function expectWhole(path: string): void {
+function expectConsistent(path: string): void {
   const named = manifestOf(path).files.flatMap((file) => (file.path === null ? [] : [file]));
   for (const file of named) {
     const bytes = readFileSync(join(path, file.path ?? ''));
     expect(createHash('sha256').update(bytes).digest('hex'), file.path ?? '').toBe(file.sha256);
   }
   const others = filesIn(path).filter((name) => !name.includes('_delta_log/'));
-  const segments = [...segmentsOf(path).map((segment) => segment.path), ...formerOf(path)];
+  const segments = [...segmentsOf(path).map((segment) => segment.path), ...previousSegmentsOf(path)];
   expect(others).toEqual([...named.map((file) => file.path ?? ''), ...segments, 'active.sql', 'manifest.json'].sort());
 }
 
@@ -56,10 +56,10 @@ it('export --follow writes as the stream moves, and a SIGTERM leaves a complete 
   await write(database, 4, [create(5, '00c5')]);
   daemon.signal('SIGTERM');
   expect(await daemon.exited).toMatchObject({ code: expect.toSatisfy((code) => code === 0 || code === 75) as number });
-  expectWhole(path);
+  expectConsistent(path);
   await exportTo(path, schemas.url, 'followed');
   expect(manifestOf(path).until).toBe(5);
-  expectWhole(path);
+  expectConsistent(path);
   const [row] = await duck(`select count(*)::int as n from read_parquet('${path}/contracts/*.parquet')`);
   expect(row).toEqual({ n: 4 });
 });

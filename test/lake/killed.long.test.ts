@@ -48,29 +48,29 @@ function spread(operations: number, points: number): readonly number[] {
 it('an export after a kill completes the manifest, files and logs of one that was never killed', async () => {
   assertBuilt();
   const database = await begun('killed');
-  using whole = lakeDir();
-  const operations = await exportAll(whole.path, database, rowsPerRange);
+  using completeDir = lakeDir();
+  const operations = await exportAll(completeDir.path, database, rowsPerRange);
   expect(operations).toBeGreaterThan(100);
   for (const operation of spread(operations, 5)) {
     using dir = lakeDir();
     expect(await killed(dir.path, 'killed', operation)).toBe(true);
     await exportAll(dir.path, database, rowsPerRange);
-    expect(stateOf(dir.path), `killed after operation ${String(operation)}`).toEqual(stateOf(whole.path));
+    expect(stateOf(dir.path), `killed after operation ${String(operation)}`).toEqual(stateOf(completeDir.path));
   }
 }, 180_000);
 
 it('an export killed repeatedly, each time later, is a valid prefix of the complete one each time', async () => {
   const database = await begun('left');
-  using whole = lakeDir();
-  await exportAll(whole.path, database, rowsPerRange);
+  using completeDir = lakeDir();
+  await exportAll(completeDir.path, database, rowsPerRange);
   using dir = lakeDir();
   let kills = 0;
   for (let operation = 16; await killed(dir.path, 'left', operation); operation += 16) {
     kills += 1;
-    expect(isBeginningOf(dir.path, whole.path), `killed after operation ${String(operation)}`).toBe(true);
+    expect(isBeginningOf(dir.path, completeDir.path), `killed after operation ${String(operation)}`).toBe(true);
   }
   expect(kills).toBeGreaterThan(4);
-  expect(stateOf(dir.path)).toBe(stateOf(whole.path));
+  expect(stateOf(dir.path)).toBe(stateOf(completeDir.path));
   expect(isIntact(dir.path)).toBe(true);
 });
 

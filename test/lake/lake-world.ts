@@ -68,7 +68,7 @@ export function segmentsOf(
 }
 
 /** Segments that only the previous head names. */
-export function formerOf(path: string): readonly string[] {
+export function previousSegmentsOf(path: string): readonly string[] {
   const head = JSON.parse(readFileSync(join(path, 'manifest.json'), 'utf8')) as {
     readonly previousSegments: readonly string[];
   };

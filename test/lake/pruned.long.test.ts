@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashInDuckDb, hashInPostgres, type TableHash } from '../../bench/lake/compare.ts';
 import { pruneCommand } from '../../src/cli/maintain/prune.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
-import { pruneBeside } from '../../src/store/retention/prune.ts';
+import { pruneInBackground } from '../../src/store/retention/prune.ts';
 import { redact } from '../../src/store/retention/redact.ts';
 import { createRetentionWorld, type RetentionWorld } from '../retention/retention-world.ts';
 import { runCommand } from '../support/run-command.ts';
@@ -55,7 +55,7 @@ describe('prune --exported', () => {
     const options = { url: world.url, schema: 'a', statementTimeoutMs: 60_000, applicationName: 'test lake' };
     const database = openDatabase(options);
     try {
-      return await pruneBeside(database, 0, { stop, onProgress: () => undefined });
+      return await pruneInBackground(database, 0, { stop, onProgress: () => undefined });
     } finally {
       await database.close();
     }
@@ -68,11 +68,11 @@ describe('prune --exported', () => {
   };
 
   it('stops at the end of the export, and keeps history and active contracts complete', async () => {
-    using whole = lakeDir();
+    using completeDir = lakeDir();
     using dir = lakeDir();
     const middle = Math.floor(end / 2);
-    await exportTo(whole.path, world.url, 'a');
-    const manifest = manifestOf(whole.path);
+    await exportTo(completeDir.path, world.url, 'a');
+    const manifest = manifestOf(completeDir.path);
     const history: Record<string, TableHash> = {};
     for (const table of Object.keys(manifest.tables)) {
       history[table] = await hashInPostgres(client, manifest, table, {
@@ -101,8 +101,8 @@ describe('prune --exported', () => {
 
     await exportTo(dir.path, world.url, 'a', '--views', 'typed.harbor*', '--hold', 'lake');
     const after = manifestOf(dir.path);
-    for (const [table, wanted] of Object.entries(history)) {
-      expect(await hashInDuckDb(async (sql) => (await duck(sql))[0], dir.path, after, table), table).toEqual(wanted);
+    for (const [table, expectedHash] of Object.entries(history)) {
+      expect(await hashInDuckDb(async (sql) => (await duck(sql))[0], dir.path, after, table), table).toEqual(expectedHash);
     }
     // A table requested later begins at the start of the remaining history, and reports that.
     const later = Object.entries(after.tables).filter(([name]) => name.startsWith('typed.harbor'));

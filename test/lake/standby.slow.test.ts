@@ -67,17 +67,17 @@ it('a reader of everything may export, and a reader of certain parties is reject
   const database = await schemas.migrated('ledger');
   await write(database);
   const suffix = String(process.pid);
-  const [whole, limited] = [`lake_reader_${suffix}`, `lake_limited_${suffix}`];
+  const [fullReader, limited] = [`lake_reader_${suffix}`, `lake_limited_${suffix}`];
   try {
-    await grantReader(database, { role: whole, parties: [], password: 'secret' });
+    await grantReader(database, { role: fullReader, parties: [], password: 'secret' });
     await grantReader(database, { role: limited, parties: [frames.alice], password: 'secret' });
     using dir = lakeDir();
-    await exportTo(dir.path, as(whole), 'ledger');
+    await exportTo(dir.path, as(fullReader), 'ledger');
     expect(await activeAt(dir.path, 4)).toEqual(active);
     using other = lakeDir();
     await expect(exportTo(other.path, as(limited), 'ledger')).rejects.toMatchObject({ code: 'EXPORT_REFUSED' });
   } finally {
-    for (const role of [whole, limited]) await query(schemas.url, `drop owned by ${role}; drop role ${role}`);
+    for (const role of [fullReader, limited]) await query(schemas.url, `drop owned by ${role}; drop role ${role}`);
   }
 });
 

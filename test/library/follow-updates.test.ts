@@ -98,11 +98,11 @@ async function firstId(options: FollowOptions): Promise<string> {
 describe('createLedgerClient', () => {
   it('sends the token that a function returns, and rejects with a code and a remedy', async () => {
     await using ledger = await sandbox(3);
-    let asked = 0;
-    const token = (): string => `token-${String((asked += 1))}`;
+    let tokenReads = 0;
+    const token = (): string => `token-${String((tokenReads += 1))}`;
     const client = createLedgerClient({ url: `${ledger.url}/`, token });
     expect(await client.state.ledgerEnd()).toBe(ledger.ledger.ledgerEnd());
-    expect(asked).toBe(1);
+    expect(tokenReads).toBe(1);
     const refused = createLedgerClient({ url: ledger.url, token: 'two words' }).state.ledgerEnd();
     await expect(refused).rejects.toMatchObject({
       code: 'LEDGER_TOKEN_MALFORMED',

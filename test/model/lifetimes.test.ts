@@ -80,8 +80,8 @@ function expectAsModelled(steps: readonly Step[], lifetimes = new Lifetimes()): 
     open?.map(({ id, offset }) => [offset, ...facts(offset), offset % 7, id].join(' ')),
   );
   expect(
-    [...lifetimes.ended()].map(([offset, end, node, template, place, parties, , by, id, at, endNode]) =>
-      [offset, node, template, place, parties, id, end, by, at ?? 'never', endNode ?? 'none'].join(' '),
+    [...lifetimes.ended()].map(([offset, end, node, template, synchronizer, parties, , by, id, at, endNode]) =>
+      [offset, node, template, synchronizer, parties, id, end, by, at ?? 'never', endNode ?? 'none'].join(' '),
     ),
   ).toEqual(
     closed?.map(({ id, offset, end }) => {
@@ -91,8 +91,8 @@ function expectAsModelled(steps: readonly Step[], lifetimes = new Lifetimes()): 
     }),
   );
   const ends = [...lifetimes.deactivations()];
-  const told = ({ offset, nodeId, by, at }: End): string => [offset, nodeId ?? 'none', by, at ?? 'never'].join(' ');
-  expect(ends.map(({ end }) => told(end))).toEqual(ends.map(({ end }) => told(endAt(end.offset))));
+  const formatEnd = ({ offset, nodeId, by, at }: End): string => [offset, nodeId ?? 'none', by, at ?? 'never'].join(' ');
+  expect(ends.map(({ end }) => formatEnd(end))).toEqual(ends.map(({ end }) => formatEnd(endAt(end.offset))));
   const left = ends.map(
     ({ contractId, synchronizerPk, end }) => `${String(synchronizerPk)} ${stringOf(contractId)} ${String(end.offset)}`,
   );
@@ -139,10 +139,10 @@ describe('lifetimes', () => {
     const step = (id: string, begins: boolean): Step => ({ begins, id, synchronizerPk: 1 });
     const lifetimes = new Lifetimes();
     const alike = (_: unknown, index: number): string => `${hash}${String(index)}${hash}`;
-    const apart = (_: unknown, index: number): string => `${String(index)}${hash}`;
+    const distinctId = (_: unknown, index: number): string => `${String(index)}${hash}`;
     for (const ids of [
       Array.from({ length: 1_000 }, alike),
-      Array.from({ length: 20_000 }, apart),
+      Array.from({ length: 20_000 }, distinctId),
       Array.from({ length: 3 }, alike),
     ]) {
       const began = ids.map((id) => step(id, true));

@@ -23,7 +23,7 @@ function sameLists(same: boolean): (list: readonly string[]) => readonly string[
 describe('numbers of party sets', () => {
   it('follow the order of first appearance, also for similar sets', () => {
     const combinations = new PartyCombinations();
-    const asked: readonly (readonly [string[], string[], string[]])[] = [
+    const inputs: readonly (readonly [string[], string[], string[]])[] = [
       [['a', 'b'], [], ['a']],
       [['a'], ['b'], ['a']],
       [['a', 'b'], ['a'], []],
@@ -32,7 +32,7 @@ describe('numbers of party sets', () => {
       [['a', 'b'], [], ['a']],
       [['b', 'a'], [], ['a']],
     ];
-    expect(asked.map((lists) => combinations.number(...lists))).toEqual([1, 2, 3, 4, 5, 1, 6]);
+    expect(inputs.map((lists) => combinations.number(...lists))).toEqual([1, 2, 3, 4, 5, 1, 6]);
     expect(combinations.takeAdded().map(({ pk }) => pk)).toEqual([1, 2, 3, 4, 5, 6]);
     expect(combinations.takeAdded()).toEqual([]);
   });
@@ -45,27 +45,27 @@ describe('numbers of party sets', () => {
         fc.array(fc.tuple(parties, parties, parties), { maxLength: 60 }),
         fc.nat(60),
         fc.boolean(),
-        (asked, cut, same) => {
+        (inputs, cut, same) => {
           const lists = sameLists(same);
           const stored: Combination[] = [];
           let combinations = new PartyCombinations();
-          const number = ([first, second, third]: (typeof asked)[number]): void => {
+          const number = ([first, second, third]: (typeof inputs)[number]): void => {
             const combination = [lists(first), lists(second), lists(third)] as const;
             const kept = stored.slice(-remembered);
             const known = kept.find((one) => JSON.stringify(one.lists) === JSON.stringify(combination))?.pk;
             expect(combinations.number(...combination)).toBe(known ?? stored.length + 1);
             stored.push(...combinations.takeAdded());
           };
-          asked.forEach(number);
+          inputs.forEach(number);
           // Adds so many other sets that the earlier ones are almost evicted, and are evicted while they are requested
           // again.
           for (let other = 0; other < remembered - 5; other += 1)
             combinations.number([`other ${String(other)}`], [], []);
           stored.push(...combinations.takeAdded());
-          asked.toReversed().forEach(number);
-          asked.slice(0, cut).forEach(number);
+          inputs.toReversed().forEach(number);
+          inputs.slice(0, cut).forEach(number);
           combinations = new PartyCombinations({ last: stored.length, newest: stored.slice(-remembered) });
-          asked.slice(cut).forEach(number);
+          inputs.slice(cut).forEach(number);
         },
       ),
       10,
@@ -75,10 +75,10 @@ describe('numbers of party sets', () => {
   it('are cached up to a size limit, also in a session that begins anywhere in between', () => {
     const long = fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.constantFrom(1, 9_000, 30_000, 90_000));
     expectProperty(
-      fc.property(fc.array(long, { maxLength: 24 }), fc.nat(24), (asked, cut) => {
+      fc.property(fc.array(long, { maxLength: 24 }), fc.nat(24), (inputs, cut) => {
         const stored: Combination[] = [];
         let combinations = new PartyCombinations();
-        asked.forEach(([text, length], index) => {
+        inputs.forEach(([text, length], index) => {
           if (index === cut)
             combinations = new PartyCombinations({ last: stored.length, newest: newestThatFit(stored) });
           const lists = [[], Array.from({ length }, () => text), [text]] as const;

@@ -88,7 +88,7 @@ describe('idle connections', () => {
 });
 
 it('a second request before the response ends the connection, and later ones are not parsed', async () => {
-  let [parsed, answered] = [0, 0];
+  let [parsed, responses] = [0, 0];
   class Counted extends IncomingMessage {
     constructor(...of: ConstructorParameters<typeof IncomingMessage>) {
       super(...of);
@@ -97,13 +97,13 @@ it('a second request before the response ends the connection, and later ones are
   }
   const oneAtATime = new OneAtATime();
   server = createServer({ IncomingMessage: Counted }, (request, response) => {
-    if (oneAtATime.begin(request.socket, response)) answered += 1;
+    if (oneAtATime.begin(request.socket, response)) responses += 1;
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
   socket.on('error', () => undefined).write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(900));
   await new Promise((resolve) => socket.once('close', resolve));
-  expect(answered).toBe(1);
+  expect(responses).toBe(1);
   // The one after the second is parsed, and stops the parser there.
   expect(parsed).toBe(3);
 });

@@ -4,12 +4,12 @@ import { Doubling } from '../../src/observe/figures/doubling.ts';
 describe('log lines of a repeated failure', () => {
   it('appear at once and then after pauses that double, with the number of suppressed ones', () => {
     const lines = new Doubling();
-    const told: (readonly [second: number, suppressed: number])[] = [];
+    const reports: (readonly [second: number, suppressed: number])[] = [];
     for (let second = 0; second < 24 * 3_600; second += 1) {
       const suppressed = lines.due('a', 1000 * second);
-      if (suppressed !== undefined) told.push([second, suppressed]);
+      if (suppressed !== undefined) reports.push([second, suppressed]);
     }
-    expect(told.slice(0, 5)).toEqual([
+    expect(reports.slice(0, 5)).toEqual([
       [0, 0],
       [1, 0],
       [3, 1],
@@ -17,8 +17,8 @@ describe('log lines of a repeated failure', () => {
       [15, 7],
     ]);
     // One failure per second for a day: one line per ten minutes.
-    expect(told.length).toBeLessThan(160);
-    expect(told.at(-1)?.[1]).toBe(599);
+    expect(reports.length).toBeLessThan(160);
+    expect(reports.at(-1)?.[1]).toBe(599);
   });
 
   it('are counted per kind, and start over after a success', () => {

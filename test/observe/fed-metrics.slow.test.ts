@@ -37,8 +37,8 @@ describe('the metrics of a running indexer', () => {
       INDEXER_START: 'genesis',
     });
     await indexer.reaches(sandbox.ledger.ledgerEnd());
-    const asked = 'indexer_ledger_requests_total{endpoint="/v2/state/ledger-end",status="200"}';
-    expect(await indexer.metric(asked)).toBeGreaterThanOrEqual(1);
+    const requestsMetric = 'indexer_ledger_requests_total{endpoint="/v2/state/ledger-end",status="200"}';
+    expect(await indexer.metric(requestsMetric)).toBeGreaterThanOrEqual(1);
     expect(await indexer.metric('indexer_ledger_requests_total{endpoint="other",status="200"}')).toBe(0);
     const calls = await indexer.metric('indexer_ledger_request_seconds_count{endpoint="/v2/parties/participant-id"}');
     expect(calls).toBe(1);
@@ -47,14 +47,14 @@ describe('the metrics of a running indexer', () => {
     }
     const batches = await indexer.metric('indexer_commit_seconds_count');
     // Checkpoints of the ledger produce further batches between the two reads.
-    const whole = await indexer.metric('indexer_pg_query_seconds_count{op="batch"}');
+    const batchQueries = await indexer.metric('indexer_pg_query_seconds_count{op="batch"}');
     // A batch that overlaps with the previous one ends with a separate query.
     const overlapping = await indexer.metric('indexer_pg_query_seconds_count{op="finish"}');
-    expect(whole + overlapping).toBeGreaterThanOrEqual(batches);
+    expect(batchQueries + overlapping).toBeGreaterThanOrEqual(batches);
     expect(await indexer.metric('indexer_pg_pool_connections{state="total"}')).toBeGreaterThan(0);
     expect(await indexer.metric('indexer_pg_pool_connections_max')).toBeGreaterThan(3);
-    const place = new URL(database.url);
-    const labels = `database="${place.host}${place.pathname}",schema="ledger",participant="${sandbox.ledger.participantId}"`;
+    const databaseUrl = new URL(database.url);
+    const labels = `database="${databaseUrl.host}${databaseUrl.pathname}",schema="ledger",participant="${sandbox.ledger.participantId}"`;
     expect(await indexer.metric(`indexer_stream_info{${labels}}`)).toBe(1);
   });
 

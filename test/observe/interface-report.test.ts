@@ -20,7 +20,7 @@ it.each([
   const health = new HealthTracker({ version: 'test', schema: 'ledger', stalledAfterMs: 1_000 });
   const report = new InterfaceReport({ health, metrics: createMetrics({ version: 'test' }), logger });
   for (let session = 1; session <= 2; session += 1) {
-    report.wanted(ids.map((id) => ({ id, state: 'waiting', completeFrom: null, unknownAt: null })));
+    report.interfacesRequested(ids.map((id) => ({ id, state: 'waiting', completeFrom: null, unknownAt: null })));
   }
   expect(written.map((line) => (JSON.parse(line) as { level: string }).level)).toEqual([level]);
 });

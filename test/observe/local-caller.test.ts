@@ -6,7 +6,7 @@ import { notFromHere } from '../../src/observe/http/local-caller.ts';
 
 let server: Server;
 beforeAll(async () => {
-  server = createServer((asked, response) => response.end(notFromHere(asked) ?? ''));
+  server = createServer((incoming, response) => response.end(notFromHere(incoming) ?? ''));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 });
 afterAll(() => server.close());

@@ -46,7 +46,7 @@ it('reads nothing for a text that cannot be a token, and rejects at once when to
   }
   expect(facts.reads).toBe(0);
   const many = await Promise.all(Array.from({ length: 1_500 }, () => tokens.check(showing(`Bearer ${newToken()}`))));
-  expect(many.filter((said) => said !== undefined && 'status' in said && said.status === 503).length).toBeGreaterThan(
+  expect(many.filter((result) => result !== undefined && 'status' in result && result.status === 503).length).toBeGreaterThan(
     0,
   );
   tokens.close();
@@ -55,11 +55,11 @@ it('reads nothing for a text that cannot be a token, and rejects at once when to
 it('reports that tokens cannot be looked up, and resumes when they can', async () => {
   const { rows, read } = table();
   let isAway = true;
-  const said: unknown[] = [];
+  const errors: unknown[] = [];
   const readOrFail: ReadTokens = (hashes) => (isAway ? Promise.reject(new Error('away')) : read(hashes));
-  const tokens = new ReaderTokens(readOrFail, 5, (thrown) => said.push(thrown));
+  const tokens = new ReaderTokens(readOrFail, 5, (thrown) => errors.push(thrown));
   const token = good(rows);
-  for (let asked = 0; asked < 2; asked += 1) {
+  for (let attempt = 0; attempt < 2; attempt += 1) {
     expect(await tokens.check(showing(`Bearer ${token}`))).toMatchObject({ status: 503 });
   }
   isAway = false;
@@ -67,7 +67,7 @@ it('reports that tokens cannot be looked up, and resumes when they can', async (
   isAway = true;
   expect(await tokens.check(showing(`Bearer ${token}`))).toMatchObject({ status: 503 });
   // Counted each time, and logged once until it responds again.
-  expect([tokens.failures, said]).toEqual([3, [new Error('away'), new Error('away')]]);
+  expect([tokens.failures, errors]).toEqual([3, [new Error('away'), new Error('away')]]);
   tokens.close();
 });
 
@@ -75,17 +75,17 @@ it('notifies all current watchers once, and none that has left', async () => {
   const { rows, facts, read } = table();
   const tokens = new ReaderTokens(read, 5);
   const token = good(rows);
-  const told: string[] = [];
+  const notifications: string[] = [];
   const first = new Promise<void>((resolve) => {
     tokens.watch(token, (end) => {
-      told.push(`first ${end}`);
+      notifications.push(`first ${end}`);
       resolve();
     });
   });
-  tokens.watch(token, (end) => told.push(`left ${end}`))();
+  tokens.watch(token, (end) => notifications.push(`left ${end}`))();
   rows.set(hashOf(token).toString('hex'), { id: '1', role: 'reader', login: 'login', ended: 'expired' });
   await first;
-  expect(told).toEqual(['first expired']);
+  expect(notifications).toEqual(['first expired']);
   expect(facts).toMatchObject({ reads: 1, together: 1 });
   tokens.close();
 });

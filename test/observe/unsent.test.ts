@@ -28,9 +28,9 @@ describe('unread responses', () => {
   /** A client that reads nothing. @param size of the response, MiB */
   async function ask(size: number): Promise<void> {
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
-    const asked = sockets.push(socket.pause());
+    const socketCount = sockets.push(socket.pause());
     socket.on('error', () => undefined).write(`GET /${String(size)} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
-    await waitFor('the response has begun', () => (answers.length === asked ? true : undefined));
+    await waitFor('the response has begun', () => (answers.length === socketCount ? true : undefined));
   }
 
   const cut = (): readonly boolean[] => answers.map(({ destroyed }) => destroyed);
@@ -74,8 +74,8 @@ describe('the metrics', () => {
     const registry = new Registry();
     const rendered = vi.spyOn(registry, 'metrics');
     const exposition = new Exposition(registry, 1_000);
-    const asked = await Promise.all([exposition.now(), exposition.now()]);
-    expect(asked[0]).toBe(asked[1]);
+    const results = await Promise.all([exposition.now(), exposition.now()]);
+    expect(results[0]).toBe(results[1]);
     vi.advanceTimersByTime(999);
     await exposition.now();
     expect(rendered).toHaveBeenCalledTimes(1);

@@ -57,7 +57,7 @@ export function printedUntil(
   folder: string,
   file: string,
   env: NodeJS.ProcessEnv,
-  wanted: RegExp,
+  expected: RegExp,
   onText: (text: string) => void,
 ): Promise<string> {
   const child = spawn(process.execPath, [file], {
@@ -69,7 +69,7 @@ export function printedUntil(
   const take = (more: string): void => {
     text += more;
     onText(text);
-    if (wanted.test(text)) child.kill();
+    if (expected.test(text)) child.kill();
   };
   child.stdout.setEncoding('utf8').on('data', take);
   child.stderr.setEncoding('utf8').on('data', take);

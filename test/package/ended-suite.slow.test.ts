@@ -35,12 +35,12 @@ it.each(ends)('%s', { timeout: 120_000, ...needs(noLinux) }, async (end) => {
       env: { ...env, TMPDIR: folder, TEST_POSTGRES: 'embedded' },
     },
   );
-  let said = '';
-  run.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
+  let output = '';
+  run.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
   let complaints = '';
   run.stderr.setEncoding('utf8').on('data', (text: string) => (complaints += text));
   try {
-    await waitFor('a server', () => (said.includes('tests use') ? true : undefined), 60_000);
+    await waitFor('a server', () => (output.includes('tests use') ? true : undefined), 60_000);
     expect(processesOf(folder).length).toBeGreaterThan(0);
     const ended = once(run, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
     if (end === 'a closed pipe') run.stdout.destroy();

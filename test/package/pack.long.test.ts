@@ -129,7 +129,7 @@ describe('the package', () => {
     );
     expect(size).toBeLessThan(mostBytes);
     const compiled = (await filesOf(join(source, 'src'))).filter((path) => path.endsWith('.ts'));
-    const wanted = [
+    const expected = [
       ...compiled.map((path) => `dist/${path.replace(/\.ts$/, '.js')}`),
       ...(await filesOf(join(source, 'migrations'))).map((path) => `migrations/${path}`),
       ...(await filesOf(join(source, 'src/observe/page/browser'))).map((path) => `src/observe/page/browser/${path}`),
@@ -148,7 +148,7 @@ describe('the package', () => {
     const found = files.map(({ path }) => path);
     // Types of the exported test helper; the commit it was built from, where that is known.
     const besides = /^dist\/(?:.*\.d\.ts|commit)$/;
-    expect(found.filter((path) => !besides.test(path)).sort()).toEqual(wanted.sort());
+    expect(found.filter((path) => !besides.test(path)).sort()).toEqual(expected.sort());
     for (const path of found) expect(path).not.toMatch(/\.map$|^test\/|\.test\.|^grafana/);
     // The demo's ledger and server are packages of their own.
     expect(found.filter((path) => /^packages|^dist\/(sandbox|embedded)/.test(path))).toEqual([]);
@@ -236,7 +236,7 @@ describe('the package', () => {
     helpIn(folder, 'this Node', '');
     await onNode24(folder);
     await refusesTheDemo(folder);
-    await indexesWhatIsGiven(folder);
+    await indexesLedger(folder);
     await exportsWithTheLake(folder, flags);
     const sandbox = join(scratch, pack('packages/ledger-sandbox').filename);
     const added = run('npm', ['install', ...flags, sandbox], folder);
@@ -282,7 +282,7 @@ async function refusesTheDemo(folder: string): Promise<void> {
   );
 }
 
-async function indexesWhatIsGiven(folder: string): Promise<void> {
+async function indexesLedger(folder: string): Promise<void> {
   await using ledger = await startSandbox();
   generateHistory(ledger.ledger, { seed: 1, updates: 40 });
   await using database = await createTestDatabase();
@@ -358,12 +358,12 @@ async function onNode24(folder: string): Promise<void> {
  * Three runs, because the first one reads everything from disk; for comparison the program without npx, and Node alone.
  */
 function helpIn(folder: string, name: string, path: string): void {
-  const timed = (file: string, args: readonly string[], wanted: string): number => {
+  const timed = (file: string, args: readonly string[], expectedText: string): number => {
     const times = [1, 2, 3].map(() => {
       const began = performance.now();
       const { status, stdout, stderr } = run(file, args, folder, path);
       expect(status, stderr).toBe(0);
-      expect(stdout).toContain(wanted);
+      expect(stdout).toContain(expectedText);
       return performance.now() - began;
     });
     return Math.min(...times);

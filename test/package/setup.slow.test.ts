@@ -65,8 +65,8 @@ async function before(what: 'start' | 'test', more: NodeJS.ProcessEnv = {}): Pro
   const env = { ...process.env, npm_execpath: join(clone, 'npm.cjs'), ...more };
   const args = [join(clone, 'scripts/setup.mjs'), ...(what === 'start' ? ['start'] : [])];
   spawnSync(process.execPath, args, { cwd: clone, env, encoding: 'utf8' });
-  const said = await readFile(join(clone, 'npm.log'), 'utf8');
-  return said.split('\n').filter((line) => line !== '');
+  const npmLog = await readFile(join(clone, 'npm.log'), 'utf8');
+  return npmLog.split('\n').filter((line) => line !== '');
 }
 
 const build = 'run --silent build';

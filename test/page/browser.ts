@@ -26,7 +26,7 @@ export interface Look {
   /** The text of an element by its id. */
   readonly text: (id: string) => Promise<string>;
   /** Waits until the text of an element passes. */
-  readonly shows: (id: string, wanted: RegExp) => Promise<void>;
+  readonly waitForText: (id: string, pattern: RegExp) => Promise<void>;
 }
 
 export interface LookOptions {
@@ -53,8 +53,8 @@ export async function look(browser: Browser, url: string, options: LookOptions =
     errors,
     requests,
     text,
-    shows: async (id, wanted) => {
-      await waitFor(`#${id} shows ${String(wanted)}`, async () => (wanted.test(await text(id)) ? true : undefined));
+    waitForText: async (id, pattern) => {
+      await waitFor(`#${id} shows ${String(pattern)}`, async () => (pattern.test(await text(id)) ? true : undefined));
     },
   };
 }

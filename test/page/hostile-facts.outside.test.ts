@@ -45,9 +45,9 @@ describe('the status page', needs(noBrowser), () => {
   });
 
   it('displays markup as text, in names, errors, remedies and queries', async () => {
-    const { page, errors, shows, text } = await look(browser, server.url);
-    await shows('state', /^Parked$/);
-    await shows('templates', /<img/);
+    const { page, errors, waitForText, text } = await look(browser, server.url);
+    await waitForText('state', /^Parked$/);
+    await waitForText('templates', /<img/);
     for (const id of ['updates', 'errors', 'why', 'remedy', 'snippets', 'password', 'about'])
       expect(await text(id)).toContain('<img');
     expect(await page.locator('img, main script').count()).toBe(0);
@@ -58,8 +58,8 @@ describe('the status page', needs(noBrowser), () => {
   });
 
   it('displays no password, whatever message carries it', async () => {
-    const { page, shows } = await look(browser, server.url);
-    await shows('errors', /reader:\*\*\*@db\.example/);
+    const { page, waitForText } = await look(browser, server.url);
+    await waitForText('errors', /reader:\*\*\*@db\.example/);
     expect(await page.content()).not.toContain(password);
   });
 });

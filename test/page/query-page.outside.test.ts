@@ -33,18 +33,18 @@ describe('the query page', needs(noBrowser), () => {
 
   async function opened(options: Parameters<typeof look>[2] = {}): Promise<Look> {
     const seen = await look(browser, `${indexer.httpUrl}/query`, options);
-    await seen.shows('ready', /Newest updates/);
+    await seen.waitForText('ready', /Newest updates/);
     return seen;
   }
 
   it('is linked from the status page, and runs the sample queries', async () => {
-    const { page, shows, errors, requests } = await look(browser, indexer.httpUrl);
+    const { page, waitForText, errors, requests } = await look(browser, indexer.httpUrl);
     await page.locator('#to-query').click();
     await page.getByRole('button', { name: 'Newest updates' }).click();
-    await shows('outcome', /^3 rows, /);
+    await waitForText('outcome', /^3 rows, /);
     expect(await page.locator('#columns').innerText()).toMatch(/offset\s+kind\s+record_time/);
     await page.getByRole('button', { name: 'Updates per hour' }).click();
-    await shows('outcome', /^1 row, /);
+    await waitForText('outcome', /^1 row, /);
     await page.getByRole('button', { name: 'Chart' }).click();
     expect(await page.locator('#chart canvas').isVisible()).toBe(true);
     expect(await page.locator('#chart').getAttribute('aria-label')).toMatch(
@@ -55,17 +55,17 @@ describe('the query page', needs(noBrowser), () => {
   });
 
   it('runs the statements of the status page from their links', async () => {
-    const { page, shows } = await look(browser, indexer.httpUrl);
+    const { page, waitForText } = await look(browser, indexer.httpUrl);
     const link = page.getByRole('link', { name: 'Run in /query: query 2' });
     const statement = await page.locator('#snippets li', { has: link }).locator('code').innerText();
     await link.click();
-    await shows('outcome', /^1 row, /);
+    await waitForText('outcome', /^1 row, /);
     expect(await page.locator('#statement').inputValue()).toBe(statement);
     expect(await page.locator('#rows').innerText()).toMatch(/Iou\s+3/);
     await page.goBack();
     await page.locator('#updates button').first().click();
     await page.getByRole('link', { name: 'Run in /query: the command that explains it' }).click();
-    await shows('explained-text', /created/);
+    await waitForText('explained-text', /created/);
   });
 
   it('does not run a statement from its address', async () => {
@@ -77,50 +77,50 @@ describe('the query page', needs(noBrowser), () => {
   });
 
   it('runs with Ctrl Enter, and Esc cancels a statement in the database', async () => {
-    const { page, shows } = await opened();
+    const { page, waitForText } = await opened();
     await page.locator('#statement').fill('select pg_sleep(29)');
     await page.keyboard.press('Control+Enter');
-    await shows('outcome', /^Running/);
+    await waitForText('outcome', /^Running/);
     await waitFor('it runs', async () => ((await query(database.url, active)).length > 0 ? true : undefined));
     await page.keyboard.press('Escape');
-    await shows('outcome', /^Stopped/);
+    await waitForText('outcome', /^Stopped/);
     const ended = async () => ((await query(database.url, active)).length === 0 ? true : undefined);
     await waitFor('it runs no more', ended, 5_000);
     await page.locator('#statement').fill('select nothing from nowhere');
     await page.keyboard.press('Control+Enter');
-    await shows('outcome', /"nowhere" does not exist at line 1, column 21/);
+    await waitForText('outcome', /"nowhere" does not exist at line 1, column 21/);
     expect(await audit(page)).toEqual([]);
   });
 
   it('opens the target of an id, and closes it on the way back', async () => {
-    const { page, shows, errors } = await opened();
+    const { page, waitForText, errors } = await opened();
     await page
       .locator('#statement')
       .fill('select contract_id, created_at_offset, update_id from explore.contracts order by 2');
     await page.keyboard.press('Control+Enter');
-    await shows('outcome', /^3 rows/);
+    await waitForText('outcome', /^3 rows/);
     await page.locator('#rows a').first().click();
-    await shows('explained-text', /Iou/);
+    await waitForText('explained-text', /Iou/);
     expect(await page.locator('#explained-heading').textContent()).toContain(contract.slice(0, 24));
     await page.goBack();
     expect(await page.locator('#explained').isVisible()).toBe(false);
     await page.locator('#rows tr').nth(1).locator('a').nth(1).press('Enter');
-    await shows('explained-text', /^transaction .*offset/s);
+    await waitForText('explained-text', /^transaction .*offset/s);
     await page.keyboard.press('Escape');
     expect(await page.locator('#explained').isVisible()).toBe(false);
     expect(errors).toEqual([]);
   });
 
   it('finds templates and parties, and writes a statement for the chosen one', async () => {
-    const { page, shows } = await opened();
+    const { page, waitForText } = await opened();
     await page.locator('#search').fill('iou');
-    await shows('found', /iou:Main\.Iou:Iou \(3 active\)/);
+    await waitForText('found', /iou:Main\.Iou:Iou \(3 active\)/);
     await page.locator('#search').fill('hold');
-    await shows('found', /^interface .*Holding$/);
+    await waitForText('found', /^interface .*Holding$/);
     await page.locator('#search').fill('bob');
-    await shows('found', /^party Bob::1220bb$/);
+    await waitForText('found', /^party Bob::1220bb$/);
     await page.locator('#found button').click();
-    await shows('outcome', /^3 rows/);
+    await waitForText('outcome', /^3 rows/);
     // Values from the ledger are text.
     expect(await page.locator('#rows').textContent()).toContain('<img');
     expect(await page.locator('main img').count()).toBe(0);
@@ -138,30 +138,30 @@ describe('the query page', needs(noBrowser), () => {
     try {
       await grantReader(owner, { role: limited, parties: ['nobody::1220'], password: undefined });
       const { id, token } = await createToken(owner, { role: limited, name: null, expiresAt: null });
-      const { page, shows, errors } = await opened();
+      const { page, waitForText, errors } = await opened();
       await page.locator('#token').fill('a password of another service');
       await page.getByRole('button', { name: 'Use token' }).click();
-      await shows('asks-as', /Not a token/);
+      await waitForText('asks-as', /Not a token/);
       await page.locator('#token').fill(token);
       await page.keyboard.press('Enter');
-      await shows('asks-as', /with a token/);
-      await shows('ready', /Newest updates/);
+      await waitForText('asks-as', /with a token/);
+      await waitForText('ready', /Newest updates/);
       expect(await page.content()).not.toContain(token);
       await page.locator('#statement').fill('select contract_id from explore.contracts');
       await page.keyboard.press('Control+Enter');
-      await shows('outcome', /^0 rows/);
+      await waitForText('outcome', /^0 rows/);
       expect(await wrong(page)).toEqual([]);
       // Another tab queries as before.
       const other = await opened();
-      await other.shows('asks-as', /as this machine/);
+      await other.waitForText('asks-as', /as this machine/);
       await revokeToken(owner, id);
       await page.keyboard.press('Control+Enter');
-      await shows('outcome', /was revoked/);
+      await waitForText('outcome', /was revoked/);
       await page.getByRole('button', { name: 'Forget token' }).click();
-      await shows('asks-as', /as this machine/);
+      await waitForText('asks-as', /as this machine/);
       await page.locator('#statement').fill('select contract_id from explore.contracts');
       await page.keyboard.press('Control+Enter');
-      await shows('outcome', /^3 rows/);
+      await waitForText('outcome', /^3 rows/);
       expect(errors.filter((error) => !error.includes('401'))).toEqual([]);
     } finally {
       await query(database.url, `drop owned by ${limited}; drop role ${limited}`);
@@ -170,10 +170,10 @@ describe('the query page', needs(noBrowser), () => {
   });
 
   it('exports all rows, more than it displays', async () => {
-    const { page, shows } = await opened();
+    const { page, waitForText } = await opened();
     await page.locator('#statement').fill('select n from generate_series(1, 2500) n');
     await page.keyboard.press('Control+Enter');
-    await shows('outcome', /^The first 1,000 rows, there are more/);
+    await waitForText('outcome', /^The first 1,000 rows, there are more/);
     const [download] = await Promise.all([page.waitForEvent('download'), page.locator('#export').click()]);
     expect((await readFile(await download.path(), 'utf8')).split('\r\n').length).toBe(2502);
   });
@@ -185,12 +185,12 @@ describe('the query page', needs(noBrowser), () => {
       method: 'POST', mode: 'no-cors', headers: { 'content-type': 'text/plain' }, body: '{"statement":"select pg_sleep(9)"}'
     }).then((response) => response.type, () => 'refused')`);
     expect(heard).toBe('refused');
-    const stranger = await browser.newPage();
-    await stranger.goto(`${elsewhere}/status`);
+    const otherOriginPage = await browser.newPage();
+    await otherOriginPage.goto(`${elsewhere}/status`);
     const answer = `fetch('${indexer.httpUrl}/query', {
       method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"statement":"select pg_sleep(9)"}'
     }).then((response) => response.type, () => 'refused')`;
-    expect(await stranger.evaluate<string>(answer)).toBe('refused');
+    expect(await otherOriginPage.evaluate<string>(answer)).toBe('refused');
     expect(await query(database.url, active)).toEqual([]);
   });
 
@@ -198,18 +198,18 @@ describe('the query page', needs(noBrowser), () => {
     { colorScheme: 'light', width: 1180 },
     { colorScheme: 'dark', width: 375 },
   ] as const)('is accessible: $colorScheme, $width wide', async (options) => {
-    const { page, shows } = await opened(options);
+    const { page, waitForText } = await opened(options);
     await page.locator('#search').fill('o');
     await page.locator('#search').fill('iou');
-    await shows('found', /Iou/);
+    await waitForText('found', /Iou/);
     await page.locator('#found button').click();
-    await shows('outcome', /^3 rows/);
+    await waitForText('outcome', /^3 rows/);
     expect(await wrong(page)).toEqual([]);
     await page.getByRole('button', { name: 'Chart' }).click();
     expect(await wrong(page)).toEqual([]);
     await page.getByRole('button', { name: 'Table' }).click();
     await page.locator('#rows a').first().click();
-    await shows('explained-text', /Iou/);
+    await waitForText('explained-text', /Iou/);
     expect(await wrong(page)).toEqual([]);
   });
 

@@ -18,7 +18,7 @@ interface Asked {
 }
 
 /** Status and body of a request like those of the page, with the given changes. */
-function asked({ method = 'POST', path = '/query', headers = {}, body = '{"statement":"select 1 as n"}' }: Asked = {}) {
+function sendRequest({ method = 'POST', path = '/query', headers = {}, body = '{"statement":"select 1 as n"}' }: Asked = {}) {
   const own = { 'content-type': 'application/json', origin: world.indexer.httpUrl };
   return new Promise<readonly [number | undefined, string]>((resolve, reject) => {
     const request = httpRequest(
@@ -37,10 +37,10 @@ function asked({ method = 'POST', path = '/query', headers = {}, body = '{"state
 
 describe('/query', () => {
   it('responds to the requests of its own page', async () => {
-    const [status, text] = await asked();
+    const [status, text] = await sendRequest();
     expect(status).toBe(200);
     expect(JSON.parse(text)).toMatchObject({ columns: [{ name: 'n', isNumber: true }], rows: [['1']], complete: true });
-    const csv = await asked({
+    const csv = await sendRequest({
       path: '/query/csv',
       body: `{"statement":"select 1 as n, '=1+1' as text, null as none, 'a;=1+1' as separated, ' =1' as blank, -5 as negative"}`,
     });
@@ -65,32 +65,32 @@ describe('/query', () => {
       (name): [string, Record<string, string>] => [`a proxy that adds ${name}`, { [name]: '10.1.2.3' }],
     ),
   ])('returns nothing for %s', async (_who, headers) => {
-    const [status, text] = await asked({ headers });
+    const [status, text] = await sendRequest({ headers });
     expect(status).toBeGreaterThanOrEqual(400);
     expect(text).not.toContain('rows');
   });
 
   it('returns a page without data to any client, and accepts statements only with POST', async () => {
-    const [status, text] = await asked({ method: 'GET', headers: { 'x-forwarded-for': '10.1.2.3' } });
-    expect([status, text]).toEqual([200, (await asked({ method: 'GET' }))[1]]);
+    const [status, text] = await sendRequest({ method: 'GET', headers: { 'x-forwarded-for': '10.1.2.3' } });
+    expect([status, text]).toEqual([200, (await sendRequest({ method: 'GET' }))[1]]);
     expect(text).not.toContain(contract);
-    expect((await asked({ method: 'GET', path: '/query/csv' }))[0]).toBe(405);
-    expect((await asked({ method: 'PUT' }))[0]).toBe(405);
+    expect((await sendRequest({ method: 'GET', path: '/query/csv' }))[0]).toBe(405);
+    expect((await sendRequest({ method: 'PUT' }))[0]).toBe(405);
     // A browser sends a preflight request for another origin first.
-    expect((await asked({ method: 'OPTIONS', headers: { origin: 'https://evil.example' } }))[0]).toBe(405);
+    expect((await sendRequest({ method: 'OPTIONS', headers: { origin: 'https://evil.example' } }))[0]).toBe(405);
   });
 
   it('describes accepted input, and returns messages of Postgres', async () => {
-    expect((await asked({ body: '[]' }))[0]).toBe(400);
-    expect((await asked({ body: '{"statement":1}' }))[0]).toBe(400);
-    expect((await asked({ path: '/query/nothing' }))[0]).toBe(404);
-    expect((await asked({ body: `{"statement":"${'x'.repeat(70_000)}"}` }))[0]).toBe(413);
-    const [status, text] = await asked({ body: '{"statement":"select owner from nowhere"}' });
+    expect((await sendRequest({ body: '[]' }))[0]).toBe(400);
+    expect((await sendRequest({ body: '{"statement":1}' }))[0]).toBe(400);
+    expect((await sendRequest({ path: '/query/nothing' }))[0]).toBe(404);
+    expect((await sendRequest({ body: `{"statement":"${'x'.repeat(70_000)}"}` }))[0]).toBe(413);
+    const [status, text] = await sendRequest({ body: '{"statement":"select owner from nowhere"}' });
     expect([status, JSON.parse(text)]).toMatchObject([
       400,
       { code: 'QUERY_REFUSED', error: expect.stringMatching(/line 1, column 19/) as unknown },
     ]);
-    const [more, refused] = await asked({
+    const [more, refused] = await sendRequest({
       path: '/query/csv',
       body: '{"statement":"select generate_series(1, 100001)"}',
     });

@@ -74,16 +74,16 @@ describe('the status page', needs(noBrowser), () => {
 
   async function opened(options: Parameters<typeof look>[2] = {}): Promise<Look> {
     const seen = await look(browser, indexer.httpUrl, options);
-    await seen.shows('state', /^Live/);
-    await seen.shows('updates', /Iou/);
+    await seen.waitForText('state', /^Live/);
+    await seen.waitForText('updates', /Iou/);
     return seen;
   }
 
   const numberOf = (text: string): number => Number(text.replaceAll(',', ''));
 
   it('displays the live state and the delay message, and its numbers and plots move', async () => {
-    const { page, text, shows } = await opened();
-    await shows('why', /^Not behind: /);
+    const { page, text, waitForText } = await opened();
+    await waitForText('why', /^Not behind: /);
     expect(await page.title()).toBe('Live · Ledger Indexer');
     const before = numberOf(await text('checkpoint'));
     const line = page.locator('#plot-updates .line');
@@ -147,12 +147,12 @@ describe('the status page', needs(noBrowser), () => {
     const templateId = `${'cd'.repeat(32)}:Some.Module.Below.Another.And.One.More:${entity}`;
     append({ templateId, packageName: 'a-package-with-a-long-name' });
     const narrow = await opened();
-    await narrow.shows('templates', new RegExp(entity));
+    await narrow.waitForText('templates', new RegExp(entity));
     const cutNarrow = await narrow.page.evaluate<Cut[]>(cutCells);
     expect(cutNarrow.map(({ table }) => table)).toContain('templates');
     expect(cutNarrow.filter(({ room }) => room > spareRoom)).toEqual([]);
     const wide = await opened({ width: 1500 });
-    await wide.shows('templates', new RegExp(entity));
+    await wide.waitForText('templates', new RegExp(entity));
     const main = await wide.page.evaluate<number>(`document.getElementById('main').clientWidth`);
     expect(main).toBeGreaterThan(1300);
   });
@@ -170,8 +170,8 @@ describe('the status page', needs(noBrowser), () => {
   });
 
   it('announces the state once to screen readers, not every second', async () => {
-    const { page, shows } = await opened();
-    await shows('announced', /^State: Live\.$/);
+    const { page, waitForText } = await opened();
+    await waitForText('announced', /^State: Live\.$/);
     const changes = await page.evaluate<number>(`new Promise((resolve) => {
       let changes = 0;
       new MutationObserver((found) => (changes += found.length))
@@ -182,15 +182,15 @@ describe('the status page', needs(noBrowser), () => {
   });
 
   it('reports a lost connection, and recovers with the indexer', async () => {
-    const { page, errors, shows } = await opened();
+    const { page, errors, waitForText } = await opened();
     const { port } = new URL(indexer.httpUrl);
     await indexer[Symbol.asyncDispose]();
-    await shows('state', /^No connection$/);
-    await shows('announced', /lost/);
+    await waitForText('state', /^No connection$/);
+    await waitForText('announced', /lost/);
     expect(await audit(page)).toEqual([]);
     indexer = await run(port);
-    await shows('state', /^Live/);
-    await shows('announced', /^State: Live\.$/);
+    await waitForText('state', /^Live/);
+    await waitForText('announced', /^State: Live\.$/);
     // The browser itself logs that it could not connect.
     expect(errors.filter((error) => !/ERR_CONNECTION|ERR_INCOMPLETE|net::ERR/.test(error))).toEqual([]);
   });

@@ -21,21 +21,21 @@ describe('a row of the page', needs(noBrowser), () => {
 
   async function opened(options: Parameters<typeof look>[2] = {}): Promise<Look> {
     const seen = await look(browser, world.indexer.httpUrl, options);
-    await seen.shows('updates', /Iou/);
+    await seen.waitForText('updates', /Iou/);
     return seen;
   }
 
   it('is opened with the keyboard, walked from update to update, and closed', async () => {
-    const { page, shows, errors } = await opened();
+    const { page, waitForText, errors } = await opened();
     const row = page.locator('#updates button').nth(1);
     await row.focus();
-    await shows('read-at', /held while you are here/);
+    await waitForText('read-at', /held while you are here/);
     await page.keyboard.press('Enter');
-    await shows('outline-tree', /Transfer on Iou.*became .*created Iou.*in place of/);
+    await waitForText('outline-tree', /Transfer on Iou.*became .*created Iou.*in place of/);
     expect(await page.locator(':focus').textContent()).toBe('Close');
     await page.locator('#outline-before').press('Enter');
-    await shows('outline-tree', /^\+created Iou[^−]*$/);
-    await shows('outline-command', /ledger-indexer explain \d+/);
+    await waitForText('outline-tree', /^\+created Iou[^−]*$/);
+    await waitForText('outline-command', /ledger-indexer explain \d+/);
     await page.keyboard.press('Escape');
     expect(await page.evaluate<boolean>(`document.querySelector('dialog').open`)).toBe(false);
     expect(await page.locator(':focus').textContent()).toBe(await row.textContent());
@@ -45,10 +45,10 @@ describe('a row of the page', needs(noBrowser), () => {
 
   it('works behind a gateway with the indexer below a path, with all links of the page', async () => {
     await using gateway = await startGateway(world.indexer.httpUrl, '/indexer/');
-    const { page, shows, errors, requests } = await look(browser, gateway.url);
-    await shows('updates', /Iou/);
+    const { page, waitForText, errors, requests } = await look(browser, gateway.url);
+    await waitForText('updates', /Iou/);
     await page.locator('#updates button').nth(1).click();
-    await shows('outline-tree', /Transfer on Iou/);
+    await waitForText('outline-tree', /Transfer on Iou/);
     await page.keyboard.press('Escape');
     expect(errors).toEqual([]);
     for (const [link, text] of [
@@ -71,9 +71,9 @@ describe('a row of the page', needs(noBrowser), () => {
     { colorScheme: 'dark', width: 375 },
     { colorScheme: 'light', width: 320 },
   ] as const)('is accessible: $colorScheme, $width wide', async (options) => {
-    const { page, shows } = await opened(options);
+    const { page, waitForText } = await opened(options);
     await page.locator('#updates button').first().click();
-    await shows('outline-events', /100, 40 not shown/);
+    await waitForText('outline-events', /100, 40 not shown/);
     expect(await audit(page)).toEqual([]);
     const [inner, outer] = await page.evaluate<readonly [number, number]>(`(() => {
       const box = document.querySelector('dialog');
@@ -84,14 +84,14 @@ describe('a row of the page', needs(noBrowser), () => {
   });
 
   it('displays why an update does not open', async () => {
-    const { page, shows } = await opened();
+    const { page, waitForText } = await opened();
     await page.locator('#updates button').nth(1).click();
-    await shows('outline-tree', /became/);
+    await waitForText('outline-tree', /became/);
     await page.evaluate('openUpdate(987654)');
-    await shows('outline-state', /no update is stored at offset/);
+    await waitForText('outline-state', /no update is stored at offset/);
     await page.route('**/update?*', (route) => route.abort());
     await page.evaluate('openUpdate(1)');
-    await shows('outline-state', /does not respond/);
+    await waitForText('outline-state', /does not respond/);
     await waitFor('the tree is hidden', async () =>
       (await page.locator('#outline-body').isHidden()) ? true : undefined,
     );

@@ -10,14 +10,14 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose]());
 
 describe('/update', () => {
-  const asked = async (query: string): Promise<readonly [number, string]> => {
+  const fetchUpdate = async (query: string): Promise<readonly [number, string]> => {
     const response = await fetch(`${world.indexer.httpUrl}/update${query}`);
     return [response.status, await response.text()];
   };
 
   it('returns the tree of an update without contents and parties', async () => {
     const end = world.sandbox.ledger.ledgerEnd();
-    const [status, text] = await asked(`?offset=${String(end - 1)}`);
+    const [status, text] = await fetchUpdate(`?offset=${String(end - 1)}`);
     expect(status).toBe(200);
     for (const hidden of [secret, frames.alice, frames.bob]) expect(text).not.toContain(hidden);
     expect(JSON.parse(text)).toMatchObject({
@@ -35,10 +35,10 @@ describe('/update', () => {
   });
 
   it('reports omitted events, missing updates, and accepted arguments', async () => {
-    const [, wide] = await asked(`?offset=${String(world.sandbox.ledger.ledgerEnd())}`);
+    const [, wide] = await fetchUpdate(`?offset=${String(world.sandbox.ledger.ledgerEnd())}`);
     expect(JSON.parse(wide)).toMatchObject({ events: 100, omitted: 40 });
-    expect((await asked('?offset=987654'))[0]).toBe(404);
+    expect((await fetchUpdate('?offset=987654'))[0]).toBe(404);
     for (const query of ['', '?offset=x', '?offset=1&offset=2', '?offset=1&more=2', '?offset=99999999999999999'])
-      expect((await asked(query))[0], query).toBe(400);
+      expect((await fetchUpdate(query))[0], query).toBe(400);
   });
 });

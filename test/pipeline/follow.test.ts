@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { follow$, type Following } from '../../src/pipeline/follow/follow.ts';
 import type { PipelineLimits } from '../../src/pipeline/ports/parts.ts';
-import { nowhere } from '../../src/pipeline/retry/apart.ts';
+import { emptyRange } from '../../src/pipeline/retry/apart.ts';
 import { deferred } from '../support/deferred.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
 import { checkpointFrame as checkpoint, topologyFrame as topology, type MemoryStream } from './memory-ledger.ts';
@@ -15,7 +15,7 @@ import type { MemorySink } from './memory-sink.ts';
 
 interface Run {
   readonly sink: MemorySink;
-  readonly told: Told;
+  readonly reports: Told;
   readonly following: Following;
   /** Ends the stream; with undefined as a participant that shuts down does. */
   readonly end: (reason?: IndexerError) => void;
@@ -26,14 +26,14 @@ interface Run {
 }
 
 function run(limits: Partial<PipelineLimits> = {}, quarantine = false): Run {
-  const { parts, sink, told, ledger, stop } = memoryWorld({ limits, quarantine });
+  const { parts, sink, reports, ledger, stop } = memoryWorld({ limits, quarantine });
   const opened = deferred<MemoryStream>();
   ledger.script = opened.resolve;
   const following: Following = {
     checkpoint: 0,
     lastFrameAt: () => 0,
     renew: () => undefined,
-    apart: nowhere,
+    apart: emptyRange,
     stopAt: undefined,
     onCommitted: () => undefined,
   };
@@ -41,7 +41,7 @@ function run(limits: Partial<PipelineLimits> = {}, quarantine = false): Run {
   done.catch(() => undefined);
   return {
     sink,
-    told,
+    reports,
     following,
     done,
     send: (...frames) => void opened.promise.then((stream) => stream.send(...frames)),
@@ -127,7 +127,7 @@ describe('following', () => {
     const loop = run({ batchUpdates: 40, batchBytes: 300_000, bufferUpdates: 1_000, writeConcurrency });
     const slow = deferred();
     loop.sink.before = (act) => (act === 'writeBatch' ? slow.promise : undefined);
-    const built = (): number => loop.told.of('stream.busyWith').filter(([work]) => work === 'decode').length;
+    const built = (): number => loop.reports.of('stream.busyWith').filter(([work]) => work === 'decode').length;
     const offsets = Array.from({ length: count }, (_, at) => at + 1);
     loop.send(...offsets.map((offset) => topology(offset, String(offset).padStart(idLength, '0'))));
     await waitFor('the write', () => (loop.sink.count('writeBatch') === 1 ? true : undefined));

@@ -14,10 +14,10 @@ describe('blocks', () => {
   it('return every frame until it is released, in portions of any size', () => {
     const steps = fc.array(fc.tuple(frame, fc.integer({ min: 0, max: 5 })), { maxLength: 60 });
     expectProperty(
-      fc.property(steps, (given) => {
+      fc.property(steps, (sequence) => {
         const blocks = new FrameMemory();
         const waiting: { readonly text: string; readonly kept: KeptFrame }[] = [];
-        for (const [text, released] of given) {
+        for (const [text, released] of sequence) {
           waiting.push({ text, kept: blocks.keep(Buffer.from(text)) });
           for (const { text: expected, kept } of waiting) expect(textOf(kept).toString() === expected).toBe(true);
           blocks.release(waiting.splice(0, released).map(({ kept }) => kept));

@@ -48,12 +48,12 @@ function openInbox() {
 type Heard = ReturnType<typeof silent>['heard'];
 
 /** Results of the probes, so far. */
-function answers({ told }: World): readonly ProbeAnswer[] {
-  return told.of('polls.idleProbed').map(([answer]) => answer);
+function answers({ reports }: World): readonly ProbeAnswer[] {
+  return reports.of('polls.idleProbed').map(([answer]) => answer);
 }
 
 /** Waits until the range was requested so often; returns the results. */
-async function asked(world: World, times: number): Promise<readonly ProbeAnswer[]> {
+async function waitForAnswers(world: World, times: number): Promise<readonly ProbeAnswer[]> {
   await waitFor('an answer', () => (answers(world).length >= times ? true : undefined));
   return answers(world).slice(0, times);
 }
@@ -62,7 +62,7 @@ describe('an idle range', () => {
   it('is passed once, if a stream and a list both return nothing in it', async () => {
     const { world, over, passed, done } = silent();
     const running = done();
-    expect(await asked(world, 1)).toEqual(['empty']);
+    expect(await waitForAnswers(world, 1)).toEqual(['empty']);
     // Nothing is requested while the ledger end is the checkpoint.
     await waitFor('more polls', () => (world.ledger.count('ledgerEnd') > 3 ? true : undefined));
     over.abort();
@@ -81,7 +81,7 @@ describe('an idle range', () => {
       stream.end();
     };
     const running = done();
-    expect(await asked(world, 1)).toEqual(['empty']);
+    expect(await waitForAnswers(world, 1)).toEqual(['empty']);
     over.abort();
     await running;
     expect(passed[0]).toBe(25);
@@ -98,7 +98,7 @@ describe('an idle range', () => {
     const { world, over, passed, done } = silent();
     arrange(world);
     const running = done();
-    expect(await asked(world, 2)).toEqual(['undelivered', 'undelivered']);
+    expect(await waitForAnswers(world, 2)).toEqual(['undelivered', 'undelivered']);
     over.abort();
     await running;
     expect(passed).toEqual([]);
@@ -117,7 +117,7 @@ describe('an idle range', () => {
       if (question === 'list') change(heard);
     };
     const running = done();
-    expect(await asked(world, 1)).toEqual(['obsolete']);
+    expect(await waitForAnswers(world, 1)).toEqual(['obsolete']);
     over.abort();
     await running;
     expect(passed).toEqual([]);
@@ -133,8 +133,8 @@ describe('an idle range', () => {
     const { world, over, passed, done } = silent();
     arrange(world);
     const running = done();
-    expect(await asked(world, 2)).toEqual(['refused', 'refused']);
-    expect(world.told.of('polls.idleProbed')[0]?.[1]?.code).toBe('LEDGER_UNAVAILABLE');
+    expect(await waitForAnswers(world, 2)).toEqual(['refused', 'refused']);
+    expect(world.reports.of('polls.idleProbed')[0]?.[1]?.code).toBe('LEDGER_UNAVAILABLE');
     over.abort();
     await running;
     expect(passed).toEqual([]);

@@ -48,7 +48,7 @@ export class Told {
 
   /** The reports under a name, in order. */
   of<Name extends Method>(name: Name): readonly Facts<Name>[] {
-    return this.calls.filter(([told]) => told === name).map(([, ...facts]) => facts as Facts<Name>);
+    return this.calls.filter(([method]) => method === name).map(([, ...facts]) => facts as Facts<Name>);
   }
 
   get phases(): readonly string[] {
@@ -102,7 +102,7 @@ export interface World {
   readonly sink: MemorySink;
   readonly ledger: MemoryLedger;
   readonly tokens: MemoryTokens;
-  readonly told: Told;
+  readonly reports: Told;
   /** Checkpoints that listeners of commits got. */
   readonly reached: readonly number[];
   readonly stop: AbortController;
@@ -116,7 +116,7 @@ export function memoryWorld({
   const sink = new MemorySink();
   const ledger = new MemoryLedger();
   const tokens = new MemoryTokens();
-  const told = new Told();
+  const reports = new Told();
   const commits = new Commits();
   const reached: number[] = [];
   commits.listen((checkpoint) => reached.push(checkpoint));
@@ -143,7 +143,7 @@ export function memoryWorld({
     retention: undefined,
     start: 'seed',
     stopAt: undefined,
-    observers: told.observers,
+    observers: reports.observers,
     commits,
     quarantine: false,
     unknownUpdates: 'store',
@@ -165,5 +165,5 @@ export function memoryWorld({
       ...limits,
     },
   };
-  return { parts, sink, ledger, tokens, told, reached, stop };
+  return { parts, sink, ledger, tokens, reports, reached, stop };
 }

@@ -55,7 +55,7 @@ class Rows implements RowSink {
   /** The values of some columns, row by row. */
   of(table: TableName, ...columns: readonly string[]): readonly Row[] {
     const places = columns.map((column) => Object.keys(tables[table]).indexOf(column));
-    return (this.tables.get(table) ?? []).map((row) => places.map((place) => row[place] ?? null));
+    return (this.tables.get(table) ?? []).map((row) => places.map((index) => row[index] ?? null));
   }
 }
 
@@ -91,7 +91,7 @@ export class MemorySink implements Sink {
   /** The first offset of the range in force. */
   begin = 0;
   activeContracts: readonly ContractMark[] = [];
-  wanted: readonly WantedInterface[] = [];
+  requestedInterfaces: readonly WantedInterface[] = [];
   packageState: PackageState = { missing: [], named: [], templates: 0 };
   readonly models: PackageModel[] = [];
   views: SyncedViews = { made: [], failed: [] };
@@ -251,12 +251,12 @@ class MemorySession implements SinkSession {
   constructor(sink: MemorySink) {
     this.#sink = sink;
     this.state = { ...sink.stored };
-    this.interfaces = sink.wanted;
+    this.interfaces = sink.requestedInterfaces;
   }
 
-  async noteInterfaces(wanted: readonly WantedInterface[]): Promise<void> {
+  async noteInterfaces(requested: readonly WantedInterface[]): Promise<void> {
     await this.#change('noteInterfaces');
-    this.#sink.wanted = wanted;
+    this.#sink.requestedInterfaces = requested;
   }
 
   newBatch(offset: number): Batch<Rows> {
@@ -300,10 +300,10 @@ class MemorySession implements SinkSession {
     this.#sink.setAside.push(offset);
   }
 
-  async storeLate({ offset }: StoredUpdate, isOurs: () => Promise<boolean>): Promise<boolean> {
+  async storeLate({ offset }: StoredUpdate, isOnLedger: () => Promise<boolean>): Promise<boolean> {
     await this.#change('storeLate');
     this.#sink.late.push(offset);
-    return !this.#sink.updates.some((mark) => mark.offset === offset) && (await isOurs());
+    return !this.#sink.updates.some((mark) => mark.offset === offset) && (await isOnLedger());
   }
 
   async beginSeed(offset: number, source?: ListSource): Promise<void> {

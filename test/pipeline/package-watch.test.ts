@@ -31,11 +31,11 @@ function named(first: WrittenPackage, ...others: readonly WrittenPackage[]): Wor
 
 /** One pass of a session, to its end: views are created last. */
 async function looked(world: World, watch = new PackageWatch(world.parts)): Promise<PackageWatch> {
-  const before = world.told.of('packages.read').length + world.told.of('packages.failed').length;
+  const before = world.reports.of('packages.read').length + world.reports.of('packages.failed').length;
   watching?.unsubscribe();
   watching = watch.watch$().subscribe();
   await waitFor('a look', () =>
-    world.told.of('packages.read').length + world.told.of('packages.failed').length > before ? true : undefined,
+    world.reports.of('packages.read').length + world.reports.of('packages.failed').length > before ? true : undefined,
   );
   return watch;
 }
@@ -46,7 +46,7 @@ describe('the watch for packages', () => {
     world.sink.views = { made: ['small__note'], failed: [] };
     await looked(world);
     expect(world.sink.models.map(({ name }) => name)).toEqual(['small']);
-    expect(world.told.of('packages.read')).toEqual([[{ packages: 1, refused: [], views: 1, failedViews: [] }]]);
+    expect(world.reports.of('packages.read')).toEqual([[{ packages: 1, refused: [], views: 1, failedViews: [] }]]);
     expect(world.sink.count('refreshOmittedFields')).toBe(1);
   });
 
@@ -63,7 +63,7 @@ describe('the watch for packages', () => {
   it('does nothing when nothing is new', async () => {
     const world = named(small);
     const watch = await looked(world);
-    const { length } = world.told.calls;
+    const { length } = world.reports.calls;
     const states = world.sink.count('state');
     watching?.unsubscribe();
     watching = watch.watch$().subscribe();
@@ -71,20 +71,20 @@ describe('the watch for packages', () => {
     await new Promise((resolve) => setImmediate(resolve));
     expect(world.ledger.count('content')).toBe(1);
     expect(world.sink.count('syncViews')).toBe(1);
-    expect(world.told.calls).toHaveLength(length);
+    expect(world.reports.calls).toHaveLength(length);
   });
 
   it('reports an unreadable package once, and does not request it again', async () => {
     const world = named(small);
     world.ledger.archives.set(small.id, Buffer.from('no package'));
     const watch = await looked(world);
-    expect(world.told.of('packages.read')[0]?.[0].refused.map(({ packageId }) => packageId)).toEqual([small.id]);
+    expect(world.reports.of('packages.read')[0]?.[0].refused.map(({ packageId }) => packageId)).toEqual([small.id]);
     // An update of another template causes another pass of the next session.
     world.sink.packageState = { ...world.sink.packageState, templates: 2 };
     world.sink.views = { made: ['other'], failed: [] };
     await looked(world, watch);
     expect(world.ledger.count('content')).toBe(1);
-    expect(world.told.of('packages.read')[1]?.[0].refused).toEqual([]);
+    expect(world.reports.of('packages.read')[1]?.[0].refused).toEqual([]);
   });
 
   it('retries after a transient failure, and stores the other packages meanwhile', async () => {
@@ -96,8 +96,8 @@ describe('the watch for packages', () => {
     };
     const watch = await looked(world);
     expect(world.sink.models.map(({ name }) => name)).toEqual(['other']);
-    await waitFor('the delay', () => (world.told.of('packages.failed').length > 0 ? true : undefined));
-    expect(world.told.of('packages.failed')[0]?.[0].code).toBe('LEDGER_UNAVAILABLE');
+    await waitFor('the delay', () => (world.reports.of('packages.failed').length > 0 ? true : undefined));
+    expect(world.reports.of('packages.failed')[0]?.[0].code).toBe('LEDGER_UNAVAILABLE');
     await looked(world, watch);
     expect(world.sink.models.map(({ name }) => name)).toEqual(['other', 'small']);
   });
@@ -119,8 +119,8 @@ describe('the watch for packages', () => {
     };
     let watch: PackageWatch | undefined;
     for (let session = 1; session <= 5; session += 1) watch = await looked(world, watch);
-    expect(world.told.of('packages.failed')).toHaveLength(4);
-    expect(world.told.of('packages.read')[0]?.[0].refused).toMatchObject([{ error: { code: 'LEDGER_UNAVAILABLE' } }]);
+    expect(world.reports.of('packages.failed')).toHaveLength(4);
+    expect(world.reports.of('packages.read')[0]?.[0].refused).toMatchObject([{ error: { code: 'LEDGER_UNAVAILABLE' } }]);
   });
 
   it('waits without the database, and does not read packages meanwhile', async () => {
@@ -130,7 +130,7 @@ describe('the watch for packages', () => {
       if (act === 'store') throw failure('STORE_UNREACHABLE');
     };
     await looked(world);
-    expect(world.told.of('packages.failed')[0]?.[0].code).toBe('STORE_UNREACHABLE');
+    expect(world.reports.of('packages.failed')[0]?.[0].code).toBe('STORE_UNREACHABLE');
     expect(world.ledger.count('content')).toBe(1);
     expect(watching?.closed).toBe(false);
   });
@@ -140,11 +140,11 @@ describe('the watch for packages', () => {
     const error = failure('STORE_LOCKED');
     world.sink.views = { made: [], failed: [{ view: 'small__note', error }] };
     const watch = await looked(world);
-    expect(world.told.of('packages.read')[0]?.[0].failedViews).toEqual([{ view: 'small__note', error }]);
-    await waitFor('the delay', () => (world.told.of('packages.failed').length > 0 ? true : undefined));
+    expect(world.reports.of('packages.read')[0]?.[0].failedViews).toEqual([{ view: 'small__note', error }]);
+    await waitFor('the delay', () => (world.reports.of('packages.failed').length > 0 ? true : undefined));
     world.sink.views = { made: ['small__note'], failed: [] };
     await looked(world, watch);
-    expect(world.told.of('packages.read').at(-1)?.[0]).toMatchObject({ packages: 0, views: 1 });
+    expect(world.reports.of('packages.read').at(-1)?.[0]).toMatchObject({ packages: 0, views: 1 });
   });
 
   it('discards a rejected token', async () => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { IndexerError } from '../../src/errors/indexer-error.ts';
 import { poll$ } from '../../src/pipeline/beside/poll.ts';
 import type { PipelineLimits } from '../../src/pipeline/ports/parts.ts';
-import { nowhere } from '../../src/pipeline/retry/apart.ts';
+import { emptyRange } from '../../src/pipeline/retry/apart.ts';
 import { deferred } from '../support/deferred.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
 import { failure } from './memory-ledger.ts';
@@ -37,7 +37,7 @@ function polling(
     renew: () => {
       renewed += 1;
     },
-    apart: nowhere,
+    apart: emptyRange,
     stopAt: undefined,
     onCommitted: () => undefined,
   };
@@ -56,13 +56,13 @@ describe('a poll', () => {
     const run = polling(30, {}, ({ sink }) => {
       sink.verified = results;
     });
-    await waitFor('what was noted', () => (run.told.of('polls.contractsUnhosted').length > 1 ? true : undefined));
+    await waitFor('what was noted', () => (run.reports.of('polls.contractsUnhosted').length > 1 ? true : undefined));
     run.subscription.unsubscribe();
     expect(run.ends[0]).toBe(30);
-    expect(run.told.of('polls.ledgerEnd')[0]).toEqual([30]);
-    expect(run.told.of('polls.pruned')[0]).toEqual([4]);
+    expect(run.reports.of('polls.ledgerEnd')[0]).toEqual([30]);
+    expect(run.reports.of('polls.pruned')[0]).toEqual([4]);
     expect(run.sink.ledgerFacts[0]).toEqual({ ledgerEnd: 30, pruned: 4 });
-    expect(run.told.of('polls.verified')[0]).toEqual([results]);
+    expect(run.reports.of('polls.verified')[0]).toEqual([results]);
     expect(run.failed()).toBeUndefined();
   });
 
@@ -85,7 +85,7 @@ describe('a poll', () => {
     });
     await waitFor('the next poll', () => (run.ends.length > 0 ? true : undefined));
     run.subscription.unsubscribe();
-    expect(run.told.failures).toEqual([['LEDGER_UNAVAILABLE', true]]);
+    expect(run.reports.failures).toEqual([['LEDGER_UNAVAILABLE', true]]);
     expect(run.failed()).toBeUndefined();
   });
 
@@ -97,7 +97,7 @@ describe('a poll', () => {
     run.subscription.unsubscribe();
     expect(run.ends[0]).toBe(30);
     expect(run.sink.ledgerFacts[0]).toEqual({ ledgerEnd: 30, pruned: undefined });
-    expect(run.told.of('polls.pruned')).toEqual([]);
+    expect(run.reports.of('polls.pruned')).toEqual([]);
   });
 
   it('discards one token for consecutive rejections, and reopens the stream with a valid one', async () => {
@@ -108,7 +108,7 @@ describe('a poll', () => {
     run.subscription.unsubscribe();
     expect(run.tokens.invalidated).toBe(1);
     expect(run.renewed()).toBe(1);
-    expect(run.told.failures.length).toBe(3);
+    expect(run.reports.failures.length).toBe(3);
   });
 
   it('continues while the database does not respond, and stores again once it does', async () => {
@@ -121,7 +121,7 @@ describe('a poll', () => {
     slow.reject(failure('STORE_UNREACHABLE'));
     await waitFor('the next note', () => (run.sink.ledgerFacts.length > 0 ? true : undefined));
     run.subscription.unsubscribe();
-    expect(run.told.failures).toEqual([['STORE_UNREACHABLE', true]]);
+    expect(run.reports.failures).toEqual([['STORE_UNREACHABLE', true]]);
     expect(run.failed()).toBeUndefined();
   });
 
@@ -129,9 +129,9 @@ describe('a poll', () => {
     const run = polling(30);
     await waitFor('a poll', () => (run.ends.length > 0 ? true : undefined));
     run.subscription.unsubscribe();
-    const told = run.told.calls.length;
+    const callCount = run.reports.calls.length;
     await pause(50);
-    expect(run.told.calls.length).toBe(told);
+    expect(run.reports.calls.length).toBe(callCount);
   });
 });
 

@@ -42,8 +42,8 @@ class MemoryStaging implements Staging {
   readonly merges: Parameters<Staging['merge']>[0][] = [];
   sessions = 0;
 
-  async prepare(wanted: Parameters<Staging['prepare']>[0]): Promise<void> {
-    this.prepared.push(wanted);
+  async prepare(request: Parameters<Staging['prepare']>[0]): Promise<void> {
+    this.prepared.push(request);
   }
 
   async openSession(): ReturnType<Staging['openSession']> {
@@ -152,7 +152,7 @@ describe('a reseed', () => {
     expect(world.ledger.streams.map(({ request }) => request.activeAtOffset)).toEqual([5, 9]);
     expect(staging.gathered).toEqual(contracts);
     // Nothing is pruned up to there.
-    expect(world.told.failures).toEqual([['LEDGER_REASSIGNMENT_IN_FLIGHT', true]]);
+    expect(world.reports.failures).toEqual([['LEDGER_REASSIGNMENT_IN_FLIGHT', true]]);
   });
 
   it('resumes after its last entry when it was interrupted', async () => {
@@ -195,7 +195,7 @@ describe('a reseed', () => {
     await expect(reseed(world.parts, staging, await planned(world))).rejects.toMatchObject({
       code: 'LEDGER_PERMISSION_DENIED',
     });
-    expect(world.told.failures).toEqual([['LEDGER_PERMISSION_DENIED', false]]);
+    expect(world.reports.failures).toEqual([['LEDGER_PERMISSION_DENIED', false]]);
     expect(staging.merges).toEqual([]);
   });
 

@@ -24,8 +24,8 @@ async function reached({ sink }: World, checkpoint: number): Promise<void> {
   );
 }
 
-async function inPhase({ told }: World, phase: string): Promise<void> {
-  await waitFor(`phase ${phase}`, () => (told.phases.at(-1) === phase ? true : undefined));
+async function inPhase({ reports }: World, phase: string): Promise<void> {
+  await waitFor(`phase ${phase}`, () => (reports.phases.at(-1) === phase ? true : undefined));
 }
 
 /** Stops, and waits for the end. */
@@ -35,7 +35,7 @@ async function over(world: World, running: Promise<void>): Promise<void> {
 }
 
 /** Every update of the ledger once, in order, each commit after the one before. */
-function expectWhole({ sink, ledger }: World, from = 0): void {
+function expectComplete({ sink, ledger }: World, from = 0): void {
   expect(sink.updates.map(({ offset }) => offset)).toEqual(
     [...ledger.history.keys()].filter((offset) => offset > from),
   );
@@ -53,12 +53,12 @@ describe('a run', () => {
     world.ledger.grow(8, 9, 12);
     await reached(world, 12);
     await over(world, running);
-    expect(world.told.phases).toEqual(['starting', 'seeding', 'live', 'stopping']);
+    expect(world.reports.phases).toEqual(['starting', 'seeding', 'live', 'stopping']);
     expect(world.sink.seedEntries.map(({ contractId }) => contractId)).toEqual(['00a']);
     expect(world.ledger.begins('/v2/updates')).toEqual([7]);
-    expectWhole(world, 7);
+    expectComplete(world, 7);
     expect(world.sink.held).toBe(false);
-    expect(world.told.of('polls.lockHeld').at(-1)).toEqual([undefined, false]);
+    expect(world.reports.of('polls.lockHeld').at(-1)).toEqual([undefined, false]);
   });
 
   it('reports the stored checkpoint while the ledger does not respond', async () => {
@@ -69,7 +69,7 @@ describe('a run', () => {
     };
     const running = started(world);
     await inPhase(world, 'backing_off');
-    expect(world.told.of('stream.storedFound')[0]).toEqual([7]);
+    expect(world.reports.of('stream.storedFound')[0]).toEqual([7]);
     // Waits end only after the history of the ledger is confirmed.
     expect(world.reached).toEqual([]);
     await over(world, running);
@@ -77,16 +77,16 @@ describe('a run', () => {
 
   it('polls for background jobs while it runs, and stops when it has reached its end', async () => {
     const world = memoryWorld({ start: 'genesis', stopAt: 3, pace: { ...usualPace, commandsMs: 10 } });
-    const asked = (): number => world.told.of('jobs.seen').length;
+    const jobPolls = (): number => world.reports.of('jobs.seen').length;
     world.ledger.grow(3);
     // In memory a run can be over before its first timer is due.
     world.sink.before = async (act) => {
-      if (act === 'writeBatch') await waitFor('jobs', () => (asked() > 0 ? true : undefined));
+      if (act === 'writeBatch') await waitFor('jobs', () => (jobPolls() > 0 ? true : undefined));
     };
     await started(world);
-    const atEnd = asked();
+    const atEnd = jobPolls();
     await pause(100);
-    expect(asked()).toBe(atEnd);
+    expect(jobPolls()).toBe(atEnd);
   });
 
   it('begins each session at the stored checkpoint, and keeps the lock, if only the ledger failed', async () => {
@@ -101,8 +101,8 @@ describe('a run', () => {
     await reached(world, 40);
     await over(world, running);
     expect(world.ledger.begins('/v2/updates')).toEqual([0, 10, 20]);
-    expectWhole(world);
-    expect(world.told.failures).toEqual([
+    expectComplete(world);
+    expect(world.reports.failures).toEqual([
       ['LEDGER_STREAM_CLOSED', true],
       ['LEDGER_STREAM_CLOSED', true],
     ]);
@@ -119,7 +119,7 @@ describe('a run', () => {
     const running = started(world);
     await reached(world, 30);
     await over(world, running);
-    expectWhole(world);
+    expectComplete(world);
     expect(world.sink.count('tryLock')).toBe(2);
   });
 
@@ -131,7 +131,7 @@ describe('a run', () => {
     await inPhase(world, 'live');
     world.sink.loseLock();
     await inPhase(world, 'standby');
-    expect(world.told.failures).toEqual([['STORE_LOCK_LOST', true]]);
+    expect(world.reports.failures).toEqual([['STORE_LOCK_LOST', true]]);
     // The other one writes, and leaves.
     world.ledger.grow(20, 30);
     world.sink.takeOver();
@@ -164,7 +164,7 @@ describe('a run', () => {
     await waitFor('the next session', () => (world.sink.count('openSession') === 2 ? true : undefined));
     await inPhase(world, 'live');
     await over(world, running);
-    expect(world.told.failures).toEqual([['WRITER_FENCED', true]]);
+    expect(world.reports.failures).toEqual([['WRITER_FENCED', true]]);
     expect(world.sink.commits).toEqual([]);
     expect(world.ledger.begins('/v2/updates')).toEqual([0, 10]);
   });
@@ -176,17 +176,17 @@ describe('a run', () => {
     await inPhase(world, 'parked');
     await waitFor('the lock is free', () => (world.sink.held ? undefined : true));
     await over(world, running);
-    expect(world.told.of('stream.phaseChanged').find(([phase]) => phase === 'parked')?.[1]?.code).toBe(
+    expect(world.reports.of('stream.phaseChanged').find(([phase]) => phase === 'parked')?.[1]?.code).toBe(
       'PARTICIPANT_CHANGED',
     );
-    expect(world.told.phases.at(-1)).toBe('stopping');
+    expect(world.reports.phases.at(-1)).toBe('stopping');
   });
 
   it('with an end offset ends with the error instead of parking', async () => {
     const world = memoryWorld({ stopAt: 30 });
     world.sink.stored.participantId = 'another::1220';
     await expect(started(world)).rejects.toMatchObject({ code: 'PARTICIPANT_CHANGED' });
-    expect(world.told.phases).not.toContain('parked');
+    expect(world.reports.phases).not.toContain('parked');
   });
 
   it('parks after consecutive rejected tokens, and resumes with the next one', async () => {
@@ -198,7 +198,7 @@ describe('a run', () => {
     const running = started(world);
     await inPhase(world, 'parked');
     expect(world.tokens.invalidated).toBe(3);
-    expect(world.told.failures).toHaveLength(3);
+    expect(world.reports.failures).toHaveLength(3);
     world.tokens.replace('good');
     await reached(world, 10);
     await over(world, running);
@@ -234,7 +234,7 @@ describe('a run', () => {
     };
     const running = started(world);
     await inPhase(world, 'parked');
-    expect(world.told.failures.map(([code]) => code)).toEqual(
+    expect(world.reports.failures.map(([code]) => code)).toEqual(
       Array.from({ length: 6 }, () => 'LEDGER_REASSIGNMENT_IN_FLIGHT'),
     );
     expect(world.sink.published).toEqual([]);
@@ -247,7 +247,7 @@ describe('a run', () => {
       if (act === 'beginSeed') throw new TypeError('a mistake of ours');
     };
     await expect(started(world)).rejects.toMatchObject({ code: 'UNEXPECTED' });
-    expect(world.told.failures).toEqual([['UNEXPECTED', false]]);
+    expect(world.reports.failures).toEqual([['UNEXPECTED', false]]);
     expect(world.sink.held).toBe(false);
   });
 
@@ -339,7 +339,7 @@ describe('an update that the database rejects', () => {
     const running = started(world);
     await inPhase(world, 'parked');
     await over(world, running);
-    expect(world.told.errors().map(({ facts }) => facts['offset'])).toEqual([undefined, 20]);
+    expect(world.reports.errors().map(({ facts }) => facts['offset'])).toEqual([undefined, 20]);
     expect(world.sink.updates.map(({ offset }) => offset)).toEqual([10]);
   });
 

@@ -5,7 +5,7 @@
 import { lastValueFrom } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { releaseOf } from '../../src/ledger/api/release.ts';
-import { nowhere, type Stretch } from '../../src/pipeline/retry/apart.ts';
+import { emptyRange, type OffsetRange } from '../../src/pipeline/retry/apart.ts';
 import { seed$, skipSeed } from '../../src/pipeline/seed.ts';
 import { deferred } from '../support/deferred.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -31,12 +31,12 @@ interface Seeded {
 }
 
 /** One session of the seed. */
-function session(world: World, change: { readonly apart?: Stretch; readonly strict?: true } = {}): Seeded {
+function session(world: World, change: { readonly apart?: OffsetRange; readonly strict?: true } = {}): Seeded {
   let progress = 0;
   const onProgress = (): void => {
     progress += 1;
   };
-  const run = { apart: nowhere, onProgress, ...change };
+  const run = { apart: emptyRange, onProgress, ...change };
   const done = lastValueFrom(seed$(world.parts, world.sink.takeOver(), world.ledger.end, run));
   done.catch(() => undefined);
   return { done, progress: () => progress };
@@ -68,15 +68,15 @@ describe('a seed', () => {
     await expect(session(world).done).resolves.toBe(9);
     expect(stored(world)).toEqual(contracts);
     expect(world.sink.published).toEqual([{ offset: 9, origin: 'seed', anchor: { offset: 5, updateId: idAt(5) } }]);
-    expect(world.told.of('seed.done')).toEqual([[{ contracts: 5, offset: 9 }]]);
+    expect(world.reports.of('seed.done')).toEqual([[{ contracts: 5, offset: 9 }]]);
   });
 
   it('reports its offset once its contracts can be read, and not before', async () => {
     const world = seeding();
     const published: number[] = [];
-    world.parts.commits.reached = ((tell) => (checkpoint: number) => {
+    world.parts.commits.reached = ((notify) => (checkpoint: number) => {
       published.push(world.sink.published.length);
-      tell(checkpoint);
+      notify(checkpoint);
     })(world.parts.commits.reached.bind(world.parts.commits));
     await session(world).done;
     expect([published, world.reached]).toEqual([[1], [9]]);
@@ -173,7 +173,7 @@ describe('a seed', () => {
     await expect(session(upgraded).done).resolves.toBe(12);
     expect(world.ledger.begins(path)).toEqual([undefined, undefined, undefined]);
     const other = { kind: 'other', version: '3.7.4', seedRelease: '3.5.10', offset: 9, contracts: 4 };
-    expect(world.told.of('release.found')).toEqual([[other]]);
+    expect(world.reports.of('release.found')).toEqual([[other]]);
     expect(world.sink.stored).toMatchObject({ seedRelease: '3.7.4', seedHasInFlight: true });
     expect(stored(world)).toEqual(contracts);
   });
@@ -215,7 +215,7 @@ describe('a seed', () => {
       if (question === 'activeContracts' && count === 1) throw failure('LEDGER_UNAVAILABLE');
     };
     await expect(session(world).done).resolves.toBe(9);
-    expect(world.told.failures).toEqual([['LEDGER_UNAVAILABLE', true]]);
+    expect(world.reports.failures).toEqual([['LEDGER_UNAVAILABLE', true]]);
     expect(world.ledger.streams).toHaveLength(1);
   });
 
@@ -277,8 +277,8 @@ describe('a seed', () => {
       if (act === 'writeSeed' && third) throw failure('STORE_DATA_REFUSED');
     };
     await expect(session(world).done).rejects.toMatchObject({ facts: { from: 0, upTo: 5 } });
-    const apart = session(world, { apart: { from: 0, upTo: 5 } });
-    await expect(apart.done).rejects.toMatchObject({ facts: { entry: 3, contractId: '00c', seedOffset: 9 } });
+    const isolated = session(world, { apart: { from: 0, upTo: 5 } });
+    await expect(isolated.done).rejects.toMatchObject({ facts: { entry: 3, contractId: '00c', seedOffset: 9 } });
   });
 
   it('names the entry that cannot be read', async () => {

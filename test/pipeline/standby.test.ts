@@ -10,16 +10,16 @@ import { failure } from './memory-ledger.ts';
 import { memoryWorld, type World } from './memory-parts.ts';
 
 function waiting(world: World): Promise<WriterLock | undefined> {
-  return acquireLock(world.parts, new PhaseKeeper(world.told.observers.stream), new Patience(world.parts));
+  return acquireLock(world.parts, new PhaseKeeper(world.reports.observers.stream), new Patience(world.parts));
 }
 
 describe('a process without the writer lock', () => {
   it('acquires it at once if it is free, and reports that', async () => {
     const world = memoryWorld();
     await expect(waiting(world)).resolves.toBeDefined();
-    expect(world.told.phases).toEqual([]);
-    await waitFor('the holder', () => (world.told.of('polls.lockHeld').length > 0 ? true : undefined));
-    expect(world.told.of('polls.lockHeld')).toEqual([[expect.objectContaining({ pid: 1 }), true]]);
+    expect(world.reports.phases).toEqual([]);
+    await waitFor('the holder', () => (world.reports.of('polls.lockHeld').length > 0 ? true : undefined));
+    expect(world.reports.of('polls.lockHeld')).toEqual([[expect.objectContaining({ pid: 1 }), true]]);
     expect(world.ledger.count('ledgerEnd')).toBe(0);
   });
 
@@ -41,11 +41,11 @@ describe('a process without the writer lock', () => {
     world.ledger.end = 30;
     world.ledger.pruned = 4;
     const lock = waiting(world);
-    await waitFor('a poll of the ledger', () => (world.told.of('polls.pruned').length > 0 ? true : undefined));
-    expect(world.told.phases).toEqual(['standby']);
-    expect(world.told.of('polls.lockHeld')).toEqual([[expect.objectContaining({ role: 'writer' }), false]]);
-    expect(world.told.of('polls.ledgerEnd')).toEqual([[30]]);
-    expect(world.told.of('polls.pruned')).toEqual([[4]]);
+    await waitFor('a poll of the ledger', () => (world.reports.of('polls.pruned').length > 0 ? true : undefined));
+    expect(world.reports.phases).toEqual(['standby']);
+    expect(world.reports.of('polls.lockHeld')).toEqual([[expect.objectContaining({ role: 'writer' }), false]]);
+    expect(world.reports.of('polls.ledgerEnd')).toEqual([[30]]);
+    expect(world.reports.of('polls.pruned')).toEqual([[4]]);
     world.sink.occupied = false;
     await expect(lock).resolves.toBeDefined();
     // No stream was opened, and no session.
@@ -60,8 +60,8 @@ describe('a process without the writer lock', () => {
       throw failure('LEDGER_UNAUTHENTICATED');
     };
     const lock = waiting(world);
-    await waitFor('the failure', () => (world.told.failures.length > 0 ? true : undefined));
-    expect(world.told.failures).toEqual([['LEDGER_UNAUTHENTICATED', true]]);
+    await waitFor('the failure', () => (world.reports.failures.length > 0 ? true : undefined));
+    expect(world.reports.failures).toEqual([['LEDGER_UNAUTHENTICATED', true]]);
     expect(world.tokens.invalidated).toBe(1);
     world.stop.abort();
     await expect(lock).resolves.toBeUndefined();
@@ -77,8 +77,8 @@ describe('a process without the writer lock', () => {
     await waitFor('a second try', () => (world.sink.count('tryLock') > 1 ? true : undefined));
     world.stop.abort();
     await expect(lock).resolves.toBeUndefined();
-    expect(world.told.failures).toEqual([]);
-    expect(world.told.of('polls.lockHeld')).toEqual([]);
+    expect(world.reports.failures).toEqual([]);
+    expect(world.reports.of('polls.lockHeld')).toEqual([]);
   });
 
   it.each(['prepare', 'tryLock'] as const)('ends with the error of %s', async (act) => {

@@ -6,10 +6,10 @@ import { MemorySink } from './memory-sink.ts';
 import { memoryWorld } from './memory-parts.ts';
 
 it('reports no commit of its own', async () => {
-  const place = new MemorySink();
+  const sink = new MemorySink();
   const staging = {
     prepare: () => Promise.resolve(),
-    openSession: () => Promise.resolve(place.takeOver()),
+    openSession: () => Promise.resolve(sink.takeOver()),
     close: () => Promise.resolve(),
   } as unknown as ViewStaging;
   const world = memoryWorld({ viewStaging: () => Promise.resolve(staging) });
@@ -17,7 +17,7 @@ it('reports no commit of its own', async () => {
   const stop = new AbortController().signal;
   const history = await ViewHistory.open(world.parts, ['#p:M:I'], { begin: 0, pruned: 0 }, stop);
   expect(await history.reach(5)).toBe(true);
-  expect(place.updates.length).toBeGreaterThan(0);
+  expect(sink.updates.length).toBeGreaterThan(0);
   expect(world.reached).toEqual([]);
-  expect(world.told.of('stream.batchCommitted')).toEqual([]);
+  expect(world.reports.of('stream.batchCommitted')).toEqual([]);
 });

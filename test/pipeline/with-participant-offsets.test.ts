@@ -4,8 +4,8 @@
  */
 import { describe, expect, it } from 'vitest';
 import { updateOf, withParticipantOffsets } from '../../src/pipeline/participant/with-participant-offsets.ts';
-import { nothingLeft } from '../../src/pipeline/intake/bound.ts';
-import { shownOffsets } from '../../src/pipeline/proof/update-id.ts';
+import { isRangeEmpty } from '../../src/pipeline/intake/bound.ts';
+import { listMatchingOffsets } from '../../src/pipeline/proof/update-id.ts';
 import { here } from '../support/frames.ts';
 import { topologyFrame } from './memory-ledger.ts';
 import { memoryWorld } from './memory-parts.ts';
@@ -33,9 +33,9 @@ describe('a stream that was switched to another participant', () => {
   });
 
   it('does not take a list that contains only stored updates for the end', async () => {
-    expect(await nothingLeft(moved([13, 14, 15]).parts, 1012, 1015)).toBe(true);
-    expect(await nothingLeft(moved([13, 14, 15, 16]).parts, 1012, 1016)).toBe(false);
-    expect(await shownOffsets(moved([11, 13, 15, 16, 18]).parts, 1010, 1018)).toEqual([1016, 1018]);
+    expect(await isRangeEmpty(moved([13, 14, 15]).parts, 1012, 1015)).toBe(true);
+    expect(await isRangeEmpty(moved([13, 14, 15, 16]).parts, 1012, 1016)).toBe(false);
+    expect(await listMatchingOffsets(moved([11, 13, 15, 16, 18]).parts, 1010, 1018)).toEqual([1016, 1018]);
   });
 
   it('sends requests and reads responses in the offsets of the participant', async () => {

@@ -10,8 +10,8 @@ export const handover: PlantedArea = {
     {
       name: 'any role may write to a storage that is being filled',
       file: 'src/store/write/stream-row.ts',
-      line: 'if (handover === wanted) return;',
-      instead: "if (handover === wanted || handover === 'filling') return;",
+      line: 'if (handover === expectedHandover) return;',
+      instead: "if (handover === expectedHandover || handover === 'filling') return;",
       test,
     },
     {

@@ -4,7 +4,7 @@ import type { PlantedArea } from './planted.ts';
 const range = 'src/store/history/earlier-range.ts';
 const lifetimes = 'src/store/history/earlier-lifetimes.ts';
 const test = 'history/extend-filter-history.long.test.ts';
-const isWhole = 'has all rows of an indexer that began with the wider filter';
+const allRowsTest = 'has all rows of an indexer that began with the wider filter';
 const killed = 'is complete after kills at every step of a range and between two';
 const disturbed = 'history/extend-filter-history-disturbed.long.test.ts';
 
@@ -29,7 +29,7 @@ export const history: PlantedArea = {
       line: 'await subtractActivity(client, { above: from, upTo: to });',
       instead: 'await Promise.resolve(subtractActivity);',
       test,
-      only: isWhole,
+      only: allRowsTest,
     },
     {
       name: 'a contract ends with the last of its ends',
@@ -37,7 +37,7 @@ export const history: PlantedArea = {
       line: 'order by e.ended_offset limit 1) f),',
       instead: 'order by e.ended_offset desc limit 1) f),',
       test,
-      only: isWhole,
+      only: allRowsTest,
     },
     {
       name: 'a contract that ended after its range stays active forever',
@@ -45,15 +45,15 @@ export const history: PlantedArea = {
       line: 'await endStays(client);',
       instead: 'await Promise.resolve(endStays);',
       test,
-      only: isWhole,
+      only: allRowsTest,
     },
     {
       name: 'the first update of a range is missing from every range',
       file: 'src/pipeline/earlier.ts',
-      line: 'const updates = await earlierUpdates(connected.parts, { from, to, most: 4 * wanted }, stop);',
-      instead: 'const updates = await earlierUpdates(connected.parts, { from: from + 1, to, most: 4 * wanted }, stop);',
+      line: 'const updates = await earlierUpdates(connected.parts, { from, to, most: 4 * targetUpdates }, stop);',
+      instead: 'const updates = await earlierUpdates(connected.parts, { from: from + 1, to, most: 4 * targetUpdates }, stop);',
       test,
-      only: isWhole,
+      only: allRowsTest,
     },
     {
       name: 'contracts that are active where history begins are not requested',

@@ -30,8 +30,8 @@ export const typedViews: PlantedArea = {
     {
       name: 'new columns of every view come before the fields of an existing view',
       file: 'src/store/typed/definitions.ts',
-      line: '([one], [other]) => place(one) - place(other)',
-      instead: "() => place('') - there.length",
+      line: '([one], [other]) => positionOf(one) - positionOf(other)',
+      instead: "() => positionOf('') - there.length",
       test,
     },
     {

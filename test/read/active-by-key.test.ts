@@ -52,15 +52,15 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-const found = async (...given: readonly unknown[]): Promise<readonly string[]> => {
-  const parameters = given.map((_, index) => `$${index + 1}`).join(', ');
+const found = async (...args: readonly unknown[]): Promise<readonly string[]> => {
+  const parameters = args.map((_, index) => `$${index + 1}`).join(', ');
   const rows = await database.query<{ contract_id: string }>(
     `select contract_id from explore.active_by_key(${parameters}) order by 1`,
-    [...given],
+    [...args],
   );
   return rows.map((row) => row.contract_id);
 };
-const staying = (hash: string, template?: string): readonly string[] =>
+const activeIds = (hash: string, template?: string): readonly string[] =>
   contracts
     .filter((one) => one.hash === hash && !one.ends && (template === undefined || one.template === template))
     .map(({ contractId }) => contractId)
@@ -68,9 +68,9 @@ const staying = (hash: string, template?: string): readonly string[] =>
 
 describe('active_by_key', () => {
   it.each(hashes)('finds the active contracts with the hash %j, of all templates and of one', async (hash) => {
-    expect(await found(hash)).toEqual(staying(hash));
-    expect(await found(hash, 'Main:Wallet')).toEqual(staying(hash, templates[1]));
-    expect(staying(hash)).toHaveLength(2);
+    expect(await found(hash)).toEqual(activeIds(hash));
+    expect(await found(hash, 'Main:Wallet')).toEqual(activeIds(hash, templates[1]));
+    expect(activeIds(hash)).toHaveLength(2);
   });
 
   it('finds nothing for another hash, a contract without key, and null', async () => {

@@ -18,7 +18,7 @@ import { identity } from '../support/schemas.ts';
  * One synchronizer, and another that is about half an hour behind it: every time is in another hour than the previous
  * one.
  */
-const told: readonly (readonly [synchronizer: string, time: string])[] = [
+const recordTimes: readonly (readonly [synchronizer: string, time: string])[] = [
   [here, '2026-08-14T12:10:00.000001Z'],
   [there, '2026-08-14T11:50:00.000002Z'],
   [here, '2026-08-14T12:20:00.000003Z'],
@@ -29,7 +29,7 @@ const told: readonly (readonly [synchronizer: string, time: string])[] = [
 ];
 /** Updates per batch: the last time of a batch is never its newest, the last batch holds only old ones. */
 const batches = [4, 2, 1];
-const end = told.length;
+const end = recordTimes.length;
 
 /** Ledger time of the transaction, a second before its record time. */
 function effective(time: string): string {
@@ -37,7 +37,7 @@ function effective(time: string): string {
 }
 
 function transactionAt(offset: number): JsonRecord {
-  const [synchronizerId = '', recordTime = ''] = told[offset - 1] ?? [];
+  const [synchronizerId = '', recordTime = ''] = recordTimes[offset - 1] ?? [];
   const create = { CreatedEvent: frames.created({ contractId: `c${offset}` }) };
   return frames.transaction(offset, [create], { synchronizerId, recordTime, effectiveAt: effective(recordTime) });
 }
@@ -80,7 +80,7 @@ function batchAfter(session: StoreSession, after: number, count: number): StoreB
 
 /** The newest record time up to an offset; texts of equal length compare like times. */
 function newestUpTo(offset: number, synchronizer?: string): string | undefined {
-  return told
+  return recordTimes
     .slice(0, offset)
     .filter(([of]) => synchronizer === undefined || of === synchronizer)
     .map(([, time]) => time)
@@ -131,7 +131,7 @@ describe('falling record times', () => {
   });
 
   it('report the newest time of a batch to the observer, not the last', () => {
-    expect(newest).toEqual([told[2], told[5], told[6]].map((one) => Date.parse(one?.[1] ?? '')));
+    expect(newest).toEqual([recordTimes[2], recordTimes[5], recordTimes[6]].map((one) => Date.parse(one?.[1] ?? '')));
   });
 
   it.each([
@@ -150,7 +150,7 @@ describe('falling record times', () => {
     const rows = await read.query<{ id: string; at: boolean }>(
       `select c.contract_id as id, c.record_time = t.time as at
          from explore.contracts c join unnest($1::text[], $2::timestamptz[]) t (id, time) on t.id = c.contract_id`,
-      [told.map((_, index) => `c${index + 1}`), told.map(([, time]) => time)],
+      [recordTimes.map((_, index) => `c${index + 1}`), recordTimes.map(([, time]) => time)],
     );
     expect(rows).toHaveLength(end);
     expect(rows.filter(({ at }) => !at)).toEqual([]);

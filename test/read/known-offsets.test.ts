@@ -181,7 +181,7 @@ describe('active_at, of a time', () => {
 });
 
 describe('explore.coverage', () => {
-  const shown = async (): Promise<readonly string[]> =>
+  const coverageLines = async (): Promise<readonly string[]> =>
     (
       await database.query<{ line: string }>(
         `select concat_ws(' ', from_offset, to_offset, status) as line from explore.coverage`,
@@ -190,7 +190,7 @@ describe('explore.coverage', () => {
 
   it('has every offset from 0 to the checkpoint once, with a reason', async () => {
     await inTransaction(withGap, async () => {
-      expect(await shown()).toEqual(['0 100 before_start', '100 344 complete', '344 574 gap', '574 584 complete']);
+      expect(await coverageLines()).toEqual(['0 100 before_start', '100 344 complete', '344 574 gap', '574 584 complete']);
       const [, , gap] = await database.query<{ reason: string }>('select reason from explore.coverage');
       expect(gap?.reason).toBe('these updates are not known: the participant pruned');
     });
@@ -204,7 +204,7 @@ describe('explore.coverage', () => {
       update stream set pruned_to_offset = 200;
       insert into quarantine ("offset", code, problem, frame, epoch) values (583, 'DECODE_FAILED', 'x', '', 1)`;
     await inTransaction(`${withGap}; ${more}`, async () => {
-      expect(await shown()).toEqual([
+      expect(await coverageLines()).toEqual([
         '0 100 before_start',
         '100 200 pruned',
         '200 344 complete',
@@ -223,7 +223,7 @@ describe('explore.coverage', () => {
   it('is empty until the seed is complete', async () => {
     await inTransaction(
       `${withGap}; delete from coverage; update stream set checkpoint = null, seeded_at = null`,
-      async () => expect(await shown()).toEqual([]),
+      async () => expect(await coverageLines()).toEqual([]),
     );
   });
 });

@@ -131,9 +131,9 @@ describe('wait_for_offset', () => {
     await database.query('rollback');
   });
 
-  it.each(['null', `30000, null`, `null, '1 hour'`])('rejects (%s), which would never end', async (given) => {
+  it.each(['null', `30000, null`, `null, '1 hour'`])('rejects (%s), which would never end', async (args) => {
     await database.query(`set statement_timeout = '2s'`);
-    await expect(database.query(`select explore.wait_for_offset(${given})`)).rejects.toMatchObject({ code: '22004' });
+    await expect(database.query(`select explore.wait_for_offset(${args})`)).rejects.toMatchObject({ code: '22004' });
     await database.query('reset statement_timeout');
   });
 });

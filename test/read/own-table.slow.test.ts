@@ -41,8 +41,8 @@ beforeAll(async () => {
   await indexer.reaches(sandbox.ledger.ledgerEnd(), 60_000);
   folder = mkdtempSync(join(tmpdir(), 'own-table-'));
   writeFileSync(join(folder, 'reader'), 'secret\n');
-  const given = ['--prefix', prefix, '--password-dir', folder];
-  await runCommand(grantRolesCommand, given, { DATABASE_URL: created.url });
+  const args = ['--prefix', prefix, '--password-dir', folder];
+  await runCommand(grantRolesCommand, args, { DATABASE_URL: created.url });
   const readers = new URL(created.url);
   await query(
     created.url,
@@ -89,8 +89,8 @@ it('is created by a reader, and follows creates and archives', async () => {
 
   // Runs from a folder in which the driver resolves.
   const env = { PATH: process.env['PATH'], DATABASE_URL: url };
-  const given = ['--input-type=module', '--eval', block('js')];
-  listener = spawn(process.execPath, given, { cwd: root, env, stdio: ['ignore', 'ignore', 'inherit'] });
+  const args = ['--input-type=module', '--eval', block('js')];
+  listener = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'ignore', 'inherit'] });
   generateHistory(sandbox.ledger, { seed: 6, updates: 200 });
   await indexer.reaches(sandbox.ledger.ledgerEnd(), 60_000);
   await waitFor('the view is as the ledger', async () => ((await differences()) === 0 ? true : undefined), 30_000);

@@ -165,7 +165,7 @@ describe('a role that is limited to parties', needs(noLimits), () => {
   it('gets no row of others from any function', async () => {
     const functions = await callables(created.url);
     expect(functions.length).toBeGreaterThan(5);
-    const answered = new Set<string>();
+    const readableFunctions = new Set<string>();
     await as(limited, async (client) => {
       // Some of them wait.
       await client.query(`set statement_timeout = '200ms'`);
@@ -173,14 +173,14 @@ describe('a role that is limited to parties', needs(noLimits), () => {
         for (const call of callsOf(callable)) {
           const rows = await rowsOf(client, call);
           if (typeof rows === 'string') continue;
-          answered.add(callable.name);
+          readableFunctions.add(callable.name);
           // An argument may be returned.
-          const told = rows.filter((row) => row.replaceAll('foreign-1', '').includes('foreign'));
-          expect(told, call).toEqual([]);
+          const leaks = rows.filter((row) => row.replaceAll('foreign-1', '').includes('foreign'));
+          expect(leaks, call).toEqual([]);
         }
       }
     });
-    expect(answered.size).toBeGreaterThan(functions.length / 3);
+    expect(readableFunctions.size).toBeGreaterThan(functions.length / 3);
     const definer = await query(
       created.url,
       `select proname from pg_proc where prosecdef and pronamespace::regnamespace::text = any ('{${names.join(',')}}')`,

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { withDiagram } from '../../scripts/schema/schema-diagram.ts';
 import { storedTables } from '../../scripts/schema/schema-tables.ts';
-import { greeting } from '../../src/cli/demo/greeting.ts';
+import { formatBanner } from '../../src/cli/demo/greeting.ts';
 import { demoInterfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
@@ -106,7 +106,7 @@ describe('the first queries of a new user', () => {
 
   it('are queries of the decoded views, with rows: the banner', async () => {
     const sides = { ledgerUrl: '', databaseUrl: '', embeddedLedger: false, embeddedDatabase: true };
-    const queries = greeting(sides, '', 'ledger').match(/^ {4}select [^;]+;$/gm) ?? [];
+    const queries = formatBanner(sides, '', 'ledger').match(/^ {4}select [^;]+;$/gm) ?? [];
     expect(queries).toHaveLength(3);
     for (const sql of queries) {
       expect(sql).toMatch(/from (?:explore|typed)\./);

@@ -110,10 +110,10 @@ describe('GET /wait', () => {
 
   it('returns 503 to waiting clients when the server closes', async () => {
     const { waiters } = await start();
-    const asked = ask('?offset=1&timeout=60');
+    const response = ask('?offset=1&timeout=60');
     await waiting(waiters, 1);
     await server?.close();
-    expect(await asked).toMatchObject({ status: 503, body: { error: 'the indexer is stopping' } });
+    expect(await response).toMatchObject({ status: 503, body: { error: 'the indexer is stopping' } });
   });
 
   it('is woken by the commits of a running indexer: the offset in the response can be read', async () => {
@@ -124,12 +124,12 @@ describe('GET /wait', () => {
     await using run = await runIndexer({ ...urls, INDEXER_HTTP_PORT: port });
     generateHistory(sandbox.ledger, { seed: 1, updates: 5 });
     await run.reaches(1);
-    const wanted = sandbox.ledger.ledgerEnd() + 3;
-    const answer = fetch(`http://127.0.0.1:${port}/wait?offset=${String(wanted)}`);
+    const requestedOffset = sandbox.ledger.ledgerEnd() + 3;
+    const answer = fetch(`http://127.0.0.1:${port}/wait?offset=${String(requestedOffset)}`);
     generateHistory(sandbox.ledger, { seed: 2, updates: 10 });
     const { checkpoint } = (await (await answer).json()) as { checkpoint: number };
-    expect(checkpoint).toBeGreaterThanOrEqual(wanted);
+    expect(checkpoint).toBeGreaterThanOrEqual(requestedOffset);
     const [row] = await query(database.url, 'select checkpoint::int as checkpoint from ledger.stream');
-    expect(row?.['checkpoint']).toBeGreaterThanOrEqual(wanted);
+    expect(row?.['checkpoint']).toBeGreaterThanOrEqual(requestedOffset);
   });
 });

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { rebuildCommand } from '../../src/cli/rebuild/rebuild.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
-import { besideNote } from '../../src/store/swap/places.ts';
+import { otherSchemaComment } from '../../src/store/swap/places.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { runCommand } from '../support/run-command.ts';
 
@@ -26,7 +26,7 @@ async function rebuild(...words: readonly string[]): Promise<readonly string[]> 
 /** A previous schema of two tables, an index, a view and a sequence. */
 const previous = `
   create schema ledger_previous;
-  comment on schema ledger_previous is '${besideNote('ledger', 'previous').replaceAll("'", "''")}';
+  comment on schema ledger_previous is '${otherSchemaComment('ledger', 'previous').replaceAll("'", "''")}';
   create table ledger_previous.updates ("offset" bigint primary key, body text);
   insert into ledger_previous.updates select n, repeat('x', 500) from generate_series(1, 1234) n;
   create table ledger_previous.contracts (contract_id text);

@@ -22,16 +22,16 @@ import { digestOf } from '../support/digest.ts';
 import { runCommand } from '../support/run-command.ts';
 import { secretFile } from '../support/secret-file.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { rebuild, value, whole } from './world.ts';
+import { rebuild, value, fromGenesis } from './world.ts';
 import { startRebuild, type RebuildProcess } from './process.ts';
 
 const suffix = randomBytes(4).toString('hex');
-const [known, strange] = [`into_known_${suffix}`, `into_strange_${suffix}`];
+const [known, unknownRole] = [`into_known_${suffix}`, `into_strange_${suffix}`];
 
 let world: HistoryWorld;
 let folder: string;
 let server: EmbeddedPostgres;
-let former: Daemon;
+let previousDaemon: Daemon;
 let redacted: string;
 const there = async (text: string): Promise<unknown> => Object.values((await query(server.url, text))[0] ?? {})[0];
 const turns = () => Promise.all([value, (_: unknown, text: string) => there(text)].map((ask) => ask(world, turn)));
@@ -40,16 +40,16 @@ const turn = 'select handover from ledger.stream';
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rebuild-into-'));
   [world, server] = await Promise.all([HistoryWorld.open(200), startEmbeddedPostgres({ dataDir: folder })]);
-  former = follow(world.database.url);
+  previousDaemon = follow(world.database.url);
   await has(world.database.url);
   redacted = String(await value(world, 'select contract_id from explore.contracts where not is_active limit 1'));
   await runCommand(redactCommand, ['contract', redacted, '--reason', 'asked', '--yes'], world.env());
   await query(server.url, `create role ${known}`);
   await query(
     world.database.url,
-    `create role ${known}; create role ${strange};
-     grant usage on schema ledger, explore to ${known}, ${strange};
-     grant select on ledger.updates, explore.contracts to ${known}, ${strange};
+    `create role ${known}; create role ${unknownRole};
+     grant usage on schema ledger, explore to ${known}, ${unknownRole};
+     grant select on ledger.updates, explore.contracts to ${known}, ${unknownRole};
      create policy everybody on ledger.updates using (true); alter table ledger.updates enable row level security;
      create index updates_of_people on ledger.updates (lower(command_id));
      insert into ledger.retention_holds (name, "offset", reason) values ('replica', 5, 'mine');
@@ -57,15 +57,15 @@ beforeAll(async () => {
   );
 }, 90_000);
 afterAll(async () => {
-  await former.kill();
-  await query(world.database.url, `drop owned by ${known}, ${strange}; drop role ${known}, ${strange}`);
+  await previousDaemon.kill();
+  await query(world.database.url, `drop owned by ${known}, ${unknownRole}; drop role ${known}, ${unknownRole}`);
   await world.close();
   await server.stop();
   await rm(folder, { recursive: true, force: true });
 });
 
 function follow(databaseUrl: string): Daemon {
-  const env = { ...whole, INDEXER_LEASE: '2s' };
+  const env = { ...fromGenesis, INDEXER_LEASE: '2s' };
   return startDaemon({ ledgerUrl: world.sandbox.url, databaseUrl, schema: 'ledger', env });
 }
 
@@ -80,7 +80,7 @@ async function holdRow(child: RebuildProcess): Promise<Client> {
 
 /** Whether it equals an index that began today and has the same redactions. */
 async function equalToFresh(url: string): Promise<boolean> {
-  const env = { ...whole, DATABASE_URL: url };
+  const env = { ...fromGenesis, DATABASE_URL: url };
   await runCommand(migrateCommand, [], world.env('fresh', env));
   for (const table of ['redactions', 'redacted_contracts', 'redacted_exercises']) {
     await query(url, `insert into fresh.${table} select * from ledger.${table}`);
@@ -119,7 +119,7 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
     // Interrupted between the two commits it can only be finished: the source cannot know whether the second commit
     // happened.
     await expect(world.command('jobs cancel rebuild')).rejects.toMatchObject({ code: 'JOB_REFUSED' });
-    const early = await world.parks('ledger', { ...whole, DATABASE_URL: server.url });
+    const early = await world.parks('ledger', { ...fromGenesis, DATABASE_URL: server.url });
     expect(early.code).toBe('STREAM_NOT_OPEN');
     const at = await world.checkpoint();
     const last = startRebuild(target, words);
@@ -129,11 +129,11 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
     const epoch = 'select epoch from ledger.stream';
     expect(Number(await there(epoch))).toBeGreaterThan(Number(await value(world, epoch)));
 
-    await world.index('ledger', { ...whole, DATABASE_URL: server.url });
+    await world.index('ledger', { ...fromGenesis, DATABASE_URL: server.url });
     await waitFor('the previous indexer parks', () =>
-      former.output().includes('STREAM_HANDED_OVER') ? true : undefined,
+      previousDaemon.output().includes('STREAM_HANDED_OVER') ? true : undefined,
     );
-    expect(former.output()).toContain(`continues in database 127.0.0.1:${String(server.port)}/ledger_indexer`);
+    expect(previousDaemon.output()).toContain(`continues in database 127.0.0.1:${String(server.port)}/ledger_indexer`);
     expect(await world.checkpoint()).toBe(at);
     expect(await equalToFresh(server.url)).toBe(true);
     expect(await brokenRules(server.url, 'ledger')).toEqual([]);
@@ -157,11 +157,11 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
     expect(await there(ranges)).toBe(await value(world, ranges));
   });
   it('returns with the same command, under the same checks', async () => {
-    await former.kill();
+    await previousDaemon.kill();
     world.grow(20);
-    await world.index('ledger', { ...whole, DATABASE_URL: server.url });
-    const back = { ...whole, DATABASE_URL: server.url };
-    await expect(rebuild(world, '--yes', whole)).rejects.toMatchObject({ code: 'REBUILD_REFUSED' });
+    await world.index('ledger', { ...fromGenesis, DATABASE_URL: server.url });
+    const back = { ...fromGenesis, DATABASE_URL: server.url };
+    await expect(rebuild(world, '--yes', fromGenesis)).rejects.toMatchObject({ code: 'REBUILD_REFUSED' });
     await expect(rebuild(world, `--into-file ${secretFile(server.url)}`, back)).rejects.toMatchObject({
       code: 'REBUILD_REFUSED',
     });
@@ -170,13 +170,13 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
     );
     expect(await turns()).toEqual([null, 'handed over']);
     world.grow(20);
-    await world.index('ledger', whole);
+    await world.index('ledger', fromGenesis);
     expect(await equalToFresh(world.database.url)).toBe(true);
   });
 
   it('stays in its database when the handover is cancelled, and no copy is left', async () => {
     await query(server.url, 'drop schema ledger, explore, typed, pqs, pqs_multisync cascade');
-    expect(await rebuild(world, `--into-file ${secretFile(server.url)} --no-swap --yes`, whole)).toContain(
+    expect(await rebuild(world, `--into-file ${secretFile(server.url)} --no-swap --yes`, fromGenesis)).toContain(
       'has caught up; to hand over',
     );
     expect(await turns()).toEqual([null, 'filling']);
@@ -184,7 +184,7 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
     await reader.connect();
     // A session with this lock keeps the source from being closed.
     await reader.query('begin; lock table ledger.retention_holds in share mode');
-    const running = rebuild(world, `--into-file ${secretFile(server.url)} --yes`, whole);
+    const running = rebuild(world, `--into-file ${secretFile(server.url)} --yes`, fromGenesis);
     await waitFor(
       'it is blocked',
       async () => (await value(world, `select problem from ledger.jobs where name = 'rebuild'`)) ?? undefined,
@@ -198,6 +198,6 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
       ),
     ).toBe('0');
     world.grow(10);
-    await world.index('ledger', whole);
+    await world.index('ledger', fromGenesis);
   });
 });

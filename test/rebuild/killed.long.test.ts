@@ -7,7 +7,7 @@ import { startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
 import { HistoryWorld } from '../history/history-run.ts';
 import { digestOf } from '../support/digest.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
-import { rebuild, value, whole } from './world.ts';
+import { rebuild, value, fromGenesis } from './world.ts';
 import { startRebuild, steps } from './process.ts';
 
 let world: HistoryWorld;
@@ -28,7 +28,7 @@ function startIndexer(): Daemon {
     ledgerUrl,
     databaseUrl: world.database.url,
     schema: 'ledger',
-    env: { ...whole, INDEXER_LEASE: '2s' },
+    env: { ...fromGenesis, INDEXER_LEASE: '2s' },
   });
 }
 
@@ -67,7 +67,7 @@ describe('a rebuild that is killed', { timeout: 240_000 }, () => {
     expect(await isSwapped()).toBe(true);
     world.grow(20);
     await stored();
-    await world.index('fresh', whole);
+    await world.index('fresh', fromGenesis);
     expect(await digestOf(world.database.url, 'ledger')).toBe(await digestOf(world.database.url, 'fresh'));
     await rebuild(world, '--drop-previous --yes');
   });

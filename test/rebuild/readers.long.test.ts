@@ -7,13 +7,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HistoryWorld } from '../history/history-run.ts';
 import { digestOf } from '../support/digest.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
-import { rebuild, viewOf, whole } from './world.ts';
+import { rebuild, viewOf, fromGenesis } from './world.ts';
 
 let world: HistoryWorld;
 let typed: string;
 beforeAll(async () => {
   world = await HistoryWorld.open(150);
-  await using indexer = await world.run('ledger', whole);
+  await using indexer = await world.run('ledger', fromGenesis);
   await indexer.reaches(world.sandbox.ledger.ledgerEnd());
   typed = await viewOf(world, `select view_name from ledger.typed_views where kind = 'template' limit 1`);
 });
@@ -82,7 +82,7 @@ async function readOn(name: string, read: (ask: Ask) => Promise<number>, stop: A
 
 describe('clients during swaps', { timeout: 240_000 }, () => {
   it('meet no error and no older checkpoint while schemas are swapped, there and back', async () => {
-    await using indexer = await world.run('ledger', whole);
+    await using indexer = await world.run('ledger', fromGenesis);
     const stop = new AbortController();
     const loops = Object.entries(readers).map(([name, read]) => readOn(name, read, stop.signal));
     const growing = (async () => {
@@ -104,7 +104,7 @@ describe('clients during swaps', { timeout: 240_000 }, () => {
     await Promise.all([...loops, growing]);
     expect(found).toEqual([]);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
-    await world.index('fresh', whole);
+    await world.index('fresh', fromGenesis);
     expect(await digestOf(world.database.url, 'ledger')).toBe(await digestOf(world.database.url, 'fresh'));
   });
 });

@@ -8,7 +8,7 @@ import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { runCommand } from '../support/run-command.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { rebuild, value, whole } from './world.ts';
+import { rebuild, value, fromGenesis } from './world.ts';
 
 let world: HistoryWorld;
 beforeEach(async () => {
@@ -23,17 +23,17 @@ const digests = (...names: readonly string[]): Promise<readonly string[]> =>
 
 describe('a rebuilt schema', { timeout: 120_000 }, () => {
   it('equals a fresh index, and the indexer continues in it', async () => {
-    await world.index('ledger', whole);
+    await world.index('ledger', fromGenesis);
     // An epoch above that of the new schema.
     await query(world.database.url, 'update ledger.stream set epoch = 1000');
-    await using indexer = await world.run('ledger', whole);
+    await using indexer = await world.run('ledger', fromGenesis);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
     const epoch = Number(await value(world, 'select epoch from ledger.stream'));
     expect(await rebuild(world, '--yes')).toMatch(/^done: swapped at offset \d+; write pause \d+ ms$/mu);
     expect(Number(await value(world, 'select epoch from ledger.stream'))).toBeGreaterThan(epoch);
     world.grow(100);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
-    await world.index('fresh', whole);
+    await world.index('fresh', fromGenesis);
     const [ledger, fresh] = await digests('ledger', 'fresh');
     expect(ledger).toBe(fresh);
     expect(await world.broken()).toEqual([]);
@@ -43,14 +43,14 @@ describe('a rebuilt schema', { timeout: 120_000 }, () => {
 
   it('has the history of another filter, for which an indexer with the old configuration parks', async () => {
     const [party = ''] = world.sandbox.ledger.localParties();
-    const narrow = { ...whole, LEDGER_PARTIES: party };
+    const narrow = { ...fromGenesis, LEDGER_PARTIES: party };
     await using indexer = await world.run('ledger', narrow);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
-    const plan = await rebuild(world, '', whole);
+    const plan = await rebuild(world, '', fromGenesis);
     expect(plan).toContain(`parties: `);
     expect(plan).toContain('nothing was changed; to do it, run: ledger-indexer rebuild --yes');
     expect(await schemas()).toEqual(['ledger']);
-    await rebuild(world, '--yes', whole);
+    await rebuild(world, '--yes', fromGenesis);
     await waitFor('the indexer with the previous filter parks', async () =>
       (await indexer.status()).state === 'parked' ? true : undefined,
     );
@@ -58,33 +58,33 @@ describe('a rebuilt schema', { timeout: 120_000 }, () => {
     expect(line).toContain('"code":"FILTER_CHANGED"');
     await indexer[Symbol.asyncDispose]();
     world.grow(50);
-    await world.index('ledger', whole);
-    await world.index('fresh', whole);
+    await world.index('ledger', fromGenesis);
+    await world.index('fresh', fromGenesis);
     const [ledger, fresh] = await digests('ledger', 'fresh');
     expect(ledger).toBe(fresh);
   });
 
   it('stores exercises with the requested type, and views return the same rows', async () => {
-    await world.index('ledger', whole);
-    const shown =
+    await world.index('ledger', fromGenesis);
+    const exercisesQuery =
       'select count(*), md5(string_agg(argument::text, $$ $$ order by "offset", node_id)) from explore.exercises';
-    const before = await query(world.database.url, shown);
+    const before = await query(world.database.url, exercisesQuery);
     await rebuild(world, '--yes', { INDEXER_EXERCISE_JSON: 'json' });
     const type = `select format_type(atttypid, null) from pg_attribute where attrelid = 'ledger.exercises'::regclass and attname = 'argument'`;
     expect(await value(world, type)).toBe('json');
-    expect(await query(world.database.url, shown)).toEqual(before);
+    expect(await query(world.database.url, exercisesQuery)).toEqual(before);
     // Not for a schema that has tables already: their type is set when they are created.
-    await world.index('fresh_json', { ...whole, INDEXER_EXERCISE_JSON: 'json' });
+    await world.index('fresh_json', { ...fromGenesis, INDEXER_EXERCISE_JSON: 'json' });
     const [ledger, fresh] = await digests('ledger', 'fresh_json');
     expect(ledger).toBe(fresh);
   });
 
   it('begins at the pruned offset of the participant, with the contracts active there', async () => {
-    await world.index('ledger', whole);
+    await world.index('ledger', fromGenesis);
     const completions =
       'select "offset", command_id, status_code from ledger.completions where "offset" <= 100 order by 1';
-    const told = await query(world.database.url, completions);
-    expect(told.length).toBeGreaterThan(0);
+    const completionRows = await query(world.database.url, completions);
+    expect(completionRows.length).toBeGreaterThan(0);
     expect(await rebuild(world, '')).not.toContain('missing');
     world.sandbox.ledger.pruneTo(100);
     world.grow(30);
@@ -95,7 +95,7 @@ describe('a rebuilt schema', { timeout: 120_000 }, () => {
     await world.index('ledger');
     expect(await value(world, 'select from_offset from ledger.coverage')).toBe('100');
     // Data that the participant no longer returns was copied.
-    expect(await query(world.database.url, completions)).toEqual(told);
+    expect(await query(world.database.url, completions)).toEqual(completionRows);
     expect(await value(world, 'select min(from_offset) from ledger.completion_ranges')).toBe('0');
     const active = await world.active();
     await world.index('fresh');
@@ -106,7 +106,7 @@ describe('a rebuilt schema', { timeout: 120_000 }, () => {
 
 describe('the previous schema', { timeout: 120_000 }, () => {
   it('is swapped back, caught up, and dropped with --drop-previous', async () => {
-    await using indexer = await world.run('ledger', whole);
+    await using indexer = await world.run('ledger', fromGenesis);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
     await rebuild(world, '--yes');
     world.grow(60);
@@ -120,7 +120,7 @@ describe('the previous schema', { timeout: 120_000 }, () => {
     expect(await value(world, `select 'ledger_previous.updates'::regclass::oid`)).toBe(newer);
     world.grow(60);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
-    await world.index('fresh', whole);
+    await world.index('fresh', fromGenesis);
     const [ledger, fresh] = await digests('ledger', 'fresh');
     expect(ledger).toBe(fresh);
     expect(await rebuild(world, '--drop-previous')).toContain('would be deleted');
@@ -137,38 +137,38 @@ describe('the previous schema', { timeout: 120_000 }, () => {
 
 describe('a rebuild', { timeout: 120_000 }, () => {
   it('ends when it is caught up with --no-swap, and the next one swaps its schema', async () => {
-    await world.index('ledger', whole);
+    await world.index('ledger', fromGenesis);
     expect(await rebuild(world, '--no-swap --yes')).toContain('schema "ledger_next" has caught up');
     const filled = await value(world, `select 'ledger_next.updates'::regclass::oid`);
     world.grow(40);
-    await world.index('ledger', whole);
+    await world.index('ledger', fromGenesis);
     await rebuild(world, '--yes');
     expect(await value(world, `select 'ledger.updates'::regclass::oid`)).toBe(filled);
-    await world.index('fresh', whole);
+    await world.index('fresh', fromGenesis);
     const [ledger, fresh] = await digests('ledger', 'fresh');
     expect(ledger).toBe(fresh);
   });
 
   it('is not swapped before it is caught up, and copies redactions made since then', async () => {
-    await world.index('ledger', whole);
+    await world.index('ledger', fromGenesis);
     await rebuild(world, '--no-swap --yes');
     const contract = String(
       await value(world, 'select contract_id from explore.contracts where not is_active limit 1'),
     );
     await runCommand(redactCommand, ['contract', contract, '--reason', 'asked', '--yes'], world.env());
     world.grow(20);
-    await world.index('ledger', whole);
+    await world.index('ledger', fromGenesis);
     {
       await using storages = open();
       const { live, next } = storages;
-      const given = { prepared: await prepareSwap(live, next), beside: 'next', ahead: false, notify: false } as const;
-      const halted = await halt(live);
+      const swapArgs = { prepared: await prepareSwap(live, next), target: 'next', ahead: false, notify: false } as const;
+      const writerStopped = await halt(live);
       const last = await complete(live, next);
-      const behind = swap(live, { ...given, halted, last, writer: 'test' });
+      const behind = swap(live, { ...swapArgs, writerStopped, last, writer: 'test' });
       await expect(behind).rejects.toMatchObject({ code: 'WRITER_FENCED' });
       // Caught up with the earlier position of the live stream, which has moved since.
       const filled = Number(await value(world, 'select checkpoint from ledger_next.stream'));
-      const moved = swap(live, { ...given, halted: { ...halted, checkpoint: filled }, last, writer: 'test' });
+      const moved = swap(live, { ...swapArgs, writerStopped: { ...writerStopped, checkpoint: filled }, last, writer: 'test' });
       await expect(moved).rejects.toMatchObject({ code: 'WRITER_FENCED' });
     }
     expect(await schemas()).toEqual(['ledger', 'ledger_next']);
@@ -180,8 +180,8 @@ describe('a rebuild', { timeout: 120_000 }, () => {
   });
 
   it('waits when it is paused in table jobs, continues when resumed, and leaves nothing when it is cancelled', async () => {
-    await world.index('ledger', whole);
-    const tell = (text: string) => query(world.database.url, text);
+    await world.index('ledger', fromGenesis);
+    const execute = (text: string) => query(world.database.url, text);
     // A client in a transaction blocks the swap until the transaction ends.
     const reader = await openReader(world.database.url);
     const running = rebuild(world, '--yes');
@@ -189,14 +189,14 @@ describe('a rebuild', { timeout: 120_000 }, () => {
       'the swap is hindered',
       async () => (await value(world, `select problem from ledger.jobs where name = 'rebuild'`)) ?? undefined,
     );
-    await tell(`update ledger.jobs set state = 'paused' where name = 'rebuild'`);
+    await execute(`update ledger.jobs set state = 'paused' where name = 'rebuild'`);
     await waitFor('no process writes to the next schema', async () => {
       const holders = `select count(*) from pg_locks where locktype = 'advisory' and objid = hashtext('ledger_next')::oid and granted`;
       return (await value(world, holders)) === '0' ? true : undefined;
     });
     expect(await schemas()).toEqual(['ledger', 'ledger_next']);
     await reader.end();
-    await tell(`update ledger.jobs set state = 'requested' where name = 'rebuild'`);
+    await execute(`update ledger.jobs set state = 'requested' where name = 'rebuild'`);
     expect(await running).toContain('done: swapped');
     await rebuild(world, '--drop-previous --yes');
 
@@ -206,7 +206,7 @@ describe('a rebuild', { timeout: 120_000 }, () => {
       'the swap is hindered',
       async () => (await value(world, `select problem from ledger.jobs where name = 'rebuild'`)) ?? undefined,
     );
-    await tell(`delete from ledger.jobs where name = 'rebuild'`);
+    await execute(`delete from ledger.jobs where name = 'rebuild'`);
     expect(await second).toContain('the rebuild was cancelled, and its schema is deleted');
     expect(await schemas()).toEqual(['ledger']);
     await again.end();

@@ -16,7 +16,7 @@ import { query } from '../support/database.ts';
 import { runCommand } from '../support/run-command.ts';
 import { needs } from '../support/skips/needs.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
-import { whole } from './world.ts';
+import { fromGenesis } from './world.ts';
 
 const startAt = Date.UTC(2026, 0, 5, 8) * 1000;
 
@@ -58,7 +58,7 @@ async function readOn(name: string, ask: Ask, read: (ask: Ask) => Promise<number
   }
 }
 
-async function askerOf(url: string): Promise<{ readonly ask: Ask; readonly end: () => Promise<void> }> {
+async function openClient(url: string): Promise<{ readonly ask: Ask; readonly end: () => Promise<void> }> {
   const client = new Client({ connectionString: url });
   await client.connect();
   const ask: Ask = async (text) => (await client.query<Record<string, unknown>>(text)).rows[0] ?? {};
@@ -91,7 +91,7 @@ describe('clients with indirect connections', needs(noBouncer), () => {
 
   it('read during swaps, over a pooler, on a standby and over several hosts', async () => {
     grow(150);
-    await using indexer = await runIndexer({ LEDGER_URL: sandbox.url, DATABASE_URL: hosts, ...whole });
+    await using indexer = await runIndexer({ LEDGER_URL: sandbox.url, DATABASE_URL: hosts, ...fromGenesis });
     await indexer.reaches(sandbox.ledger.ledgerEnd());
     await waitFor('the standby has it', async () => {
       const [row] = await query(servers.standby, 'select checkpoint from ledger.stream').catch(() => []);
@@ -99,7 +99,7 @@ describe('clients with indirect connections', needs(noBouncer), () => {
     });
     await using bouncer = await startBouncer(servers.primary, 'transaction');
     const roads = await Promise.all(
-      [bouncer.url, bouncer.url, servers.standby, servers.standby].map((url) => askerOf(url)),
+      [bouncer.url, bouncer.url, servers.standby, servers.standby].map((url) => openClient(url)),
     );
     const several = openDatabase({
       url: hosts,
@@ -111,8 +111,8 @@ describe('clients with indirect connections', needs(noBouncer), () => {
       several.withClient(async (client) => (await client.query<Record<string, unknown>>(text)).rows[0] ?? {});
     const stop = new AbortController();
     const names = ['pooler', 'pooler, in transactions', 'standby', 'standby, in transactions', 'several hosts'];
-    const asks = [...roads.map(({ ask }) => ask), askSeveral];
-    const loops = asks.map((ask, at) => readOn(names[at] ?? '', ask, at % 2 === 1 ? twice : once, stop.signal));
+    const askFunctions = [...roads.map(({ ask }) => ask), askSeveral];
+    const loops = askFunctions.map((ask, at) => readOn(names[at] ?? '', ask, at % 2 === 1 ? twice : once, stop.signal));
     const growing = (async () => {
       while (!stop.signal.aborted) {
         grow(2);

@@ -14,7 +14,7 @@ import { runCommand } from '../support/run-command.ts';
 import { untilExtended } from '../history/extend-filter-world.ts';
 import { stageOf } from '../support/extended-filter.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { rebuild, value, whole } from './world.ts';
+import { rebuild, value, fromGenesis } from './world.ts';
 
 const prefix = `rebuild_${randomBytes(4).toString('hex')}`;
 const kinds = ['migrator', 'writer', 'redactor', 'reader'] as const;
@@ -45,7 +45,7 @@ afterAll(async () => {
 describe('with roles of its own', { timeout: 120_000 }, () => {
   it('the writer yields to a role with the rights of the owner, and continues in the new schema', async () => {
     await using indexer = await world.run('ledger', {
-      ...whole,
+      ...fromGenesis,
       DATABASE_URL: urlOf('writer'),
       POSTGRES_MIGRATE: 'never',
     });
@@ -69,7 +69,7 @@ describe('with roles of its own', { timeout: 120_000 }, () => {
     expect(await value(world, owners)).toEqual([`${prefix}_owner`]);
     world.grow(40);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
-    await world.index('fresh', whole);
+    await world.index('fresh', fromGenesis);
     expect(await digestOf(world.database.url, 'ledger')).toBe(await digestOf(world.database.url, 'fresh'));
   });
 
@@ -79,7 +79,7 @@ describe('with roles of its own', { timeout: 120_000 }, () => {
       code: 'STORE_NOT_PERMITTED',
     });
     await using indexer = await world.run('ledger', {
-      ...whole,
+      ...fromGenesis,
       DATABASE_URL: urlOf('writer'),
       POSTGRES_MIGRATE: 'never',
     });
@@ -101,10 +101,10 @@ describe('with roles of its own', { timeout: 120_000 }, () => {
   });
 
   it('the writer reports that it cannot extend the filter, at any step; started as the owner it continues', async () => {
-    const wide = { ...whole, LEDGER_CREATED_EVENT_BLOBS: 'true' };
+    const wide = { ...fromGenesis, LEDGER_CREATED_EVENT_BLOBS: 'true' };
     const start = (kind: (typeof kinds)[number]) =>
-      world.run('ledger', { ...whole, DATABASE_URL: urlOf(kind), POSTGRES_MIGRATE: 'never' });
-    const asked = async (): Promise<void> => {
+      world.run('ledger', { ...fromGenesis, DATABASE_URL: urlOf(kind), POSTGRES_MIGRATE: 'never' });
+    const expectRefusal = async (): Promise<void> => {
       await using indexer = await start('writer');
       await indexer.reaches(world.sandbox.ledger.ledgerEnd());
       const problem = `select problem from ledger.jobs where name = 'filter-extend' and state = 'failed'`;
@@ -112,7 +112,7 @@ describe('with roles of its own', { timeout: 120_000 }, () => {
       expect(found).toMatch(/FILTER_EXTEND_REFUSED: role ".*_writer" may add rows.*jobs resume filter-extend/u);
     };
     await world.command('filter extend --yes', 'ledger', { ...wide, DATABASE_URL: urlOf('migrator') });
-    await asked();
+    await expectRefusal();
     const holder = new Client({ connectionString: world.database.url });
     await holder.connect();
     await holder.query('begin; select pqs.__retention_lock()');
@@ -124,7 +124,7 @@ describe('with roles of its own', { timeout: 120_000 }, () => {
       );
     }
     await holder.end();
-    await asked();
+    await expectRefusal();
     await using indexer = await start('migrator');
     await world.command('jobs resume filter-extend');
     await untilExtended(world);

@@ -6,7 +6,7 @@ import { redactCommand } from '../../src/cli/maintain/redact.ts';
 import { HistoryWorld } from '../history/history-run.ts';
 import { query } from '../support/database.ts';
 import { runCommand } from '../support/run-command.ts';
-import { rebuild, value, viewOf, whole } from './world.ts';
+import { rebuild, value, viewOf, fromGenesis } from './world.ts';
 
 let world: HistoryWorld;
 let typed: string;
@@ -26,9 +26,9 @@ const comments = `select array_agg(c.relname || ' ' || coalesce(obj_description(
 beforeAll(async () => {
   world = await HistoryWorld.open(120);
   const { url } = world.database;
-  await world.index('ledger', whole);
+  await world.index('ledger', fromGenesis);
   // Typed views are created in the background.
-  await using indexer = await world.run('ledger', whole);
+  await using indexer = await world.run('ledger', fromGenesis);
   const exercised = `select v.view_name from ledger.typed_views v join explore.exercises e on e.choice = v.choice
     and e.template_fqn = concat_ws(':', v.package_name, v.module_name, v.entity_name) where v.kind = 'choice' limit 1`;
   typed = await viewOf(world, exercised);
@@ -72,10 +72,10 @@ beforeAll(async () => {
   await runCommand(grantReaderCommand, ['rebuild_party', '--party', party], env);
   before = await Promise.all([oids, functions, comments].map(async (text) => (await value(world, text)) as unknown[]));
   world.grow(20);
-  await world.index('ledger', whole);
+  await world.index('ledger', fromGenesis);
   await rebuild(world, '--yes');
   world.grow(50);
-  await world.index('ledger', whole);
+  await world.index('ledger', fromGenesis);
 }, 120_000);
 afterAll(async () => {
   await query(world.database.url, 'drop owned by rebuild_ops, rebuild_party').catch(() => undefined);

@@ -6,7 +6,7 @@ import { waitFor } from '../support/wait-for.ts';
 import { runCommand } from '../support/run-command.ts';
 
 /** Starts and follows with everything, so that a fresh index of the same ledger is equal. */
-export const whole = { INDEXER_START: 'genesis' };
+export const fromGenesis = { INDEXER_START: 'genesis' };
 
 /** Runs `rebuild WORDS`; resolves to what it printed. */
 export async function rebuild(

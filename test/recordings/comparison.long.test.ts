@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compare } from './comparison.ts';
 import { expectationOf, type Expectation } from './expectation.ts';
 import { JsonNumber, JsonObject } from './json.ts';
-import { columnsOf, parties, planted, shownAs, tables, whilePlanted } from './planted.ts';
+import { columnsOf, parties, planted, relationOfTable, tables, whilePlanted } from './planted.ts';
 import { readRecording, type Recording } from './recording.ts';
 import { prepareRun, type Run } from './run.ts';
 
@@ -38,20 +38,20 @@ describe.each(histories)('the comparison with $name', ({ name, shape, without })
     expect(columns.length).toBeGreaterThan(0);
     for (const column of columns) {
       // The number of an entry of a dictionary is seen where it is used.
-      const elsewhere = table in shownAs || (dictionaries.includes(table) && column.name.endsWith('_pk'));
+      const elsewhere = table in relationOfTable || (dictionaries.includes(table) && column.name.endsWith('_pk'));
       const only = elsewhere ? undefined : table;
       expect(await found(planted.value(table, column), only), `${table}.${column.name}`).not.toEqual([]);
     }
   });
 
   it.each(filled)('finds a lost row of table %s', async (table) => {
-    const shown = shownAs[table] ?? table;
-    expect((await found(planted.lostRow(table), shown)).join()).toContain(`${shown}: a lost row`);
+    const relation = relationOfTable[table] ?? table;
+    expect((await found(planted.lostRow(table), relation)).join()).toContain(`${relation}: a lost row`);
   });
 
   it.each(filled)('finds a surplus row in table %s', async (table) => {
-    const shown = shownAs[table] ?? table;
-    expect((await found(planted.rowTooMany(table), shown)).join()).toContain(`${shown}: a row too many`);
+    const relation = relationOfTable[table] ?? table;
+    expect((await found(planted.rowTooMany(table), relation)).join()).toContain(`${relation}: a row too many`);
   });
 
   it.each(parties)('finds every altered value of table %s, and a lost row', async (table) => {

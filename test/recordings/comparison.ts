@@ -19,17 +19,17 @@ export interface Comparison {
  * @param only the relation to compare; undefined for all of them
  */
 export async function compare(client: Client, expectation: Expectation, only?: string): Promise<Comparison> {
-  const wanted = relations(expectation.offsets).filter(({ name }) => only === undefined || name === only);
-  const { compared, all } = await compareRelations(client, expectation.rows, wanted);
+  const selection = relations(expectation.offsets).filter(({ name }) => only === undefined || name === only);
+  const { compared, all } = await compareRelations(client, expectation.rows, selection);
   const unplaced = expectation.unplaced.map((path) => `no place for ${path}`);
   return { recorded: expectation.leaves, compared, differences: [...unplaced, ...all] };
 }
 
 /** The rows of these relations alone. */
-export async function compareRelations(client: Client, rows: Rows, wanted: readonly Relation[]) {
+export async function compareRelations(client: Client, rows: Rows, selection: readonly Relation[]) {
   await client.query("set timezone to 'UTC'");
   const found = new Differences();
-  for (const relation of wanted) found.relation(relation, rows.of(relation.name), await readRelation(client, relation));
+  for (const relation of selection) found.relation(relation, rows.of(relation.name), await readRelation(client, relation));
   return found;
 }
 
@@ -60,11 +60,11 @@ class Differences {
   #row(where: string, recorded: Row, stored: Row): void {
     for (const column of new Set([...Object.keys(recorded), ...Object.keys(stored)])) {
       // A column without a recorded value is empty.
-      const wanted = new Map(leavesOf(recorded[column] ?? null));
+      const expectedLeaves = new Map(leavesOf(recorded[column] ?? null));
       const found = new Map(leavesOf(stored[column] ?? null));
-      for (const path of new Set([...wanted.keys(), ...found.keys()])) {
+      for (const path of new Set([...expectedLeaves.keys(), ...found.keys()])) {
         this.compared += 1;
-        const [expected, actual] = [wanted.get(path) ?? 'nothing', found.get(path) ?? 'nothing'];
+        const [expected, actual] = [expectedLeaves.get(path) ?? 'nothing', found.get(path) ?? 'nothing'];
         if (expected !== actual) this.add(`${where}: ${column}${path} is ${actual}, recorded was ${expected}`);
       }
     }

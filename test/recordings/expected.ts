@@ -156,8 +156,8 @@ export class Expected {
       }));
       const interface_id = view.take('interfaceId');
       const implementation_package_id = view.take('implementationPackageId');
-      const shown = { view: view.take('viewValue'), implementation_package_id, ...status, redaction_id: null };
-      this.rows.add('interface_views', { contract_id, offset, node_id, interface_id, ...shown });
+      const viewColumns = { view: view.take('viewValue'), implementation_package_id, ...status, redaction_id: null };
+      this.rows.add('interface_views', { contract_id, offset, node_id, interface_id, ...viewColumns });
       const pair = `${asText(template_id)} ${asText(interface_id)}`;
       if (!this.#views.has(pair)) this.rows.add('template_interfaces', { template_id, interface_id });
       this.#views.add(pair);

@@ -20,12 +20,12 @@ interface Holdings {
   readonly balancesAtEnd: Readonly<Record<string, string>>;
 }
 
-const shown = `to_char(abs(amount), 'FM9999999990.0000000000') || case when is_locked then ' locked' else '' end`;
+const amountText = `to_char(abs(amount), 'FM9999999990.0000000000') || case when is_locked then ' locked' else '' end`;
 
 /** Holdings that came and went. */
 const moved = `
-  select "offset"::integer, owner, coalesce(array_agg(${shown} order by ${shown}) filter (where amount > 0), '{}') as in,
-         coalesce(array_agg(${shown} order by ${shown}) filter (where amount < 0), '{}') as out, sum(amount)::text as net
+  select "offset"::integer, owner, coalesce(array_agg(${amountText} order by ${amountText}) filter (where amount > 0), '{}') as in,
+         coalesce(array_agg(${amountText} order by ${amountText}) filter (where amount < 0), '{}') as out, sum(amount)::text as net
     from explore.token_holding_events where instrument_id = 'USD' group by 1, 2 order by 1, 2`;
 
 const trimmed = (column: string): string => `trim_scale(${column})::text as ${column}`;
@@ -35,7 +35,7 @@ function units(amount: string): bigint {
   return BigInt(amount.replace(' locked', '').replace('.', ''));
 }
 
-function shownUnits(amount: bigint): string {
+function formatUnits(amount: bigint): string {
   const digits = String(amount < 0n ? -amount : amount).padStart(11, '0');
   const text = `${digits.slice(0, -10)}.${digits.slice(-10)}`.replace(/\.?0+$/, '');
   return amount < 0n ? `-${text}` : text;
@@ -63,11 +63,11 @@ function journalOf({ updates }: Holdings, owner: string, effects: boolean): read
     return [
       {
         offset,
-        amount_in: shownUnits(sum(own.in) - sum(passed)),
-        amount_out: shownUnits(sum(own.out) - sum(passed)),
-        net: shownUnits(net),
-        balance: shownUnits(balance),
-        locked: shownUnits(locked),
+        amount_in: formatUnits(sum(own.in) - sum(passed)),
+        amount_out: formatUnits(sum(own.out) - sum(passed)),
+        net: formatUnits(net),
+        balance: formatUnits(balance),
+        locked: formatUnits(locked),
         others: effects ? others : null,
       },
     ];
@@ -203,10 +203,10 @@ describe.each(shapes)('the recorded token flow under %s', (shape) => {
         `select "offset", net::text, balance::text from explore.token_journal($1)`,
         [owner],
       );
-      const told = holdings.updates.flatMap(({ offset, changes }) =>
+      const expectedNets = holdings.updates.flatMap(({ offset, changes }) =>
         changes.filter((change) => change.owner === owner).map(({ net }) => [String(offset), net]),
       );
-      expect(journal.rows.map(({ offset, net }) => [offset, net])).toEqual(told);
+      expect(journal.rows.map(({ offset, net }) => [offset, net])).toEqual(expectedNets);
       expect(journal.rows.at(-1)?.balance).toBe(total);
       const later = await run.client.query<{ kind: string; balance: string }>(
         `select kind, balance::text from explore.token_journal($1, 100, 121)`,

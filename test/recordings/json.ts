@@ -35,7 +35,7 @@ const plain: Readonly<Record<string, string>> = {
 };
 const blank = /[ \t\n\r]*/y;
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-const word = /true|false|null/y;
+const literal = /true|false|null/y;
 /** A run without escapes, or one escape. */
 const piece = /[^"\\]+|\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))/y;
 
@@ -47,7 +47,7 @@ class Parser {
     this.#source = source;
   }
 
-  whole(): Json {
+  parse(): Json {
     const value = this.#value();
     this.#match(blank);
     if (this.#at !== this.#source.length) throw this.#unexpected();
@@ -119,7 +119,7 @@ class Parser {
   }
 
   #word(): boolean | null {
-    const [text] = this.#expect(word);
+    const [text] = this.#expect(literal);
     return text === 'null' ? null : text === 'true';
   }
 
@@ -143,7 +143,7 @@ class Parser {
 
 /** @throws Error if the text is not JSON, or a field occurs twice */
 export function parseJson(text: string): Json {
-  return new Parser(text).whole();
+  return new Parser(text).parse();
 }
 
 /** @throws Error when it is not an object */

@@ -2,7 +2,7 @@
  * Errors injected into tables, for the comparison to find: a changed value, a missing row, a row that was never sent.
  */
 import type { Client } from 'pg';
-import { ours } from './stored.ts';
+import { internalColumns } from './stored.ts';
 
 /** Tables, and the columns of a copied row that have to be changed to make it a different row. */
 export const tables: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
@@ -27,7 +27,7 @@ export const tables: Readonly<Record<string, Readonly<Record<string, unknown>>>>
 export const parties = ['contract_parties', 'event_parties'] as const;
 
 /** The relation that contains the rows of a table. */
-export const shownAs: Readonly<Record<string, string>> = { live: 'lifetimes', ended: 'lifetimes' };
+export const relationOfTable: Readonly<Record<string, string>> = { live: 'lifetimes', ended: 'lifetimes' };
 
 /** The least change of a value, by the type of its column. */
 const changed: Readonly<Record<string, string>> = {
@@ -57,7 +57,7 @@ export async function columnsOf(client: Client, table: string): Promise<readonly
       where table_schema = 'ledger' and table_name = $1`,
     [table],
   );
-  return rows.filter(({ name }) => name.endsWith('_pk') || !ours.has(name));
+  return rows.filter(({ name }) => name.endsWith('_pk') || !internalColumns.has(name));
 }
 
 const middle = (table: string): string =>

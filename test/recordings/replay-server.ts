@@ -52,7 +52,7 @@ export async function startReplay(recording: Recording, end: number): Promise<Re
       participant.push();
     },
     showEntries: (count) => {
-      participant.entriesShown = count;
+      participant.entryLimit = count;
       participant.push();
     },
     [Symbol.asyncDispose]: async () => {
@@ -86,7 +86,7 @@ interface Request {
 
 class Participant {
   end: number;
-  entriesShown = Number.POSITIVE_INFINITY;
+  entryLimit = Number.POSITIVE_INFINITY;
   readonly #recording: Recording;
   #sendings: Sending[] = [];
 
@@ -143,8 +143,8 @@ class Participant {
     const before = activeAt(this.#recording, request.activeAtOffset ?? 0).length - entries.length;
     let next = 0;
     return () => {
-      const shown = this.entriesShown - before;
-      for (; next < entries.length && next < shown; next += 1) socket.send(entries[next]?.text ?? '');
+      const limit = this.entryLimit - before;
+      for (; next < entries.length && next < limit; next += 1) socket.send(entries[next]?.text ?? '');
       return next === entries.length;
     };
   }
@@ -169,7 +169,7 @@ class Participant {
   }
 
   /** The updates of an offset range over HTTP. */
-  stretch(request: Request, limit: number): string | Refusal {
+  listUpdates(request: Request, limit: number): string | Refusal {
     const { beginExclusive = 0, endInclusive } = request;
     const shape = shapeOf(request);
     if (shape === undefined) return notRecorded();
@@ -179,10 +179,10 @@ class Participant {
   }
 
   /** The update as the point queries return it. */
-  lookUp(request: Request, wanted: (frame: Frame) => boolean): string | Refusal {
+  lookUp(request: Request, matches: (frame: Frame) => boolean): string | Refusal {
     const shape = shapeOf(request);
     if (shape === undefined) return notRecorded();
-    const found = this.#recording.updates[shape].find((frame) => frame.offset <= this.end && wanted(frame));
+    const found = this.#recording.updates[shape].find((frame) => frame.offset <= this.end && matches(frame));
     return found?.text ?? refusal(404, 'UPDATE_NOT_FOUND', 'Update not found, or not visible.', 11, 5);
   }
 
@@ -223,16 +223,16 @@ function shapeOf({ updateFormat }: Request): Shape | undefined {
 }
 
 function asksForAll(format: EventFormat | undefined): boolean {
-  const asked = JSON.stringify(format?.filtersForAnyParty?.cumulative ?? []);
+  const requestedFilters = JSON.stringify(format?.filtersForAnyParty?.cumulative ?? []);
   const view = (interfaceId: string): boolean =>
-    asked.includes(`"interfaceId":"${interfaceId}","includeInterfaceView":true`);
-  return asked.includes('{"WildcardFilter":{"value":{"includeCreatedEventBlob":true}}}') && interfaces.every(view);
+    requestedFilters.includes(`"interfaceId":"${interfaceId}","includeInterfaceView":true`);
+  return requestedFilters.includes('{"WildcardFilter":{"value":{"includeCreatedEventBlob":true}}}') && interfaces.every(view);
 }
 
 function asksForOneInterface(format: EventFormat | undefined): boolean {
   const [filter, ...more] = format?.filtersForAnyParty?.cumulative ?? [];
-  const asked = JSON.stringify(filter?.identifierFilter ?? {});
-  return more.length === 0 && interfaces.some((id) => asked.includes(`"interfaceId":"${id}"`));
+  const requestedFilter = JSON.stringify(filter?.identifierFilter ?? {});
+  return more.length === 0 && interfaces.some((id) => requestedFilter.includes(`"interfaceId":"${id}"`));
 }
 
 const notRecorded = (): Refusal => refusal(400, 'INVALID_ARGUMENT', 'this request was not recorded', 8, 3);
@@ -257,8 +257,8 @@ const pathOf = (request: IncomingMessage): string => urlOf(request).pathname;
 async function answer(participant: Participant, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const chunks: Buffer[] = [];
   for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-  const said = answerTo(participant, urlOf(request), Buffer.concat(chunks).toString());
-  const { status, body } = typeof said === 'string' ? { status: 200, body: said } : said;
+  const result = answerTo(participant, urlOf(request), Buffer.concat(chunks).toString());
+  const { status, body } = typeof result === 'string' ? { status: 200, body: result } : result;
   response.writeHead(status, { 'content-type': 'application/json' }).end(body);
 }
 
@@ -272,6 +272,6 @@ function answerTo(participant: Participant, { pathname: path, searchParams }: UR
   }
   const limit = Number(searchParams.get('limit') ?? 200);
   if (path === '/v2/state/active-contracts') return participant.list(request, limit);
-  if (path === '/v2/updates') return participant.stretch(request, limit);
+  if (path === '/v2/updates') return participant.listUpdates(request, limit);
   return refusal(404, 'NOT_FOUND', `nothing at ${path}`, 11, 5);
 }

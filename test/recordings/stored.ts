@@ -16,7 +16,7 @@ export interface Relation {
  * Not facts of the ledger: numbers of the dictionaries and of party sets, which names replace, notes of the writer
  * about itself, and the class of a lifetime, by which rows are looked up.
  */
-export const ours: ReadonlySet<string> = new Set([
+export const internalColumns: ReadonlySet<string> = new Set([
   'synchronizer_pk',
   'template_pk',
   'choice_pk',
@@ -156,6 +156,6 @@ export const activeAtName = (offset: number): string => `explore.active_at(${Str
 export async function readRelation(client: Client, { sql }: Relation): Promise<readonly Row[]> {
   const { rows } = await client.query<{ row: string }>(`select row_to_json(r)::text as row from (${sql}) r`);
   return rows.map(({ row }) =>
-    Object.fromEntries([...asObject(parseJson(row)).fields].filter(([column]) => !ours.has(column))),
+    Object.fromEntries([...asObject(parseJson(row)).fields].filter(([column]) => !internalColumns.has(column))),
   );
 }

@@ -71,10 +71,10 @@ describe('two participants that send the same updates', () => {
   ];
 
   it('have the same update ids, at other offsets', () => {
-    const [ours, theirs] = frames();
+    const [firstFrames, secondFrames] = frames();
     const ids = (all: readonly Frame[]) => all.map(({ value }) => value.fields.get('updateId'));
-    expect(ids(ours)).toEqual(ids(theirs));
-    expect(ours.filter(({ offset }, index) => offset === theirs[index]?.offset)).toEqual([]);
+    expect(ids(firstFrames)).toEqual(ids(secondFrames));
+    expect(firstFrames.filter(({ offset }, index) => offset === secondFrames[index]?.offset)).toEqual([]);
   });
 
   const updates = framesIn('first').length;
@@ -82,8 +82,8 @@ describe('two participants that send the same updates', () => {
   const runs = Math.min(updates, runsFor(9));
   const cuts = Array.from({ length: runs }, (_, run) => 1 + Math.round((run * (updates - 1)) / Math.max(1, runs - 1)));
   it.each(cuts)('form one history when the second is read after %i updates', async (cut) => {
-    const [ours, theirs] = frames();
-    const [at, last, own] = [ours[cut - 1]?.offset ?? 0, theirs.at(-1)?.offset ?? 0, theirs[cut - 1]?.offset ?? 0];
+    const [firstFrames, secondFrames] = frames();
+    const [at, last, own] = [firstFrames[cut - 1]?.offset ?? 0, secondFrames.at(-1)?.offset ?? 0, secondFrames[cut - 1]?.offset ?? 0];
     for (const schema of ['explore', 'typed', 'pqs_multisync', 'pqs', 'ledger'])
       await client.query(`drop schema if exists ${schema} cascade`);
     servers[0].growTo(at);
@@ -91,12 +91,12 @@ describe('two participants that send the same updates', () => {
     expect(await switchParticipant(env(servers[1]))).toContain(`  ${cut} updates there`);
     const shift = at - own;
     await follow(servers[1], last + shift);
-    const after = theirs.slice(cut).map((frame) => shifted(frame, shift));
-    const whole = { ...recordingOf([...ours.slice(0, cut), ...after], second.participantId), end: last + shift };
-    const expectation = expectationOf({ ...whole, second: { from: at, shift } }, 'LEDGER_EFFECTS', undefined, [at]);
+    const after = secondFrames.slice(cut).map((frame) => shifted(frame, shift));
+    const recording = { ...recordingOf([...firstFrames.slice(0, cut), ...after], second.participantId), end: last + shift };
+    const expectation = expectationOf({ ...recording, second: { from: at, shift } }, 'LEDGER_EFFECTS', undefined, [at]);
     const { differences, recorded, compared } = await compare(client, expectation);
     expect(differences.slice(0, 5)).toEqual([]);
-    expect(recorded).toBe(whole.updates.LEDGER_EFFECTS.reduce((sum, { json }) => sum + countLeaves(json), 0));
+    expect(recorded).toBe(recording.updates.LEDGER_EFFECTS.reduce((sum, { json }) => sum + countLeaves(json), 0));
     expect(compared).toBeGreaterThan(recorded);
   });
 });

@@ -69,10 +69,10 @@ describe('redact_contract and redact_exercise', () => {
     expect(await query(urlOf('redactor'), `select pqs.redact_contract('nobody', 'r-2') as rows`)).toEqual([
       { rows: 0 },
     ]);
-    const shown = await query(world.url, `select payload, redaction_id from pqs.lookup_contract('${id}')`);
-    expect(shown).toEqual([{ payload: null, redaction_id: 'r-1' }]);
+    const rows = await query(world.url, `select payload, redaction_id from pqs.lookup_contract('${id}')`);
+    expect(rows).toEqual([{ payload: null, redaction_id: 'r-1' }]);
     const gone = await query(world.url, `select payload, redaction_id from pqs.archives() where contract_id = '${id}'`);
-    expect(gone).toEqual(shown);
+    expect(gone).toEqual(rows);
     const [audit] = await world.query(`select subject, contract_id, requested_by from ledger.redactions`);
     expect(audit).toEqual({ subject: 'contract', contract_id: id, requested_by: `${prefix}_redactor` });
   });
@@ -91,11 +91,11 @@ describe('redact_contract and redact_exercise', () => {
     );
     const event = `'${row?.at ?? ''}'::pqs.event_id`;
     await query(urlOf('redactor'), `select pqs.redact_exercise(${event}, 'r-3')`);
-    const shown = await query(
+    const rows = await query(
       world.url,
       `select argument, result, redaction_id from pqs.exercises() where exercise_event_id = ${event}`,
     );
-    expect(shown).toEqual([{ argument: null, result: null, redaction_id: 'r-3' }]);
+    expect(rows).toEqual([{ argument: null, result: null, redaction_id: 'r-3' }]);
   });
 
   it('are available to the command as well, which needs no more rights', async () => {

@@ -43,8 +43,8 @@ export async function redactionWorld(schemas: Schemas, schema: string, updates: 
   const session = (): Promise<StoreSession> => openSession(database, identity);
   const first = await session();
   await first.publishSeed(0, 'genesis');
-  const write: World['write'] = async (from, more, given) => {
-    const writer = given ?? (await session());
+  const write: World['write'] = async (from, more, currentSession) => {
+    const writer = currentSession ?? (await session());
     const batch = writer.newBatch(from);
     for (const update of more) batch.add(decodeUpdate(frames.text(update)));
     await writer.writeBatch(batch, from);

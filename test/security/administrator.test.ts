@@ -20,11 +20,11 @@ let url: string;
 
 beforeAll(async () => {
   created = await createTestDatabase();
-  const given = new URL(created.url);
+  const adminUrl = new URL(created.url);
   await query(created.url, `create role ${admin} login createrole password 'admin'`);
-  await query(created.url, `alter database ${given.pathname.slice(1)} owner to ${admin}`);
-  [given.username, given.password] = [admin, 'admin'];
-  url = given.href;
+  await query(created.url, `alter database ${adminUrl.pathname.slice(1)} owner to ${admin}`);
+  [adminUrl.username, adminUrl.password] = [admin, 'admin'];
+  url = adminUrl.href;
 });
 afterAll(async () => {
   await created.drop();

@@ -98,16 +98,16 @@ describe('the program under faults', () => {
     return sandbox.ledger.appendRaw(JSON.stringify(frames.transaction(offset, events)), offset);
   }
 
-  function urlWith(word: string): string {
+  function urlWith(databasePassword: string): string {
     const url = new URL(database.url);
-    [url.username, url.password] = [role, word];
+    [url.username, url.password] = [role, databasePassword];
     return url.href;
   }
 
-  const envOf = (access = good, word = password): Record<string, string> => ({
+  const envOf = (access = good, databasePassword = password): Record<string, string> => ({
     LEDGER_URL: sandbox.url,
     LEDGER_TOKEN: access,
-    DATABASE_URL: urlWith(word),
+    DATABASE_URL: urlWith(databasePassword),
     INDEXER_LOG_LEVEL: 'trace',
   });
 

@@ -94,15 +94,15 @@ const omissions: readonly (readonly [string, string])[] = [
  * Calls and reads every function, procedure and view of ours as the client; one line for each that runs placed code.
  */
 export async function runsPlanted(client: ClientBase, path: string): Promise<readonly string[]> {
-  const ours = `n.nspname in ('ledger', 'explore', 'typed', 'pqs', 'pqs_multisync')`;
+  const ownSchemas = `n.nspname in ('ledger', 'explore', 'typed', 'pqs', 'pqs_multisync')`;
   const { rows: functions } = await client.query<Callable>(
     `select p.oid::regproc::text as name,
             array(select format_type(t, null) from unnest(p.proargtypes::oid[]) with ordinality u (t, n) order by n) as types
-       from pg_proc p join pg_namespace n on n.oid = p.pronamespace where ${ours} and p.prokind = 'f' order by 1`,
+       from pg_proc p join pg_namespace n on n.oid = p.pronamespace where ${ownSchemas} and p.prokind = 'f' order by 1`,
   );
   const { rows: views } = await client.query<{ name: string }>(
     `select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-      where ${ours} and c.relkind = 'v' order by 1`,
+      where ${ownSchemas} and c.relkind = 'v' order by 1`,
   );
   const statements = [
     ...functions.flatMap((each) => callsOf(each).slice(0, 6)),

@@ -6,7 +6,7 @@
 import type { Client } from 'pg';
 import { callsOf, type Callable } from '../read/reader-attempts.ts';
 
-const ours = `p.pronamespace::regnamespace::text in ('ledger', 'explore', 'typed', 'pqs', 'pqs_multisync')`;
+const ownFunctions = `p.pronamespace::regnamespace::text in ('ledger', 'explore', 'typed', 'pqs', 'pqs_multisync')`;
 /** Raised by the code of the role when it runs as another role. */
 const breach = 'XX042';
 const alarm = `begin
@@ -30,7 +30,7 @@ async function makeBaits(client: Client): Promise<ReadonlyMap<string, string>> {
     `select format_type(a.atttypid, null) as type from pg_attribute a join pg_class c on c.oid = a.attrelid
       where c.relnamespace = 'ledger'::regnamespace and c.relkind = 'r' and a.attnum > 0 and not a.attisdropped
      union select format_type(u, null) from pg_proc p, unnest(p.proargtypes) u join pg_type t on t.oid = u
-      where ${ours} and t.typtype <> 'p' order by 1`,
+      where ${ownFunctions} and t.typtype <> 'p' order by 1`,
   );
   const baits = new Map<string, string>();
   for (const [at, { type }] of rows.entries()) {
@@ -49,7 +49,7 @@ async function makeBaits(client: Client): Promise<ReadonlyMap<string, string>> {
 async function throughTriggers(client: Client, baits: ReadonlyMap<string, string>): Promise<readonly string[]> {
   const triggers = await client.query<{ name: string; called: string }>(
     `select p.oid::regprocedure::text as name, p.oid::regproc::text as called from pg_proc p
-      where ${ours} and p.prorettype = 'trigger'::regtype order by 1`,
+      where ${ownFunctions} and p.prorettype = 'trigger'::regtype order by 1`,
   );
   const tables = await client.query<{ name: string; columns: readonly string[]; types: readonly string[] }>(
     `select c.relname::text as name, array_agg(quote_ident(a.attname) order by a.attnum) as columns,
@@ -152,7 +152,7 @@ async function called(client: Client): Promise<readonly (Callable & { readonly k
   const { rows } = await client.query<Callable & { kind: string }>(
     `select p.oid::regproc::text as name, p.prokind::text as kind,
             array(select format_type(t, null) from unnest(p.proargtypes::oid[]) with ordinality u (t, n) order by n) as types
-       from pg_proc p where ${ours} and p.prokind in ('f', 'p') and p.prorettype <> 'trigger'::regtype order by 1`,
+       from pg_proc p where ${ownFunctions} and p.prokind in ('f', 'p') and p.prorettype <> 'trigger'::regtype order by 1`,
   );
   return rows;
 }

@@ -60,16 +60,16 @@ describe('names that are SQL', () => {
     await using history = await createReadDatabase();
     const packages = hostile.map((name, nth) => packageOf(name, nth));
     for (const [nth, name] of hostile.entries()) {
-      const place = { templateId: `${packageIdOf(nth)}:${name.replaceAll(':', '')}:${name}`, packageName: name };
+      const templateFields = { templateId: `${packageIdOf(nth)}:${name.replaceAll(':', '')}:${name}`, packageName: name };
       const contract = {
-        ...place,
+        ...templateFields,
         contractId: `00${nth}`,
         offset: nth + 1,
         interfaceViews: [],
         createArgument: { [name]: name },
       };
       const choice = {
-        ...place,
+        ...templateFields,
         contractId: `00${nth}`,
         offset: nth + 1,
         choice: name,
@@ -99,9 +99,9 @@ describe('names that are SQL', () => {
       for (const column of columns) expect(column).toMatch(/^[a-z0-9_]{1,63}$/);
       await history.query(`select * from typed.${name}`);
     }
-    const whole = `select (select count(*)::int from ledger.contracts) as contracts,
+    const countsQuery = `select (select count(*)::int from ledger.contracts) as contracts,
                           (select count(*)::int from ledger.updates) as updates`;
-    expect(await history.query(whole)).toEqual([{ contracts: hostile.length, updates: hostile.length }]);
+    expect(await history.query(countsQuery)).toEqual([{ contracts: hostile.length, updates: hostile.length }]);
     const names = 'select command_id as name from ledger.updates order by "offset"';
     expect(await history.query(names)).toEqual(hostile.map((name) => ({ name })));
   });

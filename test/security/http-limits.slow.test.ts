@@ -68,7 +68,7 @@ function talk(text: string): Talk {
   return { socket, heard: () => heard, closed };
 }
 
-async function said(text: string): Promise<string> {
+async function responseTo(text: string): Promise<string> {
   const { heard, closed } = talk(text);
   await closed;
   return heard();
@@ -83,20 +83,20 @@ it('listen on the loopback interface only by default', () => {
 
 describe('accepted requests', () => {
   it('GET with a body, HEAD without one', async () => {
-    expect(await said(head('GET /livez HTTP/1.1'))).toMatch(/^HTTP\/1.1 200 [^]*"live":true/);
-    const answer = await said(head('HEAD /livez HTTP/1.1'));
+    expect(await responseTo(head('GET /livez HTTP/1.1'))).toMatch(/^HTTP\/1.1 200 [^]*"live":true/);
+    const answer = await responseTo(head('HEAD /livez HTTP/1.1'));
     expect(answer).toMatch(/^HTTP\/1.1 200 /);
     expect(answer).not.toContain('"live"');
   });
 
   it.each(['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'PROPFIND'])('%s is rejected', async (method) => {
-    expect(await said(head(`${method} /metrics HTTP/1.1`))).toMatch(/^HTTP\/1.1 405 [^]*allow: GET, HEAD/i);
+    expect(await responseTo(head(`${method} /metrics HTTP/1.1`))).toMatch(/^HTTP\/1.1 405 [^]*allow: GET, HEAD/i);
   });
 
   it.each(['CONNECT x:443 HTTP/1.1', 'HELLO / HTTP/1.1', 'GET / HTTP/9.9', '\u0000\u0001'])(
     'no connection survives %j',
     async (line) => {
-      expect(await said(head(line))).not.toMatch(/^HTTP\/1.1 200/);
+      expect(await responseTo(head(line))).not.toMatch(/^HTTP\/1.1 200/);
     },
   );
 
@@ -119,7 +119,7 @@ describe('limits', () => {
       const count = (): void => void (made += 1);
       subscribe('http.server.request.start', count);
       try {
-        await said(`GET /livez HTTP/1.1\r\nHost: localhost\r\n${header}\r\n\r\n`.repeat(900));
+        await responseTo(`GET /livez HTTP/1.1\r\nHost: localhost\r\n${header}\r\n\r\n`.repeat(900));
         expect(made).toBe(2);
       } finally {
         unsubscribe('http.server.request.start', count);
@@ -129,14 +129,14 @@ describe('limits', () => {
 
   it('a connection with unmet expectations is closed with the first response', async () => {
     const request = 'GET /livez HTTP/1.1\r\nHost: localhost\r\nExpect: nothing\r\n\r\n';
-    expect(await said(request)).toMatch(/^HTTP\/1.1 417 [^]*connection: close/i);
-    const answers = (await said(request.repeat(500))).match(/HTTP\/1.1 417 /g) ?? [];
+    expect(await responseTo(request)).toMatch(/^HTTP\/1.1 417 [^]*connection: close/i);
+    const answers = (await responseTo(request.repeat(500))).match(/HTTP\/1.1 417 /g) ?? [];
     expect(answers.length).toBeLessThanOrEqual(1);
   });
 
   it('headers and addresses of more than 8 KiB are rejected', async () => {
-    expect(await said(head('GET /livez HTTP/1.1', `X: ${'x'.repeat(9_000)}`))).toMatch(/^HTTP\/1.1 431 /);
-    expect(await said(head(`GET /livez?${'x'.repeat(9_000)} HTTP/1.1`))).toMatch(/^HTTP\/1.1 431 /);
+    expect(await responseTo(head('GET /livez HTTP/1.1', `X: ${'x'.repeat(9_000)}`))).toMatch(/^HTTP\/1.1 431 /);
+    expect(await responseTo(head(`GET /livez?${'x'.repeat(9_000)} HTTP/1.1`))).toMatch(/^HTTP\/1.1 431 /);
   });
 
   it('a client that sends nothing, or a header byte by byte, is disconnected within seconds; others are served', async () => {
@@ -214,15 +214,15 @@ describe('limits', () => {
     const kept = talk('');
     for (let nth = 1; nth <= 5; nth += 1) {
       kept.socket.write('GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n');
-      const isWhole = (): boolean =>
+      const isComplete = (): boolean =>
         kept.heard().split('HTTP/1.1 200 ').length === nth + 1 && kept.heard().endsWith('\r\n0\r\n\r\n');
-      await vi.waitUntil(isWhole, 40_000);
+      await vi.waitUntil(isComplete, 40_000);
     }
   });
 
   it('a request with two hosts is rejected', async () => {
-    const asked = head('GET /status HTTP/1.1', 'Host: 127.0.0.1');
-    expect(await said(asked)).toMatch(/^HTTP\/1.1 400 /);
+    const request = head('GET /status HTTP/1.1', 'Host: 127.0.0.1');
+    expect(await responseTo(request)).toMatch(/^HTTP\/1.1 400 /);
   });
 
   it('a client that waits for a response is not disconnected by idle ones', async () => {
@@ -235,8 +235,8 @@ describe('limits', () => {
 });
 
 describe('host names', () => {
-  const asked = (path: string, host: string): Promise<string> =>
-    said(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+  const requestTo = (path: string, host: string): Promise<string> =>
+    responseTo(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
   const guarded = ['/', '/events', '/status', '/metrics', '/wait?offset=0', '/nothing'];
 
   it.each([
@@ -247,7 +247,7 @@ describe('host names', () => {
     'indexer.example.evil',
   ])('a page with %s pointed at this address reads nothing', async (host) => {
     for (const path of guarded) {
-      expect(await asked(path, host), path).toMatch(/^HTTP\/1.1 421 [^]*INDEXER_HTTP_ALLOWED_HOSTS/);
+      expect(await requestTo(path, host), path).toMatch(/^HTTP\/1.1 421 [^]*INDEXER_HTTP_ALLOWED_HOSTS/);
     }
   });
 
@@ -260,20 +260,20 @@ describe('host names', () => {
     'indexer.example:7580',
     'Indexer.Example.',
   ])('addresses, localhost and configured names are accepted: %s', async (host) => {
-    expect(await asked('/status', host)).toMatch(/^HTTP\/1.1 200 /);
+    expect(await requestTo('/status', host)).toMatch(/^HTTP\/1.1 200 /);
   });
 
   it('probes are accepted under any name, with a reason only under a configured one', async () => {
     const why = /"reason":"not connected yet"/;
     const verdict = /^{"ready":false,"live":true}\r?$/m;
     for (const [path, status] of Object.entries({ '/livez': 200, '/readyz': 503 })) {
-      const answer = await asked(path, 'balancer.example');
+      const answer = await requestTo(path, 'balancer.example');
       expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
       expect(answer).toMatch(verdict);
     }
     for (const path of ['/livez', '/readyz']) {
-      expect(await asked(path, 'indexer.example')).toMatch(why);
-      expect(await asked(path, '127.0.0.1:7580')).toMatch(why);
+      expect(await requestTo(path, 'indexer.example')).toMatch(why);
+      expect(await requestTo(path, '127.0.0.1:7580')).toMatch(why);
     }
   });
 });

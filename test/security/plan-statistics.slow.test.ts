@@ -99,15 +99,15 @@ describe('values in payloads hidden by row security', needs(noLimits), () => {
   });
 
   it('are in no plan of a rebuilt schema, nor through the procedure of schema pqs', async () => {
-    const beside = openDatabase({
+    const target = openDatabase({
       url: created.url,
       schema: 'ledger_beside',
       statementTimeoutMs: 60_000,
       applicationName: 'test',
     });
-    await migrate(beside);
-    await beside.transaction((client) => buildMissing(client, 'ledger', 'ledger_beside'));
-    await beside.close();
+    await migrate(target);
+    await target.transaction((client) => buildMissing(client, 'ledger', 'ledger_beside'));
+    await target.close();
     const [template] = await query(
       created.url,
       `select template_fqn as name from explore.templates where kind = 'template'`,

@@ -33,7 +33,7 @@ interface Contract {
   readonly id: string;
   readonly signatories: readonly string[];
   readonly observers: readonly string[];
-  place: string;
+  synchronizer: string;
   state: 'live' | 'travelling' | 'ended';
   counter: number;
 }
@@ -143,10 +143,10 @@ export class PrivateHistory {
   }
 
   #some(most: number, least = 0): string[] {
-    const wanted = this.#random.between(least, most);
+    const count = this.#random.between(least, most);
     const left = [...parties];
     return Array.from(
-      { length: wanted },
+      { length: count },
       () => left.splice(this.#random.between(0, left.length - 1), 1)[0] ?? '',
     ).sort();
   }
@@ -178,7 +178,7 @@ export class PrivateHistory {
       id: `00c${this.#contracts.length}`,
       signatories: this.#some(2, 1),
       observers: this.#some(2),
-      place: this.#pick([frames.here, frames.there]),
+      synchronizer: this.#pick([frames.here, frames.there]),
       state: 'ended',
       counter: 0,
     };
@@ -204,9 +204,9 @@ export class PrivateHistory {
   #seed(offset: number): void {
     const before = this.rows.length;
     const [createdEvent, contract] = this.#begin({ node: 0, offset }, 'seed');
-    const { id, place } = contract;
-    const other = place === frames.here ? frames.there : frames.here;
-    const reassignment = { contractId: id, submitter: this.#pick(parties), source: place, target: other, offset };
+    const { id, synchronizer } = contract;
+    const other = synchronizer === frames.here ? frames.there : frames.here;
+    const reassignment = { contractId: id, submitter: this.#pick(parties), source: synchronizer, target: other, offset };
     if (offset % 7 === 0) {
       const witnessParties = this.#some(3, 1);
       this.#half([offset, id, 'u'], witnessParties);
@@ -217,18 +217,18 @@ export class PrivateHistory {
       // Only the assign is known: no contract yet.
       this.rows.splice(before);
       this.#half([offset, id, 'a'], createdEvent['witnessParties'] as string[]);
-      const assignedEvent = frames.assigned({ ...reassignment, source: other, target: place, createdEvent });
+      const assignedEvent = frames.assigned({ ...reassignment, source: other, target: synchronizer, createdEvent });
       this.entries.push(frames.entry('JsIncompleteAssigned', { assignedEvent }));
       contract.state = 'ended';
     } else {
-      const entry = { createdEvent, synchronizerId: place, reassignmentCounter: 0 };
+      const entry = { createdEvent, synchronizerId: synchronizer, reassignmentCounter: 0 };
       this.entries.push(frames.entry('JsActiveContract', entry));
     }
     this.#seers = new Set();
   }
 
-  #transaction(offset: number, events: Json[], place: string): void {
-    const ids = { workflowId: `workflow ${offset}`, commandId: `command ${offset}`, synchronizerId: place };
+  #transaction(offset: number, events: Json[], synchronizer: string): void {
+    const ids = { workflowId: `workflow ${offset}`, commandId: `command ${offset}`, synchronizerId: synchronizer };
     this.#update(
       frames.transaction(offset, events, { ...ids, recordTime: timeOf(offset), effectiveAt: timeOf(offset) }),
     );
@@ -274,7 +274,7 @@ export class PrivateHistory {
       const [CreatedEvent] = this.#begin({ node: at + 1, offset }, 'create');
       return { CreatedEvent };
     });
-    this.#transaction(offset, [{ ExercisedEvent: exercised }, ...made], contract.place);
+    this.#transaction(offset, [{ ExercisedEvent: exercised }, ...made], contract.synchronizer);
   }
 
   #of(state: Contract['state']): Contract | undefined {
@@ -291,7 +291,7 @@ export class PrivateHistory {
     this.#row('event_parties', ['', witnessParties.join()], witnessParties);
     contract.state = 'ended';
     const event = frames.archived({ offset, nodeId: 0, contractId: contract.id, witnessParties });
-    this.#transaction(offset, [{ ArchivedEvent: event }], contract.place);
+    this.#transaction(offset, [{ ArchivedEvent: event }], contract.synchronizer);
   }
 
   #leave(): void {
@@ -320,7 +320,7 @@ export class PrivateHistory {
     if (contract === undefined) return;
     const offset = this.#next();
     const [source, target] = this.#ends(contract);
-    contract.place = target;
+    contract.synchronizer = target;
     contract.counter += 1;
     const [createdEvent] = this.#begin({ node: 0, offset }, 'assign', contract);
     this.#half([offset, contract.id, 'a'], createdEvent['witnessParties'] as string[]);
@@ -335,8 +335,8 @@ export class PrivateHistory {
     this.#update(frames.reassignment(offset, { JsAssignmentEvent: half }, target));
   }
 
-  #ends({ place }: Contract): [string, string] {
-    return place === frames.here ? [frames.here, frames.there] : [frames.there, frames.here];
+  #ends({ synchronizer }: Contract): [string, string] {
+    return synchronizer === frames.here ? [frames.here, frames.there] : [frames.there, frames.here];
   }
 
   /** Changes of hosting, of several parties at once; one of an unknown kind names no party. */

@@ -58,7 +58,7 @@ const password = 'of a reader';
 
 let created: TestDatabase;
 let tables: readonly Relation[] = [];
-const shown = new Map<string, number>();
+const rowCounts = new Map<string, number>();
 
 async function fill(session: StoreSession): Promise<void> {
   await session.beginSeed(seedOffset);
@@ -151,17 +151,17 @@ function isRefusedArgument(one: readonly string[], other: readonly string[]): bo
 
 /** Results of the statements on both sides, if they differ. */
 async function differences(role: string, copy: string, statements: readonly string[]): Promise<object[]> {
-  const said = async (url: string): Promise<readonly (readonly string[])[]> =>
+  const resultsFrom = async (url: string): Promise<readonly (readonly string[])[]> =>
     connected(url, async (client) => {
       const answers: (readonly string[])[] = [];
       for (const statement of statements) answers.push(await answerOf(client, statement));
       return answers;
     });
-  const [seen, should] = [await said(urlOf(role)), await said(copy)];
+  const [seen, should] = [await resultsFrom(urlOf(role)), await resultsFrom(copy)];
   return statements.flatMap((statement, at) => {
     const [rows = [], expected = []] = [seen[at], should[at]];
     if (isRefusedArgument(rows, expected) || isRefusedArgument(expected, rows)) return [];
-    shown.set(statement, Math.max(shown.get(statement) ?? 0, rows.length));
+    rowCounts.set(statement, Math.max(rowCounts.get(statement) ?? 0, rows.length));
     const tooMuch = rows.filter((row) => !expected.includes(row)).slice(0, 3);
     const missing = expected.filter((row) => !rows.includes(row)).slice(0, 3);
     if (tooMuch.length + missing.length === 0 && rows.length === expected.length) return [];
@@ -216,7 +216,7 @@ describe('limited readers', needs(noLimits), () => {
   it('saw rows in every table and view except those for operators', async () => {
     const empty: string[] = [];
     for (const relation of tables) {
-      if ((shown.get(await selectOf(created.url, relation)) ?? 0) === 0) empty.push(relation.name);
+      if ((rowCounts.get(await selectOf(created.url, relation)) ?? 0) === 0) empty.push(relation.name);
     }
     const hidden = Object.entries(rules).flatMap(([table, rule]) => (rule === 'none' ? [`ledger.${table}`] : []));
     const sums = ['explore.activity', 'explore.activity_updates'];

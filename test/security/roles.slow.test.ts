@@ -42,8 +42,8 @@ let folder: string;
 
 async function grant(...argv: string[]): Promise<readonly string[]> {
   const lines: string[] = [];
-  const given = ['--prefix', prefix, '--password-dir', folder, ...argv];
-  await runCommand(grantRolesCommand, given, { DATABASE_URL: created.url }, { print: (line) => lines.push(line) });
+  const args = ['--prefix', prefix, '--password-dir', folder, ...argv];
+  await runCommand(grantRolesCommand, args, { DATABASE_URL: created.url }, { print: (line) => lines.push(line) });
   return lines;
 }
 
@@ -266,9 +266,9 @@ async function asksNothingAsWriter({ httpUrl }: IndexerRun): Promise<void> {
     `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'ledger-indexer%'`,
   ]) {
     const headers = { origin: httpUrl, 'content-type': 'application/json' };
-    const asked = await fetch(`${httpUrl}/query`, { method: 'POST', headers, body: JSON.stringify({ statement }) });
-    expect(asked.ok, statement).toBe(false);
-    expect(await asked.text()).toContain('grant-reader ledger_console');
+    const response = await fetch(`${httpUrl}/query`, { method: 'POST', headers, body: JSON.stringify({ statement }) });
+    expect(response.ok, statement).toBe(false);
+    expect(await response.text()).toContain('grant-reader ledger_console');
   }
 }
 
@@ -374,6 +374,6 @@ async function answersAs(indexer: IndexerRun, role: string, token: string, after
   }
   expect([...text.matchAll(/^id: (\S+)\nevent/gm)].map(([, id]) => id)).toEqual(seen.map(({ id }) => id));
   const body = JSON.stringify({ statement: `select count(*) from explore.events where "offset" > ${after}` });
-  const asked = await fetch(`${indexer.httpUrl}/query`, { method: 'POST', headers, body });
-  expect(await asked.json()).toMatchObject({ rows: [[String(seen.length)]] });
+  const response = await fetch(`${indexer.httpUrl}/query`, { method: 'POST', headers, body });
+  expect(await response.json()).toMatchObject({ rows: [[String(seen.length)]] });
 }

@@ -105,12 +105,12 @@ async function expectSums(schema: string, { expected }: DeltaHistory): Promise<v
     total.exercises += exercises;
     totals.set(`${hour}|${synchronizer}`, total);
   }
-  const shown = await rows(
+  const sumRows = await rows(
     `select concat_ws('|', to_char(hour at time zone 'UTC', 'YYYY-MM-DD"T"HH24'), synchronizer_id) as key,
             creates::int, archives::int, exercises::int
        from ${schema}_explore.activity_updates where creates + archives + exercises > 0`,
   );
-  expect(new Map(shown.map(({ key, ...sums }) => [key, sums]))).toEqual(totals);
+  expect(new Map(sumRows.map(({ key, ...sums }) => [key, sums]))).toEqual(totals);
 }
 
 /** Archives of contracts, with witnesses: as stored, among the events, and with the functions of PQS. */
@@ -130,22 +130,22 @@ async function expectArchives(schema: string, { expected }: DeltaHistory): Promi
   const ends = await rows(
     `select contract_id as contract, archived_at_offset::int as "offset" from ${schema}_pqs.archives()`,
   );
-  const wanted = expected.archives.map(({ contract, offset }) => `${contract} ${offset}`);
-  expect(ends.map(({ contract, offset }) => `${String(contract)} ${String(offset)}`).sort()).toEqual(wanted.sort());
+  const expectedLines = expected.archives.map(({ contract, offset }) => `${contract} ${offset}`);
+  expect(ends.map(({ contract, offset }) => `${String(contract)} ${String(offset)}`).sort()).toEqual(expectedLines.sort());
 }
 
 async function expectStatus(schema: string, history: DeltaHistory): Promise<void> {
   const left = new Set(
     history.updates.filter(({ text }) => text.includes('"JsUnassignedEvent"')).map(({ offset }) => offset),
   );
-  const wanted = history.expected.lifetimes.map(({ contract, from, to }) =>
+  const expectedLines = history.expected.lifetimes.map(({ contract, from, to }) =>
     [contract, from, to === null ? 'active' : left.has(to) ? 'unassigned' : 'archived', to ?? ''].join(' '),
   );
-  const shown = await rows(
+  const statusRows = await rows(
     `select concat_ws(' ', contract_id, created_at_offset, status, coalesce(archived_at_offset::text, '')) as line
        from ${schema}_explore.contracts where status <> 'witnessed'`,
   );
-  expect(shown.map(({ line }) => String(line)).sort()).toEqual(wanted.sort());
+  expect(statusRows.map(({ line }) => String(line)).sort()).toEqual(expectedLines.sort());
   const random = new Random(seed);
   for (let at = 0; at < 12; at += 1) {
     const offset = random.between(1, history.updates.at(-1)?.offset ?? 1);

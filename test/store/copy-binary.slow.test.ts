@@ -126,12 +126,12 @@ describe('COPY in binary form', () => {
 
   it('computes the lifetime of a contract like the storage', async () => {
     const lengths = Array.from({ length: 53 }, (_, power) => 2 ** power).flatMap((at) => [at - 1, at, at + 1]);
-    const wanted = [...new Set(lengths)].filter((length) => length >= 1 && length <= 2 ** 52);
+    const validLengths = [...new Set(lengths)].filter((length) => length >= 1 && length <= 2 ** 52);
     const { rows } = await client.query<{ class: number }>(
       'select lifetime_class(5, 5 + length - 1) as class from unnest($1::bigint[]) length',
-      [wanted],
+      [validLengths],
     );
-    expect(rows.map((row) => row.class)).toEqual(wanted.map((length) => lifetimeClass(5, 5 + length - 1)));
+    expect(rows.map((row) => row.class)).toEqual(validLengths.map((length) => lifetimeClass(5, 5 + length - 1)));
   });
 
   it('stores times as Postgres reads their text', async () => {

@@ -45,7 +45,7 @@ interface Contract {
   readonly version: string;
   readonly signatories: readonly string[];
   readonly observers: readonly string[];
-  place: string;
+  synchronizer: string;
   state: 'active' | 'travelling' | 'ended';
 }
 
@@ -94,12 +94,12 @@ export class DeltaHistory {
 
   #parties(of: readonly string[], least: number, most: number): string[] {
     const left = [...of];
-    const wanted = this.#random.between(least, most);
-    return Array.from({ length: wanted }, () => left.splice(this.#random.between(0, left.length - 1), 1)[0] ?? '');
+    const count = this.#random.between(least, most);
+    return Array.from({ length: count }, () => left.splice(this.#random.between(0, left.length - 1), 1)[0] ?? '');
   }
 
-  #find(state: Contract['state'], place?: string): Contract | undefined {
-    const found = this.#contracts.filter((c) => c.state === state && (place === undefined || c.place === place));
+  #find(state: Contract['state'], synchronizer?: string): Contract | undefined {
+    const found = this.#contracts.filter((c) => c.state === state && (synchronizer === undefined || c.synchronizer === synchronizer));
     return found.length === 0 ? undefined : this.#pick(found);
   }
 
@@ -143,18 +143,18 @@ export class DeltaHistory {
     this.expected.sums.set(key, sums);
   }
 
-  #new(ours: boolean): Contract {
+  #new(isStakeholder: boolean): Contract {
     // Without a stakeholder among the parties of the reader a contract is witnessed only.
     const others = all.filter((party) => !hosted.includes(party));
-    const signatories = ours ? [this.#pick(hosted), ...this.#parties(others, 0, 1)] : this.#parties(others, 1, 2);
+    const signatories = isStakeholder ? [this.#pick(hosted), ...this.#parties(others, 0, 1)] : this.#parties(others, 1, 2);
     this.#made += 1;
     return {
       id: `00${String(this.#made).padStart(4, '0')}`,
       entity: this.#pick(['Coin', 'Bond']),
       version: this.#pick(versions),
       signatories,
-      observers: ours ? this.#parties(all, 0, 1).filter((party) => !signatories.includes(party)) : [],
-      place: this.#place,
+      observers: isStakeholder ? this.#parties(all, 0, 1).filter((party) => !signatories.includes(party)) : [],
+      synchronizer: this.#place,
       state: 'active',
     };
   }
@@ -182,22 +182,22 @@ export class DeltaHistory {
     return { ...event, ...this.#acsDelta(changes) };
   }
 
-  #create(ours: boolean): Contract | undefined {
-    if (!ours && this.#rendering === 'delta') return undefined;
-    const contract = this.#new(ours);
-    const witnesses = ours ? this.#witnesses([...contract.signatories, ...contract.observers]) : [this.#pick(hosted)];
-    this.#events.push({ CreatedEvent: this.#createdEvent(contract, witnesses, ours) });
+  #create(isStakeholder: boolean): Contract | undefined {
+    if (!isStakeholder && this.#rendering === 'delta') return undefined;
+    const contract = this.#new(isStakeholder);
+    const witnesses = isStakeholder ? this.#witnesses([...contract.signatories, ...contract.observers]) : [this.#pick(hosted)];
+    this.#events.push({ CreatedEvent: this.#createdEvent(contract, witnesses, isStakeholder) });
     this.#node += 1;
     this.#count({ creates: 1 }, contract);
-    if (!ours) return undefined;
+    if (!isStakeholder) return undefined;
     this.#contracts.push(contract);
     this.#live(contract);
     return contract;
   }
 
-  #live({ id, entity, version, place }: Contract, to: number | null = null): void {
+  #live({ id, entity, version, synchronizer }: Contract, to: number | null = null): void {
     const template = `${version}:${entity}`;
-    this.expected.lifetimes.push({ contract: id, synchronizer: place, from: this.#offset, template, to });
+    this.expected.lifetimes.push({ contract: id, synchronizer: synchronizer, from: this.#offset, template, to });
   }
 
   #ended(contract: Contract, state: 'ended' | 'travelling'): void {
@@ -244,7 +244,7 @@ export class DeltaHistory {
   }
 
   #exercised(event: JsonRecord, choice: string, consuming: boolean, changes: boolean): JsonRecord {
-    const whole = frames.exercised({
+    const exercise = frames.exercised({
       ...event,
       interfaceId: null,
       choice,
@@ -254,8 +254,8 @@ export class DeltaHistory {
       choiceArgument: {},
       exerciseResult: {},
     });
-    delete whole['acsDelta'];
-    return { ...whole, ...this.#acsDelta(changes) };
+    delete exercise['acsDelta'];
+    return { ...exercise, ...this.#acsDelta(changes) };
   }
 
   /** Created and archived by one transaction: before 3.4 no field says that it never was active. */
@@ -274,25 +274,25 @@ export class DeltaHistory {
     const contract = this.#find('active', this.#place);
     if (contract === undefined || this.#rendering === 'delta') return;
     const { id: contractId, entity, version, signatories } = contract;
-    const place = { offset: this.#offset, nodeId: this.#node, contractId, templateId: `${version}:Main:${entity}` };
-    const event = { ...place, witnessParties: this.#witnesses(signatories), packageName: 'money' };
+    const eventFields = { offset: this.#offset, nodeId: this.#node, contractId, templateId: `${version}:Main:${entity}` };
+    const event = { ...eventFields, witnessParties: this.#witnesses(signatories), packageName: 'money' };
     this.#events.push({ ExercisedEvent: this.#exercised(event, 'Look', false, false) });
     this.#count({ exercises: 1 }, contract, 'Look');
     this.#node += 1;
   }
 
   #half(contract: Contract) {
-    const [source, target] = contract.place === frames.here ? [frames.here, frames.there] : [frames.there, frames.here];
+    const [source, target] = contract.synchronizer === frames.here ? [frames.here, frames.there] : [frames.there, frames.here];
     return { source, target, reassignmentId: `r${contract.id}`, submitter: hosted[0] ?? '' };
   }
 
   #leave(): void {
     const contract = this.#find('active');
     if (contract === undefined) return;
-    const { id: contractId, version, entity, place } = contract;
+    const { id: contractId, version, entity, synchronizer } = contract;
     const event = { contractId, templateId: `${version}:Main:${entity}`, offset: this.#offset, packageName: 'money' };
     const value = frames.unassigned({ ...this.#half(contract), ...event, nodeId: 0 });
-    this.#push(this.#timed(frames.reassignment(this.#offset, { JsUnassignedEvent: { value } }, place)));
+    this.#push(this.#timed(frames.reassignment(this.#offset, { JsUnassignedEvent: { value } }, synchronizer)));
     this.#ended(contract, 'travelling');
   }
 
@@ -300,13 +300,13 @@ export class DeltaHistory {
     const contract = this.#find('travelling');
     if (contract === undefined) return;
     const half = this.#half(contract);
-    contract.place = half.target;
+    contract.synchronizer = half.target;
     contract.state = 'active';
     this.#node = 0;
     const witnesses = this.#witnesses([...contract.signatories, ...contract.observers]);
     const createdEvent = this.#createdEvent(contract, witnesses, true);
     const event = frames.assigned({ ...half, createdEvent });
-    this.#push(this.#timed(frames.reassignment(this.#offset, { JsAssignmentEvent: event }, contract.place)));
+    this.#push(this.#timed(frames.reassignment(this.#offset, { JsAssignmentEvent: event }, contract.synchronizer)));
     this.#live(contract);
   }
 

@@ -44,8 +44,8 @@ function asking(parties: readonly string[]) {
 }
 
 /** Stores updates with offsets from 1; returns the name of the schema. */
-async function stored(updates: readonly JsonRecord[], wanted: Wanted = {}): Promise<string> {
-  const { parties = [], participantId = 'p::1220', perBatch = 1, late } = wanted;
+async function stored(updates: readonly JsonRecord[], options: Wanted = {}): Promise<string> {
+  const { parties = [], participantId = 'p::1220', perBatch = 1, late } = options;
   const schema = `s${(histories += 1)}`;
   const database = await schemas.migrated(schema);
   const session = await openSession(database, {

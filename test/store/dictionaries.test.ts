@@ -140,7 +140,7 @@ describe('a batch that brings a hundred new names of each kind', () => {
   });
 
   it('stores choices with their templates and interfaces', async () => {
-    const told = (index: number, choice: string, by: string | null) => ({
+    const exerciseRow = (index: number, choice: string, by: string | null) => ({
       template: templateOf(index),
       choice,
       interface: by,
@@ -148,9 +148,9 @@ describe('a batch that brings a hundred new names of each kind', () => {
     });
     expect(await rows(exerciseNames)).toEqual(
       each.flatMap((index) => [
-        told(index, 'Same', interfaceOf(0)),
-        told(index, 'Same', interfaceOf(64)),
-        told(index, `Choice${index}`, null),
+        exerciseRow(index, 'Same', interfaceOf(0)),
+        exerciseRow(index, 'Same', interfaceOf(64)),
+        exerciseRow(index, `Choice${index}`, null),
       ]),
     );
   });

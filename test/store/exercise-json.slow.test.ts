@@ -98,23 +98,23 @@ describe('the returned value', () => {
     return database;
   }
 
-  const shown = async (database: Database, from: string): Promise<readonly unknown[]> => {
+  const readExercises = async (database: Database, from: string): Promise<readonly unknown[]> => {
     const select = `select "offset", argument::text, result::text from ${from} order by "offset"`;
     return database.withClient(async (client) => (await client.query<Record<string, unknown>>(select)).rows);
   };
 
   it('is equal in the views of both, a late update included, and the ledger’s text in the table of json', async () => {
     const [parsed, asSent] = [await filled('jsonb'), await filled('json')];
-    const rows = await shown(parsed, 'filled_jsonb_explore.exercises');
+    const rows = await readExercises(parsed, 'filled_jsonb_explore.exercises');
     expect(rows).toHaveLength(texts.length + 1);
     expect(rows[0]).toMatchObject({ argument: '{"a": 1.50, "n": 1000, "longer": 1}' });
     for (const view of ['explore.exercises', 'explore.events']) {
-      expect(await shown(asSent, `filled_json_${view}`), view).toEqual(rows);
+      expect(await readExercises(asSent, `filled_json_${view}`), view).toEqual(rows);
     }
     const ofPqs = '(select e.exercised_at_offset as "offset", e.* from filled_json_pqs.exercises() e) e';
-    expect(await shown(asSent, ofPqs)).toEqual(rows);
-    expect(await shown(asSent, 'decoded_exercises')).toEqual(rows);
-    expect((await shown(asSent, 'exercises'))[0]).toMatchObject({ argument: texts[0], result: texts[0] });
+    expect(await readExercises(asSent, ofPqs)).toEqual(rows);
+    expect(await readExercises(asSent, 'decoded_exercises')).toEqual(rows);
+    expect((await readExercises(asSent, 'exercises'))[0]).toMatchObject({ argument: texts[0], result: texts[0] });
   });
 
   it('with a number beyond numeric is rejected: at once by jsonb, by the views of json', async () => {
@@ -128,7 +128,7 @@ describe('the returned value', () => {
     await expect(write(await made('huge_jsonb', 'jsonb'))).rejects.toMatchObject({ code: 'STORE_DATA_REFUSED' });
     const asSent = await made('huge_json', 'json');
     await write(asSent);
-    await expect(shown(asSent, 'decoded_exercises')).rejects.toMatchObject({ code: 'STORE_DATA_REFUSED' });
-    expect(await shown(asSent, 'exercises')).toMatchObject([{ argument: '{"n":1e200000}' }]);
+    await expect(readExercises(asSent, 'decoded_exercises')).rejects.toMatchObject({ code: 'STORE_DATA_REFUSED' });
+    expect(await readExercises(asSent, 'exercises')).toMatchObject([{ argument: '{"n":1e200000}' }]);
   });
 });

@@ -48,7 +48,7 @@ describe('data stored raw', () => {
   describe('unknown data is returned as the ledger wrote it', () => {
     const asSent = (column: string): string =>
       `case when starts_with(${column}::text, '{"$escaped":') then ${column} ->> '$escaped' else ${column}::text end`;
-    const strange = [
+    const unknownData = [
       ['numbers as they are spelled', '{ "a":1.10, "b":1e400,"c":-0.0 ,"d":12345678901234567890123}'],
       ['repeated keys in their order', '{"z":1,"a":2,"z":3}'],
       ['NUL and a lone surrogate', String.raw`{"a":"x\u0000y","b":"\ud800"}`],
@@ -56,7 +56,7 @@ describe('data stored raw', () => {
       ['payloads of known names', '{"createArgument":{"n":1.50},"details":[ 1.0 ]}'],
     ] as const;
 
-    it.each(strange)('a kind of update, with %s', async (_what, value) => {
+    it.each(unknownData)('a kind of update, with %s', async (_what, value) => {
       const raw = `{"Prophecy":{"value":{"offset":${String(nextOffset())},"updateId":"u","deep":${value} }}}`;
       const offset = await write(`{"update":${raw}}`);
       const [row] = await query<{ kind: string; raw: string }>(
@@ -66,7 +66,7 @@ describe('data stored raw', () => {
       expect(row).toEqual({ kind: 'unknown', raw });
     });
 
-    it.each(strange)('a topology event, with %s', async (_what, value) => {
+    it.each(unknownData)('a topology event, with %s', async (_what, value) => {
       const raw = `{"PartyRenamed":{"value":{"partyId":"${frames.alice}","deep":${value}}, "more":1}}`;
       const frame = frames.text(frames.topology(nextOffset()));
       const events = /"events":\[(.*?)\],"traceContext"/;

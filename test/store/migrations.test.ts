@@ -96,9 +96,9 @@ describe('migrate', () => {
 
   it('rejects a schema of the previous layout, and changes nothing in it', async () => {
     const database = open(freshSchema());
-    const former = ['0001_storage', '0009_departed_parties'].map((id) => ({ id, sql: `create table "${id}" ()` }));
+    const previousLayout = ['0001_storage', '0009_departed_parties'].map((id) => ({ id, sql: `create table "${id}" ()` }));
     await migrate(database, { files: [] });
-    for (const { id, sql } of former) {
+    for (const { id, sql } of previousLayout) {
       await database.pool.query(`${sql}; insert into schema_migrations (id) values ('${id}')`);
     }
     const found = /earlier layout \(migrations 0001_storage/;

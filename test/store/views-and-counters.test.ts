@@ -98,7 +98,7 @@ const views: JsonRecord[] = [
 /** The rows of those views, by interface. */
 function viewRows(contractId: string, offset: number): readonly JsonRecord[] {
   const row = { contract_id: contractId, offset };
-  const [failed = {}, computed = {}, strange = {}] = views;
+  const [failed = {}, computed = {}, unknownStatus = {}] = views;
   return [
     {
       ...row,
@@ -107,7 +107,7 @@ function viewRows(contractId: string, offset: number): readonly JsonRecord[] {
       status_code: 2,
       status_message: String.raw`json:"UNKNOWN(2,0): \u0000 is in it"`,
       status_details: null,
-      implementation_package_id: strange['implementationPackageId'] ?? null,
+      implementation_package_id: unknownStatus['implementationPackageId'] ?? null,
     },
     {
       ...row,

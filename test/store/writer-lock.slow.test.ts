@@ -38,7 +38,7 @@ describe('the writer lock', () => {
     await using one = open(created.url);
     await using other = open(created.url);
     await one.candidate.tryLock();
-    for (let asked = 0; asked < 12; asked += 1) {
+    for (let attempt = 0; attempt < 12; attempt += 1) {
       expect(await other.candidate.tryLock()).toBeUndefined();
       await pause(leaseMs / 4);
     }

@@ -54,9 +54,9 @@ export class Canary {
   look(where: string, text: string): void {
     this.#looked.texts += 1;
     this.#looked.characters += text.length;
-    const shown = folded(text);
+    const foldedText = folded(text);
     for (const { what, form, text: needle } of this.#needles) {
-      const at = shown.indexOf(needle);
+      const at = foldedText.indexOf(needle);
       if (at >= 0) this.#leaks.push({ where, what, form, at });
     }
   }
@@ -120,8 +120,8 @@ function folded(text: string): string {
  * bytes.
  */
 function base64After(bytes: Buffer, shift: number): string {
-  const whole = Buffer.concat([Buffer.alloc(shift), bytes]);
-  const full = whole.subarray(0, whole.length - (whole.length % 3)).toString('base64');
+  const paddedBytes = Buffer.concat([Buffer.alloc(shift), bytes]);
+  const full = paddedBytes.subarray(0, paddedBytes.length - (paddedBytes.length % 3)).toString('base64');
   return full.slice(shift === 0 ? 0 : shift + 1);
 }
 

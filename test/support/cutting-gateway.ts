@@ -99,14 +99,14 @@ export class CuttingGateway implements AsyncDisposable {
     response.end(this.#shown(Buffer.concat(chunks).toString()));
   }
 
-  #relay(path: string, inner: WebSocket, asked: string): void {
+  #relay(path: string, inner: WebSocket, request: string): void {
     const opened = this.#opened.get(path) ?? 0;
     this.#opened.set(path, opened + 1);
-    if (path === listPath) this.lists.push(JSON.parse(asked) as (typeof this.lists)[number]);
+    if (path === listPath) this.lists.push(JSON.parse(request) as (typeof this.lists)[number]);
     const outer = new WebSocket(`${this.#target.replace('http', 'ws')}${path}`, ['daml.ws.auth']);
     let frames = 0;
     let bytes = 0;
-    outer.on('open', () => outer.send(asked));
+    outer.on('open', () => outer.send(request));
     outer.on('message', (frame: Buffer) => {
       if (inner.readyState !== inner.OPEN) return;
       bytes += frame.length;

@@ -20,7 +20,7 @@ const volatileColumns: Readonly<Record<string, readonly string[]>> = {
  * Filled in the background, when a package has been read, or as far as completions have come: the history alone does
  * not decide.
  */
-const besideTheStream: ReadonlySet<string> = new Set([
+const backgroundTables: ReadonlySet<string> = new Set([
   'packages',
   'omitted_fields',
   'typed_views',
@@ -59,14 +59,14 @@ export async function digestOf(url: string, schema: string, numbers: 'as stored'
     await client.query(`set local timezone = 'UTC'; set local datestyle = 'ISO'; set local bytea_output = 'hex'`);
     const hash = createHash('sha256');
     const all = (await tablesOf(client, schema)).filter(
-      ({ name }) => !besideTheStream.has(name) && name !== ofTheWriter,
+      ({ name }) => !backgroundTables.has(name) && name !== ofTheWriter,
     );
     const tables = numbers === 'named' ? all.filter(({ name }) => !numberedTables.has(name)) : all;
     if (tables.length === 0) throw new Error(`schema ${schema} holds no table: there is nothing to compare`);
     for (const table of tables) {
-      const shown = (column: string): string =>
+      const textSql = (column: string): string =>
         numbers === 'named' ? namedColumn(schema, table.name, column) : `t.${escapeIdentifier(column)}::text`;
-      await addTable(client, schema, { ...table, shown }, hash);
+      await addTable(client, schema, { ...table, textSql }, hash);
     }
     return hash.digest('hex');
   } finally {
@@ -100,12 +100,12 @@ async function tablesOf(client: Client, schema: string): Promise<readonly Table[
 
 interface ShownTable extends Table {
   /** SQL of a column as text: numbers have no collation, and any total order will do that is the same everywhere. */
-  readonly shown: (column: string) => string;
+  readonly textSql: (column: string) => string;
 }
 
 async function addTable(client: Client, schema: string, table: ShownTable, hash: Hash): Promise<void> {
-  const values = table.columns.map(table.shown).join(', ');
-  const order = table.key.map((column) => `${table.shown(column)} collate "C"`).join(', ');
+  const values = table.columns.map(table.textSql).join(', ');
+  const order = table.key.map((column) => `${table.textSql(column)} collate "C"`).join(', ');
   const { rows } = await client.query<{ line: string }>(
     `select json_build_array(${values})::text as line
        from ${escapeIdentifier(schema)}.${escapeIdentifier(table.name)} t order by ${order}`,

@@ -58,11 +58,11 @@ export async function differences(
   after: number,
   most = 10,
 ): Promise<string[]> {
-  const [ours, theirs] = await Promise.all([one, other].map((schema) => rowsOf(url, schema, after)));
+  const [firstRows, secondRows] = await Promise.all([one, other].map((schema) => rowsOf(url, schema, after)));
   const found: string[] = [];
   for (const [here, there, name] of [
-    [ours, theirs, one],
-    [theirs, ours, other],
+    [firstRows, secondRows, one],
+    [secondRows, firstRows, other],
   ] as const) {
     // By the server, and no more than those that differ: a million of them would not fit in here.
     const limit = Number.isFinite(most) ? `limit ${String(most)}` : '';
@@ -91,15 +91,15 @@ async function rowsOf(url: string, schema: string, after: number): Promise<strin
     `select table_name as name, array_agg(column_name::text order by column_name) as columns
        from information_schema.columns where table_schema = '${schema}' group by 1`,
   );
-  const wanted = compared(after);
+  const rules = compared(after);
   const parts = tables.flatMap(({ name, columns }) => {
-    const rule = wanted[String(name)];
+    const rule = rules[String(name)];
     if (rule === undefined) return [];
     const [condition, without] = rule;
     const names = columns as readonly string[];
     const listed = names.includes('parties_pk') && names.includes('synchronizer_pk');
-    const whole = `(${namedRow(schema, String(name), names)})`;
-    const row = [listed ? ofList(schema, whole, after) : whole, ...without.map((column) => `'${column}'`)];
+    const fullRow = `(${namedRow(schema, String(name), names)})`;
+    const row = [listed ? ofList(schema, fullRow, after) : fullRow, ...without.map((column) => `'${column}'`)];
     const from = `${schema}.${String(name)} t ${condition.includes(' l.') ? liveOnes.replace('SCHEMA', schema) : ''}`;
     return [`select '${String(name)} ' || (${row.join(' - ')})::text as row from ${from} where ${condition}`];
   });

@@ -12,7 +12,7 @@ export async function runCommand(
   io: Partial<Pick<Call, 'print' | 'write' | 'stop' | 'stdin' | 'stdout' | 'stderr'>> = {},
 ): Promise<ExitCode> {
   const code = await command.run({
-    given: command.verbs === true ? unparsed(argv) : parse(command, argv),
+    args: command.verbs === true ? unparsed(argv) : parse(command, argv),
     env,
     stop: new AbortController().signal,
     print: () => undefined,

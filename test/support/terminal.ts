@@ -7,7 +7,7 @@ export const noTerminal = /util-linux/.test(version ?? '') ? undefined : 'needs 
 export interface OnTerminal {
   readonly ended: Promise<number | null>;
   /** Its output so far, colors and cursor movements included. */
-  shown(): string;
+  output(): string;
   /** Ctrl-C. */
   interrupt(): void;
 }
@@ -19,13 +19,13 @@ export function onTerminal(command: string, env: Readonly<Record<string, string>
     env: { PATH: process.env['PATH'], TERM: 'dumb', ...env },
     cwd,
   });
-  let shown = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text));
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
   // It may have ended before.
   child.stdin.on('error', () => undefined);
   const ended = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);
   });
-  return { ended, shown: () => shown, interrupt: () => void child.stdin.write('\u0003') };
+  return { ended, output: () => output, interrupt: () => void child.stdin.write('\u0003') };
 }

@@ -71,7 +71,7 @@ it('a party that left the previous participant and is hosted by the new one is n
   );
   const left = { partyId: String(row?.['party']), participantId: network.participants[0]?.participantId ?? '' };
   const recordTime = String(row?.['time']);
-  network.tell(departure(left, { synchronizerId: String(row?.['synchronizer_id']), recordTime }));
+  network.enqueue(departure(left, { synchronizerId: String(row?.['synchronizer_id']), recordTime }));
   network.settle();
   await world.follow(0);
   const unhosted = async (): Promise<unknown> =>
@@ -98,17 +98,17 @@ function departure(left: object, where: { readonly synchronizerId: string; reado
 it('a quarantined update is known to both participants, and is stored at its offset', async () => {
   await using world = await SwitchWorld.open({ seed: 23, updates: 60 }, { INDEXER_QUARANTINE: 'true' });
   const other = await Network.open({ seed: 91, updates: 2 });
-  const strange = other.participants[0]?.ledger.range(0, Infinity, 2).map(({ update }) => update) ?? [];
+  const unknownUpdates = other.participants[0]?.ledger.range(0, Infinity, 2).map(({ update }) => update) ?? [];
   await other.close();
   const odd = (update: Update | undefined, recordTime: string): Update => {
     const text = JSON.stringify(update).replace(/"witnessParties":\["/, '"witnessParties":["Eve\\u0000');
     return JSON.parse(text.replace(/"recordTime":"[^"]*"/, `"recordTime":"${recordTime}"`)) as Update;
   };
-  const tell = async (update: Update | undefined, participant: number): Promise<void> => {
+  const publish = async (update: Update | undefined, participant: number): Promise<void> => {
     const [row] = await world.rows(
       `select to_char(max(record_time) + interval '2 s', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as time from ledger.updates`,
     );
-    world.network.tell(odd(update, String(row?.['time'])));
+    world.network.enqueue(odd(update, String(row?.['time'])));
     world.network.settle();
     await using indexer = await world.run(participant);
     await waitFor('an update is quarantined', async () =>
@@ -116,11 +116,11 @@ it('a quarantined update is known to both participants, and is stored at its off
     );
   };
   await world.follow(0);
-  await tell(strange[0], 0);
+  await publish(unknownUpdates[0], 0);
   world.network.happen(30);
   await world.switchTo(1);
   await world.follow(1);
-  await tell(strange[1], 1);
+  await publish(unknownUpdates[1], 1);
   world.network.happen(20);
   world.network.settle();
   await world.follow(1);
@@ -166,8 +166,8 @@ it('a filter is extended with the active contracts of the new participant, whate
     await indexer.reaches(Number(row?.['at']));
   };
   {
-    await using former = await world.run(0);
-    await former.reaches(network.participants[0]?.ledger.ledgerEnd() ?? 0);
+    await using previousIndexer = await world.run(0);
+    await previousIndexer.reaches(network.participants[0]?.ledger.ledgerEnd() ?? 0);
   }
   network.happen(40);
   await world.switchTo(1);
@@ -250,8 +250,8 @@ it('views of a later interface are backfilled from the new participant, includin
     );
     return rows.filter(({ id }) => active.has(String(id))).map(({ id, view }) => `${String(id)} ${String(view)}`);
   };
-  const [gathered, wanted] = [await views('ledger'), await views('fresh')];
+  const [gathered, expected] = [await views('ledger'), await views('fresh')];
   expect(gathered.length).toBeGreaterThan(10);
-  expect(gathered).toEqual(wanted);
+  expect(gathered).toEqual(expected);
   expect(await brokenRules(world.database.url, 'ledger')).toEqual([]);
 }, 120_000);

@@ -6,16 +6,16 @@ import { query } from '../support/database.ts';
 
 const templateOf = "t.package_id || ':' || t.module_name || ':' || t.entity_name";
 
-/** One text for each row, sorted. @param shown as its kind and a hash, for long histories */
+/** One text for each row, sorted. @param format as its kind and a hash, for long histories */
 export async function contentsOf(
   url: string,
   schema = 'ledger',
-  shown: 'whole' | 'hashed' = 'whole',
+  format: 'whole' | 'hashed' = 'whole',
 ): Promise<readonly string[]> {
   const update = `(select u.update_id from ${schema}.decoded_updates u where u."offset" =`;
   const rows = await query(
     url,
-    `select ${shown === 'whole' ? 'line::text' : "(line ->> 0) || ' ' || md5(line::text)"} as line from (
+    `select ${format === 'whole' ? 'line::text' : "(line ->> 0) || ' ' || md5(line::text)"} as line from (
        select json_build_array('update', u.update_id, u.kind, u.effective_at, u.record_time, s.synchronizer_id, u.workflow_id,
                 split_part(u.trace_parent, '-', 2), u.event_count, u.transaction_hash, u.external_transaction_hash) as line
          from ${schema}.decoded_updates u left join ${schema}.synchronizers s using (synchronizer_pk)
@@ -64,10 +64,10 @@ export async function contentsOf(
 /** Rows that one of them has more often than the other. */
 export function difference(
   stored: readonly string[],
-  wanted: readonly string[],
+  expected: readonly string[],
 ): { readonly lost: readonly string[]; readonly added: readonly string[] } {
   const counts = new Map<string, number>();
-  for (const line of wanted) counts.set(line, (counts.get(line) ?? 0) + 1);
+  for (const line of expected) counts.set(line, (counts.get(line) ?? 0) + 1);
   for (const line of stored) counts.set(line, (counts.get(line) ?? 0) - 1);
   const lines = [...counts];
   return {

@@ -90,7 +90,7 @@ export class Network {
   }
 
   /** One more update, which every participant publishes later. */
-  tell(update: Update): void {
+  enqueue(update: Update): void {
     for (const { pending } of this.#members) pending.push(update);
   }
 
@@ -116,7 +116,7 @@ export class Network {
     const [chosen] = pending.splice(among[random.between(0, among.length - 1)] ?? 0, 1);
     if (chosen === undefined) return;
     if (random.chance(0.4)) sandbox.ledger.skipOffsets(random.between(1, 5));
-    sandbox.ledger.commit(asTold(chosen, this.#members.indexOf(member), this.#members.length));
+    sandbox.ledger.commit(forParticipant(chosen, this.#members.indexOf(member), this.#members.length));
   }
 }
 
@@ -224,7 +224,7 @@ function contractsOf(update: Update): ReadonlySet<string> {
 }
 
 /** Data specific to one participant: the submitter, its span of the trace, and the numbers of its nodes. */
-function asTold(update: Update, index: number, members: number): Update {
+function forParticipant(update: Update, index: number, members: number): Update {
   const own = Number.parseInt(valueOf(update).updateId.slice(-4), 16) % members === index;
   const text = JSON.stringify(update)
     .replaceAll(
@@ -232,7 +232,7 @@ function asTold(update: Update, index: number, members: number): Update {
       (_, name: string, id: string) => `"${name}":${Number(id) + index}`,
     )
     .replaceAll(/"traceparent":"00-([0-9a-f]+)-[0-9a-f]{15}/g, `"traceparent":"00-$1-${String(index).repeat(15)}`);
-  const told = JSON.parse(text) as Update;
-  if (!own) Object.assign(valueOf(told), { commandId: '', paidTrafficCost: null });
-  return told;
+  const copy = JSON.parse(text) as Update;
+  if (!own) Object.assign(valueOf(copy), { commandId: '', paidTrafficCost: null });
+  return copy;
 }

@@ -56,9 +56,9 @@ it('compares the remaining updates if it was pruned before that', async () => {
 it('rejects a participant with an update before the switch that is not stored', async () => {
   await using world = await SwitchWorld.open({ seed: 7, updates: 50 });
   const other = await Network.open({ seed: 90, updates: 1 });
-  const [strange] = other.participants[0]?.ledger.range(0, Infinity, 1) ?? [];
-  if (strange?.update === undefined) throw new Error('nothing happened');
-  world.network.participants[1]?.ledger.commit(strange.update);
+  const [unknownEntry] = other.participants[0]?.ledger.range(0, Infinity, 1) ?? [];
+  if (unknownEntry?.update === undefined) throw new Error('nothing happened');
+  world.network.participants[1]?.ledger.commit(unknownEntry.update);
   await other.close();
   world.network.happen(50);
   world.network.settle();

@@ -104,7 +104,7 @@ it('returns the source participant of each update, and its offset there', async 
   const rows = await world.rows(
     'select update_id, participant_number, participant_offset::int as at from explore.updates order by "offset"',
   );
-  const told = (participant: number): Map<string, number> =>
+  const offsetsOf = (participant: number): Map<string, number> =>
     new Map(
       world.network.participants[participant]?.ledger.range(0, Infinity, Infinity).map((u) => [u.updateId, u.offset]),
     );
@@ -114,7 +114,7 @@ it('returns the source participant of each update, and its offset there', async 
     ...Array<number>(30).fill(2),
   ]);
   for (const { update_id: id, participant_number: number, at } of rows)
-    expect(at).toBe(told(Number(number) - 1).get(String(id)));
+    expect(at).toBe(offsetsOf(Number(number) - 1).get(String(id)));
   expect(
     await world.rows(
       'select participant_number, participant_id, offset_shift::int <> 0 as moved from explore.participants',

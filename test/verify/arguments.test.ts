@@ -1,7 +1,7 @@
 /** The command line of `verify`, and its results on a terminal. */
 import { describe, expect, it } from 'vitest';
 import { parse } from '../../src/cli/command-line/parse.ts';
-import { exitCodeOf, shownResults, type VerifyResult } from '../../src/cli/verify/result.ts';
+import { exitCodeOf, formatResults, type VerifyResult } from '../../src/cli/verify/result.ts';
 import { verifyArguments, verifyCommand } from '../../src/cli/verify/verify.ts';
 
 const nothing = {
@@ -72,7 +72,7 @@ describe('results', () => {
       note: 'a note',
       findings: [{ type: 'different', offset: 7, row: 'exercise 1', fields: ['result', 'argument'] }],
     });
-    expect(shownResults([result({}), different])).toEqual([
+    expect(formatResults([result({}), different])).toEqual([
       'acs     equal      at offset 12: 5 compared, 0 different, 1.3 s',
       'range   different  offsets 3 to 12: 5 compared, 2 different, the first 1 are listed, 1 explained by quarantine, 1.3 s\n  a note',
       '  different: offset 7; row exercise 1; fields result, argument',

@@ -139,7 +139,7 @@ const particular: Readonly<Record<string, string>> = {
 };
 
 /** Changes that look like valid history, of columns of which other changes are detected. */
-export const lawfulChanges: Readonly<Record<string, string>> = {
+export const validChanges: Readonly<Record<string, string>> = {
   'stream.checkpoint': 'checkpoint + 1',
   'stream.epoch': 'epoch + 1',
   'stream.record_times': `record_times || (select jsonb_build_object(key, '2026-06-01T00:00:00Z') from jsonb_each_text(record_times)

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toIndexerError } from '../../src/errors/indexer-error.ts';
 import { query } from '../support/database.ts';
 import { inPart, noticed, outOfSight, type ColumnGroup } from './columns-doc.ts';
-import { lawfulChanges, planted, rowsOf } from './column-plants.ts';
+import { validChanges, planted, rowsOf } from './column-plants.ts';
 import { columnsWorld, type ColumnsWorld } from './columns-world.ts';
 import { runVerify } from './verify-run.ts';
 
@@ -134,7 +134,7 @@ describe('a change is not detected', () => {
   });
 
   it.each(each(inPart))('%s: %s, if it is valid', async (rows, column) => {
-    const value = lawfulChanges[`${rows}.${column}`];
+    const value = validChanges[`${rows}.${column}`];
     expect(value).toBeDefined();
     expect(await whileChanged({ rows, columns: [column], value })).toEqual([]);
   });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { recomputedBy } from '../../src/cli/verify/computed-views.ts';
 import { comparedRow } from '../../src/model/compared-rows.ts';
 
-const [first, second, stranger, unread] = ['a1', 'b2', 'c3', 'd4'].map((two) => two.repeat(32)) as [
+const [first, second, otherPackage, unread] = ['a1', 'b2', 'c3', 'd4'].map((two) => two.repeat(32)) as [
   string,
   string,
   string,
@@ -12,7 +12,7 @@ const [first, second, stranger, unread] = ['a1', 'b2', 'c3', 'd4'].map((two) => 
 const packageNames = new Map([
   [first, 'tokens'],
   [second, 'tokens'],
-  [stranger, 'bonds'],
+  [otherPackage, 'bonds'],
 ]);
 
 type Fields = readonly (string | null)[];
@@ -47,7 +47,7 @@ describe('a view is recomputed', () => {
 describe('a view is different', () => {
   it.each<[string, Fields, Fields]>([
     ['although the package is the same', computed(first), computed(first, '{}')],
-    ['if the package has another name, which is that of another contract', computed(stranger), computed(first)],
+    ['if the package has another name, which is that of another contract', computed(otherPackage), computed(first)],
     ['if the stored package is not a package id', computed('planted'), computed(first)],
     ['if no package is named', computed(null), computed(null, '{}')],
     ['if a stored failure has a value', fields('{}', '9', null, null), computed(first)],

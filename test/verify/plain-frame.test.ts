@@ -78,7 +78,7 @@ const odd: readonly (readonly [string, string])[] = [
   ['a scalar', '"text"'],
 ];
 
-function strangeTopology(offset: number): JsonRecord {
+function unknownTopology(offset: number): JsonRecord {
   const events = [{ event: { PartyRenamed: { value: { partyId: frames.alice, to: [{ name: 'ü', weight: 1.5 }] } } } }];
   const head = { offset, updateId: '1220ab', recordTime: frames.recordTime, synchronizerId: frames.here };
   return frames.update('TopologyTransaction', { ...head, events });
@@ -95,7 +95,7 @@ describe('updates', () => {
     ['an assignment', () => frames.reassignment(next(), { JsAssignmentEvent: frames.assigned() }, frames.there)],
     ['topology', () => frames.topology(next())],
     ['an unknown kind', () => frames.update('Surprise', { offset: next(), updateId: 'u', x: [{ y: 1.5 }], z: 'ü' })],
-    ['an unknown event of topology', () => strangeTopology(next())],
+    ['an unknown event of topology', () => unknownTopology(next())],
     [
       'empty texts',
       () =>

@@ -25,7 +25,7 @@ beforeAll(async () => {
   world = await HistoryWorld.open(70);
   receiver = await startReceiver();
   indexer = await world.run('ledger', env);
-  await level();
+  await catchUp();
   await runCommand(grantReaderCommand, [role], world.env());
 });
 afterAll(async () => {
@@ -54,7 +54,7 @@ async function add(name: string, ...words: string[]): Promise<void> {
   receiver.secret = /whsec_\S+/.exec(lines.join('\n'))?.[0] ?? '';
 }
 
-const level = (): Promise<void> => indexer.reaches(world.sandbox.ledger.ledgerEnd());
+const catchUp = (): Promise<void> => indexer.reaches(world.sandbox.ledger.ledgerEnd());
 
 /** Resolves when the line of the only webhook matches. */
 function listed(expected: RegExp): Promise<true> {
@@ -108,7 +108,7 @@ describe('a webhook', () => {
     expect(before.length).toBeGreaterThan(100);
     await taken(before);
     world.grow(20);
-    await level();
+    await catchUp();
     const after = await stored();
     expect(after.length).toBeGreaterThan(before.length);
     await taken(after);
@@ -118,8 +118,8 @@ describe('a webhook', () => {
     expectOrder(receiver.heard);
     const example = await exampleWith(receiver.secret);
     for (const { id, type, contract, data, body, headers } of receiver.heard.slice(-20)) {
-      const told = { id, type, offset: data['offset'], contract: contract === '' ? null : contract };
-      expect(example.received(body, headers)).toEqual(told);
+      const expected = { id, type, offset: data['offset'], contract: contract === '' ? null : contract };
+      expect(example.received(body, headers)).toEqual(expected);
     }
     await webhook('remove', 'all');
   });
@@ -128,7 +128,7 @@ describe('a webhook', () => {
     await add('few', '--event-type', 'created', '--event-type', 'archived');
     const before = (await stored(`event_type in ('created', 'archived')`)).length;
     world.grow(20);
-    await level();
+    await catchUp();
     const added = (await stored(`event_type in ('created', 'archived')`)).slice(before);
     await taken(added);
     expect(places(receiver.taken)).toEqual(added);
@@ -300,7 +300,7 @@ describe('history that is reset', () => {
   it('is sent again from there, with the same ids for the same events', async () => {
     await add('back', '--after', '0');
     await taken(await stored());
-    const told = [...receiver.taken];
+    const firstDeliveries = [...receiver.taken];
     await waitFor('it is noted', async () => ((await cursor()) === (await world.checkpoint()) ? true : undefined));
     expect(await held('back')).toBe(await world.checkpoint());
     await indexer[Symbol.asyncDispose]();
@@ -310,10 +310,10 @@ describe('history that is reset', () => {
     receiver.heard.length = 0;
     receiver.taken.length = 0;
     indexer = await world.run('ledger', env);
-    await level();
+    await catchUp();
     const again = await stored(`"offset" > ${String(middle)}`);
     await taken(again);
-    const ids = new Map(told.map(({ place, id }) => [place, id]));
+    const ids = new Map(firstDeliveries.map(({ place, id }) => [place, id]));
     expect(places(receiver.taken)).toEqual(again);
     expect(receiver.taken.map(({ place, id }) => ids.get(place) === id)).not.toContain(false);
     await webhook('remove', 'back');
@@ -337,7 +337,7 @@ describe('a standby', () => {
     await indexer[Symbol.asyncDispose]();
     indexer = standby;
     world.grow(20);
-    await level();
+    await catchUp();
     const all = await stored();
     await taken(all);
     expect(before).toBeLessThan(all.length);

@@ -75,7 +75,7 @@ const receivers: Readonly<Record<string, (response: ServerResponse) => void>> = 
 };
 /** Bytes that a receiver with an endless response could write until the connection was closed. */
 let chunked = 0;
-const asked: string[] = [];
+const requestedPaths: string[] = [];
 let server: Server;
 let port = 0;
 
@@ -89,7 +89,7 @@ async function listening(starting: Server): Promise<number> {
 beforeAll(async () => {
   server = createServer((request, response) => {
     request.resume().once('end', () => {
-      asked.push(request.url ?? '');
+      requestedPaths.push(request.url ?? '');
       receivers[request.url ?? '']?.(response);
     });
   });
@@ -100,7 +100,7 @@ afterAll(() => {
   server.close();
 });
 
-async function answered(url: string, options: Partial<PosterOptions> = {}): Promise<Answer> {
+async function postTo(url: string, options: Partial<PosterOptions> = {}): Promise<Answer> {
   const poster = new Poster({ reach: 'loopback', connections: 2, timeoutMs: longMs, ...options });
   const answer = await poster.post({ url, headers: {}, body: '{}' });
   poster.close();
@@ -134,15 +134,15 @@ describe('a receiver', () => {
     ['/busy-and-more', { kind: 'away', problem: 'status 503', retryAfterMs: 7_000 }],
     ['/is-no-http', cut('no response: HPE_INVALID_CONSTANT')],
   ])('%s is distinguished from others', async (path, expected) => {
-    asked.length = 0;
+    requestedPaths.length = 0;
     const limit = { timeoutMs: path.startsWith('/hangs') ? timeoutMs : longMs };
-    expect(await answered(`http://127.0.0.1:${String(port)}${path}`, limit)).toEqual(expected);
-    expect(asked).toEqual([path]);
+    expect(await postTo(`http://127.0.0.1:${String(port)}${path}`, limit)).toEqual(expected);
+    expect(requestedPaths).toEqual([path]);
   });
 
   it('that responds in chunks of one byte without end is read up to a limit', async () => {
     chunked = 0;
-    await answered(`http://127.0.0.1:${String(port)}/endless-chunks`);
+    await postTo(`http://127.0.0.1:${String(port)}/endless-chunks`);
     expect(chunked).toBeGreaterThan(0);
     expect(chunked).toBeLessThan(64 * 1024);
   });
@@ -151,7 +151,7 @@ describe('a receiver', () => {
     const closed = createServer();
     const unused = await listening(closed);
     await new Promise((resolve) => closed.close(resolve));
-    expect(await answered(`http://127.0.0.1:${String(unused)}/`)).toMatchObject({
+    expect(await postTo(`http://127.0.0.1:${String(unused)}/`)).toMatchObject({
       kind: 'away',
       problem: 'no response: ECONNREFUSED',
     });
@@ -165,7 +165,7 @@ describe('a receiver', () => {
       (request, response) => void response.end(calls.push(request.url ?? '')),
     );
     const url = `https://127.0.0.1:${String(await listening(secure))}/`;
-    const answer = await answered(url);
+    const answer = await postTo(url);
     expect(answer).toMatchObject({ kind: 'away', problem: expect.stringMatching(/CERT|SIGN|VERIFY/) });
     expect(calls).toEqual([]);
     secure.closeAllConnections();
@@ -197,14 +197,14 @@ describe('a host name', () => {
     ['another machine, without TLS', 'loopback', ['10.0.0.1'], 'in clear'],
     ['none', 'loopback', [], 'it has no address'],
   ])('that resolves to %s is not connected to', async (_what, reach, addresses, problem) => {
-    asked.length = 0;
-    const answer = await answered(url(), { reach, ...resolving(addresses) });
+    requestedPaths.length = 0;
+    const answer = await postTo(url(), { reach, ...resolving(addresses) });
     expect(answer).toMatchObject({ kind: 'away', problem: expect.stringContaining(problem) });
-    expect(asked).toEqual([]);
+    expect(requestedPaths).toEqual([]);
   });
 
   it('that resolves elsewhere later is resolved once per connection, and rejected then', async () => {
-    asked.length = 0;
+    requestedPaths.length = 0;
     const { questions, resolve } = resolving(['127.0.0.1'], ['169.254.169.254']);
     const poster = new Poster({ reach: 'loopback', connections: 1, timeoutMs: longMs, resolve });
     const posted = { url: url(), headers: {}, body: '{}' };
@@ -216,7 +216,7 @@ describe('a host name', () => {
     // The end of the first one may be detected only with the next event.
     const [, later] = [await poster.post(posted), await poster.post(posted)];
     expect(later).toMatchObject({ kind: 'away', problem: 'its address is refused: no receiver may have this address' });
-    expect(asked).toEqual(['/fine', '/fine']);
+    expect(requestedPaths).toEqual(['/fine', '/fine']);
     poster.close();
   });
 });

@@ -72,7 +72,7 @@ it(`loses nothing over ${String(kills)} SIGKILLs of both sides`, { timeout: 60_0
       await daemon.kill();
       daemon = start();
     };
-    const killBesideStandby = async (): Promise<void> => {
+    const killWithStandby = async (): Promise<void> => {
       // Otherwise the new one may have the lock before the other.
       await daemon.logged('live');
       const standby = start();
@@ -95,7 +95,7 @@ it(`loses nothing over ${String(kills)} SIGKILLs of both sides`, { timeout: 60_0
         killed += 1;
         await Promise.all([killIndexer(), replaceReceiver(awayMs)]);
       } else if (killed % 2 === 0) await replaceReceiver(awayMs);
-      else if (killed % 4 === 1) await killBesideStandby();
+      else if (killed % 4 === 1) await killWithStandby();
       else await killIndexer();
     }
     world.grow(15);
@@ -104,15 +104,15 @@ it(`loses nothing over ${String(kills)} SIGKILLs of both sides`, { timeout: 60_0
     const all = await stored(databaseUrl);
     const places = async (): Promise<ReadonlySet<string>> => new Set((await received(file)).map(({ place }) => place));
     await waitFor('everything is accepted', async () => ((await places()).size >= all.length ? true : undefined));
-    const told = await received(file);
+    const deliveries = await received(file);
     expect(inOrder([...(await places())])).toEqual(all);
-    for (const found of byContract(told).values()) expect(found).toEqual(inOrder(found));
-    const pairs = new Set(told.map(({ id, place }) => `${id} ${place}`));
+    for (const found of byContract(deliveries).values()) expect(found).toEqual(inOrder(found));
+    const pairs = new Set(deliveries.map(({ id, place }) => `${id} ${place}`));
     expect(pairs.size).toBe(all.length);
-    expect(new Set(told.map(({ id }) => id)).size).toBe(all.length);
+    expect(new Set(deliveries.map(({ id }) => id)).size).toBe(all.length);
     expect(await query(databaseUrl, 'select from ledger.webhook_dead_letters')).toEqual([]);
     process.stdout.write(
-      `${String(kills)} kills: ${String(all.length)} events, ${String(told.length - all.length)} twice\n`,
+      `${String(kills)} kills: ${String(all.length)} events, ${String(deliveries.length - all.length)} twice\n`,
     );
   } finally {
     await daemon.kill();

@@ -47,7 +47,7 @@ export async function giveTo(account: Account, path: string): Promise<void> {
 }
 
 /** Whether a file belongs to this user; for root, also whether it belongs to the account that root uses. */
-export function isOurs({ uid }: Stats): boolean {
+export function isOwnedByCurrentUser({ uid }: Stats): boolean {
   const own = process.getuid?.();
   return uid === own || (own === 0 && uid === NOBODY);
 }

@@ -39,7 +39,7 @@ export async function findBinaries(account: Account, linksFolder: string): Promi
     await makeLinks(copy);
     return describe(copy, version, {});
   }
-  await makeLinksApart(installed, linksFolder);
+  await makeSeparateLinks(installed, linksFolder);
   const variable = process.platform === 'darwin' ? 'DYLD_LIBRARY_PATH' : 'LD_LIBRARY_PATH';
   return describe(installed, version, { [variable]: `${linksFolder}:${join(installed, 'native', 'lib')}` });
 }
@@ -103,16 +103,16 @@ async function makeLinks(folder: string): Promise<boolean> {
 }
 
 /** Creates all links in a separate folder. They are absolute, and replaced if the package has moved. */
-async function makeLinksApart(folder: string, linksFolder: string): Promise<void> {
+async function makeSeparateLinks(folder: string, linksFolder: string): Promise<void> {
   await mkdir(linksFolder, { recursive: true });
   for (const { source, target } of await linksOf(folder)) {
     const link = join(linksFolder, basename(target));
-    const wanted = join(folder, source);
+    const sourcePath = join(folder, source);
     if (await exists(link)) {
-      if ((await readlink(link)) === wanted) continue;
+      if ((await readlink(link)) === sourcePath) continue;
       await unlink(link);
     }
-    await symlink(wanted, link);
+    await symlink(sourcePath, link);
   }
 }
 
@@ -121,22 +121,22 @@ async function makeLinksApart(folder: string, linksFolder: string): Promise<void
  * that name which belongs to another user is never trusted, because all users may write to the temporary folder.
  */
 async function reachableCopy(folder: string, version: string): Promise<string> {
-  const wanted = join(tmpdir(), `ledger-indexer-postgres-${version}`);
-  if (await isOurs(wanted)) return wanted;
-  const fresh = await mkdtemp(`${wanted}-`);
+  const copyPath = join(tmpdir(), `ledger-indexer-postgres-${version}`);
+  if (await isOwnFolder(copyPath)) return copyPath;
+  const fresh = await mkdtemp(`${copyPath}-`);
   await cp(folder, join(fresh, 'package'), { recursive: true, verbatimSymlinks: true });
   try {
-    await rename(join(fresh, 'package'), wanted);
+    await rename(join(fresh, 'package'), copyPath);
   } catch (thrown) {
-    if (await isOurs(wanted)) return wanted;
-    throw unavailable(`${wanted} belongs to another user`, thrown);
+    if (await isOwnFolder(copyPath)) return copyPath;
+    throw unavailable(`${copyPath} belongs to another user`, thrown);
   } finally {
     await rm(fresh, { recursive: true, force: true });
   }
-  return wanted;
+  return copyPath;
 }
 
-async function isOurs(folder: string): Promise<boolean> {
+async function isOwnFolder(folder: string): Promise<boolean> {
   if (!(await exists(folder))) return false;
   const found = await lstat(folder);
   return found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o022) === 0;

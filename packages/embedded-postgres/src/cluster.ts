@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { access, chmod, lstat, mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { giveTo, isClosed, isOurs, isReachable } from './account.ts';
+import { giveTo, isClosed, isOwnedByCurrentUser, isReachable } from './account.ts';
 import type { Place } from './run-program.ts';
 import { runProgram } from './run-program.ts';
 import { failedProgram, unusableData } from './unavailable.ts';
@@ -32,24 +32,24 @@ export interface Cluster {
  * Opens the cluster in `dataDir`; creates it if there is none.
  * @throws ServerError EMBEDDED_POSTGRES_DATA if another major version created it or its password is missing
  */
-export async function openCluster(place: Place, dataDir: string): Promise<Cluster> {
+export async function openCluster(installation: Place, dataDir: string): Promise<Cluster> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const folder = join(dataDir, 'cluster');
   await requireOwn(dataDir, await isPresent(join(folder, 'PG_VERSION')));
   await chmod(dataDir, 0o700);
-  if (!(await isPresent(join(folder, 'PG_VERSION')))) await makeCluster(place, dataDir, folder);
-  await giveTo(place.account, dataDir);
-  await requireVersion(place.binaries.version, folder);
-  return { folder, name: await nameFor(place, dataDir, folder), password: await readPassword(dataDir) };
+  if (!(await isPresent(join(folder, 'PG_VERSION')))) await makeCluster(installation, dataDir, folder);
+  await giveTo(installation.account, dataDir);
+  await requireVersion(installation.binaries.version, folder);
+  return { folder, name: await nameFor(installation, dataDir, folder), password: await readPassword(dataDir) };
 }
 
 /** Creates `database` if it does not exist. The server must not be running. */
-export async function ensureDatabase(place: Place, dataDir: string, cluster: Cluster, database: string): Promise<void> {
+export async function ensureDatabase(installation: Place, dataDir: string, cluster: Cluster, database: string): Promise<void> {
   if (await hasDatabase(dataDir, database)) return;
   const args = ['--single', '-D', cluster.name, '-c', 'log_min_messages=error', 'postgres'];
   const output = await runProgram(
-    place,
-    place.binaries.postgres,
+    installation,
+    installation.binaries.postgres,
     args,
     cluster.folder,
     `CREATE DATABASE "${database}"\n`,
@@ -65,20 +65,20 @@ export async function hasDatabase(dataDir: string, database: string): Promise<bo
   return (await isPresent(list)) && (await readFile(list, 'utf8')).split('\n').includes(database);
 }
 
-async function makeCluster(place: Place, dataDir: string, folder: string): Promise<void> {
+async function makeCluster(installation: Place, dataDir: string, folder: string): Promise<void> {
   await removeUnfinished(dataDir);
   await rm(join(dataDir, 'databases'), { force: true });
   await writeFile(join(dataDir, 'password'), randomBytes(24).toString('hex'), { mode: 0o600 });
   const unfinished = join(dataDir, `unfinished-${process.pid}`);
   await mkdir(unfinished, { mode: 0o700 });
   // One by one: the outer folder may belong to the account since an earlier start, the new one does not.
-  await giveTo(place.account, unfinished);
-  await giveTo(place.account, join(dataDir, 'password'));
-  await giveTo(place.account, dataDir);
+  await giveTo(installation.account, unfinished);
+  await giveTo(installation.account, join(dataDir, 'password'));
+  await giveTo(installation.account, dataDir);
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
   const access = [`--username=${ROLE}`, '--auth=scram-sha-256', '--pwfile=../password'];
-  const name = await nameFor(place, dataDir, unfinished);
-  await runProgram(place, place.binaries.initdb, ['-D', name, ...locale, ...access], unfinished);
+  const name = await nameFor(installation, dataDir, unfinished);
+  await runProgram(installation, installation.binaries.initdb, ['-D', name, ...locale, ...access], unfinished);
   await rename(unfinished, folder);
 }
 
@@ -95,8 +95,8 @@ async function removeUnfinished(dataDir: string): Promise<void> {
  * `nobody` cannot traverse closed folders, but a process started in one can stay there: /proc's link to
  * the working directory resolves without access to the folders above.
  */
-async function nameFor(place: Place, dataDir: string, folder: string): Promise<string> {
-  if (place.account !== 'nobody' || (await isReachable(join(dataDir, '..')))) return folder;
+async function nameFor(installation: Place, dataDir: string, folder: string): Promise<string> {
+  if (installation.account !== 'nobody' || (await isReachable(join(dataDir, '..')))) return folder;
   return '/proc/self/cwd';
 }
 
@@ -107,7 +107,7 @@ async function nameFor(place: Place, dataDir: string, folder: string): Promise<s
 async function requireOwn(dataDir: string, hasCluster: boolean): Promise<void> {
   const found = await lstat(dataDir);
   if (found.isSymbolicLink()) throw unusableData(`${dataDir} is a link`, 'set INDEXER_DATA_DIR to the target folder');
-  if (!isOurs(found))
+  if (!isOwnedByCurrentUser(found))
     throw unusableData(`${dataDir} belongs to another user`, 'set INDEXER_DATA_DIR to a folder that you own');
   if (hasCluster && !isClosed(found)) {
     throw unusableData(

@@ -65,11 +65,11 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     throw unusableData(`${JSON.stringify(database)} is not a database name`, 'use a-z, 0-9 and _, at most 63');
   }
   const account = options.account ?? chooseAccount();
-  const place: Place = { account, binaries: await findBinaries(account, join(dataDir, 'links')) };
-  const cluster = await openCluster(place, dataDir);
+  const installation: Place = { account, binaries: await findBinaries(account, join(dataDir, 'links')) };
+  const cluster = await openCluster(installation, dataDir);
   const running = await takeOver(cluster, dataDir, database, options.port);
-  if (running === undefined) await ensureDatabase(place, dataDir, cluster, database);
-  const server = running ?? (await startPatiently(place, cluster, options));
+  if (running === undefined) await ensureDatabase(installation, dataDir, cluster, database);
+  const server = running ?? (await startPatiently(installation, cluster, options));
   const mine = running === undefined || !(await hasOtherOwner(dataDir));
   if (mine) await writeFile(ownerFile(dataDir), String(process.pid), { mode: 0o600 });
   let stopped: Promise<void> | undefined;
@@ -81,7 +81,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     url: clusterUrl(cluster.password, server.port, database),
     port: server.port,
     pid: server.pid,
-    version: place.binaries.version,
+    version: installation.binaries.version,
     reused: running !== undefined,
     shared: !mine,
     stop,
@@ -94,11 +94,11 @@ async function takeOver(
   cluster: Cluster,
   dataDir: string,
   database: string,
-  wanted: EmbeddedPostgresOptions['port'],
+  requestedPort: EmbeddedPostgresOptions['port'],
 ): Promise<Postmaster | undefined> {
   const running = await findPostmaster(cluster);
   if (running === undefined) return undefined;
-  const port = typeof wanted === 'number' ? wanted : running.port;
+  const port = typeof requestedPort === 'number' ? requestedPort : running.port;
   if (port === running.port && (await hasDatabase(dataDir, database))) return running;
   if (await hasOtherOwner(dataDir)) {
     throw unusableData(
@@ -111,12 +111,12 @@ async function takeOver(
 }
 
 /** Retries two temporary failures: a port taken meanwhile, and the last processes of a killed server. */
-async function startPatiently(place: Place, cluster: Cluster, options: EmbeddedPostgresOptions): Promise<Postmaster> {
+async function startPatiently(installation: Place, cluster: Cluster, options: EmbeddedPostgresOptions): Promise<Postmaster> {
   for (let attempt = 1; ; attempt++) {
-    const { port: wanted = freePort } = options;
-    const port = typeof wanted === 'number' ? wanted : await wanted();
+    const { port: requestedPort = freePort } = options;
+    const port = typeof requestedPort === 'number' ? requestedPort : await requestedPort();
     try {
-      return await startPostmaster(place, cluster, {
+      return await startPostmaster(installation, cluster, {
         port,
         settings: options.settings ?? {},
         log: options.log ?? (() => undefined),

@@ -57,11 +57,11 @@ export async function findPostmaster(cluster: Cluster): Promise<Postmaster | und
  * this process lives; it does not keep this process alive.
  * @throws ServerError EMBEDDED_POSTGRES_FAILED with the server's last lines if it does not start
  */
-export async function startPostmaster(place: Place, cluster: Cluster, start: PostmasterStart): Promise<Postmaster> {
+export async function startPostmaster(installation: Place, cluster: Cluster, start: PostmasterStart): Promise<Postmaster> {
   const { port, log } = start;
   const all = { ...ownSettings(port, await walRoom(cluster.folder)), ...start.settings };
   const args = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const child = startProgram(place, place.binaries.postgres, ['-D', cluster.name, ...args], cluster.folder);
+  const child = startProgram(installation, installation.binaries.postgres, ['-D', cluster.name, ...args], cluster.folder);
   child.stdin?.end();
   child.stdout?.resume();
   await untilReady(child, log, start.limitMs);
@@ -109,7 +109,7 @@ async function untilReady(child: ChildProcess, log: (line: string) => void, limi
   let limit: NodeJS.Timeout | undefined;
   await new Promise<void>((resolve, reject) => {
     const fail = (cause?: unknown): void => reject(failedProgram('postgres', last.join('\n'), cause));
-    const giveUp = (): void => {
+    const abandon = (): void => {
       child.kill('SIGQUIT');
       last.push(`it was not ready after ${limitMs / 1000} s`);
       fail();
@@ -123,7 +123,7 @@ async function untilReady(child: ChildProcess, log: (line: string) => void, limi
     });
     child.once('error', fail);
     child.once('close', () => fail());
-    limit = setTimeout(giveUp, limitMs);
+    limit = setTimeout(abandon, limitMs);
   }).finally(() => {
     // A limit that outlives the start would kill a working server.
     clearTimeout(limit);

@@ -19,10 +19,10 @@ export interface Place {
  * Starts `program` with stdin, stdout and stderr as pipes, in its own process group: Ctrl-C must reach only this process,
  * so that pending writes can complete.
  */
-export function startProgram(place: Place, program: string, args: readonly string[], cwd: string): ChildProcess {
-  const { file, args: all, ...ids } = commandAs(place.account, program, args);
+export function startProgram(installation: Place, program: string, args: readonly string[], cwd: string): ChildProcess {
+  const { file, args: all, ...ids } = commandAs(installation.account, program, args);
   const own = Object.entries(process.env).filter(([name]) => !/^(PG|LC_|LANG)/.test(name));
-  const env = { ...Object.fromEntries(own), ...place.binaries.environment, LC_ALL: 'C', TZ: 'UTC' };
+  const env = { ...Object.fromEntries(own), ...installation.binaries.environment, LC_ALL: 'C', TZ: 'UTC' };
   return spawn(file, all, { ...ids, cwd, env, detached: true });
 }
 
@@ -31,13 +31,13 @@ export function startProgram(place: Place, program: string, args: readonly strin
  * @throws ServerError EMBEDDED_POSTGRES_FAILED if it fails, EMBEDDED_POSTGRES_UNAVAILABLE if it cannot be run
  */
 export async function runProgram(
-  place: Place,
+  installation: Place,
   program: string,
   args: readonly string[],
   cwd: string,
   input = '',
 ): Promise<string> {
-  const child = startProgram(place, program, args, cwd);
+  const child = startProgram(installation, program, args, cwd);
   let output = '';
   child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));

@@ -1,7 +1,7 @@
 /** Finds the embedded server that another process has started. */
 import { lstat, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { isClosed, isOurs } from './account.ts';
+import { isClosed, isOwnedByCurrentUser } from './account.ts';
 import { clusterUrl, DATABASE } from './cluster.ts';
 import { runningPostmaster } from './postmaster.ts';
 
@@ -13,7 +13,7 @@ export async function runningServerUrl(dataDir: string): Promise<string | undefi
   const folder = resolve(dataDir);
   try {
     const found = await lstat(folder);
-    if (!found.isDirectory() || !isOurs(found) || !isClosed(found)) return undefined;
+    if (!found.isDirectory() || !isOwnedByCurrentUser(found) || !isClosed(found)) return undefined;
     const password = (await readFile(join(folder, 'password'), 'utf8')).trim();
     const server = await runningPostmaster({ folder: join(folder, 'cluster') });
     return server === undefined ? undefined : clusterUrl(password, server.port, DATABASE);

@@ -144,12 +144,12 @@ describe('the embedded Postgres', () => {
 
   it('sizes page cache and log by memory and disk unless the settings override them', async () => {
     const names = ['shared_buffers', 'max_wal_size', 'checkpoint_timeout', 'random_page_cost', 'wal_compression'];
-    const shown = async (url: string): Promise<unknown> =>
+    const readSettings = async (url: string): Promise<unknown> =>
       (await query(url, `select ${names.map((name) => `current_setting('${name}') as ${name}`).join(', ')}`))[0];
     const inBytes = (name: string): string => `pg_size_bytes(current_setting('${name}'))::float8 as ${name}`;
     await startedBefore();
     const server = await startEmbeddedPostgres({ dataDir });
-    expect(await shown(server.url)).toMatchObject({
+    expect(await readSettings(server.url)).toMatchObject({
       checkpoint_timeout: '15min',
       random_page_cost: '1.1',
       wal_compression: 'off',
@@ -167,8 +167,8 @@ describe('the embedded Postgres', () => {
       checkpoint_timeout: '5min',
       random_page_cost: '2',
     };
-    await using told = await startEmbeddedPostgres({ dataDir, settings });
-    expect(await shown(told.url)).toMatchObject(settings);
+    await using configuredServer = await startEmbeddedPostgres({ dataDir, settings });
+    expect(await readSettings(configuredServer.url)).toMatchObject(settings);
   });
 
   it('waits while a killed server recovers from its log', { timeout: 240_000 }, async () => {

@@ -19,7 +19,7 @@ export function stat(panel: Panel, frames: readonly Frame[], size: Size): string
 function one(panel: Panel, field: Field, count: number, size: Size): string {
   const value = field.values.findLast((found) => typeof found === 'number') ?? null;
   const byName = panel.options?.['textMode'] === 'name';
-  const { words, colour } = shown(panel, field, typeof value === 'number' ? value : null);
+  const { words, colour } = formatValue(panel, field, typeof value === 'number' ? value : null);
   const label = byName ? field.name : words;
   const scale = Math.min(38, (size.w - 24) / (widthOf(label, 1) * 1.12), size.h * 0.5);
   const filled = panel.options?.['colorMode'] === 'background';
@@ -37,7 +37,7 @@ function one(panel: Panel, field: Field, count: number, size: Size): string {
   ].join('');
 }
 
-function shown(
+function formatValue(
   panel: Panel,
   { name }: Field,
   value: number | null,

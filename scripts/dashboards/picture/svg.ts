@@ -73,14 +73,14 @@ export function shortened(words: string, pixels: number, size = 11): string {
 }
 
 /** Round numbers from at most `from` to at least `to`, in multiples of 1000 or 1024. */
-export function ticks(from: number, to: number, wanted: number, thousand: 1000 | 1024 = 1000): readonly number[] {
+export function ticks(from: number, to: number, targetCount: number, thousand: 1000 | 1024 = 1000): readonly number[] {
   const unit = thousand === 1000 ? 1 : 1024 ** Math.max(0, Math.floor(Math.log(to || 1) / Math.log(1024)));
-  return roundTicks(from / unit, to / unit, wanted).map((tick) => tick * unit);
+  return roundTicks(from / unit, to / unit, targetCount).map((tick) => tick * unit);
 }
 
-function roundTicks(from: number, to: number, wanted: number): readonly number[] {
+function roundTicks(from: number, to: number, targetCount: number): readonly number[] {
   const span = to - from || 1;
-  const rough = span / wanted;
+  const rough = span / targetCount;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10);
   const first = Math.floor(from / step + 1e-9) * step;
@@ -89,11 +89,11 @@ function roundTicks(from: number, to: number, wanted: number): readonly number[]
 }
 
 /** Round times between two moments, milliseconds, with their labels. */
-export function timeTicks(fromMs: number, toMs: number, wanted: number): readonly { at: number; label: string }[] {
+export function timeTicks(fromMs: number, toMs: number, targetCount: number): readonly { at: number; label: string }[] {
   const steps = [
     5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 10_800, 21_600, 43_200, 86_400, 172_800, 432_000, 604_800,
   ];
-  const step = (steps.find((seconds) => (toMs - fromMs) / 1000 / seconds <= wanted) ?? 604_800) * 1_000;
+  const step = (steps.find((seconds) => (toMs - fromMs) / 1000 / seconds <= targetCount) ?? 604_800) * 1_000;
   const first = Math.ceil(fromMs / step) * step;
   const count = Math.max(0, Math.floor((toMs - first) / step) + 1);
   return Array.from({ length: count }, (_, n) => {

@@ -11,10 +11,10 @@ export function table(panel: Panel, frames: readonly Frame[], size: Size): strin
   const fields = frames[0]?.fields ?? [];
   const rows = Math.max(0, Math.floor(size.h / rowHeight) - 1);
   const cells = fields.map((field) => field.values.slice(0, rows).map((value) => cell(panel, field, value)));
-  const wanted = fields.map(
+  const preferredWidths = fields.map(
     (field, at) => 16 + Math.max(...[field.name, ...(cells[at] ?? [])].map((words) => widthOf(words))),
   );
-  const widths = fitted(wanted, size.w - 12);
+  const widths = fitted(preferredWidths, size.w - 12);
   let left = 6;
   return fields
     .map((field, at) => {
@@ -47,11 +47,11 @@ function cell(panel: Panel, { name, type }: Field, value: number | string | null
 }
 
 /** Shrinks wide columns if the table is too wide, and grows narrow ones if there is spare width. */
-function fitted(wanted: readonly number[], room: number): readonly number[] {
-  const all = wanted.reduce((sum, width) => sum + width, 0);
-  if (all <= room) return wanted.map((width) => width + (room - all) / wanted.length);
-  const fair = room / wanted.length;
-  const narrow = wanted.filter((width) => width <= fair).reduce((sum, width) => sum + width, 0);
+function fitted(preferredWidths: readonly number[], room: number): readonly number[] {
+  const all = preferredWidths.reduce((sum, width) => sum + width, 0);
+  if (all <= room) return preferredWidths.map((width) => width + (room - all) / preferredWidths.length);
+  const fair = room / preferredWidths.length;
+  const narrow = preferredWidths.filter((width) => width <= fair).reduce((sum, width) => sum + width, 0);
   const wide = all - narrow;
-  return wanted.map((width) => (width <= fair ? width : (width / wide) * (room - narrow)));
+  return preferredWidths.map((width) => (width <= fair ? width : (width / wide) * (room - narrow)));
 }

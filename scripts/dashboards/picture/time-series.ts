@@ -144,10 +144,10 @@ function legend(curves: readonly Curve[], size: Size): string {
   const y = size.h - 10;
   return curves
     .map(({ name, colour }) => {
-      const shown = shortened(/:.*:/.test(name) ? (name.split(':').at(-1) ?? name) : name, 190);
-      const width = 26 + widthOf(shown);
+      const label = shortened(/:.*:/.test(name) ? (name.split(':').at(-1) ?? name) : name, 190);
+      const width = 26 + widthOf(label);
       if (x + width > size.w) return '';
-      const item = rect(x, y - 5, 14, 4, colour, 'rx="2"') + text(x + 19, y, shown, { fill: colours.text });
+      const item = rect(x, y - 5, 14, 4, colour, 'rx="2"') + text(x + 19, y, label, { fill: colours.text });
       x += width + 6;
       return `<g><title>${escaped(name)}</title>${item}</g>`;
     })

@@ -38,8 +38,8 @@ export function formatted(value: number | null, unit: string, decimals?: number)
 function inSeconds(value: number, decimals: number | undefined): string {
   if (value === 0) return '0 s';
   const [size, name] = seconds.find(([at]) => Math.abs(value) >= at) ?? ([1e-6, 'µs'] as const);
-  const shown = digits(value / size, decimals);
-  return `${shown} ${['day', 'hour'].includes(name) && shown !== '1' ? `${name}s` : name}`;
+  const text = digits(value / size, decimals);
+  return `${text} ${['day', 'hour'].includes(name) && text !== '1' ? `${name}s` : name}`;
 }
 
 function scaled(value: number, base: number, names: readonly string[], decimals: number | undefined): string {

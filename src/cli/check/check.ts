@@ -24,20 +24,20 @@ export const checkCommand: Command = {
     [1, 'at least one check failed'],
   ],
   /** Prints a line per check, or JSON with `--json`; resolves to 1 if a check failed. @throws IndexerError USAGE */
-  run: async ({ given, env, print }) => {
-    const limitMs = limitOf(given);
+  run: async ({ args, env, print }) => {
+    const limitMs = limitOf(args);
     const { allOutcomes } = await import('./all-checks.ts');
-    const outcomes = await allOutcomes(given.options, env, limitMs);
+    const outcomes = await allOutcomes(args.options, env, limitMs);
     const ok = outcomes.every(({ state }) => state !== 'fail');
-    if (given.has('json')) print(scrub(JSON.stringify({ ok, version, node: process.version, checks: outcomes })));
+    if (args.has('json')) print(scrub(JSON.stringify({ ok, version, node: process.version, checks: outcomes })));
     else for (const line of lines(outcomes)) print(scrub(line));
     return ok ? ExitCode.stopped : ExitCode.different;
   },
 };
 
 /** The time limit in milliseconds. */
-function limitOf(given: Given): number {
-  const seconds = given.text('timeout') ?? '5';
+function limitOf(args: Given): number {
+  const seconds = args.text('timeout') ?? '5';
   const limit = /^\d{1,2}$/.test(seconds) ? Number(seconds) : 0;
   if (limit < 1 || limit > 60) throw misuse('--timeout takes seconds, 1 to 60', 'ledger-indexer check --timeout 10');
   return limit * 1000;
@@ -55,7 +55,7 @@ function lines(outcomes: readonly Outcome[]): readonly string[] {
     ]),
     ...(fix !== undefined ? [`${indent}fix: ${fix}`] : []),
   ]);
-  const count = (wanted: Outcome['state']): number => outcomes.filter(({ state }) => state === wanted).length;
+  const count = (stateToCount: Outcome['state']): number => outcomes.filter(({ state }) => state === stateToCount).length;
   const failures = count('fail');
   const warnings = count('warn');
   const failed = failures === 0 ? 'nothing failed' : `${String(failures)} failed`;

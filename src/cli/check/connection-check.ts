@@ -28,16 +28,16 @@ export function judge(need: ReturnType<typeof mostConnections>, limits: Connecti
   return pass(`${needed}; the limit of ${whose} is ${String(most)}`);
 }
 
-type Narrowest = readonly [most: number, whose: string, remedy: (wanted: number) => string];
+type Narrowest = readonly [most: number, whose: string, remedy: (connections: number) => string];
 
 function narrowest({ role, database, server }: ConnectionLimits): Narrowest {
-  const raised = (what: string) => (wanted: number) =>
-    `\`alter ${what} connection limit ${String(wanted)}\`, or -1 for no limit`;
+  const raised = (what: string) => (connections: number) =>
+    `\`alter ${what} connection limit ${String(connections)}\`, or -1 for no limit`;
   const all: readonly Narrowest[] = [
     [
       server,
       'all sessions of the server',
-      (wanted) => `set max_connections higher than ${String(wanted)} and restart Postgres`,
+      (connections) => `set max_connections higher than ${String(connections)} and restart Postgres`,
     ],
     ...(role === null ? [] : [[role, 'this role', raised('role …')] as const]),
     ...(database === null ? [] : [[database, 'all sessions of this database', raised('database …')] as const]),

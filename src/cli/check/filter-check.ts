@@ -16,20 +16,20 @@ const willCome =
   'nothing if the package will be uploaded: its interfaces are read then. Otherwise, correct LEDGER_INTERFACES';
 
 /** Whether a vetted package has the package name of each template and interface. Interfaces may be uploaded later. */
-export async function filterKnown(asked: Asked): Promise<Finding> {
-  const { templates, wantedInterfaces } = asked.config.ledger;
+export async function filterKnown(context: Asked): Promise<Finding> {
+  const { templates, wantedInterfaces } = context.config.ledger;
   const namesOf = (ids: readonly string[]): readonly string[] => ids.map((id) => id.slice(1, id.indexOf(':')));
   const needed = new Set(namesOf(templates));
   const names = new Set([...needed, ...namesOf(interfacesNamed(wantedInterfaces))]);
   if (names.size === 0) return pass('all templates: LEDGER_TEMPLATES and LEDGER_INTERFACES are empty');
-  const vetted = await vettedNames(asked.client, [...names]);
+  const vetted = await vettedNames(context.client, [...names]);
   const unknown = [...names].filter((name) => !vetted.has(name));
-  if (unknown.length === 0) return (await interfacesKnown(asked)) ?? pass(allVetted(names.size));
+  if (unknown.length === 0) return (await interfacesKnown(context)) ?? pass(allVetted(names.size));
   const found = `there is no vetted package ${unknown.join(', ')}`;
-  const presets = wantedInterfaces.every((word) => presetNames.includes(word));
+  const presets = wantedInterfaces.every((name) => presetNames.includes(name));
   const isNeeded = unknown.some((name) => needed.has(name));
   if (!isNeeded && presets) return pass(`${found}: its interfaces are read when it is uploaded`);
-  const all = await vettedNames(asked.client, []);
+  const all = await vettedNames(context.client, []);
   const nearest = [...new Set(unknown.flatMap((name) => nearestNames(name, all)))];
   const hinted = `${found}${nearest.length === 0 ? '' : ` (nearest: ${nearest.join(', ')})`}`;
   if (!isNeeded) return warn(hinted, willCome);
@@ -58,7 +58,7 @@ async function vettedNames({ packages }: LedgerClient, prefixes: readonly string
 /** A warning if a package is vetted and lacks the interface; undefined if all exist. Presets may name interfaces that do not exist yet. */
 async function interfacesKnown({ client, config, end }: Asked): Promise<Finding | undefined> {
   const { ledger } = config;
-  const named = ledger.wantedInterfaces.filter((word) => !presetNames.includes(word));
+  const named = ledger.wantedInterfaces.filter((name) => !presetNames.includes(name));
   if (named.length === 0) return undefined;
   const at = await end();
   const known = await knownInterfaces(client, ledger, named, at);

@@ -8,7 +8,7 @@ import { filterKnown } from './filter-check.ts';
 import { span, tokenClaims, type TokenClaims } from '../../ledger/access/token-claims.ts';
 import { openFrameStream, type StreamPath } from '../../ledger/transport/frame-stream.ts';
 import { knownInterfaces } from '../../ledger/api/known-interfaces.ts';
-import { inWords, mostAsked, unknownParties } from '../../ledger/api/unknown-parties.ts';
+import { inWords, maxPartyLookups, unknownParties } from '../../ledger/api/unknown-parties.ts';
 import { updatesRequest } from '../../ledger/api/request-format.ts';
 import { releaseCheck } from './release-checks.ts';
 import { interfacesNamed } from '../../config/interface-presets.ts';
@@ -140,8 +140,8 @@ async function partiesKnown({ client, config }: LedgerView): Promise<Finding> {
   const { parties } = config.ledger;
   if (parties.length === 0) return pass('all parties that the token may read: LEDGER_PARTIES is empty');
   const unknown = await unknownParties(client, parties);
-  const asked = parties.length > mostAsked ? `the first ${String(mostAsked)} of ` : '';
-  if (unknown.length === 0) return pass(`the participant knows each of ${asked}${String(parties.length)} parties`);
+  const subset = parties.length > maxPartyLookups ? `the first ${String(maxPartyLookups)} of ` : '';
+  if (unknown.length === 0) return pass(`the participant knows each of ${subset}${String(parties.length)} parties`);
   return warn(
     unknown.map(inWords).join('; '),
     'correct LEDGER_PARTIES; nothing if the parties will be allocated later',
@@ -159,9 +159,9 @@ async function clock(client: LedgerClient): Promise<Finding> {
 }
 
 /** Compares two clocks, one of which was read between `fromMs` and `toMs` of the other, to the second. */
-export function judgeClock(whose: string, theirsMs: number, fromMs: number, toMs: number): Finding {
+export function judgeClock(whose: string, otherClockMs: number, fromMs: number, toMs: number): Finding {
   // A Date header is truncated to the second.
-  const skewMs = theirsMs > toMs ? theirsMs - toMs : theirsMs + 1_000 < fromMs ? theirsMs + 1_000 - fromMs : 0;
+  const skewMs = otherClockMs > toMs ? otherClockMs - toMs : otherClockMs + 1_000 < fromMs ? otherClockMs + 1_000 - fromMs : 0;
   const seconds = (Math.abs(skewMs) / 1000).toFixed(1);
   const found = `the clock of ${whose} is ${seconds} s ${skewMs < 0 ? 'behind' : 'ahead of'} the clock of this machine`;
   if (Math.abs(skewMs) <= tolerableSkewMs)
@@ -194,7 +194,7 @@ function sourceOf({ oauth, tokenFile }: LedgerConfig): string {
 function judgedToken(claims: TokenClaims | undefined, source: string, now: number): Finding {
   if (claims === undefined) return pass(`from ${source}; not a JWT, so its claims are unknown`);
   const { subject, issuer, audience, scope, notBefore, issuedAt, expiresAt } = claims;
-  const said = [
+  const summary = [
     `from ${source}`,
     `user ${subject ?? 'not named'}`,
     `audience ${audience.length === 0 ? 'none' : audience.join(' ')}`,
@@ -202,19 +202,19 @@ function judgedToken(claims: TokenClaims | undefined, source: string, now: numbe
     ...(issuer === undefined ? [] : [`issuer ${issuer}`]),
   ].join(', ');
   if (expiresAt !== undefined && expiresAt <= now) {
-    return fail(`${said}; expired ${time(expiresAt)}, ${span(now - expiresAt)} ago`, renewal(source));
+    return fail(`${summary}; expired ${time(expiresAt)}, ${span(now - expiresAt)} ago`, renewal(source));
   }
   const early = Math.max(notBefore ?? 0, issuedAt ?? 0);
   // Issuers and participants commonly allow for this difference of clocks.
   if (early > now + 60)
     return fail(
-      `${said}; not good before ${time(early)}`,
+      `${summary}; not good before ${time(early)}`,
       'synchronize the clocks of this machine and the issuer with NTP',
     );
-  if (subject === undefined) return fail(said, 'use a token whose "sub" names a user of the participant');
+  if (subject === undefined) return fail(summary, 'use a token whose "sub" names a user of the participant');
   const ahead =
     early > now + 1 ? `; the clock of its issuer is ${span(early - now)} ahead of the clock of this machine` : '';
-  const found = `${said}${ahead}; ${expiresAt === undefined ? 'never expires' : `expires in ${span(expiresAt - now)}`}`;
+  const found = `${summary}${ahead}; ${expiresAt === undefined ? 'never expires' : `expires in ${span(expiresAt - now)}`}`;
   if (audience.length > 0) return pass(found);
   return warn(
     `${found}; participants from release 3.7 reject a token without an audience`,

@@ -41,52 +41,52 @@ const judges: readonly (readonly [ServerSettingName, Judge])[] = [
 ];
 
 function sharedBuffers(setting: ServerSetting): Finding {
-  const { shown, amount } = setting;
-  if (amount >= gibibyte) return pass(shown);
+  const { formatted, amount } = setting;
+  if (amount >= gibibyte) return pass(formatted);
   return warn(
-    `${shown}, expected 1GB or more: the indexes of a long history are read from disk repeatedly, and every event costs more CPU`,
+    `${formatted}, expected 1GB or more: the indexes of a long history are read from disk repeatedly, and every event costs more CPU`,
     `${serverWide(setting, 'shared_buffers=1GB')}, then restart Postgres; the best value is a quarter of the memory of the server`,
   );
 }
 
 function maxWalSize(setting: ServerSetting): Finding {
-  const { shown, amount } = setting;
-  if (amount >= 4 * gibibyte) return pass(shown);
+  const { formatted, amount } = setting;
+  if (amount >= 4 * gibibyte) return pass(formatted);
   return warn(
-    `${shown}, expected 8GB: under load, checkpoints follow each other, and after each one Postgres logs full pages again`,
+    `${formatted}, expected 8GB: under load, checkpoints follow each other, and after each one Postgres logs full pages again`,
     `if the disk is large enough: ${serverWide(setting, 'max_wal_size=8GB')}; recovery from a crash takes longer then`,
   );
 }
 
 function checkpointTimeout(setting: ServerSetting): Finding {
-  const { shown, amount } = setting;
-  if (amount >= 15 * minute) return pass(shown);
+  const { formatted, amount } = setting;
+  if (amount >= 15 * minute) return pass(formatted);
   return warn(
-    `${shown}, expected 15min or more: after each checkpoint Postgres logs full pages again, which is most of the log`,
+    `${formatted}, expected 15min or more: after each checkpoint Postgres logs full pages again, which is most of the log`,
     `${serverWide(setting, 'checkpoint_timeout=15min')}; recovery from a crash takes longer then`,
   );
 }
 
-function walCompression({ shown, words }: ServerSetting, { database }: ServerSettings): Finding {
+function walCompression({ formatted, words }: ServerSetting, { database }: ServerSettings): Finding {
   // Before Postgres 15 there is only one method, and a switch.
-  if (shown !== 'on' && shown !== 'pglz') return pass(shown);
+  if (formatted !== 'on' && formatted !== 'pglz') return pass(formatted);
   const better = words.includes('lz4') ? 'lz4' : 'off';
   return warn(
-    `${shown === 'on' ? 'on, which is pglz' : shown}, expected lz4 or off: with a long history, pglz makes an event cost up to four times the CPU`,
+    `${formatted === 'on' ? 'on, which is pglz' : formatted}, expected lz4 or off: with a long history, pglz makes an event cost up to four times the CPU`,
     `run as a superuser: ${databaseWide(database, 'wal_compression', better)}; on a managed service, set the parameter of this name`,
   );
 }
 
-function randomPageCost({ shown, amount }: ServerSetting, { database }: ServerSettings): Finding {
-  if (amount <= 2) return pass(shown);
+function randomPageCost({ formatted, amount }: ServerSetting, { database }: ServerSettings): Finding {
+  if (amount <= 2) return pass(formatted);
   return warn(
-    `${shown}, a value for rotating disks, expected 1.1: queries of readers may scan entire tables instead of using an index`,
+    `${formatted}, a value for rotating disks, expected 1.1: queries of readers may scan entire tables instead of using an index`,
     `run as the owner of the database: ${databaseWide(database, 'random_page_cost', '1.1')}; the indexer itself does not need it`,
   );
 }
 
-function jit({ shown }: ServerSetting, { database, canCompile }: ServerSettings): Finding {
-  if (shown !== 'on') return pass(shown);
+function jit({ formatted }: ServerSetting, { database, canCompile }: ServerSettings): Finding {
+  if (formatted !== 'on') return pass(formatted);
   if (!canCompile) return pass('on, without effect: this server was built without LLVM');
   return warn(
     'on, expected off: sessions of the indexer disable it, but queries of readers over many views spend a fifth of a second on compilation',
@@ -94,10 +94,10 @@ function jit({ shown }: ServerSetting, { database, canCompile }: ServerSettings)
   );
 }
 
-/** @param wanted as on a command line: `max_wal_size=8GB` */
-function serverWide({ givenAtStart }: ServerSetting, wanted: string): string {
-  if (givenAtStart) return `-c ${wanted} in the start command of Postgres, which sets another value now`;
-  const [name = '', value = ''] = wanted.split('=');
+/** @param assignment as on a command line: `max_wal_size=8GB` */
+function serverWide({ isSetAtServerStart }: ServerSetting, assignment: string): string {
+  if (isSetAtServerStart) return `-c ${assignment} in the start command of Postgres, which sets another value now`;
+  const [name = '', value = ''] = assignment.split('=');
   const reload = name === 'shared_buffers' ? '' : ' and `select pg_reload_conf()`';
   return `\`alter system set ${name} = '${value}'\`${reload}, or set the parameter of this name on a managed service`;
 }

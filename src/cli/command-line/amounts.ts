@@ -9,6 +9,6 @@ export function bytesInWords(count: number): string {
 }
 
 /** A number such as `1,234,567`, without a fraction. */
-export function wholeNumber(count: number): string {
+export function formatInteger(count: number): string {
   return Math.round(count).toLocaleString('en-US');
 }

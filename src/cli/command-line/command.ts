@@ -31,7 +31,7 @@ export interface Command extends Syntax {
 /** The arguments and streams of a call. */
 export interface Call {
   /** The parsed command line. */
-  readonly given: Given;
+  readonly args: Given;
   readonly env: NodeJS.ProcessEnv;
   /** Aborted when a signal requests a stop. */
   readonly stop: AbortSignal;
@@ -75,6 +75,6 @@ export function usageOf({ usage, operands, flags }: Pick<Command, 'usage' | 'ope
 }
 
 function operandCall({ name, words, optional, repeated }: Operand): string {
-  const word = `${words?.join('|') ?? name}${repeated ? '…' : ''}`;
-  return optional ? `[${word}]` : word;
+  const placeholder = `${words?.join('|') ?? name}${repeated ? '…' : ''}`;
+  return optional ? `[${placeholder}]` : placeholder;
 }

@@ -15,7 +15,7 @@ export const completionCommand: Command = {
   examples: ['completion bash', 'completion fish'],
   options: false,
   alone: true,
-  run: async ({ given, print, commands }) => print(completionScript(given.operands[0] ?? '', commands)),
+  run: async ({ args, print, commands }) => print(completionScript(args.operands[0] ?? '', commands)),
 };
 
 interface Word {

@@ -13,10 +13,10 @@ export const configCommand: Command = {
   exits: [[78, 'the configuration is invalid']],
   alone: true,
   /** @throws IndexerError CONFIGURATION_INVALID */
-  run: async ({ given, env, print }) => {
-    if (given.has('markdown')) return print(configMarkdown());
-    const rows = describeConfig(env, given.options);
-    if (given.has('json')) return print(JSON.stringify(rows, undefined, 2));
+  run: async ({ args, env, print }) => {
+    if (args.has('markdown')) return print(configMarkdown());
+    const rows = describeConfig(env, args.options);
+    if (args.has('json')) return print(JSON.stringify(rows, undefined, 2));
     const cells = rows.map((row) => [row.env, row.value, row.origin]);
     for (const line of aligned(cells, { columns: [{}, { most: 60 }] })) print(line);
   },

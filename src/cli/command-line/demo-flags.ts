@@ -13,10 +13,10 @@ export const demoFlags: readonly CommandFlag[] = [
 export const maxUpdatesFlag: CommandFlag = { name: 'max-updates', value: 'N', doc: 'short form of --demo-max-updates' };
 
 /** Configuration options, with short names replaced by long ones. */
-export function optionsOf(given: Given): OptionFlags {
-  const { values, problems } = given.options;
+export function optionsOf(args: Given): OptionFlags {
+  const { values, problems } = args.options;
   const long = [...demoFlags, maxUpdatesFlag]
-    .filter(({ name }) => given.has(name))
-    .map(({ name }) => [`demo-${name}`, given.text(name) ?? 'true'] as const);
+    .filter(({ name }) => args.has(name))
+    .map(({ name }) => [`demo-${name}`, args.text(name) ?? 'true'] as const);
   return { problems, values: new Map([...values, ...long]) };
 }

@@ -17,10 +17,10 @@ export function formatFlags(json: string): readonly CommandFlag[] {
 }
 
 /** @returns undefined if more than one format is requested */
-export function formatOf(given: Given, stdout: Terminal): Format | undefined {
-  const asked = formats.filter((format) => given.has(format));
-  if (asked.length > 1) return undefined;
-  return asked[0] ?? (stdout.isTTY === true ? 'table' : 'json');
+export function formatOf(args: Given, stdout: Terminal): Format | undefined {
+  const requestedFormats = formats.filter((format) => args.has(format));
+  if (requestedFormats.length > 1) return undefined;
+  return requestedFormats[0] ?? (stdout.isTTY === true ? 'table' : 'json');
 }
 
 export const spreadsheetFlag: CommandFlag = {
@@ -29,8 +29,8 @@ export const spreadsheetFlag: CommandFlag = {
 };
 
 /** Escapes text for CSV. @throws IndexerError USAGE for `--spreadsheet` without `--csv` */
-export function csvText(given: Given, format: Format | undefined): (value: string | null) => string | null {
-  if (!given.has(spreadsheetFlag.name)) return (value) => value;
+export function csvText(args: Given, format: Format | undefined): (value: string | null) => string | null {
+  if (!args.has(spreadsheetFlag.name)) return (value) => value;
   if (format === 'csv') return noFormula;
   throw misuse('--spreadsheet needs --csv', 'add --csv, or remove --spreadsheet');
 }

@@ -11,8 +11,8 @@ export interface GivenAddress {
 }
 
 /** Undefined if neither flag is set. @throws IndexerError USAGE */
-export function givenAddress(given: Given, name: string, usage: string): GivenAddress | undefined {
-  const [url, file] = [given.text(name), given.text(`${name}-file`)];
+export function addressFromFlags(args: Given, name: string, usage: string): GivenAddress | undefined {
+  const [url, file] = [args.text(name), args.text(`${name}-file`)];
   if (url !== undefined && file !== undefined) {
     throw misuse(`--${name} and --${name}-file cannot be combined`, usage);
   }

@@ -13,9 +13,9 @@ export const helpCommand: Command = {
   examples: ['help', 'help prune'],
   options: false,
   alone: true,
-  run: async ({ given, print, commands }) => {
-    const [name] = given.operands;
-    if (given.has('markdown')) return print(commandIndex(commands));
+  run: async ({ args, print, commands }) => {
+    const [name] = args.operands;
+    if (args.has('markdown')) return print(commandIndex(commands));
     if (name === undefined) return print(help(commands));
     const command = commands.find((each) => each.name === name);
     if (command === undefined) {

@@ -58,8 +58,8 @@ export function createOutput(stdout: Writable, table: boolean, width?: number): 
       await write(table ? pairLines(pairs) : `${JSON.stringify(value)}\n`);
     },
     text: async (text) => {
-      const shown = isTerminal ? escapeSteeringInLines(text) : text;
-      await write(shown.endsWith('\n') ? shown : `${shown}\n`);
+      const escapedText = isTerminal ? escapeSteeringInLines(text) : text;
+      await write(escapedText.endsWith('\n') ? escapedText : `${escapedText}\n`);
     },
     piece: write,
   };
@@ -121,26 +121,26 @@ async function writeTable<T>(
   width: number | undefined,
 ): Promise<void> {
   const columns = format.columns.map((column) => ({ ...column, title: visible(column.title) }));
-  let show: ShowRows | undefined;
+  let formatLines: ShowRows | undefined;
   for await (const batch of batches) {
     const lines = batch.flatMap((row) => format.lines(row).map((line) => line.map(visible)));
     if (lines.length === 0) continue;
-    show ??= width === undefined ? wholeRows(columns, lines) : fitRows(columns, lines, width);
-    await write(show(lines));
+    formatLines ??= width === undefined ? overflowRows(columns, lines) : fitRows(columns, lines, width);
+    await write(formatLines(lines));
   }
-  if (show === undefined) await write('none\n');
+  if (formatLines === undefined) await write('none\n');
 }
 
 /** A table in which wider cells overflow. @param first the first lines, which determine the widths */
-function wholeRows(columns: readonly Column[], first: readonly (readonly string[])[]): ShowRows {
+function overflowRows(columns: readonly Column[], first: readonly (readonly string[])[]): ShowRows {
   const titles = columns.map(({ title }) => title);
   const places = columns.map((column) => ({ ...column, most: widestColumn }));
   const lineOf = lineUp([titles, ...first], { columns: places });
   let begun = false;
   return (lines) => {
-    const shown = begun ? lines : [titles, ...lines];
+    const allLines = begun ? lines : [titles, ...lines];
     begun = true;
-    return shown.map((line) => `${lineOf(line).trimEnd()}\n`).join('');
+    return allLines.map((line) => `${lineOf(line).trimEnd()}\n`).join('');
   };
 }
 
@@ -223,13 +223,13 @@ function isOpen(columns: readonly Column[], at: number): boolean {
 
 function tableOf(columns: readonly Column[], widths: readonly number[]): ShowRows {
   const line = (cells: readonly string[]): string => {
-    const shown = columns.map(({ right }, at) => {
+    const paddedCells = columns.map(({ right }, at) => {
       const width = widths[at] ?? 0;
       const text = cut(cells[at] ?? '', width);
       const space = ' '.repeat(width - cellsOf(text));
       return right === true ? space + text : text + space;
     });
-    return `${shown.join(' '.repeat(gap)).trimEnd()}\n`;
+    return `${paddedCells.join(' '.repeat(gap)).trimEnd()}\n`;
   };
   let begun = false;
   return (rows) => {
@@ -262,14 +262,14 @@ function recordsOf(columns: readonly Column[], width: number): ShowRows {
 /** The beginning of a text that fits, followed by `…` for the rest. */
 export function cut(text: string, width: number, mark = '…'): string {
   if (text.length <= width && plain.test(text)) return text;
-  let shown = '';
+  let prefix = '';
   let cells = 0;
   let kept = '';
   for (const character of text) {
     cells += cellOf(character);
     if (cells > width) return kept + mark;
-    shown += character;
-    if (cells <= width - mark.length) kept = shown;
+    prefix += character;
+    if (cells <= width - mark.length) kept = prefix;
   }
   return text;
 }

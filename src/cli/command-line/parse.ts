@@ -86,7 +86,7 @@ function tokensOf({ flags, options }: Syntax, argv: readonly string[]): readonly
       ? []
       : optionList.map(({ name, type }) => [name, type === 'boolean' ? 'boolean' : 'string'] as const);
   const known = Object.fromEntries([...others, ...own].map(([name, type]) => [name, { type }]));
-  const args = argv.map((word) => (/^--?\s/.test(word) ? `${mask}${word}` : word));
+  const args = argv.map((argument) => (/^--?\s/.test(argument) ? `${mask}${argument}` : argument));
   return parseArgs({ args, options: known, strict: false, allowPositionals: true, tokens: true }).tokens;
 }
 
@@ -168,17 +168,17 @@ class Reading {
     };
   }
 
-  #refuseOperands(wanted: readonly Operand[]): void {
-    for (const [at, operand] of wanted.entries()) {
-      const word = this.#operands[at];
-      if (word === undefined && operand.optional !== true)
+  #refuseOperands(expected: readonly Operand[]): void {
+    for (const [at, operand] of expected.entries()) {
+      const value = this.#operands[at];
+      if (value === undefined && operand.optional !== true)
         this.#problems.push(`expected ${operand.name}, found nothing`);
-      if (word === undefined || operand.words === undefined || operand.words.includes(word)) continue;
-      const suggestion = didYouMean(word, operand.words);
-      this.#problems.push(`"${word.slice(0, 80)}": expected one of ${operand.words.join(', ')}${suggestion}`);
+      if (value === undefined || operand.words === undefined || operand.words.includes(value)) continue;
+      const suggestion = didYouMean(value, operand.words);
+      this.#problems.push(`"${value.slice(0, 80)}": expected one of ${operand.words.join(', ')}${suggestion}`);
     }
-    if (wanted.at(-1)?.repeated === true) return;
-    for (const extra of this.#operands.slice(wanted.length)) {
+    if (expected.at(-1)?.repeated === true) return;
+    for (const extra of this.#operands.slice(expected.length)) {
       this.#problems.push(`"${extra.slice(0, 80)}": expected no such argument`);
     }
   }
@@ -203,12 +203,12 @@ function valuesOf({ name, value }: CommandFlag, token: OptionToken, behind: read
     const next = token.value === undefined ? positional(behind[0]) : token.value;
     return { texts: next === undefined ? [] : [next], used: next === undefined || token.value !== undefined ? 0 : 1 };
   }
-  const wanted = value.split(' ');
+  const placeholders = value.split(' ');
   const isFlag = !token.inlineValue && token.value?.startsWith('--') === true;
-  if (token.value === undefined || token.value === '' || isFlag) return missing(name, wanted[0], token.value);
-  const further = wanted.slice(1).map((_, at) => positional(behind[at]));
+  if (token.value === undefined || token.value === '' || isFlag) return missing(name, placeholders[0], token.value);
+  const further = placeholders.slice(1).map((_, at) => positional(behind[at]));
   const lacking = further.indexOf(undefined);
-  if (lacking >= 0) return missing(name, wanted[lacking + 1], shown(behind[lacking]));
+  if (lacking >= 0) return missing(name, placeholders[lacking + 1], rawNameOf(behind[lacking]));
   return { texts: [token.value, ...further.filter((text) => text !== undefined)], used: further.length };
 }
 
@@ -222,13 +222,13 @@ function positional(token: Token | undefined): string | undefined {
   return token?.kind === 'positional' ? token.value : undefined;
 }
 
-function shown(token: Token | undefined): string | undefined {
+function rawNameOf(token: Token | undefined): string | undefined {
   return token?.kind === 'option' ? token.rawName : undefined;
 }
 
-function missing(name: string, wanted = '', found = ''): Values {
+function missing(name: string, expected = '', found = ''): Values {
   const instead = found === '' ? 'nothing' : `"${found.slice(0, 80)}"`;
-  return { problem: `--${name}: expected ${wanted} after it, found ${instead}`, used: 0 };
+  return { problem: `--${name}: expected ${expected} after it, found ${instead}`, used: 0 };
 }
 
 function refused({ name }: Syntax, problems: readonly string[]): IndexerError {

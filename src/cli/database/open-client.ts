@@ -14,9 +14,9 @@ export interface Asked {
 
 /** @throws IndexerError as `openAccess` does */
 export async function openClient(
-  asked: Asked,
+  options: Asked,
 ): Promise<{ readonly access: LedgerAccess; readonly client: LedgerClient }> {
-  const { ledger, url, requestTimeoutMs, stop } = asked;
+  const { ledger, url, requestTimeoutMs, stop } = options;
   const { insecure, maxFrameBytes: maxAnswerBytes } = ledger;
   const access = await openAccess(ledger, stop);
   const client = createLedgerClient({ ...access, url, insecure, maxAnswerBytes, requestTimeoutMs, signal: stop });

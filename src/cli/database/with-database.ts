@@ -1,7 +1,7 @@
 /** Opens and closes the database of a command. The Postgres driver is loaded only then. */
 import type { Config } from '../../config/config.ts';
 import { catalogue } from '../../errors/catalogue.ts';
-import { IndexerError, retold } from '../../errors/indexer-error.ts';
+import { IndexerError, withContext } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { connectAs, leastRoleOf, type Feature } from '../command-line/least-roles.ts';
 import { noDatabase } from '../command-line/refusals.ts';
@@ -74,11 +74,11 @@ function withLeastRole(thrown: unknown, feature: Feature): unknown {
   if (!(thrown instanceof IndexerError)) return thrown;
   const connect = `connect as ${connectAs(feature)}`;
   if (thrown.code === 'STORE_NOT_PERMITTED' && thrown.remedy === catalogue.STORE_NOT_PERMITTED.remedy) {
-    return retold(thrown, { remedy: connect });
+    return withContext(thrown, { remedy: connect });
   }
   // Sessions of readers are read-only.
   if (thrown.code === 'STORE_READ_ONLY' && leastRoleOf(feature) !== 'reader') {
-    return retold(thrown, { remedy: `point the URL at the primary server; if the role may only read, ${connect}` });
+    return withContext(thrown, { remedy: `point the URL at the primary server; if the role may only read, ${connect}` });
   }
   return thrown;
 }

@@ -4,7 +4,7 @@ import type { OptionFlags } from '../../config/option-sources.ts';
 import { options } from '../../config/option-table.ts';
 import type { Option } from '../../config/option.ts';
 import { runningServerUrl } from './optional-parts.ts';
-import { placeOf } from '../../store/connection/hosts.ts';
+import { databaseLabel } from '../../store/connection/hosts.ts';
 import { notedDemo } from './running-demo.ts';
 
 /**
@@ -12,21 +12,21 @@ import { notedDemo } from './running-demo.ts';
  * database of a demo, it also gets LEDGER_URL and LEDGER_INTERFACES of the demo's ledger, unless a ledger is set. It then has no
  * token and no other credentials, which belong to another ledger; the sandbox needs none.
  */
-export async function besideDemo(env: NodeJS.ProcessEnv, { values: flags }: OptionFlags): Promise<NodeJS.ProcessEnv> {
-  const given = (option: Option<unknown>): string | undefined => flags.get(option.name) ?? textOf(env, option.env);
+export async function withDemoEnv(env: NodeJS.ProcessEnv, { values: flags }: OptionFlags): Promise<NodeJS.ProcessEnv> {
+  const settingOf = (option: Option<unknown>): string | undefined => flags.get(option.name) ?? textOf(env, option.env);
   const isNamed = (option: Option<unknown>): boolean =>
-    given(option) !== undefined || (option.fileVariant && textOf(env, `${option.env}_FILE`) !== undefined);
+    settingOf(option) !== undefined || (option.fileVariant && textOf(env, `${option.env}_FILE`) !== undefined);
   if (isNamed(options.database.url) && isNamed(options.ledger.url)) return env;
-  const dataDir = given(options.indexer.dataDir) ?? options.indexer.dataDir.fallback;
+  const dataDir = settingOf(options.indexer.dataDir) ?? options.indexer.dataDir.fallback;
   const isExpected = notedDemo(dataDir)?.embeddedDatabase === true;
   const found = isNamed(options.database.url)
     ? undefined
     : await runningServerUrl(join(dataDir, 'postgres'), isExpected);
   const withDatabase = found === undefined ? env : { ...env, [options.database.url.env]: found };
   const note = isNamed(options.ledger.url) ? undefined : notedDemo(dataDir);
-  const databaseUrl = found ?? given(options.database.url);
+  const databaseUrl = found ?? settingOf(options.database.url);
   // Another database belongs to another ledger.
-  if (note?.embeddedLedger !== true || databaseUrl === undefined || placeOf(databaseUrl) !== note.database) {
+  if (note?.embeddedLedger !== true || databaseUrl === undefined || databaseLabel(databaseUrl) !== note.database) {
     return withDatabase;
   }
   if (access.some((option) => flags.has(option.name))) return withDatabase;

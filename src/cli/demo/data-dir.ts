@@ -116,9 +116,9 @@ export function takeDataDir(
     return undefined;
   }
   refuseOtherDemo(dataDir, undefined);
-  const former = participantOf(dataDir);
-  if (former === undefined) noteParticipant(dataDir, run.ledgerUrl);
-  return former === new URL(run.ledgerUrl).host ? undefined : former;
+  const previousParticipant = participantOf(dataDir);
+  if (previousParticipant === undefined) noteParticipant(dataDir, run.ledgerUrl);
+  return previousParticipant === new URL(run.ledgerUrl).host ? undefined : previousParticipant;
 }
 
 /** Records whose history the folder holds. */
@@ -150,9 +150,9 @@ function refuseOtherDemo(dataDir: string, seed: number | undefined): void {
   const seeds = seedsIn(dataDir);
   const [found] = seeds;
   if (found === undefined || (seed !== undefined && seeds.includes(seed))) return;
-  const wanted = seed === undefined ? 'LEDGER_URL names a participant' : `this demo has seed ${String(seed)}`;
+  const conflict = seed === undefined ? 'LEDGER_URL names a participant' : `this demo has seed ${String(seed)}`;
   const same = seed === undefined ? '' : `, or run the demo with --demo-seed ${String(found)}`;
-  throw new IndexerError(`the folder ${resolve(dataDir)} holds a demo with seed ${String(found)}, but ${wanted}`, {
+  throw new IndexerError(`the folder ${resolve(dataDir)} holds a demo with seed ${String(found)}, but ${conflict}`, {
     code: 'DATA_DIR_TAKEN',
     remedy: `set ${seed === undefined ? 'DATABASE_URL, or ' : ''}INDEXER_DATA_DIR to another folder${same}, or delete the folder if that demo is no longer needed`,
   });

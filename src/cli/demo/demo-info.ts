@@ -27,8 +27,8 @@ export const demoInfoCommand: Command = {
    * @throws IndexerError DEMO_NOT_FOUND (exit 69) if no demo runs, DEMO_NOT_READY (exit 75) if it has not caught up,
    *   DEMO_PART_MISSING (exit 78) if a demo runs and this installation cannot find its database
    */
-  run: async ({ given, env, print }) => {
-    const { dataDir } = loadConfig(env, given.options).indexer;
+  run: async ({ args, env, print }) => {
+    const { dataDir } = loadConfig(env, args.options).indexer;
     const note = await runningDemo(dataDir);
     if (note === undefined) throw notFound(dataDir);
     if (!note.live) throw notLive(note);
@@ -36,12 +36,12 @@ export const demoInfoCommand: Command = {
     const found = embeddedDatabase ? await runningServerUrl(join(dataDir, 'postgres'), true) : undefined;
     if (embeddedDatabase && found === undefined) throw notFound(dataDir);
     const sides = { ledgerUrl, embeddedLedger, embeddedDatabase, databaseUrl: found ?? note.database };
-    const { greeting, queries } = await import('./greeting.ts');
-    if (given.has('json')) {
+    const { formatBanner, queries } = await import('./greeting.ts');
+    if (args.has('json')) {
       const [page, database] = [`${httpUrl}/`, sides.databaseUrl];
       return print(JSON.stringify({ page, ledger: ledgerUrl, database, queries: queries(schema, embeddedLedger) }));
     }
-    return print(greeting(sides, httpUrl, schema).trimEnd());
+    return print(formatBanner(sides, httpUrl, schema).trimEnd());
   },
 };
 

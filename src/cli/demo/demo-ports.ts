@@ -24,14 +24,14 @@ export async function demoPort(
   first: number,
   host = '127.0.0.1',
 ): Promise<number> {
-  const wanted = readPorts(dataDir)[part] ?? first;
-  if (await isFree(wanted, host)) return wanted;
+  const preferredPort = readPorts(dataDir)[part] ?? first;
+  if (await isFree(preferredPort, host)) return preferredPort;
   // Another demo that starts concurrently may take the port after this check.
   await sleep(lookAgainMs);
-  if (await isFree(wanted, host)) return wanted;
-  const port = await freePortFrom(wanted + 1, host);
+  if (await isFree(preferredPort, host)) return preferredPort;
+  const port = await freePortFrom(preferredPort + 1, host);
   logger.warn(
-    { part, requestedPort: wanted, usedBy: portHolder(wanted), port },
+    { part, requestedPort: preferredPort, usedBy: portHolder(preferredPort), port },
     'demo port is taken, using another one',
   );
   return port;

@@ -24,7 +24,7 @@ export interface EmbeddedParts {
   readonly embeddedLedger: boolean;
   readonly embeddedDatabase: boolean;
   /** Whether the embedded ledger still has its history from the first offset. */
-  readonly wholeHistory: boolean;
+  readonly hasCompleteHistory: boolean;
   /** Stops the embedded servers, the database last. */
   stop(): Promise<void>;
 }
@@ -58,8 +58,8 @@ async function start(
   let databaseUrl = config.database.url;
   if (databaseUrl === undefined) {
     const ledgerUrl = config.ledger.url;
-    const former = takeDataDir(dataDir, ledgerUrl === undefined ? { seed: config.indexer.demoSeed } : { ledgerUrl });
-    if (former !== undefined) warnOfParticipant(dataDir, former, logger);
+    const previousParticipant = takeDataDir(dataDir, ledgerUrl === undefined ? { seed: config.indexer.demoSeed } : { ledgerUrl });
+    if (previousParticipant !== undefined) warnOfParticipant(dataDir, previousParticipant, logger);
     const port = (): Promise<number> => demoPort({ dataDir, logger }, 'postgres', firstPorts.postgres);
     const { startEmbeddedPostgres } = await embeddedPostgres();
     const postgres = await startEmbeddedPostgres({ dataDir: join(dataDir, 'postgres'), port });
@@ -72,33 +72,33 @@ async function start(
     logger.info({ port: postgresPort, version, reused }, 'embedded postgres started');
   }
   let ledgerUrl = config.ledger.url;
-  let wholeHistory = false;
+  let hasCompleteHistory = false;
   if (ledgerUrl === undefined) {
     const ledger = await startDemo(config, databaseUrl, logger);
     stops.push(() => ledger.close());
     ledgerUrl = ledger.url;
     keepPort(dataDir, 'ledger', Number(new URL(ledgerUrl).port));
-    wholeHistory = ledger.prunedTo() === 0;
+    hasCompleteHistory = ledger.prunedTo() === 0;
     logger.info({ url: ledgerUrl, ledgerEnd: ledger.ledgerEnd() }, 'sandbox ledger started');
   }
   return {
     ledgerUrl,
     databaseUrl,
-    wholeHistory,
+    hasCompleteHistory,
     embeddedLedger: config.ledger.url === undefined,
     embeddedDatabase: config.database.url === undefined,
   };
 }
 
 /** The address of a participant may change. Only its history identifies it, and parks the indexer if it differs. */
-function warnOfParticipant(dataDir: string, former: string, logger: Logger): void {
+function warnOfParticipant(dataDir: string, previousParticipant: string, logger: Logger): void {
   const remedy =
     'nothing if this is the same participant; for another participant set DATABASE_URL, or INDEXER_DATA_DIR to another folder, or set ' +
-    `LEDGER_URL to ${former}`;
+    `LEDGER_URL to ${previousParticipant}`;
   const folder = resolve(dataDir);
   logger.warn(
     { folder, remedy },
-    `data folder holds the history of the participant at ${former}, LEDGER_URL has another address`,
+    `data folder holds the history of the participant at ${previousParticipant}, LEDGER_URL has another address`,
   );
 }
 
@@ -111,7 +111,7 @@ async function startDemo(config: Config, databaseUrl: string, logger: Logger): P
   const journal = journalOf(dataDir, seed);
   // Only the demo's own database is emptied, never another one.
   if (config.database.url === undefined && isOver(journal)) {
-    const emptied = await beginAnew(config, databaseUrl, { journal, participantId: demoParticipantId });
+    const emptied = await resetDemo(config, databaseUrl, { journal, participantId: demoParticipantId });
     if (emptied) logger.info('demo restarts with an empty database: its data is from another version');
     else logger.warn({ schema }, 'demo restarts; the schema is kept because it does not belong to the demo');
   }
@@ -145,7 +145,7 @@ async function onFreePort<T>(port: () => Promise<number>, listen: (port: number)
  * Deletes the demo: first the stored rows, then its journal, so that the deletion is repeated after a crash in between. Returns
  * false if the schema was kept because another ledger was indexed into it, which may have pruned the stored history since.
  */
-async function beginAnew(
+async function resetDemo(
   config: Config,
   databaseUrl: string,
   { journal, participantId }: { readonly journal: string; readonly participantId: string },
@@ -154,14 +154,14 @@ async function beginAnew(
   const database = await openStream(embedded, 'demo', config.database.schema);
   try {
     await migrate(database, { exerciseJson: config.indexer.exerciseJson });
-    const ours = await asWriter(database, 'demo', async () => {
+    const isOwnSchema = await asWriter(database, 'demo', async () => {
       const stream = await readStream(database);
       if (stream?.participantId !== participantId) return stream === undefined || stream.checkpoint === null;
       await emptyHistory(database, anyParticipant(config), writerName);
       return true;
     });
     await rm(journal);
-    return ours;
+    return isOwnSchema;
   } finally {
     await database.close();
   }

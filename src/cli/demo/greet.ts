@@ -4,16 +4,16 @@ import type { Config } from '../../config/config.ts';
 import type { Indexer } from '../../indexer/indexer.ts';
 import type { Logging } from '../../observe/log/logger.ts';
 import { openDatabase } from '../../store/connection/database.ts';
-import { placeOf } from '../../store/connection/hosts.ts';
+import { databaseLabel } from '../../store/connection/hosts.ts';
 import type { EmbeddedParts } from './embedded-parts.ts';
-import { firstQuery, greeting, greetingFacts, ownCommand } from './greeting.ts';
+import { firstQuery, formatBanner, greetingFacts, ownCommand } from './greeting.ts';
 import { noteDemo } from './running-demo.ts';
 
 const tryEveryMs = 200;
 /** Views are created in the background, within seconds after the stream has caught up. */
-const patienceMs = 120_000;
+const timeLimitMs = 120_000;
 
-export interface Greeting {
+export interface BannerContext {
   readonly config: Config;
   readonly embeddedParts: EmbeddedParts;
   readonly indexer: Indexer;
@@ -23,33 +23,33 @@ export interface Greeting {
 }
 
 /** Writes a note for other commands, and prints the banner when the demo is ready. Never rejects: the indexer does not depend on it. */
-export async function greetWhenLive(run: Greeting): Promise<void> {
+export async function greetWhenLive(run: BannerContext): Promise<void> {
   const { indexer, embeddedParts, config, logging, over } = run;
   leaveNote(run, false);
   await indexer.live;
   if (over.aborted) return;
   const { schema } = config.database;
-  const answered = !embeddedParts.embeddedLedger || (await untilItAnswers(run));
+  const isQueryReady = !embeddedParts.embeddedLedger || (await untilItAnswers(run));
   if (over.aborted) return;
   leaveNote(run, true);
   const { httpUrl } = indexer;
-  if (!answered) logging.logger.warn({ afterMs: patienceMs }, 'first query of the banner returns no rows yet');
+  if (!isQueryReady) logging.logger.warn({ afterMs: timeLimitMs }, 'first query of the banner returns no rows yet');
   if (logging.progress !== undefined) {
-    process.stdout.write(greeting(embeddedParts, httpUrl, schema));
+    process.stdout.write(formatBanner(embeddedParts, httpUrl, schema));
     return;
   }
   const again = embeddedParts.embeddedDatabase ? { again: `${ownCommand()} demo-info` } : {};
   logging.logger.info({ ...greetingFacts(embeddedParts, httpUrl, config), ...again }, 'caught up with the ledger');
 }
 
-function leaveNote({ config, embeddedParts, indexer }: Greeting, live: boolean): void {
+function leaveNote({ config, embeddedParts, indexer }: BannerContext, live: boolean): void {
   const { embeddedLedger, embeddedDatabase, ledgerUrl, databaseUrl } = embeddedParts;
   if (!embeddedLedger && !embeddedDatabase) return;
   noteDemo(config.indexer.dataDir, {
     pid: process.pid,
     httpUrl: indexer.httpUrl,
     ledgerUrl,
-    database: placeOf(databaseUrl),
+    database: databaseLabel(databaseUrl),
     schema: config.database.schema,
     embeddedLedger,
     embeddedDatabase,
@@ -58,14 +58,14 @@ function leaveNote({ config, embeddedParts, indexer }: Greeting, live: boolean):
 }
 
 /** Whether the first query has returned rows, so that the banner prints only working queries. */
-async function untilItAnswers({ config, embeddedParts, over }: Greeting): Promise<boolean> {
+async function untilItAnswers({ config, embeddedParts, over }: BannerContext): Promise<boolean> {
   const { databaseUrl: url } = embeddedParts;
   const { schema, statementTimeoutMs } = config.database;
   const applicationName = 'ledger-indexer greeting';
   const database = openDatabase({ url, schema, statementTimeoutMs, applicationName, maxConnections: 1 });
   const query = firstQuery(schema, true);
   try {
-    for (const end = performance.now() + patienceMs; performance.now() < end && !over.aborted;) {
+    for (const end = performance.now() + timeLimitMs; performance.now() < end && !over.aborted;) {
       const rows = await database
         .withClient((client) => client.query(query))
         .then(

@@ -7,7 +7,7 @@ import type { Config } from '../../config/config.ts';
 import type { ReadyQuery } from '../../observe/page/console-messages.ts';
 import type { PageGuide } from '../../observe/page/messages.ts';
 import { connectCommand } from '../../store/connection/connect-command.ts';
-import { placeOf } from '../../store/connection/hosts.ts';
+import { databaseLabel } from '../../store/connection/hosts.ts';
 import { readSchemas } from '../../store/connection/read-schemas.ts';
 import { inQuotes, shellWord } from '../command-line/shell-word.ts';
 import type { EmbeddedParts } from './embedded-parts.ts';
@@ -18,7 +18,7 @@ type Sides = Pick<EmbeddedParts, 'ledgerUrl' | 'databaseUrl' | 'embeddedLedger' 
  * The connection string is printed only for the embedded server, and only on a terminal or by `demo-info`. On this machine its
  * password gives all rights of the user who started the demo.
  */
-export function greeting(embeddedParts: Sides, httpUrl: string, schema: string): string {
+export function formatBanner(embeddedParts: Sides, httpUrl: string, schema: string): string {
   const where = embeddedParts.embeddedDatabase
     ? `  psql '${embeddedParts.databaseUrl}'`
     : '  psql with your DATABASE_URL';
@@ -48,7 +48,7 @@ export function greetingFacts(
 ): Readonly<Record<string, string>> {
   const database = embeddedDatabase
     ? { database: withoutPassword(databaseUrl), passwordFile: resolve(passwordFile(dataDir)) }
-    : { database: placeOf(databaseUrl) };
+    : { database: databaseLabel(databaseUrl) };
   return {
     page: `${httpUrl}/`,
     ledger: ledgerUrl,

@@ -80,8 +80,8 @@ function readOwn(dataDir: string): string {
   const file = openSync(fileIn(dataDir), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const found = fstatSync(file);
-    const isOurs = found.uid === process.getuid?.() && (found.mode & byAnyoneElse) === 0;
-    if (!isOurs || !found.isFile() || found.size > longestNote) throw new Error('the note is not ours');
+    const isPrivate = found.uid === process.getuid?.() && (found.mode & byAnyoneElse) === 0;
+    if (!isPrivate || !found.isFile() || found.size > longestNote) throw new Error('the note is not ours');
     return readFileSync(file, 'utf8');
   } finally {
     closeSync(file);

@@ -31,9 +31,9 @@ export const sandboxCommand: Command = {
    * Serves until `stop` is aborted. The default port is 7575, the port of a participant.
    * @throws IndexerError SANDBOX_PORT_INVALID (exit 78)
    */
-  run: async ({ given, env, stop, print }) => {
-    const { indexer } = loadConfig(env, optionsOf(given));
-    const { port, host, journal, admin } = placeOf(given, env);
+  run: async ({ args, env, stop, print }) => {
+    const { indexer } = loadConfig(env, optionsOf(args));
+    const { port, host, journal, admin } = sandboxOptions(args, env);
     const { demoSeed: seed, demoUpdatesPerSecond, demoSpeed, demoMaxUpdates, demoChaos } = indexer;
     const { startDemoLedger } = await demoLedger();
     const ledger = await startDemoLedger({
@@ -69,12 +69,12 @@ interface Place {
 }
 
 /** A flag takes precedence over the variable of the same meaning. */
-function placeOf(given: Given, env: NodeJS.ProcessEnv): Place {
+function sandboxOptions(args: Given, env: NodeJS.ProcessEnv): Place {
   return {
-    port: portOf(given.text('port') ?? env['SANDBOX_PORT'], given.has('port') ? '--port' : 'SANDBOX_PORT'),
-    host: given.text('host') ?? env['SANDBOX_HOST'],
-    journal: given.text('journal') ?? env['SANDBOX_JOURNAL'],
-    admin: given.has('admin') || env['SANDBOX_ADMIN'] === '1',
+    port: portOf(args.text('port') ?? env['SANDBOX_PORT'], args.has('port') ? '--port' : 'SANDBOX_PORT'),
+    host: args.text('host') ?? env['SANDBOX_HOST'],
+    journal: args.text('journal') ?? env['SANDBOX_JOURNAL'],
+    admin: args.has('admin') || env['SANDBOX_ADMIN'] === '1',
   };
 }
 

@@ -36,9 +36,9 @@ export const backfillCommand: Command = {
    * Stores all updates after --from up to --to, then resolves.
    * @throws IndexerError BACKFILL_REFUSED (exit 78) if the stored range starts elsewhere; errors of `run`
    */
-  run: async ({ given, env, stop }) => {
-    const { from, to } = rangeOf(given);
-    const { values, problems } = given.options;
+  run: async ({ args, env, stop }) => {
+    const { from, to } = rangeOf(args);
+    const { values, problems } = args.options;
     const flags = { problems, values: new Map([...values, ['start', from], ['stop-at', to]]) };
     const config = loadConfig(env, flags);
     const { start } = config.indexer;
@@ -55,8 +55,8 @@ export const backfillCommand: Command = {
 
 const usage = 'ledger-indexer backfill [--from oldest|genesis|OFFSET] [--to end|OFFSET]';
 
-function rangeOf(given: Given): { readonly from: string; readonly to: string } {
-  const [from, to] = [given.text('from') ?? 'oldest', given.text('to') ?? 'end'];
+function rangeOf(args: Given): { readonly from: string; readonly to: string } {
+  const [from, to] = [args.text('from') ?? 'oldest', args.text('to') ?? 'end'];
   // Checked here, because the configuration would report --start and --stop-at instead of --from and --to.
   if (!/^(?:oldest|genesis|\d+)$/.test(from)) throw fromMisused(from);
   if (!/^(?:end|\d+)$/.test(to)) throw misuse(`--to takes end or an offset, found ${JSON.stringify(to)}`, usage);
@@ -70,14 +70,14 @@ function fromMisused(from: string): IndexerError {
 /** A stream is one range without gaps: the command can resume only if the stored range has the requested start. */
 function refuseOtherBeginning(start: 'genesis' | 'oldest' | number, first: FirstRange, schema: string): void {
   if (typeof start === 'number' ? first.from === start && first.origin !== 'seed' : first.origin === start) return;
-  const asked =
+  const requestedStart =
     typeof start === 'number' ? `offset ${String(start)}` : `the ${start === 'oldest' ? 'oldest offset' : 'genesis'}`;
   const why =
     typeof start === 'number' && start > first.from
       ? 'this would leave a gap, or nothing to do'
       : 'history cannot be added before the stored history: contracts and rollups are built in order';
   throw new IndexerError(
-    `schema "${schema}" begins at offset ${String(first.from)} (${first.origin}), requested ${asked}: ${why}`,
+    `schema "${schema}" begins at offset ${String(first.from)} (${first.origin}), requested ${requestedStart}: ${why}`,
     {
       code: 'BACKFILL_REFUSED',
       remedy:

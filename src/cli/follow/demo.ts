@@ -22,9 +22,9 @@ export const demoCommand: Command = {
   examples: ['demo', 'demo --stop-at 1000 --seed 7'],
   exits: runExits,
   alone: true,
-  run: async ({ given, env, stop }) => {
+  run: async ({ args, env, stop }) => {
     const { runIndexer } = await import('./run-indexer.ts');
     const bare = Object.fromEntries(Object.entries(env).filter(([name]) => !outside.test(name)));
-    await runIndexer(optionsOf(given), bare, stop);
+    await runIndexer(optionsOf(args), bare, stop);
   },
 };

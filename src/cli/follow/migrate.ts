@@ -42,13 +42,13 @@ export const migrateCommand: Command = {
     [78, 'a newer version migrated the schema, INDEXER_EXERCISE_JSON differs from it, or --citus is not possible'],
   ],
   /** @throws IndexerError as `checkServer`, `assertWritable` and `migrate` do */
-  run: async ({ given, env, write }) => {
-    const config = loadConfig(env, given.options);
+  run: async ({ args, env, write }) => {
+    const config = loadConfig(env, args.options);
     const { schema } = config.database;
     const { exerciseJson } = config.indexer;
-    const distribution = distributionOf(given);
+    const distribution = distributionOf(args);
     const { migrate, printMigrations } = await import('../../store/schema/migrations.ts');
-    if (given.has('print')) return write(await printMigrations(schema, { exerciseJson }));
+    if (args.has('print')) return write(await printMigrations(schema, { exerciseJson }));
     return withAnyDatabase(config, opening, async (database) => {
       const { assertWritable, checkServer } = await import('../../store/connection/server-check.ts');
       const { assertExerciseJson } = await import('../../store/schema/exercise-json.ts');
@@ -58,13 +58,13 @@ export const migrateCommand: Command = {
       await assertExerciseJson(database, exerciseJson);
       for (const id of applied) write(`applied ${id}\n`);
       if (applied.length === 0) write(`schema "${schema}" is up to date\n`);
-      await tellDiffering(database, write);
+      await reportDifferingRoles(database, write);
     });
   },
 };
 
 /** New tables and columns have no grants, and a new version may need fewer rights. Only `grant-roles` changes them. */
-async function tellDiffering(database: Database, write: (text: string) => void): Promise<void> {
+async function reportDifferingRoles(database: Database, write: (text: string) => void): Promise<void> {
   const { differingRoles } = await import('../../store/roles/differing-rights.ts');
   const differing = await database.withClient((client) => differingRoles(client, database.schema));
   const { differingText, grantAgain } = await import('../check/operation-checks.ts');
@@ -74,11 +74,11 @@ async function tellDiffering(database: Database, write: (text: string) => void):
 }
 
 /** @throws IndexerError USAGE */
-function distributionOf(given: Given): Distribution | undefined {
-  const shards = given.text('shards');
-  if (shards !== undefined && !given.has('citus')) throw misuse('--shards needs --citus', usage);
-  if (!given.has('citus')) return undefined;
-  if (given.has('print')) throw misuse('--citus reads the workers, but --print uses no database', usage);
+function distributionOf(args: Given): Distribution | undefined {
+  const shards = args.text('shards');
+  if (shards !== undefined && !args.has('citus')) throw misuse('--shards needs --citus', usage);
+  if (!args.has('citus')) return undefined;
+  if (args.has('print')) throw misuse('--citus reads the workers, but --print uses no database', usage);
   if (shards === undefined) return {};
   if (!/^[1-9]\d{0,3}$/.test(shards) || Number(shards) > mostShards) {
     throw misuse(`--shards takes 1 to ${mostShards}, found ${JSON.stringify(shards)}`, usage);

@@ -32,7 +32,7 @@ export async function runIndexer(flags: OptionFlags, env: NodeJS.ProcessEnv, sto
   const logging = createLogger({ level, format, stream: process.stdout });
   const { logger } = logging;
   logger.info({ version, node: process.version, schema: loaded.database.schema }, 'ledger-indexer starts');
-  const mayMove = isEmbedded(loaded) && !isGiven('http-port', flags, env);
+  const mayMove = isEmbedded(loaded) && !isConfigured('http-port', flags, env);
   const config = await withFreePort(loaded, mayMove, logging);
   const embeddedParts = await startEmbeddedParts(config, logger);
   try {
@@ -106,8 +106,8 @@ function forDemo(config: Config): Config {
 }
 
 /** The demo starts at the genesis: active contracts alone would not contain the sandbox's month of history. */
-function withHistory(config: Config, { wholeHistory }: EmbeddedParts): Config {
-  if (!wholeHistory || config.indexer.start !== 'seed') return config;
+function withHistory(config: Config, { hasCompleteHistory }: EmbeddedParts): Config {
+  if (!hasCompleteHistory || config.indexer.start !== 'seed') return config;
   return { ...config, indexer: { ...config.indexer, start: 'genesis' } };
 }
 
@@ -115,7 +115,7 @@ function isEmbedded({ ledger, database }: Config): boolean {
   return ledger.url === undefined || database.url === undefined;
 }
 
-function isGiven(name: string, flags: OptionFlags, env: NodeJS.ProcessEnv): boolean {
+function isConfigured(name: string, flags: OptionFlags, env: NodeJS.ProcessEnv): boolean {
   return describeConfig(env, flags).some((option) => option.name === name && option.origin !== 'default');
 }
 

@@ -26,8 +26,8 @@ export const runCommand: Command = {
   ],
   exits: runExits,
   alone: true,
-  run: async ({ given, env, stop }) => {
+  run: async ({ args, env, stop }) => {
     const { runIndexer } = await import('./run-indexer.ts');
-    await runIndexer(given.options, env, stop);
+    await runIndexer(args.options, env, stop);
   },
 };

@@ -44,13 +44,13 @@ export const accountStatementCommand: Command = {
   ],
   page: 'docs/how-to/query/account-statements.md',
   /** @throws IndexerError USAGE, CONFIGURATION_INVALID, QUERY_REFUSED, SCHEMA_OUTDATED and STORE_ errors */
-  run: async ({ given, env, stdout, stderr }) => {
-    const wanted = wantedOf(given);
-    const format = formatOf(given, stdout);
+  run: async ({ args, env, stdout, stderr }) => {
+    const request = requestOf(args);
+    const format = formatOf(args, stdout);
     if (format === undefined) throw wrong('account-statement takes only one output format');
     const { readAccountStatement } = await import('../../store/reads/account-statement.ts');
-    await withDatabase(loadConfig(env, given.options), opening, (database) =>
-      readAccountStatement(database, wanted, (statement) => show(statement, format, stdout, stderr)),
+    await withDatabase(loadConfig(env, args.options), opening, (database) =>
+      readAccountStatement(database, request, (statement) => printStatement(statement, format, stdout, stderr)),
     );
   },
 };
@@ -63,18 +63,18 @@ const opening = {
   idleInTransactionMs: 60 * 60_000,
 } as const;
 
-function wantedOf(given: Given): AccountStatementOf {
-  const party = given.text('party');
+function requestOf(args: Given): AccountStatementOf {
+  const party = args.text('party');
   if (party === undefined) throw wrong('account-statement needs --party');
   const bound = (flag: string): HistoryBound | null => {
-    const text = given.text(flag);
+    const text = args.text(flag);
     if (text === undefined) return null;
     const found = historyBound(text);
     if (found === undefined)
       throw wrong(`--${flag} "${text.slice(0, 80)}" is neither an offset nor a time with its zone`);
     return found;
   };
-  const [instrument, admin] = [given.text('instrument') ?? null, given.text('admin') ?? null];
+  const [instrument, admin] = [args.text('instrument') ?? null, args.text('admin') ?? null];
   return { party, instrument, admin, from: bound('from'), to: bound('to') };
 }
 
@@ -82,7 +82,7 @@ function wrong(found: string) {
   return misuse(found, `ledger-indexer account-statement ${usage}`);
 }
 
-async function show(statement: AccountStatement, format: Format, stdout: Terminal, stderr: Terminal): Promise<void> {
+async function printStatement(statement: AccountStatement, format: Format, stdout: Terminal, stderr: Terminal): Promise<void> {
   const output = createOutput(stdout, format === 'table');
   if (format === 'json') return json(statement, output);
   const hash = (): string => aligned([['SHA-256', statement.sha256()]]).join('\n');
@@ -92,7 +92,7 @@ async function show(statement: AccountStatement, format: Format, stdout: Termina
     return;
   }
   await output.text([...stampOf(statement), '', ''].join('\n'));
-  await output.rows(shownPages(statement), tableFormat);
+  await output.rows(tablePages(statement), tableFormat);
   return output.text(`\n${hash()}\n`);
 }
 
@@ -122,9 +122,9 @@ async function csv({ columns, pages }: AccountStatement, output: Output): Promis
 }
 
 /** The columns of a row that the table contains. */
-async function* shownPages({ columns, pages }: AccountStatement): AsyncGenerator<readonly AccountStatementRow[]> {
-  const places = shown.map((name) => columns.indexOf(name));
-  for await (const rows of pages) yield rows.map((row) => places.map((place) => row[place] ?? null));
+async function* tablePages({ columns, pages }: AccountStatement): AsyncGenerator<readonly AccountStatementRow[]> {
+  const places = tableColumns.map((name) => columns.indexOf(name));
+  for await (const rows of pages) yield rows.map((row) => places.map((index) => row[index] ?? null));
 }
 
 function stampOf({ participant, party, instrument, admin, from, to, notes }: AccountStatement): readonly string[] {
@@ -141,7 +141,7 @@ function stampOf({ participant, party, instrument, admin, from, to, notes }: Acc
   ]);
 }
 
-const shown = [
+const tableColumns = [
   'offset',
   'record_time',
   'instrument_id',
@@ -165,7 +165,7 @@ const isNumber: ReadonlySet<string> = new Set([
 ]);
 
 const tableFormat: RowFormat<AccountStatementRow> = {
-  columns: shown.map((title) => (isNumber.has(title) ? { title, right: true } : { title })),
+  columns: tableColumns.map((title) => (isNumber.has(title) ? { title, right: true } : { title })),
   lines: (row) => [row.map((value) => value ?? '')],
   json: (row) => JSON.stringify(row),
 };

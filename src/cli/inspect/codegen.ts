@@ -49,7 +49,7 @@ export const codegenCommand: Command = {
   page: 'docs/how-to/integrate/typescript.md',
   /** @throws IndexerError USAGE, CONFIGURATION_INVALID, FILE_UNUSABLE, DAR_UNREADABLE, PACKAGE_UNREADABLE, STORE_ errors */
   run: async (call) => {
-    const { out, check, dars } = wantedOf(call.given);
+    const { out, check, dars } = requestOf(call.args);
     const { typescriptOf } = await import('../../codegen/typescript.ts');
     const text = typescriptOf(await inputOf(call, dars));
     if (check) return await compare(out ?? '', text, call);
@@ -65,18 +65,18 @@ interface Wanted {
   readonly dars: readonly string[];
 }
 
-function wantedOf(given: Given): Wanted {
+function requestOf(args: Given): Wanted {
   const wrong = (found: string): IndexerError => misuse(found, `ledger-indexer codegen ${usage}`);
-  const lang = given.text('lang');
+  const lang = args.text('lang');
   if (lang !== 'ts') throw wrong(lang === undefined ? 'codegen needs --lang ts' : '--lang takes ts');
-  const out = given.text('output');
-  const check = given.has('check');
+  const out = args.text('output');
+  const check = args.has('check');
   if (check && out === undefined) throw wrong('--check needs --output FILE, the file to compare');
-  return { out, check, dars: given.texts('dar') };
+  return { out, check, dars: args.texts('dar') };
 }
 
-async function inputOf({ given, env }: Call, dars: readonly string[]): Promise<TypesInput> {
-  const config = loadConfig(env, given.options);
+async function inputOf({ args, env }: Call, dars: readonly string[]): Promise<TypesInput> {
+  const config = loadConfig(env, args.options);
   const added = dars.length === 0 ? [] : await packagesOf(dars);
   const addedNames = added.filter(({ templates, interfaces }) => templates.length + interfaces.length > 0).map(nameOf);
   if (config.database.url === undefined && dars.length > 0) {
@@ -92,9 +92,9 @@ async function inputOf({ given, env }: Call, dars: readonly string[]): Promise<T
     const { readRelations } = await import('../../store/typed/relations.ts');
     const views = await readRelations(database);
     const { named } = await readPackageState(database);
-    const shown = views.relations.flatMap(({ subject }) => subject?.packageName ?? []);
+    const viewPackageNames = views.relations.flatMap(({ subject }) => subject?.packageName ?? []);
     const packages = [...(await readPackages(database)), ...added];
-    return { packages, names: new Set([...named, ...shown, ...addedNames]), views };
+    return { packages, names: new Set([...named, ...viewPackageNames, ...addedNames]), views };
   });
 }
 
@@ -108,28 +108,28 @@ function nameOf({ name }: PackageModel): string {
 }
 
 /** Prints missing and unexpected lines. */
-async function compare(file: string, wanted: string, { print }: Call): Promise<ExitCode> {
+async function compare(file: string, expected: string, { print }: Call): Promise<ExitCode> {
   const found = await readFile(file, 'utf8').catch((cause: unknown) => {
     if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined;
     throw new IndexerError(`cannot read ${file}`, { code: 'FILE_UNUSABLE', cause });
   });
-  if (found === wanted) return ExitCode.stopped;
+  if (found === expected) return ExitCode.stopped;
   if (found === undefined) print(`${file} does not exist`);
-  else for (const line of differences(file, found.split('\n'), wanted.split('\n'))) print(line);
+  else for (const line of differences(file, found.split('\n'), expected.split('\n'))) print(line);
   return ExitCode.different;
 }
 
 const mostLines = 20;
 
-function differences(file: string, found: readonly string[], wanted: readonly string[]): readonly string[] {
+function differences(file: string, found: readonly string[], expected: readonly string[]): readonly string[] {
   let start = 0;
-  while (start < found.length && found[start] === wanted[start]) start += 1;
+  while (start < found.length && found[start] === expected[start]) start += 1;
   let end = 0;
-  const shorter = Math.min(found.length, wanted.length) - start;
-  while (end < shorter && found.at(-1 - end) === wanted.at(-1 - end)) end += 1;
+  const shorter = Math.min(found.length, expected.length) - start;
+  while (end < shorter && found.at(-1 - end) === expected.at(-1 - end)) end += 1;
   const lines = [
     ...found.slice(start, found.length - end).map((line) => `- ${line}`),
-    ...wanted.slice(start, wanted.length - end).map((line) => `+ ${line}`),
+    ...expected.slice(start, expected.length - end).map((line) => `+ ${line}`),
   ];
   const more = lines.length > mostLines ? [`… and ${String(lines.length - mostLines)} more lines`] : [];
   return [`${file} differs from line ${String(start + 1)}:`, ...lines.slice(0, mostLines), ...more];

@@ -1,6 +1,6 @@
 /** `diff`: compares active contracts at two offsets or times, by template or contract by contract. */
 import { loadConfig } from '../../config/config.ts';
-import type { Diff, DiffRow, DiffWanted } from '../../store/reads/diff.ts';
+import type { Diff, DiffRow, DiffRequest } from '../../store/reads/diff.ts';
 import type { Command, Terminal } from '../command-line/command.ts';
 import { csvLine } from '../../model/push/csv.ts';
 import { csvText, formatFlags, formatOf, spreadsheetFlag, type Format } from '../command-line/format.ts';
@@ -36,11 +36,11 @@ export const diffCommand: Command = {
   ],
   page: 'docs/how-to/query/contracts-and-history.md',
   /** @throws IndexerError USAGE, CONFIGURATION_INVALID, QUERY_REFUSED, SCHEMA_OUTDATED and STORE_ errors */
-  run: async ({ given, env, stdout }) => {
-    const wanted = wantedOf(given);
-    const format = formatOf(given, stdout);
+  run: async ({ args, env, stdout }) => {
+    const request = requestOf(args);
+    const format = formatOf(args, stdout);
     if (format === undefined) throw wrong('diff takes only one output format');
-    const text = csvText(given, format);
+    const text = csvText(args, format);
     const { readDiff } = await import('../../store/reads/diff.ts');
     const opening = {
       command: 'diff',
@@ -48,8 +48,8 @@ export const diffCommand: Command = {
       statementTimeoutMs,
       idleInTransactionMs: statementTimeoutMs,
     } as const;
-    await withDatabase(loadConfig(env, given.options), opening, (database) =>
-      readDiff(database, wanted, (diff) => show(diff, { format, text }, stdout)),
+    await withDatabase(loadConfig(env, args.options), opening, (database) =>
+      readDiff(database, request, (diff) => printDiff(diff, { format, text }, stdout)),
     );
   },
 };
@@ -57,13 +57,13 @@ export const diffCommand: Command = {
 /** All active contracts are read at both ends, and a reader may pause. */
 const statementTimeoutMs = 60 * 60_000;
 
-function wantedOf(given: Given): DiffWanted {
-  const [from = '', to = ''] = given.operands;
+function requestOf(args: Given): DiffRequest {
+  const [from = '', to = ''] = args.operands;
   return {
     from: boundOf(from),
     to: boundOf(to),
-    template: given.text('template') ?? null,
-    party: given.text('party') ?? null,
+    template: args.text('template') ?? null,
+    party: args.text('party') ?? null,
   };
 }
 
@@ -85,7 +85,7 @@ interface Printing {
   readonly text: (value: string | null) => string | null;
 }
 
-async function show({ columns, pages }: Diff, { format, text }: Printing, stdout: Terminal): Promise<void> {
+async function printDiff({ columns, pages }: Diff, { format, text }: Printing, stdout: Terminal): Promise<void> {
   const { isTTY = false, columns: cells = 0 } = stdout;
   const output = createOutput(stdout, format === 'table', isTTY ? (cells > 0 ? cells : 80) : undefined);
   if (format !== 'csv') return output.rows(pages, formatFor(columns));

@@ -1,6 +1,6 @@
 /** `explain`: explains an update, a contract or a command, as a tree for people or as JSON for programs. */
 import { loadConfig, type Config } from '../../config/config.ts';
-import type { Explainable, Explained, ExplainedUpdate, ExplainWanted, Rows } from '../../store/reads/explain.ts';
+import type { Explainable, Explained, ExplainedUpdate, ExplainRequest, Rows } from '../../store/reads/explain.ts';
 import { json, type Command, type Terminal } from '../command-line/command.ts';
 import { createOutput, type Output } from '../command-line/output.ts';
 import type { Given } from '../command-line/parse.ts';
@@ -35,28 +35,28 @@ export const explainCommand: Command = {
   ],
   page: 'docs/how-to/query/explain-updates.md',
   /** @throws IndexerError USAGE, CONFIGURATION_INVALID, QUERY_REFUSED, SCHEMA_OUTDATED and STORE_ errors */
-  run: async ({ given, env, stdout }) => {
-    const wanted = wantedOf(given);
-    const config = loadConfig(env, given.options);
+  run: async ({ args, env, stdout }) => {
+    const request = requestOf(args);
+    const config = loadConfig(env, args.options);
     const { readExplained } = await import('../../store/reads/explain.ts');
     const explained = await withDatabase(config, { command: 'explain', feature: 'explain' }, (database) =>
-      readExplained(database, wanted),
+      readExplained(database, request),
     );
     const output = createOutput(stdout, true);
-    if (given.has('json')) return printJson(explained, output);
-    for (const piece of explainedLines(explained, shownOn(stdout, env, config))) await output.piece(piece);
+    if (args.has('json')) return printJson(explained, output);
+    for (const piece of explainedLines(explained, displayOptions(stdout, env, config))) await output.piece(piece);
   },
 };
 
-function wantedOf(given: Given): ExplainWanted {
-  const as = given.text('as');
+function requestOf(args: Given): ExplainRequest {
+  const as = args.text('as');
   const kind = kinds.find((one) => one === as);
   if (as !== undefined && kind === undefined)
     throw wrong(`--as "${as.slice(0, 80)}" is not update, contract or command`);
-  const events = given.text('max-events') ?? '1000';
+  const events = args.text('max-events') ?? '1000';
   if (!/^[1-9]\d{0,6}$/.test(events))
     throw wrong(`--max-events "${events.slice(0, 80)}" is not a number from 1 to 9999999`);
-  const [id = ''] = given.operands;
+  const [id = ''] = args.operands;
   if (id.includes('\0')) throw wrong('an id cannot contain NUL');
   return { id, as: kind ?? null, most: Number(events) };
 }
@@ -65,7 +65,7 @@ function wrong(found: string) {
   return misuse(found, `ledger-indexer explain ${usage}`);
 }
 
-function shownOn(
+function displayOptions(
   { isTTY = false, columns = 0 }: Terminal,
   env: NodeJS.ProcessEnv,
   { indexer: { traceUrlTemplate } }: Config,

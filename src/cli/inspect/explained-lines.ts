@@ -12,11 +12,11 @@ export interface ShownOn {
 }
 
 /** Lines in pieces, each with a line break at its end. */
-export function* explainedLines(explained: Explained, shownOn: ShownOn): Generator<string> {
-  const paper = new Paper(shownOn);
-  if (explained.kind === 'update') yield* updateLines(explained, paper, shownOn);
+export function* explainedLines(explained: Explained, display: ShownOn): Generator<string> {
+  const paper = new Paper(display);
+  if (explained.kind === 'update') yield* updateLines(explained, paper, display);
   else if (explained.kind === 'contract') yield* lifeLines(explained.history, paper);
-  else yield* commandLines(explained, paper, shownOn);
+  else yield* commandLines(explained, paper, display);
 }
 
 type Tone = 'head' | 'made' | 'gone' | 'soft';
@@ -49,17 +49,17 @@ class Paper {
       if (last !== undefined && joined.length > this.width) lines.push(`${indent}  ${word}`);
       else lines.splice(-1, 1, joined);
     }
-    const shown = lines.slice(0, mostLines);
+    const visibleLines = lines.slice(0, mostLines);
     const rest = lines.length > mostLines ? [`${indent}  …`] : [];
-    return text === '' ? '' : [...shown, ...rest].map((line) => this.line(line, 'soft')).join('');
+    return text === '' ? '' : [...visibleLines, ...rest].map((line) => this.line(line, 'soft')).join('');
   }
 
   /** Names and values as aligned lines. Null values are left out. */
   pairs(pairs: readonly (readonly [string, string | null | undefined])[]): string {
-    const given = pairs.flatMap(([name, value]) =>
+    const presentPairs = pairs.flatMap(([name, value]) =>
       value === null || value === undefined || value === '' ? [] : [[name, value]],
     );
-    return aligned(given, { indent: 2 })
+    return aligned(presentPairs, { indent: 2 })
       .map((line) => this.line(line))
       .join('');
   }
@@ -331,11 +331,11 @@ function lifeDetails(row: LifeRow, paper: Paper): string {
   return lines.map((text) => paper.paragraph(text, '        ')).join('');
 }
 
-function* commandLines({ outcomes, update }: ExplainedCommand, paper: Paper, shownOn: ShownOn): Generator<string> {
+function* commandLines({ outcomes, update }: ExplainedCommand, paper: Paper, display: ShownOn): Generator<string> {
   yield paper.line('command', 'head');
-  for (const row of outcomes.rows) yield outcomeLines(JSON.parse(row) as Outcome, paper, shownOn);
+  for (const row of outcomes.rows) yield outcomeLines(JSON.parse(row) as Outcome, paper, display);
   yield leftOut(outcomes, 'outcomes', paper);
-  if (update !== null) yield* updateLines(update, paper, shownOn);
+  if (update !== null) yield* updateLines(update, paper, display);
 }
 
 function outcomeLines(outcome: Outcome, paper: Paper, { traceUrlTemplate }: ShownOn): string {
@@ -348,7 +348,7 @@ function outcomeLines(outcome: Outcome, paper: Paper, { traceUrlTemplate }: Show
   const about = [choice, template === null ? null : entityOf(template), contract === null ? null : shortId(contract)];
   const lines = [
     outcome.reason === null ? '' : `reason: ${outcome.reason}`,
-    succeeded ? '' : placeOf(outcome),
+    succeeded ? '' : statusText(outcome),
     outcome.redaction_id === null ? '' : `contents removed by redaction ${outcome.redaction_id}`,
     about.every((part) => part === null) ? '' : `about: ${about.filter((part) => part !== null).join(' ')}`,
     `${outcome.user_id === null ? '' : `by user ${outcome.user_id} `}${outcome.act_as === null ? '' : `as ${parties(outcome.act_as)}`}`.trim(),
@@ -361,7 +361,7 @@ function outcomeLines(outcome: Outcome, paper: Paper, { traceUrlTemplate }: Show
   return head + lines.map((text) => paper.paragraph(text, '        ')).join('');
 }
 
-function placeOf({ error_category: category, status_code: status }: Outcome): string {
+function statusText({ error_category: category, status_code: status }: Outcome): string {
   return category === null
     ? `gRPC code ${String(status)}`
     : `category ${String(category)}, gRPC code ${String(status)}`;

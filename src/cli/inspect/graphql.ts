@@ -33,10 +33,10 @@ export const graphqlCommand: Command = {
   ],
   page: 'docs/how-to/integrate/graphql.md',
   /** @throws IndexerError USAGE, SCHEMA_OUTDATED and STORE_ errors */
-  run: async ({ given, env, print, write }) => {
-    const make = await makerOf(given);
-    const out = given.text('output');
-    await withDatabase(loadConfig(env, given.options), { command: 'graphql', feature: 'graphql' }, async (database) => {
+  run: async ({ args, env, print, write }) => {
+    const make = await makerOf(args);
+    const out = args.text('output');
+    await withDatabase(loadConfig(env, args.options), { command: 'graphql', feature: 'graphql' }, async (database) => {
       const { readReadSide } = await import('../../store/graphql/read-side.ts');
       const { graphOf } = await import('../../store/graphql/graph.ts');
       const graph = graphOf(await readReadSide(database));
@@ -49,11 +49,11 @@ export const graphqlCommand: Command = {
   },
 };
 
-async function makerOf(given: Given): Promise<(graph: Graph) => unknown> {
-  if (given.has('postgraphile') === given.has('hasura')) {
+async function makerOf(args: Given): Promise<(graph: Graph) => unknown> {
+  if (args.has('postgraphile') === args.has('hasura')) {
     throw misuse('graphql needs either --postgraphile or --hasura', `ledger-indexer graphql ${usage}`);
   }
-  if (given.has('postgraphile')) return (await import('../../store/graphql/smart-tags.ts')).smartTags;
+  if (args.has('postgraphile')) return (await import('../../store/graphql/smart-tags.ts')).smartTags;
   const { hasuraMetadata } = await import('../../store/graphql/hasura.ts');
   return (graph) => hasuraMetadata(graph, hasuraUrlVariable);
 }

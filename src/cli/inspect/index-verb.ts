@@ -26,11 +26,11 @@ export const indexCommand: Command = {
   examples: ['index suggest', 'index create payload.owner'],
   exits: writing,
   /** @throws IndexerError USAGE, CONFIGURATION_INVALID, errors of Postgres */
-  run: async ({ given, env, print }) => {
-    const config = loadConfig(env, given.options);
-    const [action, field = ''] = given.operands;
+  run: async ({ args, env, print }) => {
+    const config = loadConfig(env, args.options);
+    const [action, field = ''] = args.operands;
     if (action === 'suggest') {
-      if (field !== '' || given.has('using')) throw misuse('index suggest takes no arguments', usage);
+      if (field !== '' || args.has('using')) throw misuse('index suggest takes no arguments', usage);
       return withDatabase(config, { command: 'index', feature: 'index suggest' }, (database) =>
         suggest(database, print),
       );
@@ -38,7 +38,7 @@ export const indexCommand: Command = {
     const { payloadExpression } = await import('../../store/reads/index-advice.ts');
     const expression = payloadExpression(field);
     if (expression === undefined) throw misuse(`"${field.slice(0, 80)}" is not a payload field`, usage);
-    const method = given.text('using') ?? 'spgist';
+    const method = args.text('using') ?? 'spgist';
     if (method !== 'spgist' && method !== 'hash') throw misuse('--using takes spgist or hash', usage);
     const opening = { command: 'index', feature: 'index create' } as const;
     return withDatabase(config, opening, (database) => create(database, { expression, method }, print));
@@ -80,10 +80,10 @@ interface Wanted {
   readonly method: PayloadIndexMethod;
 }
 
-async function create(database: Database, wanted: Wanted, print: Print): Promise<void> {
+async function create(database: Database, request: Wanted, print: Print): Promise<void> {
   const { payloadIndex } = await import('../../store/reads/index-advice.ts');
   const { buildIndex, keepStatistics } = await import('../../store/reads/index-build.ts');
-  const index = payloadIndex(wanted.expression, wanted.method);
+  const index = payloadIndex(request.expression, request.method);
   const built = await buildIndex(database, index.name, index.definition);
   const { limitedRoles } = await import('../../store/roles/secure-views.ts');
   const limited = await database.withClient((client) => limitedRoles(client, database.schema));
@@ -97,7 +97,7 @@ async function create(database: Database, wanted: Wanted, print: Print): Promise
     );
   }
   print(`${built ? 'built' : 'already exists'}: ${index.name} ${index.definition}`);
-  await printUnseenField(database, wanted.expression, print);
+  await printUnseenField(database, request.expression, print);
 }
 
 async function printUnseenField(database: Database, expression: string, print: Print): Promise<void> {

@@ -32,10 +32,10 @@ export const queryCommand: Command = {
    * @throws IndexerError USAGE, DATABASE_NOT_FOUND, QUERY_REFUSED, OUTPUT_NOT_WRITTEN, INTERRUPTED and STORE_ errors
    */
   run: async (call) => {
-    const { given, env, stdout, stop } = call;
-    const { word, printing } = checked(given, stdout);
-    const config = loadConfig(env, given.options);
-    const statement = word === '-' ? await textOf(call) : word;
+    const { args, env, stdout, stop } = call;
+    const { argument, printing } = checked(args, stdout);
+    const config = loadConfig(env, args.options);
+    const statement = argument === '-' ? await textOf(call) : argument;
     if (statement.includes('\0')) throw wrong('the statement contains NUL, which Postgres does not accept');
     const { questionOf } = await import('../../store/reads/answer.ts');
     const question = questionOf(statement);
@@ -57,12 +57,12 @@ interface Printing {
   readonly text: (value: string | null) => string | null;
 }
 
-function checked(given: Given, stdout: Terminal): { readonly word: string; readonly printing: Printing } {
-  const format = formatOf(given, stdout);
+function checked(args: Given, stdout: Terminal): { readonly argument: string; readonly printing: Printing } {
+  const format = formatOf(args, stdout);
   if (format === undefined) throw wrong('query takes only one output format');
-  const [word = '', ...more] = given.operands;
+  const [argument = '', ...more] = args.operands;
   if (more.length > 0) throw wrong('query takes one statement: put it in quotes');
-  return { word, printing: { format, text: csvText(given, format) } };
+  return { argument, printing: { format, text: csvText(args, format) } };
 }
 
 function wrong(found: string): IndexerError {
@@ -97,7 +97,7 @@ async function answer(config: Config, question: Question, printing: Printing, { 
   const asJson = printing.format === 'json';
   const { ask } = await import('../../store/reads/answer.ts');
   await withAnyDatabase(config, opening, (database) =>
-    ask(database, question, { asJson, stop }, (found) => show(found, printing, output)),
+    ask(database, question, { asJson, stop }, (found) => printAnswer(found, printing, output)),
   );
   if (stop.aborted) throw interrupted();
 }
@@ -114,7 +114,7 @@ function assertNamed({ database: { url }, indexer: { dataDir } }: Config): void 
   });
 }
 
-async function show(answer: Answer, { format, text }: Printing, output: Output): Promise<void> {
+async function printAnswer(answer: Answer, { format, text }: Printing, output: Output): Promise<void> {
   if (format === 'csv') return csv(answer, text, output);
   const { columns, pages } = answer;
   const rows: RowFormat<AnswerRow> = {

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { volume } from '../../config/option.ts';
 import { runningServerUrl } from '../demo/optional-parts.ts';
-import { placeOf, samePlace } from '../../store/connection/hosts.ts';
+import { databaseLabel, samePlace } from '../../store/connection/hosts.ts';
 import { aligned } from '../command-line/aligned.ts';
-import { bytesInWords, wholeNumber } from '../command-line/amounts.ts';
+import { bytesInWords, formatInteger } from '../command-line/amounts.ts';
 import type { Call } from '../command-line/command.ts';
 import type { CommandFlag, Given } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
@@ -20,36 +20,36 @@ export const sizeFlags: readonly CommandFlag[] = [
 ];
 
 /** @throws IndexerError USAGE for flags that exclude each other */
-export function refuseOddSizes(given: Given): void {
-  const [sizes, disk, free] = ['sizes', 'disk', 'free'].map((flag) => given.has(flag));
+export function refuseOddSizes(args: Given): void {
+  const [sizes, disk, free] = ['sizes', 'disk', 'free'].map((flag) => args.has(flag));
   const remedy = 'ledger-indexer status --sizes [--disk SIZE | --free SIZE] [--json]';
   if (sizes !== true && (disk === true || free === true)) throw misuse('--disk and --free need --sizes', remedy);
   if (disk === true && free === true) throw misuse('--disk and --free cannot be combined', remedy);
-  if (sizes === true && given.has('watch')) throw misuse('--sizes cannot be combined with --watch', remedy);
+  if (sizes === true && args.has('watch')) throw misuse('--sizes cannot be combined with --watch', remedy);
 }
 
 /** Prints text, or one object with `--json`. @throws IndexerError CONFIGURATION_INVALID without a database; STORE_ errors */
-export async function printSizes(config: Config, { given, print }: Call): Promise<void> {
+export async function printSizes(config: Config, { args, print }: Call): Promise<void> {
   const { readSizes } = await import('../../store/reads/sizes.ts');
   const stored = await withAnyDatabase(config, { command: 'status', feature: 'status --sizes' }, readSizes);
-  const report = sizeReport(stored, await roomOf(config, given), new Date());
+  const report = sizeReport(stored, await roomOf(config, args), new Date());
   const { schema, url = '' } = config.database;
-  const source = `database ${placeOf(url)}, schema "${schema}"`;
-  if (given.has('json')) return print(JSON.stringify({ source, schema, ...report }));
+  const source = `database ${databaseLabel(url)}, schema "${schema}"`;
+  if (args.has('json')) return print(JSON.stringify({ source, schema, ...report }));
   for (const line of sizeLines(source, report)) print(line);
 }
 
 /** The disk given by flags; for the embedded server of this folder, its own disk is read. */
-async function roomOf({ database, indexer }: Config, given: Given): Promise<Room> {
+async function roomOf({ database, indexer }: Config, args: Given): Promise<Room> {
   const bytesOf = (flag: string): number | undefined => {
-    const parsed = volume.parse(given.text(flag) ?? '');
+    const parsed = volume.parse(args.text(flag) ?? '');
     return 'value' in parsed ? parsed.value : undefined;
   };
   const [diskBytes, freeBytes] = [bytesOf('disk'), bytesOf('free')];
   if (diskBytes !== undefined) return { source: 'disk', diskBytes };
   if (freeBytes !== undefined) return { source: 'free', freeBytes };
   const embedded = await runningServerUrl(join(indexer.dataDir, 'postgres'));
-  if (embedded === undefined || !samePlace(placeOf(embedded), placeOf(database.url ?? ''))) return { source: null };
+  if (embedded === undefined || !samePlace(databaseLabel(embedded), databaseLabel(database.url ?? ''))) return { source: null };
   const { bavail, bsize } = await statfs(indexer.dataDir);
   return { source: 'embedded', freeBytes: bavail * bsize };
 }
@@ -81,10 +81,10 @@ function groupLines({ groups, bytes, bytesPerEvent }: SizeReport): readonly stri
   const all = { group: 'all', rows: null, ...bytes, bytesPerEvent };
   const cells = [...groups, all].map((row) => [
     row.group,
-    row.rows === null ? unknown : wholeNumber(row.rows),
+    row.rows === null ? unknown : formatInteger(row.rows),
     ...[row.heap, row.toast, row.indexes, row.total].map(bytesInWords),
     `${((100 * row.total) / Math.max(1, bytes.total)).toFixed(1)} %`,
-    row.bytesPerEvent === null ? unknown : `${wholeNumber(row.bytesPerEvent)} B`,
+    row.bytesPerEvent === null ? unknown : `${formatInteger(row.bytesPerEvent)} B`,
   ]);
   return aligned([titles, ...cells], { columns: [{}, ...titles.slice(1).map(() => ({ right: true }) as const)] });
 }
@@ -93,15 +93,15 @@ type Cells = readonly (readonly string[])[];
 
 function eventCells({ events, bytesPerEvent }: SizeReport): Cells {
   return [
-    ['events, about', events === null ? unknown : wholeNumber(events)],
-    ['bytes of an event', bytesPerEvent === null ? unknown : wholeNumber(bytesPerEvent)],
+    ['events, about', events === null ? unknown : formatInteger(events)],
+    ['bytes of an event', bytesPerEvent === null ? unknown : formatInteger(bytesPerEvent)],
   ];
 }
 
 const minute = (time: Date): string => `${time.toISOString().slice(0, 16)}Z`;
 
 function amount(events: number, bytes: number | null): string {
-  const ofEvents = `${wholeNumber(events)} events`;
+  const ofEvents = `${formatInteger(events)} events`;
   return bytes === null ? ofEvents : `${bytesInWords(bytes)}, ${ofEvents}`;
 }
 
@@ -123,7 +123,7 @@ function diskCells({ disk: { source, free, daysLeft, fullAt } }: SizeReport): Ce
       ? unknown
       : fullAt === null
         ? 'in more than a hundred years'
-        : `in ${daysLeft < 10 ? daysLeft.toFixed(1) : wholeNumber(daysLeft)} days, about ${fullAt.toISOString().slice(0, 10)}`;
+        : `in ${daysLeft < 10 ? daysLeft.toFixed(1) : formatInteger(daysLeft)} days, about ${fullAt.toISOString().slice(0, 10)}`;
   return [
     ['free', `${bytesInWords(free)}, ${sources[source]}`],
     ['full', full],

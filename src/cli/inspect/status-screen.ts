@@ -80,10 +80,10 @@ function catchUp(value: unknown): string | undefined {
 
 /** A duration in readable units. */
 function duration(seconds: number): string {
-  const whole = Math.round(seconds);
-  if (whole < 60) return `${String(whole)} s`;
-  if (whole < 3_600) return `${String(Math.floor(whole / 60))} min ${String(whole % 60)} s`;
-  return `${String(Math.floor(whole / 3_600))} h ${String(Math.floor((whole % 3_600) / 60))} min`;
+  const roundedSeconds = Math.round(seconds);
+  if (roundedSeconds < 60) return `${String(roundedSeconds)} s`;
+  if (roundedSeconds < 3_600) return `${String(Math.floor(roundedSeconds / 60))} min ${String(roundedSeconds % 60)} s`;
+  return `${String(Math.floor(roundedSeconds / 3_600))} h ${String(Math.floor((roundedSeconds % 3_600) / 60))} min`;
 }
 
 function rates(document: Document): string | undefined {
@@ -113,12 +113,12 @@ function jobs(value: unknown): (readonly [string, string | undefined])[] {
       const percent = part(job, 'percent');
       const left = part(job, 'etaSeconds');
       const words = [
-        [text(part(job, 'state')), text(part(job, 'step'))].filter((word) => word !== undefined).join(': '),
+        [text(part(job, 'state')), text(part(job, 'step'))].filter((entry) => entry !== undefined).join(': '),
         typeof percent === 'number' ? `${percent.toFixed(1)} %` : undefined,
         typeof left === 'number' ? `${duration(left)} left` : undefined,
         text(part(job, 'problem')),
       ];
-      return [text(part(job, 'name')) ?? 'job', words.filter((word) => word !== undefined).join(', ')];
+      return [text(part(job, 'name')) ?? 'job', words.filter((entry) => entry !== undefined).join(', ')];
     });
 }
 

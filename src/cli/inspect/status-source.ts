@@ -1,7 +1,7 @@
 /** Selects the indexer whose status is printed: the one that writes to the configured database, not any process on the port. */
 import type { Config } from '../../config/config.ts';
 import type { StatusDocument } from '../../observe/health/health-tracker.ts';
-import { placeOf, samePlace } from '../../store/connection/hosts.ts';
+import { databaseLabel, samePlace } from '../../store/connection/hosts.ts';
 import { openFor } from '../database/with-database.ts';
 import { askIndexer, notedDemo } from '../demo/running-demo.ts';
 
@@ -17,18 +17,18 @@ export type Source = { readonly at: string; readonly status: StatusDocument } | 
 export async function findIndexer({ config, address }: Question): Promise<Source> {
   const tried = addresses(config, address);
   const { url } = config.database;
-  const strangers: string[] = [];
+  const mismatches: string[] = [];
   for (const at of tried) {
     const status = await askIndexer(at);
     if (status === undefined) continue;
     const meant =
       address === 'flag' || (url === undefined ? address === 'configured' : await isOf(config, url, status));
     if (meant) return { at, status };
-    strangers.push(
+    mismatches.push(
       `the indexer at ${at} writes to ${status.database ?? 'another database'}, schema "${status.schema}"`,
     );
   }
-  return { reason: strangers[0] ?? `no indexer responds at ${tried.join(' or ')}` };
+  return { reason: mismatches[0] ?? `no indexer responds at ${tried.join(' or ')}` };
 }
 
 function addresses({ indexer, database }: Config, address: Question['address']): readonly string[] {
@@ -42,7 +42,7 @@ function addresses({ indexer, database }: Config, address: Question['address']):
 /** Whether it writes to this schema of this database. A server may have several names, but no two equal sessions. */
 async function isOf(config: Config, url: string, { database, schema, lockHolder }: StatusDocument): Promise<boolean> {
   if (schema !== config.database.schema) return false;
-  if (database === null || samePlace(database, placeOf(url))) return true;
+  if (database === null || samePlace(database, databaseLabel(url))) return true;
   if (lockHolder === null || lockHolder.since === null) return false;
   const { writerLockHolder } = await import('../../store/connection/inspection.ts');
   const stored = await openFor(config, { command: 'status' });

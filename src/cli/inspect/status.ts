@@ -6,7 +6,7 @@ import { pause } from '../../config/pause.ts';
 import { describeConfig, loadConfig, type Config } from '../../config/config.ts';
 import type { OptionFlags } from '../../config/option-sources.ts';
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
-import { placeOf } from '../../store/connection/hosts.ts';
+import { databaseLabel } from '../../store/connection/hosts.ts';
 import { aligned, fixed } from '../command-line/aligned.ts';
 import { json, type Call, type Command } from '../command-line/command.ts';
 import { openFor, withAnyDatabase } from '../database/with-database.ts';
@@ -31,14 +31,14 @@ export const statusCommand: Command = {
   exits: [[69, 'neither an indexer nor a database responds']],
   /** Prints aligned lines, or JSON with `--json`. @throws IndexerError STATUS_UNAVAILABLE if there is no source */
   run: async (call) => {
-    const { given, env, print, stdout } = call;
-    refuseOddSizes(given);
-    if (given.has('sizes')) return printSizes(loadConfig(env, given.options), call);
-    const question = questionOf(given.options, env);
-    if (given.has('watch')) return watch(question, stdout.isTTY === true && !given.has('json'), call);
+    const { args, env, print, stdout } = call;
+    refuseOddSizes(args);
+    if (args.has('sizes')) return printSizes(loadConfig(env, args.options), call);
+    const question = questionOf(args.options, env);
+    if (args.has('watch')) return watch(question, stdout.isTTY === true && !args.has('json'), call);
     const status = await ask(question);
-    if (given.has('json')) return print(JSON.stringify(status));
-    const cells = Object.entries(status).map(([name, value]) => [name, shown(value)]);
+    if (args.has('json')) return print(JSON.stringify(status));
+    const cells = Object.entries(status).map(([name, value]) => [name, formatValue(value)]);
     for (const line of aligned(cells, { gap: 1, columns: [fixed(20)] })) print(line);
   },
 };
@@ -121,10 +121,10 @@ async function fromDatabase(config: Config, reason: string): Promise<object> {
 }
 
 function inWords({ schema }: Config['database'], url: string): string {
-  return `database ${placeOf(url)}, schema "${schema}"`;
+  return `database ${databaseLabel(url)}, schema "${schema}"`;
 }
 
-function shown(value: unknown): string {
+function formatValue(value: unknown): string {
   if (value === null || value === undefined) return '-';
   return typeof value === 'object' ? JSON.stringify(value) : `${value as string | number | boolean}`;
 }

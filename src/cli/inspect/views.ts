@@ -21,13 +21,13 @@ export const viewsCommand: Command = {
    * `list` prints one line per view, or JSON with `--json`; `rebuild` replaces all views and drops none.
    * @throws IndexerError USAGE; VIEWS_REBUILD_INCOMPLETE if a view could not be replaced
    */
-  run: async ({ given, env, print }) => {
-    const [action] = given.operands;
+  run: async ({ args, env, print }) => {
+    const [action] = args.operands;
     const feature = action === 'rebuild' ? 'views rebuild' : 'views list';
-    await withDatabase(loadConfig(env, given.options), { ...opening, feature }, async (database) => {
+    await withDatabase(loadConfig(env, args.options), { ...opening, feature }, async (database) => {
       if (action === 'rebuild') return rebuild(database, print);
       const { listTypedViews } = await import('../../store/typed/views.ts');
-      return show(await listTypedViews(database), given.has('json'), print);
+      return printViews(await listTypedViews(database), args.has('json'), print);
     });
   },
 };
@@ -49,7 +49,7 @@ async function rebuild(database: Database, print: Print): Promise<void> {
 
 const titles = ['VIEW', 'KIND', 'PACKAGE', 'VERSIONS', 'COLUMNS'] as const;
 
-function show(views: readonly ListedView[], json: boolean, print: Print): void {
+function printViews(views: readonly ListedView[], json: boolean, print: Print): void {
   if (json) {
     for (const view of views) print(JSON.stringify(view));
     return;

@@ -51,19 +51,19 @@ export const exportCommand: Command = {
   ],
   page: 'docs/how-to/integrate/parquet-export.md',
   /** @throws IndexerError USAGE, CONFIGURATION_INVALID, EXPORT_PACKAGE_MISSING, EXPORT_ errors, HOLD_REFUSED, STORE_ errors */
-  run: async ({ given, env, stop, print, stderr }) => {
-    const wanted = wantedOf(given);
+  run: async ({ args, env, stop, print, stderr }) => {
+    const request = requestOf(args);
     await loadLake();
     keepMemoryFlat();
-    const feature = wanted.hold === undefined ? 'export' : 'export --hold';
+    const feature = request.hold === undefined ? 'export' : 'export --hold';
     const opening = {
       command: 'export',
       feature,
       statementTimeoutMs,
       idleInTransactionMs: statementTimeoutMs,
     } as const;
-    await withDatabase(loadConfig(env, given.options), opening, (database) =>
-      exportInto(database, wanted, { env, stop, print, stderr }, given.has('json')),
+    await withDatabase(loadConfig(env, args.options), opening, (database) =>
+      exportInto(database, request, { env, stop, print, stderr }, args.has('json')),
     );
     return ExitCode.stopped;
   },
@@ -89,21 +89,21 @@ interface Wanted {
   readonly hold: string | undefined;
 }
 
-function wantedOf(given: Given): Wanted {
-  const to = given.text('to');
+function requestOf(args: Given): Wanted {
+  const to = args.text('to');
   if (to === undefined || to === '') throw wrong('export needs --to DIR');
-  const until = given.text('until') ?? 'now';
+  const until = args.text('until') ?? 'now';
   if (until !== 'now' && !isOffset(until)) throw wrong(`--until takes an offset or now, found "${until.slice(0, 80)}"`);
-  const follow = given.has('follow');
+  const follow = args.has('follow');
   if (follow && until !== 'now') throw wrong('--follow has no end: remove --until');
-  const every = given.text('interval') ?? '60';
+  const every = args.text('interval') ?? '60';
   if (!/^[1-9]\d{0,5}$/.test(every)) throw wrong(`--interval takes seconds, found "${every.slice(0, 80)}"`);
   return {
     to,
     until: until === 'now' ? undefined : Number(until),
-    isWanted: matcherOf(given.texts('views')),
+    isWanted: matcherOf(args.texts('views')),
     everyMs: follow ? Number(every) * 1000 : undefined,
-    hold: given.text('hold'),
+    hold: args.text('hold'),
   };
 }
 

@@ -59,10 +59,10 @@ function isCompletion({ response }: CompletionRow): boolean {
 /** All existing completions, up to the ledger end as far as the stream reports it. */
 async function* history(
   call: VerbCall,
-  wanted: Wanted,
+  query: Wanted,
   beginExclusive: number,
 ): AsyncGenerator<readonly CompletionRow[]> {
-  const { path, who } = wanted;
+  const { path, who } = query;
   const end = await call.client.state.ledgerEnd();
   for await (const texts of frames(call, path, { ...who, beginExclusive }, silenceMs)) {
     const rows = texts.map((text) => rowOf(text, completionIn(text, path)));
@@ -77,7 +77,7 @@ async function* live(call: VerbCall, { path, who }: Wanted, after: number): Asyn
   for await (const rows of followed(call, path, { after, request, read })) yield rows.filter(isCompletion);
 }
 
-function wantedOf({ args, config }: VerbCall): Wanted {
+function queryOf({ args, config }: VerbCall): Wanted {
   const userId = args.text('user');
   const parties = args.list('party') ?? config.ledger.parties;
   if (userId === undefined) return { path: '/v2/commands/command-completions', who: { parties } };
@@ -87,10 +87,10 @@ function wantedOf({ args, config }: VerbCall): Wanted {
 
 async function completions(call: VerbCall): Promise<void> {
   const { args, client, output } = call;
-  const wanted = wantedOf(call);
+  const query = queryOf(call);
   const follow = args.has('follow');
   const from = args.number('from') ?? (await (follow ? client.state.ledgerEnd() : client.state.latestPrunedOffsets()));
-  const rows = follow ? live(call, wanted, from) : history(call, wanted, from);
+  const rows = follow ? live(call, query, from) : history(call, query, from);
   await output.rows(limited(rows, args.number('limit')), rowFormat);
 }
 

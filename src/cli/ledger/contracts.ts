@@ -4,7 +4,7 @@ import { filterFlags, filterOf, limitFlag, offsetType, readRemedies } from './st
 import { limited, oneBatch, shortId, type RowFormat } from '../command-line/output.ts';
 import { objectIn, templateName, textIn, textsIn } from './shown.ts';
 import type { Verb, VerbCall } from './verb.ts';
-import { wholeList } from './whole-reads.ts';
+import { readAllActiveContracts } from './whole-reads.ts';
 
 /** The states of an entry, by their name in the JSON API. */
 const states: Readonly<Record<string, string>> = {
@@ -57,7 +57,7 @@ const contractFormat: RowFormat<string> = {
 async function activeContracts(call: VerbCall): Promise<void> {
   const { args, client, output } = call;
   const at = args.number('at') ?? (await client.state.ledgerEnd());
-  const contracts = at === 0 ? oneBatch([]) : wholeList(call, at, await filterOf(call));
+  const contracts = at === 0 ? oneBatch([]) : readAllActiveContracts(call, at, await filterOf(call));
   await output.rows(limited(contracts, args.number('limit')), contractFormat);
 }
 

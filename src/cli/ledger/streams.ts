@@ -141,11 +141,11 @@ function isRunOut(thrown: unknown): boolean {
 
 export const offsetType = integer(0, Number.MAX_SAFE_INTEGER);
 
-const listed = listOf({ label: 'text', parse: (given) => ({ value: given }) }).label;
+const listed = listOf({ label: 'text', parse: (input) => ({ value: input }) }).label;
 
 /** Checks a flag like the configuration option that it replaces. */
 function likeOption(check: OptionType<unknown>['parse']): OptionType<unknown> {
-  return { label: listed, parse: (given) => check(given) };
+  return { label: listed, parse: (input) => check(input) };
 }
 
 export const limitFlag: CommandFlag = {
@@ -158,7 +158,7 @@ export const limitFlag: CommandFlag = {
 export const partyFlag: CommandFlag = {
   name: 'party',
   value: 'PARTY',
-  type: likeOption((given) => options.ledger.parties.check(given)),
+  type: likeOption((input) => options.ledger.parties.check(input)),
   doc: 'only data visible to this party; may be repeated; default LEDGER_PARTIES',
 };
 
@@ -167,7 +167,7 @@ export const filterFlags: readonly CommandFlag[] = [
   {
     name: 'template',
     value: '#NAME:MODULE:ENTITY',
-    type: likeOption((given) => options.ledger.templates.check(given)),
+    type: likeOption((input) => options.ledger.templates.check(input)),
     doc: 'only this template; may be repeated; default LEDGER_TEMPLATES',
   },
   partyFlag,
@@ -184,9 +184,9 @@ export async function filterOf({ args, config, client }: VerbCall): Promise<Ledg
     topology: topology && !args.has('template'),
   };
   // An interface filter adds contracts of other templates, and changes of party hosting have no template.
-  const wanted = args.has('template') ? [] : interfacesNamed(wantedInterfaces);
-  if (wanted.length === 0) return { ...filter, interfaces: [] };
-  return { ...filter, interfaces: await knownInterfaces(client, filter, wanted, await client.state.ledgerEnd()) };
+  const interfaceIds = args.has('template') ? [] : interfacesNamed(wantedInterfaces);
+  if (interfaceIds.length === 0) return { ...filter, interfaces: [] };
+  return { ...filter, interfaces: await knownInterfaces(client, filter, interfaceIds, await client.state.ledgerEnd()) };
 }
 
 /** Remedies for interactive use. */

@@ -9,7 +9,7 @@ import { filterFlags, filterOf, followed, limitFlag, offsetType, readRemedies, t
 import { limited, oneBatch, shortId, type RowFormat } from '../command-line/output.ts';
 import { misuse } from '../command-line/refusals.ts';
 import type { Verb, VerbCall } from './verb.ts';
-import { wholeRange } from './whole-reads.ts';
+import { readAllUpdates } from './whole-reads.ts';
 
 interface UpdateRow extends Positioned {
   readonly kind: string;
@@ -60,9 +60,9 @@ function linesOf({ kind, value, offset }: UpdateRow): readonly (readonly string[
     const body = kind === 'TopologyTransaction' ? objectIn(entry, 'event') : entry;
     return Object.entries(isObject(body) ? body : {});
   });
-  const place = [String(offset), textIn(value, 'recordTime')];
-  if (events.length === 0) return [[...place, '', kind, '']];
-  return events.map(([name, event]) => [...place, ...eventCells(name, isObject(event) ? event : {})]);
+  const leadingCells = [String(offset), textIn(value, 'recordTime')];
+  if (events.length === 0) return [[...leadingCells, '', kind, '']];
+  return events.map(([name, event]) => [...leadingCells, ...eventCells(name, isObject(event) ? event : {})]);
 }
 
 /** As JSON, the text of the ledger: nothing of a payload is lost. */
@@ -84,7 +84,7 @@ async function* range(call: VerbCall): AsyncGenerator<readonly UpdateRow[]> {
   const endInclusive = args.number('to') ?? (await client.state.ledgerEnd());
   // The ledger rejects an end of 0, the end of an empty ledger.
   if (endInclusive === 0 && from === 0) return;
-  yield* wholeRange(call, { from, to: endInclusive, filter: await filterOf(call), read: rowOf });
+  yield* readAllUpdates(call, { from, to: endInclusive, filter: await filterOf(call), read: rowOf });
 }
 
 async function* follow(call: VerbCall): AsyncGenerator<readonly UpdateRow[]> {

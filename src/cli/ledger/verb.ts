@@ -56,24 +56,24 @@ export const commonFlags: readonly CommandFlag[] = [
 /** @throws IndexerError USAGE with one line per problem */
 export function verbArguments(verb: Verb, argv: readonly string[]): VerbArguments {
   const flags = new Map([...verb.flags, ...commonFlags].map((flag) => [flag.name, flag]));
-  const given = parse(
+  const args = parse(
     { name: `ledger ${verb.name}`, operands: verb.operands.map(operandOf), flags: listed(flags) },
     argv,
   );
-  if (given.has('json') && given.has('table')) {
+  if (args.has('json') && args.has('table')) {
     const remedy = `run \`ledger-indexer ledger ${verb.name} --help\` to see its arguments`;
     throw misuse(`ledger ${verb.name}: --table cannot be combined with --json`, remedy);
   }
-  const textOf = (name: string): string | undefined => (given.has(name) ? given.texts(name).join(',') : undefined);
+  const textOf = (name: string): string | undefined => (args.has(name) ? args.texts(name).join(',') : undefined);
   const valueOf = (name: string): unknown => {
     const text = textOf(name);
     const parsed = text === undefined ? undefined : flags.get(name)?.type?.parse(text);
     return parsed !== undefined && 'value' in parsed ? parsed.value : undefined;
   };
   return {
-    operands: given.operands,
-    options: given.options,
-    has: (name) => given.has(name),
+    operands: args.operands,
+    options: args.options,
+    has: (name) => args.has(name),
     text: textOf,
     number: (name) => valueOf(name) as number | undefined,
     list: (name) => valueOf(name) as readonly string[] | undefined,

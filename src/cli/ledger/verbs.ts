@@ -1,6 +1,6 @@
 /** The verbs of `ledger`, and their dispatcher. */
 import { loadConfig, type Config } from '../../config/config.ts';
-import { IndexerError, retold } from '../../errors/indexer-error.ts';
+import { IndexerError, withContext } from '../../errors/indexer-error.ts';
 import { didYouMean } from '../../errors/nearest-names.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { type Verb, verbArguments, type VerbArguments } from './verb.ts';
@@ -34,8 +34,8 @@ const requestTimeoutMs = 60_000;
  * @throws IndexerError USAGE, CONFIGURATION_INVALID, INTERRUPTED and errors of the ledger
  */
 export async function runVerb(call: Call): Promise<void> {
-  const { given, env, stdout } = call;
-  const [name = '', ...words] = given.operands;
+  const { args: commandArgs, env, stdout } = call;
+  const [name = '', ...words] = commandArgs.operands;
   if (name === '--help' || name === '-h' || name === 'help') {
     await createOutput(stdout, true).text(ledgerHelp(verbs));
     return;
@@ -49,8 +49,8 @@ export async function runVerb(call: Call): Promise<void> {
   const args = verbArguments(verb, words);
   const table = args.has('table') || (stdout.isTTY === true && !args.has('json'));
   const output = createOutput(stdout, table);
-  const { besideDemo } = await import('../demo/beside-demo.ts');
-  const config = loadConfig(await besideDemo(env, args.options), args.options);
+  const { withDemoEnv } = await import('../demo/beside-demo.ts');
+  const config = loadConfig(await withDemoEnv(env, args.options), args.options);
   await run(verb, args, config, output, call);
 }
 
@@ -98,5 +98,5 @@ function advised(verb: Verb, thrown: unknown): unknown {
   if (!(thrown instanceof IndexerError)) return thrown;
   const remedy = verb.remedies?.[thrown.code];
   if (remedy === undefined) return thrown;
-  return retold(thrown, { remedy });
+  return withContext(thrown, { remedy });
 }

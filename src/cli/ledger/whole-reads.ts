@@ -7,7 +7,7 @@ import { toIndexerError } from '../../errors/indexer-error.ts';
 import { ledgerError } from '../../ledger/errors/make-ledger-error.ts';
 import { activeContractsRequest, updatesRequest, type LedgerFilter } from '../../ledger/api/request-format.ts';
 import { readRelease } from '../../ledger/api/release.ts';
-import { nothingLeft } from '../../pipeline/intake/bound.ts';
+import { isRangeEmpty } from '../../pipeline/intake/bound.ts';
 import { judgedRefusal } from '../../pipeline/proof/in-flight.ts';
 import { ListTally, unproven } from '../../pipeline/proof/list-proof.ts';
 import { frames, type StreamCall } from './streams.ts';
@@ -21,7 +21,7 @@ const listPath = '/v2/state/active-contracts';
  * The frames of all contracts active at an offset. Ends early, without an error, when stopped.
  * @throws IndexerError LEDGER_STREAM_TRUNCATED if the list cannot be verified as complete; the error that ended the stream
  */
-export async function* wholeList(
+export async function* readAllActiveContracts(
   call: ReadCall,
   offset: number,
   filter: LedgerFilter,
@@ -63,7 +63,7 @@ export interface Range<T> {
  * The updates of a range. Ends early, without an error, when stopped.
  * @throws IndexerError LEDGER_STREAM_TRUNCATED if the range cannot be verified as complete; the error that ended the stream
  */
-export async function* wholeRange<T extends { readonly offset: number }>(
+export async function* readAllUpdates<T extends { readonly offset: number }>(
   call: ReadCall,
   { from, to, filter, read }: Range<T>,
 ): AsyncGenerator<readonly T[]> {
@@ -75,7 +75,7 @@ export async function* wholeRange<T extends { readonly offset: number }>(
       reached = rows.at(-1)?.offset ?? reached;
       yield rows;
     }
-    if (call.stop.aborted || (await nothingLeft({ ledger: call.client, filter }, reached, to))) return;
+    if (call.stop.aborted || (await isRangeEmpty({ ledger: call.client, filter }, reached, to))) return;
     if (reached === before) throw cutShort(reached, to);
   }
 }

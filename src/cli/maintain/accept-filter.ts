@@ -59,6 +59,6 @@ function consequences({ adds, removes }: FilterDifference): readonly string[] {
 }
 
 /** @param stored the filter of the stream row, as JSON */
-export function filterDifference(stored: string, wanted: WantedFilter): FilterDifference {
-  return differenceOf(JSON.parse(stored) as object, keptFilter(filterFingerprint(wanted).json));
+export function filterDifference(stored: string, configuredFilter: WantedFilter): FilterDifference {
+  return differenceOf(JSON.parse(stored) as object, keptFilter(filterFingerprint(configuredFilter).json));
 }

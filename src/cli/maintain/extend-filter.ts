@@ -34,7 +34,7 @@ interface Asked {
 }
 
 /** @throws IndexerError FILTER_EXTEND_REFUSED and errors of the ledger */
-export async function extendFilter(database: Database, config: Config, asked: Asked, around: Around): Promise<void> {
+export async function extendFilter(database: Database, config: Config, request: Asked, around: Around): Promise<void> {
   const { print } = around;
   const { readStream } = await import('../../store/history/maintenance.ts');
   const stream = await readStream(database);
@@ -43,7 +43,7 @@ export async function extendFilter(database: Database, config: Config, asked: As
   }
   const extension = await requestedExtension(database, stream, config);
   const { hash: filterHash } = filterFingerprint(config.ledger);
-  const perSecond = asked.history;
+  const perSecond = request.history;
   const history =
     perSecond === undefined || (extension === undefined && !(await lacksHistory(database)))
       ? undefined
@@ -55,13 +55,13 @@ export async function extendFilter(database: Database, config: Config, asked: As
   await refuseOtherHistory(database, filterHash);
   for (const line of linesOf(stream, extension, history)) print(line);
   await refuseOtherLedger(config, database, around.stop);
-  if (!asked.yes) {
+  if (!request.yes) {
     print('nothing was changed; while the indexer runs, run: ledger-indexer filter extend --yes');
     return;
   }
   await ask(database, extension, history);
   print('requested: the indexer starts within seconds; ledger-indexer jobs reports the progress');
-  if (!asked.wait) return;
+  if (!request.wait) return;
   if (extension !== undefined) await untilDone(database, 'filter-extend', around);
   if (history !== undefined) await untilDone(database, 'history', around);
   if (extension !== undefined) await untilViews(database, interfacesIn(stream, extension), around);
@@ -88,8 +88,8 @@ async function requestedExtension(
   { ledger }: Config,
 ): Promise<WantedFilterExtension | undefined> {
   const { json: filter, hash: filterHash } = filterFingerprint(ledger);
-  const wanted = { filter, filterHash, from: stream.filterHash };
-  if (filterHash === stream.filterHash) return (await lacksContracts(database)) ? wanted : undefined;
+  const extension = { filter, filterHash, from: stream.filterHash };
+  if (filterHash === stream.filterHash) return (await lacksContracts(database)) ? extension : undefined;
   const { shape } = keptFilter(stream.filter);
   if (shape !== ledger.shape) {
     throw refused(
@@ -98,7 +98,7 @@ async function requestedExtension(
     );
   }
   const difference = filterDifference(stream.filter, ledger);
-  if (!difference.removes) return wanted;
+  if (!difference.removes) return extension;
   throw refused(
     `the configured filter leaves out parts of the filter in force: ${difference.lines.join('; ')}`,
     'add these parts to the LEDGER_* filter options; or, with the indexer stopped, run ' +
@@ -183,7 +183,7 @@ const lookMs = 500;
 
 async function untilDone(database: Database, name: JobName, { print, stop }: Around): Promise<void> {
   const { getJob } = await import('../../store/history/jobs.ts');
-  let said = '';
+  let lastLine = '';
   while (!stop.aborted) {
     const job = await database.withClient((client) => getJob(client, name));
     if (job === undefined)
@@ -195,8 +195,8 @@ async function untilDone(database: Database, name: JobName, { print, stop }: Aro
         `fix the problem, then run: ledger-indexer jobs resume ${name}`,
       );
     const line = progressOf(job);
-    if (line !== said) print(line);
-    said = line;
+    if (line !== lastLine) print(line);
+    lastLine = line;
     await pause(lookMs, stop);
   }
 }
@@ -209,11 +209,11 @@ function interfacesIn(stream: StreamFacts, { filter }: WantedFilterExtension): r
 
 /** Waits for the backfill of interface views, which starts when the filter is in force. Does not wait for interfaces that the participant does not know. */
 async function untilViews(database: Database, ids: readonly string[], { print, stop }: Around): Promise<void> {
-  const { wantedInterfaces } = await import('../../store/write/filter-interfaces.ts');
-  let said = '';
+  const { readRequestedInterfaces } = await import('../../store/write/filter-interfaces.ts');
+  let lastLine = '';
   while (!stop.aborted) {
-    const wanted = await database.withClient(wantedInterfaces);
-    const found = ids.map((id) => ({ id, ...wanted.find((one) => one.id === id) }));
+    const interfaceStates = await database.withClient(readRequestedInterfaces);
+    const found = ids.map((id) => ({ id, ...interfaceStates.find((one) => one.id === id) }));
     const unknown = found.filter(({ state, unknownAt }) => state === 'waiting' && typeof unknownAt === 'number');
     const complete = found.filter(({ completeFrom }) => typeof completeFrom === 'number');
     if (complete.length + unknown.length === found.length) {
@@ -221,8 +221,8 @@ async function untilViews(database: Database, ids: readonly string[], { print, s
       return;
     }
     const line = `views of interfaces: ${String(complete.length)} of ${String(found.length - unknown.length)}`;
-    if (line !== said) print(line);
-    said = line;
+    if (line !== lastLine) print(line);
+    lastLine = line;
     await pause(lookMs, stop);
   }
 }

@@ -52,20 +52,20 @@ export const filterCommand: Command = {
   exits: writing,
   page: 'docs/how-to/change/extend-filter.md',
   /** @throws IndexerError USAGE, FILTER_EXTEND_REFUSED, FILTER_ACCEPT_REFUSED, JOB_REFUSED, WRITER_ACTIVE and errors of the ledger */
-  run: async ({ given, env, stop, print }) => {
-    const action = actions.find((known) => known === given.operands[0]);
-    refuseStrayFlags(given, action);
-    const history = historyRate(given);
-    const config = loadConfig(env, given.options);
-    const isDone = given.has('yes');
+  run: async ({ args, env, stop, print }) => {
+    const action = actions.find((known) => known === args.operands[0]);
+    refuseStrayFlags(args, action);
+    const history = historyRate(args);
+    const config = loadConfig(env, args.options);
+    const isDone = args.has('yes');
     if (action === undefined) {
-      return await withStream(config, 'filter', (database) => show(database, config, given.has('json'), print));
+      return await withStream(config, 'filter', (database) => printFilter(database, config, args.has('json'), print));
     }
     const feature = isDone ? (`filter ${action} --yes` as const) : (`filter ${action}` as const);
     await withStream(config, feature, async (database) => {
       if (action === 'accept') return await acceptConfiguredFilter(database, config, isDone, print);
-      const asked = { yes: isDone, wait: given.has('wait'), history };
-      return await extendFilter(database, config, asked, { print, stop });
+      const request = { yes: isDone, wait: args.has('wait'), history };
+      return await extendFilter(database, config, request, { print, stop });
     });
   },
 };
@@ -73,11 +73,11 @@ export const filterCommand: Command = {
 const flagsOf = { none: ['json'], extend: ['yes', 'wait', 'with-history', 'rate'], accept: ['yes'] } as const;
 
 /** @throws IndexerError USAGE */
-function refuseStrayFlags(given: Given, action: (typeof actions)[number] | undefined): void {
+function refuseStrayFlags(args: Given, action: (typeof actions)[number] | undefined): void {
   const own: readonly string[] = flagsOf[action ?? 'none'];
   const stray = Object.values(flagsOf)
     .flat()
-    .find((flag) => given.has(flag) && !own.includes(flag));
+    .find((flag) => args.has(flag) && !own.includes(flag));
   if (stray === undefined) return;
   throw misuse(
     `--${stray} is not a flag of filter${action === undefined ? ' without an action' : ` ${action}`}`,
@@ -86,12 +86,12 @@ function refuseStrayFlags(given: Given, action: (typeof actions)[number] | undef
 }
 
 /** Updates per second, if history is requested. @throws IndexerError USAGE */
-function historyRate(given: Given): number | undefined {
-  const text = given.text('rate');
-  if (text !== undefined && !given.has('with-history')) {
+function historyRate(args: Given): number | undefined {
+  const text = args.text('rate');
+  if (text !== undefined && !args.has('with-history')) {
     throw misuse('--rate needs --with-history', 'add --with-history');
   }
-  if (!given.has('with-history')) return undefined;
+  if (!args.has('with-history')) return undefined;
   const rate = Number(text ?? defaultRate);
   if (Number.isSafeInteger(rate) && rate > 0) return rate;
   throw misuse('--rate takes a number of updates per second, at least 1', usage);
@@ -108,7 +108,7 @@ interface Listing {
   readonly leavesOut: readonly FilterPart[];
 }
 
-async function show(database: Database, { ledger }: Config, asJson: boolean, print: Print): Promise<void> {
+async function printFilter(database: Database, { ledger }: Config, asJson: boolean, print: Print): Promise<void> {
   const { readStream } = await import('../../store/history/maintenance.ts');
   const stream = await readStream(database);
   const configured = inOrder(keptFilter(filterFingerprint(ledger).json));
@@ -132,11 +132,11 @@ function linesOf({ schema, inForce, configured, adds, leavesOut }: Listing): rea
       ...filterLines(configured),
     ];
   }
-  const shown = [`filter in force in schema "${schema}":`, ...filterLines(inForce)];
+  const currentLines = [`filter in force in schema "${schema}":`, ...filterLines(inForce)];
   const sameShape = inForce.shape === configured.shape;
-  if (sameShape && adds.length + leavesOut.length === 0) return [...shown, 'the configured filter is the one in force'];
+  if (sameShape && adds.length + leavesOut.length === 0) return [...currentLines, 'the configured filter is the one in force'];
   return [
-    ...shown,
+    ...currentLines,
     ...listed('the configured filter adds:', adds.map(partText)),
     ...listed('the configured filter leaves out:', leavesOut.map(leftOutText)),
     ...(sameShape ? [] : [`the configured shape is ${configured.shape}`]),

@@ -31,10 +31,10 @@ export const holdCommand: Command = {
   exits: writing,
   page: 'docs/how-to/change/prune.md#hold-history',
   /** @throws IndexerError USAGE, HOLD_REFUSED, HOLD_NOT_FOUND, STORE_NOT_PERMITTED */
-  run: async ({ given, env, print }) => {
-    const action = actionOf(given);
-    const opening = { command: 'hold', feature: featureOf(given.operands[0]) };
-    await withDatabase(loadConfig(env, given.options), opening, (database) => action(database, print));
+  run: async ({ args, env, print }) => {
+    const action = actionOf(args);
+    const opening = { command: 'hold', feature: featureOf(args.operands[0]) };
+    await withDatabase(loadConfig(env, args.options), opening, (database) => action(database, print));
   },
 };
 
@@ -45,9 +45,9 @@ function featureOf(action: string | undefined): Feature {
 
 type Action = (database: Database, print: Print) => Promise<void>;
 
-function actionOf(given: Call['given']): Action {
-  const [action, name, ...more] = given.operands;
-  const [after, reason] = [given.text('after'), given.text('reason')];
+function actionOf(args: Call['args']): Action {
+  const [action, name, ...more] = args.operands;
+  const [after, reason] = [args.text('after'), args.text('reason')];
   if (more.length > 0) throw misuse('hold takes one name', usage);
   if (after !== undefined && !/^\d{1,16}$/.test(after)) throw misuse('--after takes an offset', usage);
   if (action !== 'place' && (after !== undefined || reason !== undefined)) {
@@ -55,7 +55,7 @@ function actionOf(given: Call['given']): Action {
   }
   if (action === 'list') {
     if (name !== undefined) throw misuse('hold list takes no name', usage);
-    return (database, print) => list(database, given.has('json'), print);
+    return (database, print) => list(database, args.has('json'), print);
   }
   if (name === undefined || !/^[\w.:-]{1,100}$/.test(name)) {
     throw misuse('hold needs a name of letters, digits and . _ : -, at most 100 characters', usage);

@@ -28,26 +28,26 @@ export const jobsCommand: Command = {
   exits: writing,
   page: 'docs/how-to/change/pause-jobs.md',
   /** @throws IndexerError USAGE, JOB_REFUSED */
-  run: async ({ given, env, print }) => {
-    const action = actionOf(given);
-    const [verb] = given.operands;
+  run: async ({ args, env, print }) => {
+    const action = actionOf(args);
+    const [verb] = args.operands;
     const opening = {
       command: 'jobs',
       feature: `jobs ${actions.find((known) => known === verb) ?? 'list'}`,
     } as const;
-    await withDatabase(loadConfig(env, given.options), opening, (database) => action(database, print));
+    await withDatabase(loadConfig(env, args.options), opening, (database) => action(database, print));
   },
 };
 
 type Action = (database: Database, print: Print) => Promise<void>;
 
-function actionOf(given: Call['given']): Action {
-  const [verb = 'list', name, ...more] = given.operands;
+function actionOf(args: Call['args']): Action {
+  const [verb = 'list', name, ...more] = args.operands;
   const action = actions.find((known) => known === verb);
   if (action === undefined) throw misuse(`jobs has no action "${verb}"`, usage);
   if (action === 'list') {
     if (name !== undefined) throw misuse('jobs list takes no job name', usage);
-    return (database, print) => list(database, given.has('json'), print);
+    return (database, print) => list(database, args.has('json'), print);
   }
   const job = jobNames.find((known) => known === name);
   if (job === undefined || more.length > 0)

@@ -32,7 +32,7 @@ export async function lackLines(database: Database, { config, stop, keptTo }: As
     const { client } = await openClient({ ledger, url: ledger.url, requestTimeoutMs, stop });
     const pruned = await client.state.latestPrunedOffsets();
     const moved = await readParticipant(database);
-    const upTo = moved === undefined ? pruned : new ParticipantOffsets(moved).ours(pruned);
+    const upTo = moved === undefined ? pruned : new ParticipantOffsets(moved).toStreamOffset(pruned);
     const last = Math.min(upTo, stream.checkpoint);
     if (last <= from) return [];
     const lost = `the participant is pruned up to ${String(upTo)}: stored history of offsets ${String(from + 1)} to ${String(last)} cannot be read again`;

@@ -38,15 +38,15 @@ export const pruneCommand: Command = {
    * Ends at the signal after the current transaction; the next prune resumes.
    * @throws IndexerError USAGE, NOTHING_TO_PRUNE, PRUNE_STOPPED, EXPORT_PACKAGE_MISSING, EXPORT_REFUSED, STORE_NOT_PERMITTED
    */
-  run: async ({ given, env, stop, print }) => {
-    const before = given.text('before');
+  run: async ({ args, env, stop, print }) => {
+    const before = args.text('before');
     if (before === undefined) throw wrong('prune needs --before');
-    const wanted = { before: beforeOf(before, Date.now()), lake: given.text('exported'), json: given.has('json') };
-    if (wanted.lake !== undefined) await loadLake();
+    const request = { before: beforeOf(before, Date.now()), lake: args.text('exported'), json: args.has('json') };
+    if (request.lake !== undefined) await loadLake();
     const opening = { command: 'prune', feature: 'prune', statementTimeoutMs } as const;
-    await withDatabase(loadConfig(env, given.options), opening, async (database) => {
-      const bounded = await boundedByLake(database, wanted, env);
-      await (given.has('yes') ? carryOut(database, bounded, stop, print) : preview(database, bounded, print));
+    await withDatabase(loadConfig(env, args.options), opening, async (database) => {
+      const bounded = await boundedByLake(database, request, env);
+      await (args.has('yes') ? carryOut(database, bounded, stop, print) : preview(database, bounded, print));
     });
   },
 };
@@ -120,8 +120,8 @@ function heldLines({ heldBy }: Pick<PrunePlan, 'heldBy'>): readonly string[] {
   ];
 }
 
-async function carryOut(database: Database, wanted: Bounded, stop: AbortSignal, print: Print): Promise<void> {
-  const { before, json, exported } = wanted;
+async function carryOut(database: Database, request: Bounded, stop: AbortSignal, print: Print): Promise<void> {
+  const { before, json, exported } = request;
   const { prune } = await import('../../store/retention/prune.ts');
   const result = await prune(database, before, { stop });
   if (json) print(JSON.stringify({ dryRun: false, ...result, exported }));
@@ -147,11 +147,11 @@ function tableLines(tables: readonly PrunedTable[]): readonly string[] {
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
 /** An offset, a time with its zone, or an age such as 90d. */
-function beforeOf(given: string, now: number): PruneBefore {
-  const age = /^(\d{1,6})([mhdw])$/.exec(given);
+function beforeOf(text: string, now: number): PruneBefore {
+  const age = /^(\d{1,6})([mhdw])$/.exec(text);
   if (age !== null) return { time: new Date(now - Number(age[1]) * (unitMs[age[2] ?? ''] ?? 0)) };
-  const bound = historyBound(given);
-  if (bound === undefined) throw wrong(`"${given.slice(0, 80)}" is neither an offset, a time with its zone nor an age`);
+  const bound = historyBound(text);
+  if (bound === undefined) throw wrong(`"${text.slice(0, 80)}" is neither an offset, a time with its zone nor an age`);
   return 'offset' in bound ? bound : { time: new Date(bound.time) };
 }
 

@@ -20,17 +20,17 @@ export const quarantineCommand: Command = {
    * `list` prints one line per update; `retry` stores the given or all updates, with the indexer stopped.
    * @throws IndexerError USAGE, WRITER_ACTIVE, or QUARANTINE_RETRY_FAILED if an update could not be stored
    */
-  run: async ({ given, env, print }) => {
-    const config = loadConfig(env, given.options);
-    const [action, ...words] = given.operands;
-    const wrong = words.find((word) => !/^\d{1,16}$/.test(word));
+  run: async ({ args, env, print }) => {
+    const config = loadConfig(env, args.options);
+    const [action, ...words] = args.operands;
+    const wrong = words.find((argument) => !/^\d{1,16}$/.test(argument));
     if (wrong !== undefined) throw misuse(`"${wrong.slice(0, 80)}" is not an offset`, usage);
     if (action === 'list' && words.length > 0) throw misuse('quarantine list takes no offsets', usage);
     await withStream(config, action === 'list' ? 'quarantine list' : 'quarantine retry', async (database) => {
-      if (action === 'list') return list(database, given.has('json'), print);
+      if (action === 'list') return list(database, args.has('json'), print);
       const { retryAll } = await import('./retry-quarantined.ts');
-      const asked = { offsets: words.map(Number), policy: config.indexer.unknownUpdates, print };
-      return asWriter(database, 'quarantine retry', () => retryAll(database, asked));
+      const request = { offsets: words.map(Number), policy: config.indexer.unknownUpdates, print };
+      return asWriter(database, 'quarantine retry', () => retryAll(database, request));
     });
   },
 };

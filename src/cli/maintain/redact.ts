@@ -40,15 +40,15 @@ export const redactCommand: Command = {
    * Ends at the signal after the current step; the same command removes the rest.
    * @throws IndexerError USAGE, REDACTION_REFUSED, REDACTION_STOPPED, EXPORT_PACKAGE_MISSING, EXPORT_REFUSED, STORE_NOT_PERMITTED
    */
-  run: async ({ given, env, stop, print }) => {
-    const request = requestOf(given);
-    const lake = given.text('exported');
+  run: async ({ args, env, stop, print }) => {
+    const request = requestOf(args);
+    const lake = args.text('exported');
     if (lake !== undefined) await loadLake();
     const opening = { command: 'redact', feature: 'redact', statementTimeoutMs } as const;
-    await withDatabase(loadConfig(env, given.options), opening, async (database) => {
+    await withDatabase(loadConfig(env, args.options), opening, async (database) => {
       const inLake = lake === undefined ? undefined : await foundInLake(database, lake, request, env);
-      const wanted = { request: { ...request, ...(inLake !== undefined && { inLake }) }, json: given.has('json') };
-      await (given.has('yes') ? carryOut(database, wanted, stop, print) : preview(database, wanted, print));
+      const redaction = { request: { ...request, ...(inLake !== undefined && { inLake }) }, json: args.has('json') };
+      await (args.has('yes') ? carryOut(database, redaction, stop, print) : preview(database, redaction, print));
     });
   },
 };
@@ -108,24 +108,24 @@ function lines({ skippedActive, onlyInLake, quarantined, ...counts }: RedactionP
   const rows = { contracts, interface_views: interfaceViews, exercises, reassignments };
   const cells = Object.entries(rows).map(([table, count]) => [table, String(count), 'rows']);
   const columns = [fixed(16), numbers(12)];
-  const shown = [...aligned(cells, { indent: 2, gap: 1, columns })];
-  if (skippedActive > 0) shown.push(`  skipped because active: ${skippedActive} contracts (see --include-active)`);
+  const output = [...aligned(cells, { indent: 2, gap: 1, columns })];
+  if (skippedActive > 0) output.push(`  skipped because active: ${skippedActive} contracts (see --include-active)`);
   if (onlyInLake > 0)
-    shown.push(`  only in the export: ${onlyInLake}; the next export removes their contents from its files`);
+    output.push(`  only in the export: ${onlyInLake}; the next export removes their contents from its files`);
   if (quarantined.length > 0) {
-    shown.push(
+    output.push(
       `  still complete in quarantine: updates at ${quarantined.join(', ')}; ledger-indexer quarantine retry stores them without these contents`,
     );
   }
-  return shown;
+  return output;
 }
 
-function requestOf(given: Given): RedactionRequest {
-  const [kind = '', id = ''] = given.operands;
+function requestOf(args: Given): RedactionRequest {
+  const [kind = '', id = ''] = args.operands;
   const subject = subjectOf(kind, id);
-  const reason = given.text('reason') ?? '';
+  const reason = args.text('reason') ?? '';
   if (reason.trim() === '') throw wrong('redact needs --reason, which explains to readers why contents are missing');
-  return { subject, reason, active: given.has('include-active'), exercises: given.has('with-exercises') };
+  return { subject, reason, active: args.has('include-active'), exercises: args.has('with-exercises') };
 }
 
 function subjectOf(kind: string, id: string): RedactionRequest['subject'] {

@@ -23,13 +23,13 @@ export const reseedCommand: Command = {
   exits: writing,
   page: 'docs/how-to/change/recover-history.md',
   /** @throws IndexerError RESEED_REFUSED, HISTORY_CHANGED, WRITER_ACTIVE, CONFIGURATION_INVALID and errors of the ledger */
-  run: async ({ given, env, stop, print }) => {
-    const wanted = { config: loadConfig(env, given.options), yes: given.has('yes'), stop };
+  run: async ({ args, env, stop, print }) => {
+    const request = { config: loadConfig(env, args.options), yes: args.has('yes'), stop };
     const { reseedParts } = await import('./reseed-parts.ts');
-    await withStream(wanted.config, wanted.yes ? 'reseed --yes' : 'reseed', async (database) => {
-      const { parts, close } = await reseedParts(wanted.config, database, stop);
+    await withStream(request.config, request.yes ? 'reseed --yes' : 'reseed', async (database) => {
+      const { parts, close } = await reseedParts(request.config, database, stop);
       try {
-        await seedAgain(await readAsSwitched(parts, database), database, wanted, print);
+        await seedAgain(await readAsSwitched(parts, database), database, request, print);
       } finally {
         close();
       }
@@ -73,10 +73,10 @@ async function seedAgain(
       const plan = await planReseed(parts, await readStanding(database));
       for (const line of planned(plan)) print(line);
       const { notify } = config.indexer;
-      const place = postgresStaging(database, staging, { writer: writerName, notify });
-      return { ...(await reseed(parts, place, plan)), checkpoint: plan.checkpoint };
+      const stagingStore = postgresStaging(database, staging, { writer: writerName, notify });
+      return { ...(await reseed(parts, stagingStore, plan)), checkpoint: plan.checkpoint };
     });
-    for (const line of told(done)) print(line);
+    for (const line of summaryLines(done)) print(line);
   } finally {
     await staging.close();
   }
@@ -101,7 +101,7 @@ function planned({ checkpoint, ledgerEnd, pruned, reason }: ReseedPlan): readonl
   ];
 }
 
-function told(done: Reseeded & { readonly checkpoint: number }): readonly string[] {
+function summaryLines(done: Reseeded & { readonly checkpoint: number }): readonly string[] {
   const { kept, ended, added, offset, checkpoint } = done;
   const gap = offset > checkpoint;
   const where = gap ? `ended in the gap, which is ${String(checkpoint + 1)} to ${String(offset)}` : 'ended';

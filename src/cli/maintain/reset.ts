@@ -25,14 +25,14 @@ export const resetCommand: Command = {
   exits: writing,
   page: 'docs/how-to/change/rewind.md',
   /** @throws IndexerError RESET_REFUSED, WRITER_ACTIVE, USAGE, CONFIGURATION_INVALID */
-  run: async ({ given, env, stop, print }) => {
-    const config = loadConfig(env, given.options);
-    const to = given.text('to');
-    if ((to === undefined) === !given.has('all')) throw misuse('reset needs either --to or --all', usage);
-    const wanted = { config, yes: given.has('yes'), stop };
-    await withStream(config, wanted.yes ? 'reset --yes' : 'reset', async (database) => {
-      if (to === undefined) await all(database, wanted, print);
-      else await back(database, offsetOf(to), wanted, print);
+  run: async ({ args, env, stop, print }) => {
+    const config = loadConfig(env, args.options);
+    const to = args.text('to');
+    if ((to === undefined) === !args.has('all')) throw misuse('reset needs either --to or --all', usage);
+    const request = { config, yes: args.has('yes'), stop };
+    await withStream(config, request.yes ? 'reset --yes' : 'reset', async (database) => {
+      if (to === undefined) await all(database, request, print);
+      else await back(database, offsetOf(to), request, print);
     });
   },
 };
@@ -52,7 +52,7 @@ interface Wanted {
   readonly stop: AbortSignal;
 }
 
-async function back(database: Database, to: number, { yes, ...asked }: Wanted, print: Print): Promise<void> {
+async function back(database: Database, to: number, { yes, ...context }: Wanted, print: Print): Promise<void> {
   const { planReset, resetTo } = await import('../../store/history/reset.ts');
   const command = `reset --to ${String(to)} --yes`;
   if (!yes) {
@@ -60,7 +60,7 @@ async function back(database: Database, to: number, { yes, ...asked }: Wanted, p
     print(`rewinding to offset ${String(to)} would delete from schema "${database.schema}":`);
     for (const line of countLines(counts)) print(line);
     const { lackLines } = await import('./participant-lacks.ts');
-    for (const line of await lackLines(database, { ...asked, keptTo: to })) print(line);
+    for (const line of await lackLines(database, { ...context, keptTo: to })) print(line);
     print(`nothing was changed; with the indexer stopped or parked, run: ledger-indexer ${command}`);
     return;
   }
@@ -70,18 +70,18 @@ async function back(database: Database, to: number, { yes, ...asked }: Wanted, p
   print('a parked indexer follows from there within seconds, a stopped one when it is started');
 }
 
-async function all(database: Database, { yes, ...asked }: Wanted, print: Print): Promise<void> {
+async function all(database: Database, { yes, ...context }: Wanted, print: Print): Promise<void> {
   const { emptyHistory, planEmpty } = await import('../../store/history/reset.ts');
   const command = 'reset --all --yes';
   if (!yes) {
     print(`this would delete from schema "${database.schema}":`);
     for (const line of countLines(await planEmpty(database))) print(line);
     const { lackLines } = await import('./participant-lacks.ts');
-    for (const line of await lackLines(database, asked)) print(line);
+    for (const line of await lackLines(database, context)) print(line);
     print(`nothing was changed; with the indexer stopped or parked, run: ledger-indexer ${command}`);
     return;
   }
-  await asWriter(database, command, () => emptyHistory(database, anyParticipant(asked.config), writerName));
+  await asWriter(database, command, () => emptyHistory(database, anyParticipant(context.config), writerName));
   print(`schema "${database.schema}" is empty; start the indexer: it seeds from the participant at LEDGER_URL`);
 }
 

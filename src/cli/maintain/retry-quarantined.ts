@@ -25,12 +25,12 @@ interface Retry {
 }
 
 /** Retries the given or all updates. @throws IndexerError QUARANTINE_RETRY_FAILED if an update could not be stored */
-export async function retryAll(database: Database, asked: Retry): Promise<void> {
-  const named = asked.offsets;
+export async function retryAll(database: Database, request: Retry): Promise<void> {
+  const named = request.offsets;
   const offsets = named.length > 0 ? named : (await listQuarantine(database)).map(({ offset }) => offset);
-  if (offsets.length === 0) asked.print('the quarantine is empty');
+  if (offsets.length === 0) request.print('the quarantine is empty');
   let failed = 0;
-  for (const offset of offsets) if (!(await retry(database, offset, asked))) failed += 1;
+  for (const offset of offsets) if (!(await retry(database, offset, request))) failed += 1;
   if (failed > 0) throw stillThere(failed);
 }
 

@@ -29,14 +29,14 @@ export const switchParticipantCommand: Command = {
   exits: writing,
   page: 'docs/how-to/change/switch-participant.md',
   /** @throws IndexerError SWITCH_ errors, WRITER_ACTIVE, CONFIGURATION_INVALID and errors of the ledger */
-  run: async ({ given, env, stop, print }) => {
-    const config = loadConfig(env, given.options);
-    const named = given.text('participant');
-    await withStream(config, given.has('yes') ? 'switch-participant --yes' : 'switch-participant', async (database) => {
+  run: async ({ args, env, stop, print }) => {
+    const config = loadConfig(env, args.options);
+    const named = args.text('participant');
+    await withStream(config, args.has('yes') ? 'switch-participant --yes' : 'switch-participant', async (database) => {
       const proof = { config, database, stop, named };
-      if (!given.has('yes')) {
+      if (!args.has('yes')) {
         const proven = await prove(proof);
-        for (const line of told(proven)) print(line);
+        for (const line of switchLines(proven)) print(line);
         if (proven !== undefined) {
           print(
             'nothing was changed; with the indexer stopped or parked, run: ledger-indexer switch-participant --yes',
@@ -59,14 +59,14 @@ interface Proof {
 
 interface Proven extends SwitchPlan {
   readonly participantId: string | undefined;
-  readonly former: string | null;
+  readonly previousParticipantId: string | null;
   readonly checkpoint: number;
   readonly epoch: number;
 }
 
 async function switchParticipant(proof: Proof, print: Print): Promise<void> {
   const proven = await prove(proof);
-  for (const line of told(proven)) print(line);
+  for (const line of switchLines(proven)) print(line);
   if (proven === undefined) return;
   const { switchTo } = await import('../../store/history/participants.ts');
   const { compared, from, participantId } = proven;
@@ -87,7 +87,7 @@ async function prove({ config, database, stop, named }: Proof): Promise<Proven |
       'start the indexer, which seeds the schema: ledger-indexer run',
     );
   }
-  const { participantId: former, checkpoint, epoch } = stream;
+  const { participantId: previousParticipantId, checkpoint, epoch } = stream;
   const { openSwitch } = await import('./switch-parts.ts');
   const { asked, parts, identity } = await openSwitch(config, database, stop);
   if (identity.filterHash !== stream.filterHash) {
@@ -97,33 +97,33 @@ async function prove({ config, database, stop, named }: Proof): Promise<Proven |
     );
   }
   const participantId = asked ?? named;
-  if (participantId === undefined && former !== null) {
+  if (participantId === undefined && previousParticipantId !== null) {
     throw refused(
-      `the user may not read the id of this participant; the previous participant is ${former}`,
+      `the user may not read the id of this participant; the previous participant is ${previousParticipantId}`,
       'pass it with --participant ID (an administrator reads it with: ledger-indexer ledger end)',
     );
   }
-  if (participantId !== undefined && participantId === former) return undefined;
+  if (participantId !== undefined && participantId === previousParticipantId) return undefined;
   const { planSwitch } = await import('../../pipeline/participant/plan-switch.ts');
   const plan = await planSwitch(parts, checkpoint);
   const range = await readParticipant(database);
   // Without ids, the offsets decide: another participant has other offsets.
   if (participantId === undefined && plan.shift === (range?.shift ?? 0)) return undefined;
-  return { ...plan, participantId, former, checkpoint, epoch };
+  return { ...plan, participantId, previousParticipantId, checkpoint, epoch };
 }
 
 function refused(found: string, remedy: string): IndexerError {
   return new IndexerError(found, { code: 'SWITCH_REFUSED', remedy });
 }
 
-function told(proven: Proven | undefined): readonly string[] {
+function switchLines(proven: Proven | undefined): readonly string[] {
   if (proven === undefined) return ['the ledger is the indexed participant: nothing to do'];
-  const { participantId, former, checkpoint, from, shift, compared, overlaps, common } = proven;
+  const { participantId, previousParticipantId, checkpoint, from, shift, compared, overlaps, common } = proven;
   const ahead = Object.entries(overlaps).map(
     ([id, offset]) => `  updates of ${id} up to its offset ${String(offset - shift)} are already stored and skipped`,
   );
   return [
-    `from participant ${former ?? '(unknown)'} to participant ${participantId ?? '(unknown)'}:`,
+    `from participant ${previousParticipantId ?? '(unknown)'} to participant ${participantId ?? '(unknown)'}:`,
     `  ${String(compared)} updates of it, up to update ${common.updateId}, are all stored`,
     `  checkpoint ${String(checkpoint)} is its offset ${String(from)}: new updates get its offset ` +
       `${shift < 0 ? 'minus' : 'plus'} ${String(Math.abs(shift))}`,

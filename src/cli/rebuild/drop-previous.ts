@@ -2,12 +2,12 @@
 import type { Database } from '../../store/connection/database.ts';
 import { schemaContents, type SchemaContents } from '../../store/reads/sizes.ts';
 import { allDependents } from '../../store/swap/dependents.ts';
-import { besideSchema, dropBeside, isThere, rebuildRefused } from '../../store/swap/places.ts';
-import { bytesInWords, wholeNumber } from '../command-line/amounts.ts';
+import { otherSchemaName, dropOtherSchema, isThere, rebuildRefused } from '../../store/swap/places.ts';
+import { bytesInWords, formatInteger } from '../command-line/amounts.ts';
 
 /** Resolves to the line to print. @throws IndexerError REBUILD_REFUSED if there is no previous schema, or something depends on it */
 export async function dropPrevious(live: Database, yes: boolean): Promise<string> {
-  const name = besideSchema(live.schema, 'previous');
+  const name = otherSchemaName(live.schema, 'previous');
   const contents = await live.transaction(async (client) => {
     if (!(await isThere(client, live.schema, 'previous'))) {
       throw rebuildRefused(`there is no schema "${name}"`, 'nothing to do: there is no previous schema');
@@ -20,7 +20,7 @@ export async function dropPrevious(live: Database, yes: boolean): Promise<string
       );
     }
     const found = await schemaContents(client, name);
-    if (yes) await dropBeside(client, live.schema, 'previous');
+    if (yes) await dropOtherSchema(client, live.schema, 'previous');
     return found;
   });
   return yes
@@ -29,6 +29,6 @@ export async function dropPrevious(live: Database, yes: boolean): Promise<string
 }
 
 function textOf({ relations, rows, isLowerBound, bytes }: SchemaContents): string {
-  const counted = `${isLowerBound ? 'at least' : 'about'} ${wholeNumber(rows)} rows`;
-  return `${wholeNumber(relations)} relations, ${counted}, ${bytesInWords(bytes)}`;
+  const counted = `${isLowerBound ? 'at least' : 'about'} ${formatInteger(rows)} rows`;
+  return `${formatInteger(relations)} relations, ${counted}, ${bytesInWords(bytes)}`;
 }

@@ -4,20 +4,20 @@ import type { Config } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { ExerciseJson } from '../../model/tables.ts';
 import type { Database } from '../../store/connection/database.ts';
-import { placeOf, samePlace } from '../../store/connection/hosts.ts';
+import { databaseLabel, samePlace } from '../../store/connection/hosts.ts';
 import { requestJob, getJob, updateJob } from '../../store/history/jobs.ts';
 import { carryFirst } from '../../store/handover/hand-over.ts';
-import { fillAgain, giveUpTarget, isOurs, prepareTarget, readTurn, type Turn } from '../../store/handover/target.ts';
+import { fillAgain, giveUpTarget, isCreatedByRebuild, prepareTarget, readTurn, type Turn } from '../../store/handover/target.ts';
 import { storedExerciseJson } from '../../store/schema/exercise-json.ts';
 import { rebuildRefused } from '../../store/swap/places.ts';
 import type { Print } from '../command-line/command.ts';
 import { historyLines } from './history-lost.ts';
 import { changes, liveStream, refuseSwitched } from './plan.ts';
 import type { Outcome } from './rebuilding.ts';
-import { wantedOf, type Into, type Wish } from './wish.ts';
+import { requestIdentity, type Into, type RebuildRequest } from './wish.ts';
 
 /** A request with another database. */
-export type Elsewhere = Wish & { readonly into: Into };
+export type Elsewhere = RebuildRequest & { readonly into: Into };
 
 /** The configuration of the process that fills the other database. */
 export function configThere({ config, into }: Elsewhere): Config {
@@ -25,8 +25,8 @@ export function configThere({ config, into }: Elsewhere): Config {
 }
 
 /** The database that hands over, as named by `placeOf`. */
-export function sourceOf({ config }: Wish): string {
-  return placeOf(config.database.url ?? '');
+export function sourceOf({ config }: RebuildRequest): string {
+  return databaseLabel(config.database.url ?? '');
 }
 
 /**
@@ -35,15 +35,15 @@ export function sourceOf({ config }: Wish): string {
  */
 type Stage = 'ready' | 'again' | 'laid down' | 'taken up';
 
-async function stageOf(live: Database, target: Database, wish: Elsewhere): Promise<Stage> {
-  const { into } = wish;
-  const source = sourceOf(wish);
-  if (samePlace(source, into.place)) {
+async function stageOf(live: Database, target: Database, request: Elsewhere): Promise<Stage> {
+  const { into } = request;
+  const source = sourceOf(request);
+  if (samePlace(source, into.label)) {
     throw rebuildRefused('--into names the database of DATABASE_URL', 'pass another database, or remove --into');
   }
   const here = await readTurn(live);
   const there = await readTurn(target);
-  if (here?.handover === 'handed over') return laidDown(here, there, into.place);
+  if (here?.handover === 'handed over') return laidDown(here, there, into.label);
   if (here?.handover === 'filling') {
     throw rebuildRefused(
       'the source schema is itself being filled',
@@ -57,14 +57,14 @@ async function stageOf(live: Database, target: Database, wish: Elsewhere): Promi
   if (there.handover === 'handed over' && fromHere) return 'again';
   throw rebuildRefused(
     there.peer === null
-      ? `schema "${target.schema}" in ${into.place} already contains a stream`
-      : `schema "${target.schema}" in ${into.place} belongs to a handover with database ${there.peer}, not with ${source}`,
+      ? `schema "${target.schema}" in ${into.label} already contains a stream`
+      : `schema "${target.schema}" in ${into.label} belongs to a handover with database ${there.peer}, not with ${source}`,
     'pass a database without such a schema, or drop the schema there if it is not needed',
   );
 }
 
-function laidDown(here: Turn, there: Turn | undefined, place: string): Stage {
-  if (there !== undefined && here.peer !== null && samePlace(here.peer, place)) {
+function laidDown(here: Turn, there: Turn | undefined, label: string): Stage {
+  if (there !== undefined && here.peer !== null && samePlace(here.peer, label)) {
     if (there.handover === 'filling') return 'laid down';
     if (there.handover === null) return 'taken up';
   }
@@ -88,22 +88,22 @@ function handedOver({ peer }: Turn): IndexerError {
 export async function plannedElsewhere(
   live: Database,
   target: Database,
-  wish: Elsewhere,
+  request: Elsewhere,
   stop: AbortSignal,
 ): Promise<readonly string[]> {
-  const stage = await stageOf(live, target, wish);
-  const { place } = wish.into;
+  const stage = await stageOf(live, target, request);
+  const { label } = request.into;
   if (stage === 'laid down' || stage === 'taken up') {
-    return [`the handover to ${place} was interrupted; it will be finished`];
+    return [`the handover to ${label} was interrupted; it will be finished`];
   }
-  const ours = await liveStream(live);
-  const lines = await changes(live, ours, wish);
+  const stream = await liveStream(live);
+  const lines = await changes(live, stream, request);
   return [
     stage === 'again'
-      ? `schema "${live.schema}" in ${place}, from where it was handed over, is filled until it has caught up, then takes over again`
-      : `schema "${live.schema}" in ${place} is filled from the ledger until it has caught up, then takes over`,
+      ? `schema "${live.schema}" in ${label}, from where it was handed over, is filled until it has caught up, then takes over again`
+      : `schema "${live.schema}" in ${label} is filled from the ledger until it has caught up, then takes over`,
     ...lines,
-    ...(await historyLines(live, ours, wish, { beside: stage === 'again' ? 'previous' : 'next', stop })),
+    ...(await historyLines(live, stream, request, { replacement: stage === 'again' ? 'previous' : 'next', stop })),
     'from then on no indexer writes here: set DATABASE_URL of indexers and readers to that database',
   ];
 }
@@ -115,28 +115,28 @@ export async function plannedElsewhere(
 export async function makeReadyElsewhere(
   live: Database,
   target: Database,
-  wish: Elsewhere,
+  request: Elsewhere,
 ): Promise<'fill' | 'finish' | 'nothing'> {
-  const stage = await stageOf(live, target, wish);
-  const source = sourceOf(wish);
-  const ours = await liveStream(live);
+  const stage = await stageOf(live, target, request);
+  const source = sourceOf(request);
+  const stream = await liveStream(live);
   const stored = (await live.withClient(storedExerciseJson)) ?? 'jsonb';
   const there = stage === 'again' ? await target.withClient(storedExerciseJson) : undefined;
-  const exerciseJson: ExerciseJson = there ?? wish.config.indexer.exerciseJson ?? stored;
+  const exerciseJson: ExerciseJson = there ?? request.config.indexer.exerciseJson ?? stored;
   if (stage === 'taken up') {
     const done = { state: 'done', step: 'handed over', perSecond: null, problem: null } as const;
     await live.withClient((client) => updateJob(client, 'rebuild', done));
     return 'nothing';
   }
-  const wanted = wantedOf(wish, ours, exerciseJson);
+  const identity = requestIdentity(request, stream, exerciseJson);
   const goesOn = await live.transaction(async (client) => {
     const job = await getJob(client, 'rebuild');
-    await requestJob(client, 'rebuild', wanted);
-    return job !== undefined && job.state !== 'done' && isDeepStrictEqual(job.request, wanted);
+    await requestJob(client, 'rebuild', identity);
+    return job !== undefined && job.state !== 'done' && isDeepStrictEqual(job.request, identity);
   });
   if (stage === 'laid down') return 'finish';
   // A target that another process filled, or one whose rebuild was cancelled.
-  if (!goesOn && (await target.withClient((client) => isOurs(client, target.schema, source)))) {
+  if (!goesOn && (await target.withClient((client) => isCreatedByRebuild(client, target.schema, source)))) {
     await giveUpTarget(target, source);
   }
   await prepareTarget(target, source, exerciseJson);
@@ -146,13 +146,13 @@ export async function makeReadyElsewhere(
 }
 
 /** Prints the outcome, and deletes a cancelled rebuild. @throws IndexerError INTERRUPTED */
-export async function toldElsewhere(
+export async function reportOutcomeElsewhere(
   target: Database,
-  wish: Elsewhere,
+  request: Elsewhere,
   outcome: Outcome | 'nothing',
   print: Print,
 ): Promise<void> {
-  const { place } = wish.into;
+  const { label } = request.into;
   if (outcome === 'interrupted') {
     throw new IndexerError('the rebuild was stopped; its progress is kept', {
       code: 'INTERRUPTED',
@@ -161,13 +161,13 @@ export async function toldElsewhere(
   }
   if (outcome === 'caught up') {
     return print(
-      `schema "${target.schema}" in ${place} has caught up; to hand over, run the same command without --no-swap`,
+      `schema "${target.schema}" in ${label} has caught up; to hand over, run the same command without --no-swap`,
     );
   }
   if (outcome === 'cancelled') {
-    await giveUpTarget(target, sourceOf(wish));
+    await giveUpTarget(target, sourceOf(request));
     return print(
-      `the rebuild was cancelled; no indexer writes to schema "${target.schema}" in ${place}, and its schemas there are deleted`,
+      `the rebuild was cancelled; no indexer writes to schema "${target.schema}" in ${label}, and its schemas there are deleted`,
     );
   }
   if (outcome === 'nothing') print('done: the stream was already handed over');
@@ -176,6 +176,6 @@ export async function toldElsewhere(
     print(`done: handed over at offset ${String(checkpoint)}; write pause ${String(pauseMs)} ms`);
   }
   print(
-    `the stream continues in ${place} when an indexer is started with that DATABASE_URL; no indexer writes here any more`,
+    `the stream continues in ${label} when an indexer is started with that DATABASE_URL; no indexer writes here any more`,
   );
 }

@@ -20,7 +20,7 @@ import { version } from '../../version.ts';
 import { wrong } from '../command-line/refusals.ts';
 
 /** Connections in addition to the write connections: polls, packages, and requests of the rebuild itself. */
-const besideLanes = 4;
+const extraConnections = 4;
 
 export interface FollowerOptions {
   /** The configuration of the database to fill. */
@@ -145,7 +145,7 @@ async function build({ config, live, schema, filledFrom, start, logging, stop }:
     statementTimeoutMs: config.database.statementTimeoutMs,
     applicationName: writerSessionName(schema),
     idleInTransactionMs: leaseMs,
-    maxConnections: writeConcurrency + besideLanes,
+    maxConnections: writeConcurrency + extraConnections,
   });
   const access = await openAccess(config.ledger, stop);
   const work = new WorkClock();
@@ -155,18 +155,18 @@ async function build({ config, live, schema, filledFrom, start, logging, stop }:
   const commits = new Commits();
   commits.listen((checkpoint) => observers.checkpointReached(checkpoint));
   const candidate = new WriterCandidate(database, leaseMs);
-  const options = { config: besideConfig(config, schema), access, ledgerUrl, databaseUrl, version, logging };
+  const options = { config: fillConfig(config, schema), access, ledgerUrl, databaseUrl, version, logging };
   const fill = { notify: false, assertHeld: () => candidate.assertHeld(), filledFrom };
   const openFill = (identity: StreamIdentity) => openSession(database, identity, fill);
   const partsFor = (stopped: AbortSignal): PipelineParts => {
     const parts = pipelineParts(options, { database, observers, commits, candidate, stop: stopped });
-    return { ...parts, start, ...beside(parts, live, openFill) };
+    return { ...parts, start, ...fillParts(parts, live, openFill) };
   };
   return { database, candidate, health, partsFor, close: () => observers.close() };
 }
 
 /** It has no listeners, is not pruned, and does not end before it has caught up. */
-function besideConfig(config: Config, schema: string): Config {
+function fillConfig(config: Config, schema: string): Config {
   const { database, indexer } = config;
   return {
     ...config,
@@ -176,7 +176,7 @@ function besideConfig(config: Config, schema: string): Config {
 }
 
 /** Differences from a regular indexer: no read side, and updates quarantined in the live schema may be quarantined here. */
-function beside(
+function fillParts(
   parts: PipelineParts,
   live: Database,
   openFill: PipelineParts['sink']['openSession'],

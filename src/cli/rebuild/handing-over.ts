@@ -2,7 +2,7 @@
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import type { Logger } from '../../observe/log/logger.ts';
 import type { Database } from '../../store/connection/database.ts';
-import { layDown, prepareHandover, takeUp } from '../../store/handover/hand-over.ts';
+import { closeSource, prepareHandover, openTarget } from '../../store/handover/hand-over.ts';
 import { updateJob } from '../../store/history/jobs.ts';
 import type { Halted } from '../../store/swap/swap.ts';
 import type { Follower } from './follower.ts';
@@ -18,26 +18,26 @@ export interface HandingOver {
   readonly onLeft: (left: readonly string[]) => void;
 }
 
-export function handingOver(given: HandingOver): Ending {
+export function handingOver(options: HandingOver): Ending {
   return {
     prepare: async () => {
-      given.onLeft(await prepareHandover(given.live, given.follower.database));
-      return (halted) => handOver(given, halted);
+      options.onLeft(await prepareHandover(options.live, options.follower.database));
+      return (writerStopped) => handOver(options, writerStopped);
     },
   };
 }
 
-async function handOver({ live, follower, into, logger }: HandingOver, halted: Halted): Promise<number | string> {
+async function handOver({ live, follower, into, logger }: HandingOver, writerStopped: Halted): Promise<number | string> {
   logger.info({ step: 'closing the source' }, 'swap');
   try {
-    if (!(await layDown(live, follower.database, halted, into))) return 'the rebuild was paused or cancelled';
+    if (!(await closeSource(live, follower.database, writerStopped, into))) return 'the rebuild was paused or cancelled';
   } catch (thrown) {
     const error = toIndexerError(thrown);
     if (!passing.has(error.code)) throw error;
     return `a session held tables: ${error.message}`;
   }
   logger.info({ step: 'opening the target' }, 'swap');
-  const checkpoint = await takeUp(follower.database, halted).catch((thrown: unknown) => {
+  const checkpoint = await openTarget(follower.database, writerStopped).catch((thrown: unknown) => {
     throw halfway(into, toIndexerError(thrown));
   });
   logger.info({ step: 'committing' }, 'swap');

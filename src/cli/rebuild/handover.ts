@@ -19,7 +19,7 @@ export interface Ending {
 /**
  * The part without a writer, when both schemas have the same offset. Resolves to the result, or to what blocked it, in words; then nothing has changed.
  */
-export type Finish = (halted: Halted) => Promise<number | string>;
+export type Finish = (writerStopped: Halted) => Promise<number | string>;
 
 export interface Handover {
   readonly live: Database;
@@ -61,7 +61,7 @@ export async function handOver(handover: Handover): Promise<HandedOver | string>
     const lock = await candidate.askLock(giveWayMs);
     if (lock === undefined) return 'the writer of the live schema did not release its lock';
     const since = performance.now();
-    const checkpoint = await Promise.race([changePlaces(handover, finish), lock.lost]);
+    const checkpoint = await Promise.race([swapSchemas(handover, finish), lock.lost]);
     if (typeof checkpoint === 'string') return checkpoint;
     return { checkpoint, pauseMs: Math.round(performance.now() - since) };
   } finally {
@@ -78,11 +78,11 @@ async function untilPassed(live: Database, offset: number, stop: AbortSignal): P
   }
 }
 
-async function changePlaces({ live, follower, logger }: Handover, finish: Finish): Promise<number | string> {
+async function swapSchemas({ live, follower, logger }: Handover, finish: Finish): Promise<number | string> {
   logger.info('stopping the live writer');
-  const halted = await halt(live);
-  if (!(await follower.followTo(halted.checkpoint, followMs))) return 'the new schema did not catch up in time';
-  return finish(halted);
+  const writerStopped = await halt(live);
+  if (!(await follower.followTo(writerStopped.checkpoint, followMs))) return 'the new schema did not catch up in time';
+  return finish(writerStopped);
 }
 
 /** Failures that are caused by another session and pass. */

@@ -3,9 +3,9 @@ import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { readFirstRange } from '../../store/history/coverage-ranges.ts';
 import type { StreamFacts } from '../../store/history/maintenance.ts';
-import type { Beside } from '../../store/swap/places.ts';
+import type { OtherSchema } from '../../store/swap/places.ts';
 import { openClient } from '../database/open-client.ts';
-import type { Wish } from './wish.ts';
+import type { RebuildRequest } from './wish.ts';
 
 /** Limit of the request, so that a participant without a response does not block the plan. */
 const requestTimeoutMs = 5_000;
@@ -17,13 +17,13 @@ const requestTimeoutMs = 5_000;
 export async function historyLines(
   live: Database,
   { prunedToOffset }: StreamFacts,
-  { config: { ledger }, start }: Wish,
-  { beside, stop }: { readonly beside: Beside; readonly stop: AbortSignal },
+  { config: { ledger }, start }: RebuildRequest,
+  { replacement, stop }: { readonly replacement: OtherSchema; readonly stop: AbortSignal },
 ): Promise<readonly string[]> {
   const first = await readFirstRange(live);
   const here = Math.max(first?.from ?? 0, prunedToOffset);
-  const begins = `  stored history begins at offset ${String(here)}; ${beginning(beside, start)}`;
-  if (beside === 'previous' || ledger.url === undefined) return [begins];
+  const begins = `  stored history begins at offset ${String(here)}; ${beginning(replacement, start)}`;
+  if (replacement === 'previous' || ledger.url === undefined) return [begins];
   try {
     const { client } = await openClient({ ledger, url: ledger.url, requestTimeoutMs, stop });
     const there = await firstOffset(client.state, start);
@@ -44,13 +44,13 @@ interface Asked {
   latestPrunedOffsets(): Promise<number>;
 }
 
-async function firstOffset(state: Asked, start: Wish['start']): Promise<number> {
+async function firstOffset(state: Asked, start: RebuildRequest['start']): Promise<number> {
   if (start === 'seed') return state.ledgerEnd();
   return Math.max(typeof start === 'number' ? start : 0, await state.latestPrunedOffsets());
 }
 
-function beginning(beside: Beside, start: Wish['start']): string {
-  if (beside === 'previous') return 'the previous schema keeps its history';
+function beginning(replacement: OtherSchema, start: RebuildRequest['start']): string {
+  if (replacement === 'previous') return 'the previous schema keeps its history';
   if (start === 'whole') return 'the new one begins at the pruned offset of the participant, or with the first update';
   if (start === 'seed') return 'the new one begins with the active contracts';
   return `the new one begins at ${typeof start === 'number' ? `offset ${String(start)}` : start}`;

@@ -10,30 +10,30 @@ import { requestJob, getJob } from '../../store/history/jobs.ts';
 import { migrate, migrationFiles } from '../../store/schema/migrations.ts';
 import { storedExerciseJson } from '../../store/schema/exercise-json.ts';
 import { cannotMove, fixedDependents } from '../../store/swap/dependents.ts';
-import { besideSchema, dropBeside, isThere, prepareNext, rebuildRefused } from '../../store/swap/places.ts';
+import { otherSchemaName, dropOtherSchema, isThere, prepareNext, rebuildRefused } from '../../store/swap/places.ts';
 import { carryPackages, carryRedactions } from '../../store/swap/rows.ts';
 import type { Print } from '../command-line/command.ts';
 import { filterDifference } from '../maintain/accept-filter.ts';
 import { historyLines } from './history-lost.ts';
 import type { Outcome } from './rebuilding.ts';
-import { wantedOf, type Wish } from './wish.ts';
+import { requestIdentity, type RebuildRequest } from './wish.ts';
 
 /** The lines of the preview. @throws IndexerError REBUILD_REFUSED, STORE_NOT_PERMITTED */
-export async function planned(live: Database, wish: Wish, stop: AbortSignal): Promise<readonly string[]> {
-  const ours = await liveStream(live);
-  await refuse(live, wish);
-  const { config, beside } = wish;
+export async function planned(live: Database, request: RebuildRequest, stop: AbortSignal): Promise<readonly string[]> {
+  const stream = await liveStream(live);
+  await refuse(live, request);
+  const { config, replacement } = request;
   const { schema } = live;
-  const lines = await changes(live, ours, wish);
-  const { lines: filter } = filterDifference(ours.filter, config.ledger);
-  const name = besideSchema(schema, beside);
+  const lines = await changes(live, stream, request);
+  const { lines: filter } = filterDifference(stream.filter, config.ledger);
+  const name = otherSchemaName(schema, replacement);
   return [
-    beside === 'previous'
+    replacement === 'previous'
       ? `schema "${name}", the previous one, is filled until it has caught up with schema "${schema}", then takes its place again`
       : `schema "${name}" is filled from the ledger until it has caught up with schema "${schema}", then takes its place`,
     ...lines,
-    ...(await historyLines(live, ours, wish, { beside, stop })),
-    `the current schema stays as "${besideSchema(schema, 'previous')}"`,
+    ...(await historyLines(live, stream, request, { replacement, stop })),
+    `the current schema stays as "${otherSchemaName(schema, 'previous')}"`,
     ...(filter.length === 0
       ? []
       : ['indexers with another filter park after the swap: configure them like this command']),
@@ -41,39 +41,39 @@ export async function planned(live: Database, wish: Wish, stop: AbortSignal): Pr
 }
 
 /** Differences from the live schema, as indented lines. */
-export async function changes(live: Database, ours: StreamFacts, { config, beside }: Wish): Promise<readonly string[]> {
-  const { lines } = filterDifference(ours.filter, config.ledger);
+export async function changes(live: Database, stream: StreamFacts, { config, replacement }: RebuildRequest): Promise<readonly string[]> {
+  const { lines } = filterDifference(stream.filter, config.ledger);
   const stored = await live.withClient(storedExerciseJson);
   const json = config.indexer.exerciseJson ?? stored;
   const differs = [
     ...lines,
-    ...(ours.shape === config.ledger.shape ? [] : [`shape: ${config.ledger.shape} instead of ${ours.shape}`]),
-    ...(beside === 'previous' || json === stored ? [] : [`exercises as ${String(json)} instead of ${String(stored)}`]),
+    ...(stream.shape === config.ledger.shape ? [] : [`shape: ${config.ledger.shape} instead of ${stream.shape}`]),
+    ...(replacement === 'previous' || json === stored ? [] : [`exercises as ${String(json)} instead of ${String(stored)}`]),
   ];
   return differs.length === 0 ? ['  with the filter in force'] : differs.map((line) => `  ${line}`);
 }
 
 /** @throws IndexerError REBUILD_REFUSED if there is no history to index again */
 export async function liveStream(live: Database): Promise<StreamFacts> {
-  const ours = await readStream(live);
-  if (ours?.checkpoint !== undefined && ours.checkpoint !== null && ours.seeded) return ours;
+  const stream = await readStream(live);
+  if (stream?.checkpoint !== undefined && stream.checkpoint !== null && stream.seeded) return stream;
   throw rebuildRefused(`schema "${live.schema}" holds no published history`, 'start the indexer: ledger-indexer run');
 }
 
-async function refuse(live: Database, { beside }: Wish): Promise<void> {
+async function refuse(live: Database, { replacement }: RebuildRequest): Promise<void> {
   const { schema } = live;
   await refuseSwitched(live);
   await live.withClient(async (client) => {
     const there = await isThere(client, schema, 'previous');
-    if (beside === 'previous' && !there) {
+    if (replacement === 'previous' && !there) {
       throw rebuildRefused(
-        `there is no schema "${besideSchema(schema, 'previous')}"`,
+        `there is no schema "${otherSchemaName(schema, 'previous')}"`,
         'nothing to do: the previous schema was deleted, or there was no swap',
       );
     }
-    if (beside === 'next' && there) {
+    if (replacement === 'next' && there) {
       throw rebuildRefused(
-        `the previous schema "${besideSchema(schema, 'previous')}" still exists`,
+        `the previous schema "${otherSchemaName(schema, 'previous')}" still exists`,
         'delete it: ledger-indexer rebuild --drop-previous --yes; or swap back to it: ledger-indexer rebuild --rollback --yes',
       );
     }
@@ -117,22 +117,22 @@ function notOwner(schema: string): IndexerError {
 }
 
 /** Requests the job and creates the tables. @throws IndexerError REBUILD_REFUSED, JOB_REFUSED */
-export async function makeReady(live: Database, beside: Database, wish: Wish): Promise<void> {
+export async function makeReady(live: Database, target: Database, request: RebuildRequest): Promise<void> {
   const { schema } = live;
-  const ours = await liveStream(live);
+  const stream = await liveStream(live);
   const stored = (await live.withClient(storedExerciseJson)) ?? 'jsonb';
-  const exerciseJson: ExerciseJson = wish.config.indexer.exerciseJson ?? stored;
-  const wanted = wantedOf(wish, ours, exerciseJson);
+  const exerciseJson: ExerciseJson = request.config.indexer.exerciseJson ?? stored;
+  const identity = requestIdentity(request, stream, exerciseJson);
   await live.transaction(async (client) => {
     const job = await getJob(client, 'rebuild');
-    const goesOn = job !== undefined && job.state !== 'done' && isDeepStrictEqual(job.request, wanted);
-    await requestJob(client, 'rebuild', wanted);
+    const goesOn = job !== undefined && job.state !== 'done' && isDeepStrictEqual(job.request, identity);
+    await requestJob(client, 'rebuild', identity);
     // A schema that another process filled, or one whose rebuild was cancelled.
-    if (!goesOn && wish.beside === 'next') await dropBeside(client, schema, 'next');
+    if (!goesOn && request.replacement === 'next') await dropOtherSchema(client, schema, 'next');
   });
-  if (wish.beside === 'next') await prepareNext(beside, schema, exerciseJson);
-  else await migrate(beside, { files: await migrationFiles() });
-  const storages = { from: schema, to: beside.schema };
+  if (request.replacement === 'next') await prepareNext(target, schema, exerciseJson);
+  else await migrate(target, { files: await migrationFiles() });
+  const storages = { from: schema, to: target.schema };
   await live.transaction((client) => carryPackages(client, storages));
   // Before anything is read: contents that were removed on request must not return.
   await live.transaction((client) => carryRedactions(client, storages));
@@ -142,7 +142,7 @@ export async function makeReady(live: Database, beside: Database, wish: Wish): P
 const dropTries = 20;
 
 /** Prints the outcome, and deletes a cancelled rebuild. @throws IndexerError INTERRUPTED */
-export async function told(live: Database, { beside }: Wish, outcome: Outcome, print: Print): Promise<void> {
+export async function reportOutcome(live: Database, { replacement }: RebuildRequest, outcome: Outcome, print: Print): Promise<void> {
   const { schema } = live;
   if (outcome === 'interrupted') {
     throw new IndexerError('the rebuild was stopped; its progress is kept', {
@@ -152,24 +152,24 @@ export async function told(live: Database, { beside }: Wish, outcome: Outcome, p
   }
   if (outcome === 'caught up') {
     return print(
-      `schema "${besideSchema(schema, beside)}" has caught up; to swap, run the same command without --no-swap`,
+      `schema "${otherSchemaName(schema, replacement)}" has caught up; to swap, run the same command without --no-swap`,
     );
   }
   if (outcome !== 'cancelled') {
     const { checkpoint, pauseMs } = outcome;
     print(`done: swapped at offset ${String(checkpoint)}; write pause ${String(pauseMs)} ms`);
     return print(
-      `the previous schema is "${besideSchema(schema, 'previous')}"; rebuild --rollback --yes swaps back, rebuild --drop-previous --yes deletes it`,
+      `the previous schema is "${otherSchemaName(schema, 'previous')}"; rebuild --rollback --yes swaps back, rebuild --drop-previous --yes deletes it`,
     );
   }
-  if (beside === 'next') await dropPatiently(live);
+  if (replacement === 'next') await dropPatiently(live);
   print('the rebuild was cancelled, and its schema is deleted');
 }
 
 async function dropPatiently(live: Database): Promise<void> {
   for (let tried = 1; ; tried += 1) {
     try {
-      return await live.transaction((client) => dropBeside(client, live.schema, 'next'));
+      return await live.transaction((client) => dropOtherSchema(client, live.schema, 'next'));
     } catch (thrown) {
       if (tried === dropTries) throw thrown;
       await sleep(250);

@@ -7,15 +7,15 @@ import { describeConfig, loadConfig, type Config } from '../../config/config.ts'
 import type { Logging } from '../../observe/log/logger.ts';
 import type { PipelineParts } from '../../pipeline/ports/parts.ts';
 import type { Database } from '../../store/connection/database.ts';
-import { placeOf } from '../../store/connection/hosts.ts';
-import { givenAddress } from '../command-line/given-address.ts';
+import { databaseLabel } from '../../store/connection/hosts.ts';
+import { addressFromFlags } from '../command-line/given-address.ts';
 import { writing, yes, type Call, type Command } from '../command-line/command.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withStream } from '../database/maintenance.ts';
 import type { Elsewhere } from './elsewhere.ts';
 import type { Follower } from './follower.ts';
 import type { Outcome } from './rebuilding.ts';
-import type { Into, Wish } from './wish.ts';
+import type { Into, RebuildRequest } from './wish.ts';
 
 const words = '[--no-swap | --rollback | --drop-previous] [--into URL | --into-file FILE] [--yes] [--option value …]';
 const usage = `ledger-indexer rebuild ${words}`;
@@ -52,46 +52,46 @@ export const rebuildCommand: Command = {
   page: 'docs/how-to/change/rebuild-schema.md',
   /** @throws IndexerError REBUILD_REFUSED, REBUILD_SWAP_BLOCKED, JOB_REFUSED, CONFIGURATION_INVALID, INTERRUPTED and errors of the ledger */
   run: async (call) => {
-    const { given, env } = call;
-    const config = loadConfig(env, given.options);
-    const into = intoOf(given);
-    const asked = ['no-swap', 'rollback', 'drop-previous'].filter((flag) => given.has(flag));
-    if (asked.length > 1) throw misuse(`--${asked.join(' and --')} cannot be combined`, usage);
-    const wish: Wish = {
+    const { args, env } = call;
+    const config = loadConfig(env, args.options);
+    const into = intoOf(args);
+    const modeFlags = ['no-swap', 'rollback', 'drop-previous'].filter((flag) => args.has(flag));
+    if (modeFlags.length > 1) throw misuse(`--${modeFlags.join(' and --')} cannot be combined`, usage);
+    const request: RebuildRequest = {
       config,
-      beside: given.has('rollback') ? 'previous' : 'next',
-      start: startOf(config, describeConfig(env, given.options)),
-      noSwap: given.has('no-swap'),
+      replacement: args.has('rollback') ? 'previous' : 'next',
+      start: startOf(config, describeConfig(env, args.options)),
+      noSwap: args.has('no-swap'),
       into,
     };
-    if (into !== undefined && (given.has('rollback') || given.has('drop-previous'))) {
+    if (into !== undefined && (args.has('rollback') || args.has('drop-previous'))) {
       throw misuse('--into cannot be combined with --rollback or --drop-previous', usage);
     }
     await withStream(config, 'rebuild', async (live) => {
-      if (given.has('drop-previous')) {
+      if (args.has('drop-previous')) {
         const { dropPrevious } = await import('./drop-previous.ts');
-        return call.print(await dropPrevious(live, given.has('yes')));
+        return call.print(await dropPrevious(live, args.has('yes')));
       }
-      if (into !== undefined) return handOverInto(live, { ...wish, into }, call);
+      if (into !== undefined) return handOverInto(live, { ...request, into }, call);
       const { planned } = await import('./plan.ts');
       const { refuseHandedOver } = await import('./elsewhere.ts');
       await refuseHandedOver(live);
-      const plan = await planned(live, wish, call.stop);
+      const plan = await planned(live, request, call.stop);
       for (const line of plan) call.print(line);
-      const flags = wish.beside === 'previous' ? ' --rollback' : noSwapFlag(wish);
-      if (!given.has('yes')) return call.print(nothingDone(flags));
-      await carryOut(live, wish, call);
+      const flags = request.replacement === 'previous' ? ' --rollback' : noSwapFlag(request);
+      if (!args.has('yes')) return call.print(nothingDone(flags));
+      await carryOut(live, request, call);
     });
   },
 };
 
 /** @throws IndexerError USAGE */
-function intoOf(given: Call['given']): Into | undefined {
-  const found = givenAddress(given, 'into', usage);
-  return found && { ...found, place: placeOf(found.url) };
+function intoOf(args: Call['args']): Into | undefined {
+  const found = addressFromFlags(args, 'into', usage);
+  return found && { ...found, label: databaseLabel(found.url) };
 }
 
-const noSwapFlag = ({ noSwap }: Wish): string => (noSwap ? ' --no-swap' : '');
+const noSwapFlag = ({ noSwap }: RebuildRequest): string => (noSwap ? ' --no-swap' : '');
 
 function nothingDone(flags: string): string {
   return `nothing was changed; to do it, run: ledger-indexer rebuild${flags} --yes`;
@@ -99,8 +99,8 @@ function nothingDone(flags: string): string {
 
 /** Unless INDEXER_START is set, starts with the complete history of the participant: a seed at the ledger end would lose it. */
 function startOf({ indexer }: Config, described: ReturnType<typeof describeConfig>): PipelineParts['start'] {
-  const given = described.some(({ env, origin }) => env === 'INDEXER_START' && origin !== 'default');
-  return given ? indexer.start : 'whole';
+  const isStartConfigured = described.some(({ env, origin }) => env === 'INDEXER_START' && origin !== 'default');
+  return isStartConfigured ? indexer.start : 'whole';
 }
 
 async function loggingOf({ indexer }: Config, { stdout }: Call): Promise<Logging> {
@@ -108,51 +108,51 @@ async function loggingOf({ indexer }: Config, { stdout }: Call): Promise<Logging
   return createLogger({ level: indexer.logLevel, format: indexer.logFormat, stream: stdout });
 }
 
-async function carryOut(live: Database, wish: Wish, call: Call): Promise<void> {
+async function carryOut(live: Database, request: RebuildRequest, call: Call): Promise<void> {
   const { Follower } = await import('./follower.ts');
   const { rebuild } = await import('./rebuilding.ts');
   const { swapping } = await import('./swapping.ts');
-  const { makeReady, told } = await import('./plan.ts');
-  const { besideSchema } = await import('../../store/swap/places.ts');
-  const { config, beside, start, noSwap } = wish;
+  const { makeReady, reportOutcome } = await import('./plan.ts');
+  const { otherSchemaName } = await import('../../store/swap/places.ts');
+  const { config, replacement, start, noSwap } = request;
   const { stop, print } = call;
   const { notify, leaseMs } = config.indexer;
   const logging = await loggingOf(config, call);
   const { logger } = logging;
-  const schema = besideSchema(live.schema, beside);
+  const schema = otherSchemaName(live.schema, replacement);
   const follower = await Follower.open({ config, live, schema, start, logging, stop });
   try {
-    await makeReady(live, follower.database, wish);
-    const ending = swapping({ live, follower, beside, notify, logger });
+    await makeReady(live, follower.database, request);
+    const ending = swapping({ live, follower, replacement, notify, logger });
     const outcome = await rebuild({ live, follower, ending, noSwap, leaseMs, logger, stop });
-    await told(live, wish, outcome, print);
+    await reportOutcome(live, request, outcome, print);
   } finally {
     await follower.close();
   }
 }
 
-async function handOverInto(live: Database, wish: Elsewhere, call: Call): Promise<void> {
+async function handOverInto(live: Database, request: Elsewhere, call: Call): Promise<void> {
   const there = await import('./elsewhere.ts');
   const { Follower } = await import('./follower.ts');
-  const { config, start } = wish;
+  const { config, start } = request;
   const { stop, print } = call;
-  const filledFrom = there.sourceOf(wish);
+  const filledFrom = there.sourceOf(request);
   const logging = await loggingOf(config, call);
-  const options = { config: there.configThere(wish), live, schema: live.schema, filledFrom, start, logging, stop };
+  const options = { config: there.configThere(request), live, schema: live.schema, filledFrom, start, logging, stop };
   const follower = await Follower.open(options);
   try {
-    for (const line of await there.plannedElsewhere(live, follower.database, wish, stop)) print(line);
-    if (!call.given.has('yes')) return print(nothingDone(` --into …${noSwapFlag(wish)}`));
-    const left = await there.makeReadyElsewhere(live, follower.database, wish);
-    const outcome = left === 'nothing' ? left : await handOver(live, follower, { wish, logging, left }, call);
-    await there.toldElsewhere(follower.database, wish, outcome, print);
+    for (const line of await there.plannedElsewhere(live, follower.database, request, stop)) print(line);
+    if (!call.args.has('yes')) return print(nothingDone(` --into …${noSwapFlag(request)}`));
+    const left = await there.makeReadyElsewhere(live, follower.database, request);
+    const outcome = left === 'nothing' ? left : await handOver(live, follower, { request, logging, left }, call);
+    await there.reportOutcomeElsewhere(follower.database, request, outcome, print);
   } finally {
     await follower.close();
   }
 }
 
 interface Handing {
-  readonly wish: Elsewhere;
+  readonly request: Elsewhere;
   readonly logging: Logging;
   readonly left: 'fill' | 'finish';
 }
@@ -160,15 +160,15 @@ interface Handing {
 async function handOver(
   live: Database,
   follower: Follower,
-  { wish, logging: { logger }, left }: Handing,
+  { request, logging: { logger }, left }: Handing,
   { stop, print }: Call,
 ): Promise<Outcome> {
   const { rebuild } = await import('./rebuilding.ts');
   const { handingOver } = await import('./handing-over.ts');
   const notCarried = new Set<string>();
   const onLeft = (found: readonly string[]): void => found.forEach((one) => notCarried.add(one));
-  const ending = handingOver({ live, follower, into: wish.into.place, logger, onLeft });
-  const { noSwap, config } = wish;
+  const ending = handingOver({ live, follower, into: request.into.label, logger, onLeft });
+  const { noSwap, config } = request;
   const { leaseMs } = config.indexer;
   const laidDown = left === 'finish';
   const outcome = await rebuild({ live, follower, ending, noSwap, leaseMs, logger, stop, laidDown });

@@ -30,24 +30,24 @@ const attempts = 40;
 const longestPauseMs = 15_000;
 
 /** Runs the rebuild. @throws IndexerError REBUILD_SWAP_BLOCKED after the last attempt, or the error that ended it */
-export async function rebuild(given: Rebuild): Promise<Outcome> {
-  const { follower, noSwap, logger, live } = given;
+export async function rebuild(options: Rebuild): Promise<Outcome> {
+  const { follower, noSwap, logger, live } = options;
   try {
     for (let tried = 0; tried < attempts; tried += 1) {
-      const reached = given.laidDown === true ? 'caught up' : await untilCaughtUp(given);
+      const reached = options.laidDown === true ? 'caught up' : await untilCaughtUp(options);
       if (reached !== 'caught up' || noSwap) return reached;
-      const done = await handOver(given);
+      const done = await handOver(options);
       if (typeof done !== 'string') return done;
-      if (given.stop.aborted) return 'interrupted';
+      if (options.stop.aborted) return 'interrupted';
       const delayMs = Math.min(longestPauseMs, 250 * 1.4 ** tried);
       logger.warn({ blockedBy: done, delayMs }, 'swap blocked, retrying');
       await live.withClient((client) => updateJob(client, 'rebuild', { problem: done }));
-      if (given.laidDown !== true) follower.start();
-      await pause(delayMs, given.stop);
+      if (options.laidDown !== true) follower.start();
+      await pause(delayMs, options.stop);
     }
   } catch (thrown) {
     const error = toIndexerError(thrown);
-    if (given.stop.aborted) return 'interrupted';
+    if (options.stop.aborted) return 'interrupted';
     await noteFailed(live, error);
     throw error;
   }
@@ -64,19 +64,19 @@ async function noteFailed(live: Database, { message }: IndexerError): Promise<vo
   await live.withClient((client) => updateJob(client, 'rebuild', failed)).catch(() => undefined);
 }
 
-async function untilCaughtUp(given: Rebuild): Promise<'caught up' | 'cancelled' | 'interrupted'> {
-  const { live, follower, stop, logger } = given;
+async function untilCaughtUp(options: Rebuild): Promise<'caught up' | 'cancelled' | 'interrupted'> {
+  const { live, follower, stop, logger } = options;
   follower.start();
   const speed = new Speed();
   for (let look = 0; !stop.aborted; look += 1) {
     const trouble = follower.trouble();
-    const ours = await readStream(live);
-    const beside = await readStream(follower.database);
-    const { progress, caughtUp } = progressOf(ours, beside);
+    const liveStream = await readStream(live);
+    const targetStream = await readStream(follower.database);
+    const { progress, caughtUp } = progressOf(liveStream, targetStream);
     if (look % looksPerNote === 0 || caughtUp) {
       const noted = { ...progress, perSecond: speed.of(progress), problem: trouble ?? null };
       if (!(await live.withClient((client) => updateJob(client, 'rebuild', noted)))) {
-        if ((await rest(given)) === 'cancelled') return 'cancelled';
+        if ((await rest(options)) === 'cancelled') return 'cancelled';
         continue;
       }
       if (look % (looksPerNote * 10) === 0) logger.info(noted, 'rebuilding');
@@ -102,22 +102,22 @@ async function rest({ live, follower, logger, stop }: Rebuild): Promise<'cancell
 }
 
 function progressOf(
-  ours: StreamFacts | undefined,
-  beside: StreamFacts | undefined,
+  liveStream: StreamFacts | undefined,
+  targetStream: StreamFacts | undefined,
 ): { readonly progress: Pick<JobProgress, 'step' | 'unit' | 'done' | 'total'>; readonly caughtUp: boolean } {
-  const wanted = ours?.checkpoint ?? 0;
-  if (beside?.seeded !== true || beside.checkpoint === null) {
-    const done = beside?.seedContracts ?? 0;
+  const liveCheckpoint = liveStream?.checkpoint ?? 0;
+  if (targetStream?.seeded !== true || targetStream.checkpoint === null) {
+    const done = targetStream?.seedContracts ?? 0;
     return { progress: { step: 'seeding', unit: 'contracts', done, total: null }, caughtUp: false };
   }
-  const begun = Math.min(beside.seedOffset ?? 0, wanted);
-  const caughtUp = beside.checkpoint >= wanted - caughtUpOffsets;
-  const done = Math.max(0, Math.min(beside.checkpoint, wanted) - begun);
+  const begun = Math.min(targetStream.seedOffset ?? 0, liveCheckpoint);
+  const caughtUp = targetStream.checkpoint >= liveCheckpoint - caughtUpOffsets;
+  const done = Math.max(0, Math.min(targetStream.checkpoint, liveCheckpoint) - begun);
   const progress = {
     step: caughtUp ? 'caught up' : 'following',
     unit: 'offsets',
     done,
-    total: wanted - begun,
+    total: liveCheckpoint - begun,
   } as const;
   return { progress, caughtUp };
 }

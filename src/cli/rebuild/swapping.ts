@@ -4,7 +4,7 @@ import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { Logger } from '../../observe/log/logger.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { blockersOf, olderSnapshots } from '../../store/swap/locks.ts';
-import type { Beside } from '../../store/swap/places.ts';
+import type { OtherSchema } from '../../store/swap/places.ts';
 import { complete, prepareSwap, swap, type Halted, type LastCommit, type Prepared } from '../../store/swap/swap.ts';
 import { writerName } from '../database/maintenance.ts';
 import type { Follower } from './follower.ts';
@@ -13,7 +13,7 @@ import { passing, type Ending } from './handover.ts';
 export interface Swap {
   readonly live: Database;
   readonly follower: Follower;
-  readonly beside: Beside;
+  readonly replacement: OtherSchema;
   readonly notify: boolean;
   readonly logger: Logger;
 }
@@ -28,23 +28,23 @@ const pollMs = 10;
 const watchMs = 100;
 
 /** Its parts throw REBUILD_REFUSED if something cannot be copied. */
-export function swapping(given: Swap): Ending {
+export function swapping(options: Swap): Ending {
   return {
     prepare: async () => {
-      const prepared = await prepareSwap(given.live, given.follower.database);
-      return (halted) => changePlaces(given, prepared, halted);
+      const prepared = await prepareSwap(options.live, options.follower.database);
+      return (writerStopped) => swapSchemas(options, prepared, writerStopped);
     },
   };
 }
 
-async function changePlaces(given: Swap, prepared: Prepared, halted: Halted): Promise<number | string> {
-  const { live, follower } = given;
+async function swapSchemas(options: Swap, prepared: Prepared, writerStopped: Halted): Promise<number | string> {
+  const { live, follower } = options;
   const last = await complete(live, follower.database);
   await outlive(live, last);
-  const ahead = (await follower.checkpoint()) > halted.checkpoint;
-  const parts = { prepared, halted, last, ahead };
+  const ahead = (await follower.checkpoint()) > writerStopped.checkpoint;
+  const parts = { prepared, writerStopped, last, ahead };
   for (let tried = 1; ; tried += 1) {
-    const hindered = await trySwap(given, parts);
+    const hindered = await trySwap(options, parts);
     if (typeof hindered === 'number' || tried === triesInRow) return hindered;
     await sleep(betweenTriesMs);
   }
@@ -59,13 +59,13 @@ async function outlive(live: Database, last: LastCommit): Promise<void> {
 
 interface Parts {
   readonly prepared: Prepared;
-  readonly halted: Halted;
+  readonly writerStopped: Halted;
   readonly last: LastCommit;
   readonly ahead: boolean;
 }
 
 /** Resolves to the checkpoint, or to the sessions that blocked the swap. */
-async function trySwap({ live, beside, notify, logger }: Swap, parts: Parts): Promise<number | string> {
+async function trySwap({ live, replacement, notify, logger }: Swap, parts: Parts): Promise<number | string> {
   const blockers = new Set<string>();
   let session = 0;
   const watch = setInterval(() => {
@@ -79,7 +79,7 @@ async function trySwap({ live, beside, notify, logger }: Swap, parts: Parts): Pr
   try {
     const onSession = (pid: number): void => void (session = pid);
     const onStep = (step: string): void => logger.info({ step }, 'swap');
-    return await swap(live, { ...parts, beside, notify, writer: writerName, onSession, onStep });
+    return await swap(live, { ...parts, target: replacement, notify, writer: writerName, onSession, onStep });
   } catch (thrown) {
     const error = toIndexerError(thrown);
     if (!passing.has(error.code)) throw error;

@@ -3,13 +3,13 @@ import type { Config } from '../../config/config.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
 import type { PipelineParts } from '../../pipeline/ports/parts.ts';
 import type { StreamFacts } from '../../store/history/maintenance.ts';
-import type { Beside } from '../../store/swap/places.ts';
+import type { OtherSchema } from '../../store/swap/places.ts';
 
 /** A requested rebuild. */
-export interface Wish {
+export interface RebuildRequest {
   readonly config: Config;
   /** The schema that replaces the live one. */
-  readonly beside: Beside;
+  readonly replacement: OtherSchema;
   readonly start: PipelineParts['start'];
   readonly noSwap: boolean;
   /** The database to hand over to; undefined: the same database. */
@@ -22,13 +22,13 @@ export interface Into {
   readonly url: string;
   readonly urlFile: string | undefined;
   /** As named by `placeOf`. */
-  readonly place: string;
+  readonly label: string;
 }
 
 /** Part of the identity of a rebuild: the same request resumes it. */
-export function wantedOf({ config, beside, start, into }: Wish, ours: StreamFacts, exerciseJson: string): Wanted {
+export function requestIdentity({ config, replacement, start, into }: RebuildRequest, stream: StreamFacts, exerciseJson: string): Wanted {
   const { hash } = filterFingerprint(config.ledger);
-  return beside === 'previous'
+  return replacement === 'previous'
     ? { rollback: true, filter: hash, shape: config.ledger.shape }
     : {
         rollback: false,
@@ -36,8 +36,8 @@ export function wantedOf({ config, beside, start, into }: Wish, ours: StreamFact
         shape: config.ledger.shape,
         exerciseJson,
         start,
-        participant: ours.participantId,
-        ...(into === undefined ? {} : { into: into.place }),
+        participant: stream.participantId,
+        ...(into === undefined ? {} : { into: into.label }),
       };
 }
 

@@ -35,14 +35,14 @@ export const grantReaderCommand: Command = {
   exits: writing,
   page: 'docs/how-to/secure/reader-roles.md',
   /** Prints the grants, or with `--dry-run` the SQL. @throws IndexerError GRANT_READER_REFUSED, STORE_NOT_PERMITTED, USAGE */
-  run: async ({ given, env, print }) => {
-    const { role, parties, passwordFile, dryRun, ...limits } = checked(given);
+  run: async ({ args, env, print }) => {
+    const { role, parties, passwordFile, dryRun, ...limits } = checked(args);
     const password = passwordFile === undefined ? undefined : await passwordOf(passwordFile, dryRun);
-    await withDatabase(loadConfig(env, given.options), opening, async (database) => {
+    await withDatabase(loadConfig(env, args.options), opening, async (database) => {
       const { grantReader, planReader } = await import('../../store/roles/reader-role.ts');
       const reader = { role, parties, password, ...limits };
       if (dryRun) {
-        show(await planReader(database, reader), database.schema, parties, print);
+        printPlan(await planReader(database, reader), database.schema, parties, print);
         return printUnseenParties(database, parties, (line) => print(`-- ${line}`));
       }
       await grantReader(database, reader);
@@ -65,7 +65,7 @@ interface Arguments {
 const usage =
   'usage: ledger-indexer grant-reader ROLE [--party PARTY]... [--password-file FILE] [--connections N] [--shared-database] [--dry-run]';
 
-function show(plan: readonly (readonly string[])[], schema: string, parties: readonly string[], print: Print): void {
+function printPlan(plan: readonly (readonly string[])[], schema: string, parties: readonly string[], print: Print): void {
   for (const statements of plan) {
     for (const line of ['begin', `set local search_path = "${schema}"`, ...statements, 'commit']) print(`${line};`);
   }
@@ -74,9 +74,9 @@ function show(plan: readonly (readonly string[])[], schema: string, parties: rea
   print('-- and no statistics of indexed payload fields: set statistics 0; an index with statistics is rebuilt');
 }
 
-function checked(given: Given): Arguments {
-  const [role = ''] = given.operands;
-  const parties = given.texts('party');
+function checked(args: Given): Arguments {
+  const [role = ''] = args.operands;
+  const parties = args.texts('party');
   // Logins of cloud providers look like mail addresses.
   if (!/^[A-Za-z_][A-Za-z0-9_@.-]{0,62}$/.test(role) || role.startsWith('pg_') || role === 'public') {
     throw misuse(
@@ -88,10 +88,10 @@ function checked(given: Given): Arguments {
   return {
     role,
     parties,
-    passwordFile: given.text('password-file'),
-    dryRun: given.has('dry-run'),
-    connections: connectionsOf(given),
-    sharedDatabase: given.has('shared-database'),
+    passwordFile: args.text('password-file'),
+    dryRun: args.has('dry-run'),
+    connections: connectionsOf(args),
+    sharedDatabase: args.has('shared-database'),
   };
 }
 

@@ -38,28 +38,28 @@ export const grantRolesCommand: Command = {
   exits: writing,
   page: 'docs/how-to/secure/roles.md',
   /** Prints the roles, or with `--dry-run` the SQL. @throws IndexerError GRANT_ROLES_REFUSED, STORE_NOT_PERMITTED, USAGE */
-  run: async ({ given, env, print }) => {
-    const config = loadConfig(env, given.options);
+  run: async ({ args, env, print }) => {
+    const config = loadConfig(env, args.options);
     const { schema } = config.database;
-    const prefix = given.text('prefix') ?? schema;
+    const prefix = args.text('prefix') ?? schema;
     if (!/^[a-z_][a-z0-9_]{0,53}$/.test(prefix) || prefix.startsWith('pg_')) {
       throw misuse(
         `"${prefix.slice(0, 80)}" is not a valid prefix of role names`,
         'use at most 54 characters a-z, 0-9 and _',
       );
     }
-    const isDry = given.has('dry-run');
+    const isDry = args.has('dry-run');
     const { grantRoles, loginRoles, planRoles } = await import('../../store/roles/grant-roles.ts');
-    const passwords = await passwordsOf(loginRoles, given.text('password-dir'), isDry);
+    const passwords = await passwordsOf(loginRoles, args.text('password-dir'), isDry);
     const request = {
       prefix,
       passwords,
-      sharedDatabase: given.has('shared-database'),
-      connections: connectionsOf(given),
+      sharedDatabase: args.has('shared-database'),
+      connections: connectionsOf(args),
     };
     await withDatabase(config, opening, async (database) => {
-      if (isDry) show(await planRoles(database, request), schema, print);
-      else tell(await grantRoles(database, request), print);
+      if (isDry) printPlan(await planRoles(database, request), schema, print);
+      else printRoles(await grantRoles(database, request), print);
     });
   },
 };
@@ -68,12 +68,12 @@ const usage =
   'usage: ledger-indexer grant-roles [--prefix NAME] [--password-dir FOLDER] [--connections N] [--shared-database] [--dry-run]; ' +
   'the folder has files migrator, writer, redactor, reader';
 
-function show({ roles, statements }: RolePlan, schema: string, print: Print): void {
+function printPlan({ roles, statements }: RolePlan, schema: string, print: Print): void {
   for (const line of ['begin', `set local search_path = "${schema}"`, ...statements, 'commit']) print(`${line};`);
   print(`-- then: ledger-indexer grant-reader ${roles.reader}`);
 }
 
-function tell({ roles, bypass }: RolePlan, print: Print): void {
+function printRoles({ roles, bypass }: RolePlan, print: Print): void {
   print(`${roles.owner} owns the schemas and cannot log in`);
   print(`${roles.migrator}: ledger-indexer ${commandsOf('migrator').join(', ')}`);
   print(`${roles.writer}: ledger-indexer run, with POSTGRES_MIGRATE=never`);

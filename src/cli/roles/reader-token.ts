@@ -38,10 +38,10 @@ export const readerTokenCommand: Command = {
   exits: writing,
   page: 'docs/how-to/secure/reader-tokens.md',
   /** @throws IndexerError USAGE, READER_TOKEN_REFUSED, READER_TOKEN_NOT_FOUND, STORE_NOT_PERMITTED */
-  run: async ({ given, env, print, stderr }) => {
-    const action = actionOf(given);
-    const opening = { command: 'reader-token', feature: featureOf(given.operands[0]) };
-    await withDatabase(loadConfig(env, given.options), opening, async (database) => {
+  run: async ({ args, env, print, stderr }) => {
+    const action = actionOf(args);
+    const opening = { command: 'reader-token', feature: featureOf(args.operands[0]) };
+    await withDatabase(loadConfig(env, args.options), opening, async (database) => {
       const { endExpiredLogins } = await import('../../store/roles/token-logins.ts');
       // The indexer often may not alter roles, but the user of this command may. `valid until` rejects a login that stays.
       await endExpiredLogins(database).catch(() => undefined);
@@ -58,32 +58,32 @@ function featureOf(action: string | undefined): Feature {
 type Out = Pick<Call, 'print' | 'stderr'>;
 type Action = (database: Database, out: Out) => Promise<void>;
 
-function actionOf(given: Given): Action {
-  const [action, id, ...more] = given.operands;
+function actionOf(args: Given): Action {
+  const [action, id, ...more] = args.operands;
   if (more.length > 0) throw misuse('reader-token takes one id', usage);
-  const ofCreate = ['role', 'name', 'expires'].find((flag) => given.text(flag) !== undefined);
+  const ofCreate = ['role', 'name', 'expires'].find((flag) => args.text(flag) !== undefined);
   if (action !== 'create' && ofCreate !== undefined)
     throw misuse(`--${ofCreate} is a flag of reader-token create`, usage);
-  if (action !== 'create' && given.has('shared-database')) {
+  if (action !== 'create' && args.has('shared-database')) {
     throw misuse('--shared-database is a flag of reader-token create', usage);
   }
-  if (action !== 'list' && given.has('json')) throw misuse('--json is a flag of reader-token list', usage);
+  if (action !== 'list' && args.has('json')) throw misuse('--json is a flag of reader-token list', usage);
   if (action === 'revoke') {
     if (id === undefined) throw misuse('reader-token revoke needs an id', usage);
     return (database, out) => revoke(database, id, out);
   }
   if (id !== undefined) throw misuse(`reader-token ${action ?? ''} takes no id`, usage);
-  if (action === 'list') return (database, { print }) => list(database, given.has('json'), print);
-  return creating(given);
+  if (action === 'list') return (database, { print }) => list(database, args.has('json'), print);
+  return creating(args);
 }
 
-function creating(given: Given): Action {
-  const role = given.text('role');
+function creating(args: Given): Action {
+  const role = args.text('role');
   if (role === undefined) throw misuse('reader-token create needs --role', usage);
-  const name = given.text('name') ?? null;
+  const name = args.text('name') ?? null;
   if (name !== null && !/^[^\p{Cc}]{1,100}$/u.test(name)) throw misuse('--name takes 1 to 100 characters', usage);
-  const expiresAt = expiryOf(given.text('expires'));
-  const shared = given.has('shared-database');
+  const expiresAt = expiryOf(args.text('expires'));
+  const shared = args.has('shared-database');
   return async (database, { print, stderr }) => {
     const { createToken } = await import('../../store/roles/reader-tokens.ts');
     const { id, token } = await createToken(database, { role, name, expiresAt, sharedDatabase: shared });

@@ -14,8 +14,8 @@ export const connections: CommandFlag = {
 };
 
 /** @throws IndexerError USAGE */
-export function connectionsOf(given: Given): number | undefined {
-  const text = given.text('connections');
+export function connectionsOf(args: Given): number | undefined {
+  const text = args.text('connections');
   if (text === undefined) return undefined;
   if (/^[1-9]\d{0,4}$/.test(text)) return Number(text);
   throw misuse(`--connections takes a number from 1 to 99999, found "${text.slice(0, 20)}"`, '--connections 20');

@@ -31,18 +31,18 @@ export async function verifyAccountStatement(
   config: Config,
   print: Print,
 ): Promise<ExitCode | undefined> {
-  const given = await readFrom(file);
-  if (hashOf(given) !== given.sha256) {
+  const statement = await readFrom(file);
+  if (hashOf(statement) !== statement.sha256) {
     print('different: the statement was changed after it was created: its rows do not match its SHA-256');
     return ExitCode.different;
   }
-  const { party, instrument, admin, from, to } = given;
+  const { party, instrument, admin, from, to } = statement;
   const opening = { command: 'verify', feature: 'verify', statementTimeoutMs } as const;
   const found = await withDatabase(config, opening, (database) =>
-    readAccountStatement(database, { party, instrument, admin, from, to }, (made) => difference(given, made)),
+    readAccountStatement(database, { party, instrument, admin, from, to }, (made) => difference(statement, made)),
   );
   if (found === undefined) {
-    print(`equal: ${String(given.rows.length)} rows, SHA-256 ${given.sha256}`);
+    print(`equal: ${String(statement.rows.length)} rows, SHA-256 ${statement.sha256}`);
     return undefined;
   }
   for (const line of found) print(line);
@@ -56,38 +56,38 @@ function hashOf(written: Written): string {
 }
 
 /** Undefined if the tables match. */
-async function difference(given: Written, made: AccountStatement): Promise<readonly string[] | undefined> {
-  if (given.participant !== made.participant) {
+async function difference(statement: Written, made: AccountStatement): Promise<readonly string[] | undefined> {
+  if (statement.participant !== made.participant) {
     return [
-      `different: the statement is of participant ${given.participant ?? 'unknown'}, the tables of ${made.participant ?? 'unknown'}`,
+      `different: the statement is of participant ${statement.participant ?? 'unknown'}, the tables of ${made.participant ?? 'unknown'}`,
     ];
   }
   for (const bound of ['from', 'to'] as const) {
-    if (sameTime(given[bound], made[bound])) continue;
-    const [said, stored] = [given[bound].recordTime, made[bound].recordTime];
-    return [`different: offset ${String(given[bound].offset)} was recorded at ${stored ?? ''}, not at ${said ?? ''}`];
+    if (sameTime(statement[bound], made[bound])) continue;
+    const [statementTime, stored] = [statement[bound].recordTime, made[bound].recordTime];
+    return [`different: offset ${String(statement[bound].offset)} was recorded at ${stored ?? ''}, not at ${statementTime ?? ''}`];
   }
-  let place = 0;
+  let index = 0;
   for await (const rows of made.pages) {
     for (const row of rows) {
-      if (JSON.stringify(row) !== JSON.stringify(given.rows[place])) return differentAt(place, given, row);
-      place += 1;
+      if (JSON.stringify(row) !== JSON.stringify(statement.rows[index])) return differentAt(index, statement, row);
+      index += 1;
     }
   }
-  return place === given.rows.length ? undefined : differentAt(place, given, undefined);
+  return index === statement.rows.length ? undefined : differentAt(index, statement, undefined);
 }
 
 /** Reports nothing if one of them is unknown. */
-function sameTime(said: Bound, stored: Bound): boolean {
-  return said.recordTime === null || stored.recordTime === null || said.recordTime === stored.recordTime;
+function sameTime(claim: Bound, stored: Bound): boolean {
+  return claim.recordTime === null || stored.recordTime === null || claim.recordTime === stored.recordTime;
 }
 
-function differentAt(place: number, { rows }: Written, made: AccountStatementRow | undefined): readonly string[] {
+function differentAt(index: number, { rows }: Written, made: AccountStatementRow | undefined): readonly string[] {
   const text = (row: AccountStatementRow | undefined): string =>
     row === undefined ? 'no such row' : JSON.stringify(row);
   return [
-    `different from row ${String(place + 1)}`,
-    `  the statement: ${text(rows[place])}`,
+    `different from row ${String(index + 1)}`,
+    `  the statement: ${text(rows[index])}`,
     `  the tables:    ${text(made)}`,
   ];
 }
@@ -97,10 +97,10 @@ async function readFrom(file: string): Promise<Written> {
     throw wrong(file, thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'it cannot be read');
   });
   try {
-    const given = JSON.parse(text) as Written;
-    hashOf(given);
-    if (typeof given.party !== 'string' || typeof given.sha256 !== 'string') throw wrong(file, 'it has another format');
-    return given;
+    const statement = JSON.parse(text) as Written;
+    hashOf(statement);
+    if (typeof statement.party !== 'string' || typeof statement.sha256 !== 'string') throw wrong(file, 'it has another format');
+    return statement;
   } catch {
     throw wrong(file, 'it has another format');
   }

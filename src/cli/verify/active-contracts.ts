@@ -19,18 +19,18 @@ import {
   unhostedActive,
 } from '../../store/verify/stored-active.ts';
 import { bucketOf, BucketSums, fieldDigests } from './bucket-sums.ts';
-import { wholeList } from '../ledger/whole-reads.ts';
-import { PackageNames, shownAfter, theirs, type VerifyCall, whole } from './call.ts';
+import { readAllActiveContracts } from '../ledger/whole-reads.ts';
+import { PackageNames, updatesAvailableAfter, toParticipantOffset, type VerifyCall, readToEnd } from './call.ts';
 import { cannotCompare, type Compared, type Finding, listedFindings } from './result.ts';
 import type { Snapshot } from '../../store/verify/snapshot.ts';
 
 /** Maximum number of entries of unequal buckets that are examined, which bounds the memory. */
 const examinedEntries = 50_000;
 
-/** @param asked the offset; default: the checkpoint of the snapshot */
-export async function verifyActive(call: VerifyCall, asked: number | undefined): Promise<Compared> {
+/** @param requestedOffset the offset; default: the checkpoint of the snapshot */
+export async function verifyActive(call: VerifyCall, requestedOffset: number | undefined): Promise<Compared> {
   const { client, stream } = call.snapshot;
-  const at = asked ?? stream.checkpoint;
+  const at = requestedOffset ?? stream.checkpoint;
   await refuseOffset(call, at);
   const seeded = await seededOffsets(client, stream.seedOffset);
   const movedAt = call.participantOffsets?.from;
@@ -48,9 +48,9 @@ export async function verifyActive(call: VerifyCall, asked: number | undefined):
       if (failed) return;
     }
   };
-  const ours = storedSums(client, range);
-  ours.catch(() => (failed = true));
-  const [stored] = await Promise.all([ours, summed()]);
+  const pendingSums = storedSums(client, range);
+  pendingSums.catch(() => (failed = true));
+  const [stored] = await Promise.all([pendingSums, summed()]);
   const unequal = read.sums.unequal(stored);
   const examined = boundedBuckets(unequal, read.sums, stored);
   const found = unequal.length === 0 ? [] : await examine(call, range, examined, { redacted, unhosted });
@@ -119,7 +119,7 @@ async function refuseOffset(call: VerifyCall, at: number): Promise<void> {
     prunedToOffset,
     coveredAfter,
     call.participantOffsets?.repeatsTo ?? 0,
-    await shownAfter(call),
+    await updatesAvailableAfter(call),
   );
   if (at >= lowest) return;
   throw cannotCompare(
@@ -137,14 +137,14 @@ async function* activeEntries(
 ): AsyncGenerator<readonly PlainActive[]> {
   const [first, last] = streamed;
   const { participantOffsets } = call;
-  const isSeeded: IsSeeded = (told, synchronizerId) => {
-    const offset = participantOffsets?.ours(told) ?? told;
+  const isSeeded: IsSeeded = (participantOffset, synchronizerId) => {
+    const offset = participantOffsets?.toStreamOffset(participantOffset) ?? participantOffset;
     if (participantOffsets?.isStored(synchronizerId, offset) === true) return false;
     return offset <= upTo && (offset < first || offset > last);
   };
-  for await (const texts of whole(call, '/v2/state/active-contracts', wholeList(call, theirs(call, at), call.filter))) {
+  for await (const texts of readToEnd(call, '/v2/state/active-contracts', readAllActiveContracts(call, toParticipantOffset(call, at), call.filter))) {
     yield texts.flatMap((text) => {
-      const entry = inOurs(plainEntry(text, isSeeded), participantOffsets);
+      const entry = withStreamOffsets(plainEntry(text, isSeeded), participantOffsets);
       if (entry === undefined || entry.offset <= after) return [];
       if (entry.kind === 'active') return unhosted.has(keyOf(entry)) ? [] : [entry];
       // Unlike active contracts, they are pruned with the updates.
@@ -157,9 +157,9 @@ async function* activeEntries(
 const offsetField = comparedFields.active.indexOf('offset');
 
 /** With offsets of the stream. Contracts that became active before the switch are known by their id alone. */
-function inOurs(entry: PlainActive | PlainInFlight | undefined, participantOffsets: ParticipantOffsets | undefined) {
+function withStreamOffsets(entry: PlainActive | PlainInFlight | undefined, participantOffsets: ParticipantOffsets | undefined) {
   if (entry === undefined || participantOffsets === undefined) return entry;
-  const offset = participantOffsets.ours(entry.offset);
+  const offset = participantOffsets.toStreamOffset(entry.offset);
   // A half whose other half came before the switch has no offset by which it could be found.
   if (entry.kind === 'in_flight') return offset <= participantOffsets.repeatsTo ? undefined : { ...entry, offset };
   const isStored = participantOffsets.isStored(entry.synchronizerId, offset);
@@ -187,13 +187,13 @@ async function examine(
   examined: readonly number[],
   { redacted, unhosted }: { readonly redacted: ReadonlySet<string>; readonly unhosted: ReadonlySet<string> },
 ): Promise<readonly Finding[]> {
-  const wanted = new Set(examined);
+  const buckets = new Set(examined);
   const entries = await storedEntries(call.snapshot.client, range, examined);
   const stored = new Map(entries.map((entry) => [keyOf(entry), entry]));
   const findings: Finding[] = [];
   for await (const actives of activeEntries(call, range, unhosted)) {
     for (const active of actives) {
-      if (!wanted.has(bucketOf(active.contractId))) continue;
+      if (!buckets.has(bucketOf(active.contractId))) continue;
       const entry = stored.get(keyOf(active));
       stored.delete(keyOf(active));
       const finding = difference(active, entry, redacted.has(active.contractId));
@@ -232,20 +232,20 @@ async function explainedByQuarantine(
 // Compares reassignments that the ledger lists as in flight with the halves that a seed stored.
 
 /** Few are ever in flight. Further ones are not compared. */
-const examinedHalves = 10_000;
+const maxReassignmentHalves = 10_000;
 
 class InFlight {
   readonly #halves: PlainInFlight[] = [];
   #left = 0;
 
   add(half: PlainInFlight): void {
-    if (this.#halves.length < examinedHalves) this.#halves.push(half);
+    if (this.#halves.length < maxReassignmentHalves) this.#halves.push(half);
     else this.#left += 1;
   }
 
   get note(): string | undefined {
     if (this.#left === 0) return undefined;
-    return `${String(this.#left)} of the reassignments in flight were not compared, after the first ${String(examinedHalves)}`;
+    return `${String(this.#left)} of the reassignments in flight were not compared, after the first ${String(maxReassignmentHalves)}`;
   }
 
   async differences({ client }: Snapshot): Promise<readonly Finding[]> {

@@ -3,7 +3,7 @@
  * numbers. Equal sums indicate equal sets unless someone constructs collisions on purpose.
  */
 import { createHash, hash } from 'node:crypto';
-import { lineOf, shownFields, type ComparedRow } from '../../model/compared-rows.ts';
+import { lineOf, visibleFields, type ComparedRow } from '../../model/compared-rows.ts';
 import type { BucketSum } from '../../store/verify/stored-active.ts';
 
 const bucketCount = 4096;
@@ -20,7 +20,7 @@ export function digestOf(row: ComparedRow, redacted: boolean): string {
 
 /** 16 hexadecimal digits per field of a row; empty for absent fields. */
 export function fieldDigests(row: ComparedRow, redacted: boolean): readonly string[] {
-  return shownFields(row, redacted).map((text) => (text === null ? '' : hash('sha256', text, 'hex').slice(0, 16)));
+  return visibleFields(row, redacted).map((text) => (text === null ? '' : hash('sha256', text, 'hex').slice(0, 16)));
 }
 
 export class BucketSums {

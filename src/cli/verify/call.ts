@@ -23,7 +23,7 @@ export interface VerifyCall extends ReadCall {
  * All frames of a read that has an end, counted for the progress line.
  * @throws IndexerError INTERRUPTED if stopped before its end; LEDGER_STREAM_TRUNCATED if it cannot be verified as complete
  */
-export async function* whole<T>(
+export async function* readToEnd<T>(
   call: VerifyCall,
   path: '/v2/updates' | '/v2/state/active-contracts',
   reading: AsyncIterable<readonly T[]>,
@@ -68,12 +68,12 @@ export class PackageNames {
 // Offsets of the stream, and offsets of the participant.
 
 /** The offset up to which (inclusive) the participant returns no updates, in offsets of the stream: pruned, or of another participant. */
-export async function shownAfter({ client, participantOffsets }: VerifyCall): Promise<number> {
+export async function updatesAvailableAfter({ client, participantOffsets }: VerifyCall): Promise<number> {
   const pruned = await client.state.latestPrunedOffsets();
-  return participantOffsets === undefined ? pruned : Math.max(participantOffsets.from, participantOffsets.ours(pruned));
+  return participantOffsets === undefined ? pruned : Math.max(participantOffsets.from, participantOffsets.toStreamOffset(pruned));
 }
 
 /** The offset of the participant. */
-export function theirs({ participantOffsets }: VerifyCall, offset: number): number {
-  return participantOffsets?.theirs(offset) ?? offset;
+export function toParticipantOffset({ participantOffsets }: VerifyCall, offset: number): number {
+  return participantOffsets?.toParticipantOffset(offset) ?? offset;
 }

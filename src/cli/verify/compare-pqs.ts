@@ -4,7 +4,7 @@ import { integer } from '../../config/option.ts';
 import { ExitCode } from '../../errors/exit-code.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { json, type Call, type Command } from '../command-line/command.ts';
-import { givenAddress, type GivenAddress } from '../command-line/given-address.ts';
+import { addressFromFlags, type GivenAddress } from '../command-line/given-address.ts';
 import type { Given } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { openFor, withDatabase } from '../database/with-database.ts';
@@ -56,11 +56,11 @@ export const comparePqsCommand: Command = {
   page: 'docs/get-started/migrate-from-pqs.md',
   /** @throws IndexerError USAGE, CONFIGURATION_INVALID, COMPARE_IMPOSSIBLE, INTERRUPTED, SCHEMA_OUTDATED and STORE_ errors */
   run: async (call) => {
-    const { given, env, print } = call;
-    const there = placeOf(given);
-    const compared = await compareAt(loadConfig(env, given.options), there, call);
+    const { args, env, print } = call;
+    const there = pqsLocation(args);
+    const compared = await compareAt(loadConfig(env, args.options), there, call);
     const { pqsReport } = await import('./pqs-report.ts');
-    if (given.has('json')) print(JSON.stringify(compared, undefined, 2));
+    if (args.has('json')) print(JSON.stringify(compared, undefined, 2));
     else for (const line of pqsReport(compared)) print(line);
     const { differences, onlyPqs } = compared;
     return differences.length + onlyPqs.length === 0 ? ExitCode.stopped : ExitCode.different;
@@ -81,40 +81,40 @@ interface There extends GivenAddress {
 }
 
 /** @throws IndexerError USAGE */
-function placeOf(given: Given): There {
-  const found = givenAddress(given, 'pqs', usage);
+function pqsLocation(args: Given): There {
+  const found = addressFromFlags(args, 'pqs', usage);
   if (found === undefined) throw wrong('compare-pqs needs --pqs or --pqs-file');
-  return { ...found, schema: given.text('pqs-schema') ?? 'public' };
+  return { ...found, schema: args.text('pqs-schema') ?? 'public' };
 }
 
 function wrong(found: string): IndexerError {
   return misuse(found, usage);
 }
 
-async function compareAt(config: Config, there: There, { given, stop }: Call): Promise<ComparedPqs> {
+async function compareAt(config: Config, there: There, { args, stop }: Call): Promise<ComparedPqs> {
   const { inSnapshot } = await import('../../store/reads/snapshot-read.ts');
   const { readSchemas } = await import('../../store/connection/read-schemas.ts');
   const { PqsSide } = await import('../../store/verify/pqs-side.ts');
   const { comparePqs } = await import('./pqs-comparison.ts');
-  const at = given.text('at');
-  const wanted: Wanted = {
+  const at = args.text('at');
+  const request: Wanted = {
     at: at === undefined ? undefined : Number(at),
-    parts: Number(given.text('ranges') ?? 10),
+    parts: Number(args.text('ranges') ?? 10),
     stop,
   };
-  const contents = given.has('contents');
+  const contents = args.has('contents');
   const configThere = { ...config, database: { ...config.database, ...there } };
   return withDatabase(config, opening, async (database) => {
     const pqs = await openFor(configThere, opening);
     try {
       // One snapshot of each side: offsets that both have no longer change, but the pruned offset may.
       return await inSnapshot(database, (indexer) =>
-        inSnapshot(pqs, (theirs) => {
+        inSnapshot(pqs, (pqsSnapshot) => {
           const sides = {
-            pqs: new PqsSide(theirs, there.schema, contents),
+            pqs: new PqsSide(pqsSnapshot, there.schema, contents),
             indexer: new PqsSide(indexer, readSchemas(database.schema).pqs, contents),
           };
-          return comparePqs(sides, wanted);
+          return comparePqs(sides, request);
         }),
       );
     } finally {

@@ -5,7 +5,7 @@
 import { writeFile } from 'node:fs/promises';
 import type { Config } from '../../config/config.ts';
 import { ExitCode } from '../../errors/exit-code.ts';
-import { IndexerError, toIndexerError, retold } from '../../errors/indexer-error.ts';
+import { IndexerError, toIndexerError, withContext } from '../../errors/indexer-error.ts';
 import { ParticipantOffsets } from '../../ledger/frames/participant-offsets.ts';
 import type { LedgerFilter } from '../../ledger/api/request-format.ts';
 import type { Database } from '../../store/connection/database.ts';
@@ -19,7 +19,7 @@ import type { VerifyCall } from './call.ts';
 import {
   exitCodeOf,
   measured,
-  shownResults,
+  formatResults,
   type Compared,
   type VerifyKind,
   type VerifyResult,
@@ -85,10 +85,10 @@ async function compareAll(
         results.push(await measured(kind, at, compare));
       };
       const { invariants, tokens, tail, acs, at, range } = args;
-      if (invariants) await add('invariants', checkpoint, () => verifyRules(snapshot, progress.show));
+      if (invariants) await add('invariants', checkpoint, () => verifyRules(snapshot, progress.display));
       if (tokens) await add('tokens', checkpoint, () => verifyTokens(snapshot, database.schema));
       if (!acs && tail === undefined && range === undefined) return results;
-      const call = await ledgerCall(config, snapshot, io.stop, progress.show);
+      const call = await ledgerCall(config, snapshot, io.stop, progress.display);
       if (tail !== undefined) await add('tail', checkpoint, () => sameLedger(call, () => verifyTail(call, tail)));
       if (range !== undefined) await add('range', range[1], () => sameLedger(call, () => verifyRange(call, ...range)));
       if (acs) await add('acs', at ?? checkpoint, () => sameLedger(call, () => verifyActive(call, at)));
@@ -118,18 +118,18 @@ async function ledgerCall(
 /** Another participant has other offsets: every row would differ without being wrong. */
 async function sameLedger(call: VerifyCall, compare: () => Promise<Compared>): Promise<Compared> {
   const { participantId: stored, checkpoint } = call.snapshot.stream;
-  const asked = await call.client.parties.participantId().catch((thrown: unknown) => {
+  const ledgerParticipantId = await call.client.parties.participantId().catch((thrown: unknown) => {
     if (thrown instanceof IndexerError && thrown.code === 'LEDGER_PERMISSION_DENIED') return undefined;
     throw thrown;
   });
-  if (stored !== null && asked !== undefined && stored !== asked) {
+  if (stored !== null && ledgerParticipantId !== undefined && stored !== ledgerParticipantId) {
     throw impossible(
-      `the tables hold participant ${stored}, the ledger is participant ${asked}`,
+      `the tables hold participant ${stored}, the ledger is participant ${ledgerParticipantId}`,
       'set LEDGER_URL to the participant that was indexed',
     );
   }
-  const told = await call.client.state.ledgerEnd();
-  const end = call.participantOffsets?.ours(told) ?? told;
+  const participantEnd = await call.client.state.ledgerEnd();
+  const end = call.participantOffsets?.toStreamOffset(participantEnd) ?? participantEnd;
   if (end >= checkpoint) return compare();
   throw impossible(
     `the ledger ends at offset ${String(end)}, before the stored checkpoint ${String(checkpoint)}`,
@@ -141,7 +141,7 @@ async function report(results: readonly VerifyResult[], args: VerifyArguments, i
   const { json } = args;
   const text = `${JSON.stringify({ outcome: outcomeOf(results), results }, undefined, 2)}\n`;
   const toStdout = json === '-' || (json === undefined && io.stdout.isTTY !== true);
-  io.stdout.write(toStdout ? text : `${shownResults(results).join('\n')}\n`);
+  io.stdout.write(toStdout ? text : `${formatResults(results).join('\n')}\n`);
   if (json !== undefined && json !== '-') await writeFile(json, text);
 }
 
@@ -154,7 +154,7 @@ function outcomeOf(results: readonly VerifyResult[]): string {
 function undecidable(thrown: unknown): IndexerError {
   const error = toIndexerError(thrown);
   if (error.code === 'UNEXPECTED' || error.exitCode === ExitCode.configuration) return error;
-  return retold(error, { exitCode: ExitCode.undecided });
+  return withContext(error, { exitCode: ExitCode.undecided });
 }
 
 function impossible(found: string, remedy: string): IndexerError {
@@ -209,7 +209,7 @@ async function verifyTokens({ client, stream }: Snapshot, schema: string): Promi
 
 interface ProgressLine {
   /** Updated at most five times a second. */
-  readonly show: (what: string, read: number) => void;
+  readonly display: (what: string, read: number) => void;
   /** Removes the line. */
   readonly end: () => void;
 }
@@ -219,15 +219,15 @@ const clearLine = '\r\u001b[K';
 
 /** A progress line on a terminal; nothing without a terminal. */
 function progressLine(terminal: Terminal): ProgressLine {
-  let shownAt = Number.NEGATIVE_INFINITY;
+  let displayedAtMs = Number.NEGATIVE_INFINITY;
   return {
-    show: (what, read) => {
-      if (terminal.isTTY !== true || performance.now() - shownAt < progressIntervalMs) return;
-      shownAt = performance.now();
+    display: (what, read) => {
+      if (terminal.isTTY !== true || performance.now() - displayedAtMs < progressIntervalMs) return;
+      displayedAtMs = performance.now();
       terminal.write(`${clearLine}${what} ${String(read)}`);
     },
     end: () => {
-      if (terminal.isTTY === true && Number.isFinite(shownAt)) terminal.write(clearLine);
+      if (terminal.isTTY === true && Number.isFinite(displayedAtMs)) terminal.write(clearLine);
     },
   };
 }

@@ -60,22 +60,22 @@ export interface Wanted {
 }
 
 /** @throws IndexerError COMPARE_IMPOSSIBLE, INTERRUPTED; STORE_ errors */
-export async function comparePqs(sides: Sides, wanted: Wanted): Promise<ComparedPqs> {
-  const span = await spanOf(sides, wanted);
+export async function comparePqs(sides: Sides, request: Wanted): Promise<ComparedPqs> {
+  const span = await spanOf(sides, request);
   const [updates, otherUpdates] = await sameLedger(sides, span);
   const counts: Pair[] = [];
   for (const kind of pqsKinds) {
     if (kind !== 'active' && span.from > span.to) continue;
-    stopped(wanted.stop);
+    stopped(request.stop);
     const [pqs, indexer] = await Promise.all([sides.pqs.counts(kind, span), sides.indexer.counts(kind, span)]);
     counts.push(...paired(pqs, indexer));
   }
-  const [there, ours] = [subjectsOf(counts, 'pqs'), subjectsOf(counts, 'indexer')];
+  const [there, ownSubjects] = [subjectsOf(counts, 'pqs'), subjectsOf(counts, 'indexer')];
   const differences = otherUpdates === undefined ? [] : [otherUpdates];
   for (const pair of counts.filter(isUnequal)) {
     const subject = subjectOf(pair.of);
-    if (!there.has(subject) || !ours.has(subject)) continue;
-    stopped(wanted.stop);
+    if (!there.has(subject) || !ownSubjects.has(subject)) continue;
+    stopped(request.stop);
     differences.push(await lookedInto(sides, span, pair));
   }
   return {
@@ -84,8 +84,8 @@ export async function comparePqs(sides: Sides, wanted: Wanted): Promise<Compared
     rows: { pqs: total(counts, 'pqs'), indexer: total(counts, 'indexer') },
     updates,
     differences,
-    onlyPqs: [...there].filter((subject) => !ours.has(subject)).sort(),
-    onlyIndexer: [...ours].filter((subject) => !there.has(subject)).sort(),
+    onlyPqs: [...there].filter((subject) => !ownSubjects.has(subject)).sort(),
+    onlyIndexer: [...ownSubjects].filter((subject) => !there.has(subject)).sort(),
   };
 }
 
@@ -98,17 +98,17 @@ async function spanOf({ pqs, indexer }: Sides, { at, parts }: Wanted): Promise<S
       'pass the schema that has them with --pqs-schema; a PQS before Daml 3 cannot be compared, because its offsets are text',
     );
   }
-  const [there, ours] = await Promise.all([pqs.reach(), indexer.reach()]);
-  if (there === undefined || ours === undefined) {
+  const [there, ownReach] = await Promise.all([pqs.reach(), indexer.reach()]);
+  if (there === undefined || ownReach === undefined) {
     throw impossible(
       `${there === undefined ? 'the PQS' : 'this database'} has no history yet`,
       'wait until it has stored history',
     );
   }
-  const to = at ?? Math.min(there.latest, ours.latest);
+  const to = at ?? Math.min(there.latest, ownReach.latest);
   refuseOutside(to, 'the PQS', there);
-  refuseOutside(to, 'this database', ours);
-  return { from: Math.max(there.oldest, ours.oldest) + 1, to, parts };
+  refuseOutside(to, 'this database', ownReach);
+  return { from: Math.max(there.oldest, ownReach.oldest) + 1, to, parts };
 }
 
 function refuseOutside(at: number, who: string, { oldest, latest }: Reach): void {
@@ -121,21 +121,21 @@ function refuseOutside(at: number, who: string, { oldest, latest }: Reach): void
 
 /** The number of updates looked up, and their differences. @throws IndexerError COMPARE_IMPOSSIBLE if no update is the same */
 async function sameLedger({ pqs, indexer }: Sides, span: Span): Promise<readonly [number, PqsDifference | undefined]> {
-  const theirs = await pqs.updates(span, recognizedBy);
-  const ours = new Map(await indexer.updatesAt(theirs.map(([at]) => at)));
-  const others = theirs.filter(([at, id]) => ours.get(at) !== id);
-  if (theirs.length > 0 && others.length === theirs.length) {
+  const pqsUpdates = await pqs.updates(span, recognizedBy);
+  const ownUpdates = new Map(await indexer.updatesAt(pqsUpdates.map(([at]) => at)));
+  const others = pqsUpdates.filter(([at, id]) => ownUpdates.get(at) !== id);
+  if (pqsUpdates.length > 0 && others.length === pqsUpdates.length) {
     throw impossible(
-      `none of the newest ${String(theirs.length)} updates of the PQS is stored here at its offset`,
+      `none of the newest ${String(pqsUpdates.length)} updates of the PQS is stored here at its offset`,
       'use databases of the same participant: offsets of another participant differ',
     );
   }
-  if (others.length === 0) return [theirs.length, undefined];
+  if (others.length === 0) return [pqsUpdates.length, undefined];
   const first = others.slice(0, named).map(([at, id]) => `${String(at)} ${id}`);
   const counted = { kind: 'updates', name: 'updates', type: 'template', choice: '' } as const;
-  const counts = { pqs: theirs.length, indexer: theirs.length - others.length, missing: others.length, extra: 0 };
-  const [from, to] = [theirs.at(-1)?.[0] ?? span.from, theirs[0]?.[0] ?? span.to];
-  return [theirs.length, { ...counted, from, to, ...counts, firstMissing: first, firstExtra: [] }];
+  const counts = { pqs: pqsUpdates.length, indexer: pqsUpdates.length - others.length, missing: others.length, extra: 0 };
+  const [from, to] = [pqsUpdates.at(-1)?.[0] ?? span.from, pqsUpdates[0]?.[0] ?? span.to];
+  return [pqsUpdates.length, { ...counted, from, to, ...counts, firstMissing: first, firstExtra: [] }];
 }
 
 interface Pair {
@@ -146,8 +146,8 @@ interface Pair {
 
 function paired(pqs: readonly Count[], indexer: readonly Count[]): readonly Pair[] {
   const keyOf = ({ name, type, choice, part }: Counted): string => [name, type, choice, part].join('\0');
-  const ours = new Map(indexer.map((count) => [keyOf(count), count]));
-  const both = pqs.map((count): Pair => ({ of: count, pqs: count, indexer: ours.get(keyOf(count)) }));
+  const ownCounts = new Map(indexer.map((count) => [keyOf(count), count]));
+  const both = pqs.map((count): Pair => ({ of: count, pqs: count, indexer: ownCounts.get(keyOf(count)) }));
   const known = new Set(pqs.map(keyOf));
   const rest = indexer.filter((count) => !known.has(keyOf(count)));
   return [...both, ...rest.map((count): Pair => ({ of: count, pqs: undefined, indexer: count }))];
@@ -174,7 +174,7 @@ async function lookedInto(sides: Sides, span: Span, { of, pqs, indexer }: Pair):
   for await (const [which, key] of unmatched(read(sides.pqs, pqs), read(sides.indexer, indexer))) {
     differing[which] += 1;
     const first = which === 'missing' ? differing.firstMissing : differing.firstExtra;
-    if (first.length < named) first.push(shown(key));
+    if (first.length < named) first.push(stripPadding(key));
   }
   const { kind, name, type, choice } = of;
   return {
@@ -201,7 +201,7 @@ function partOf({ from, to, parts }: Span, part: number): Span {
 }
 
 /** Offsets without the leading zeros for sorting. */
-function shown(key: string): string {
+function stripPadding(key: string): string {
   return key.replace(/^0+(?=\d+ )/, '');
 }
 

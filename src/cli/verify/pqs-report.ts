@@ -6,7 +6,7 @@ import type { ComparedPqs, PqsDifference } from './pqs-comparison.ts';
 /** The result first, then differences, then names that only one side has. */
 export function pqsReport(compared: ComparedPqs): readonly string[] {
   const { at, events, rows, updates, differences, onlyPqs, onlyIndexer } = compared;
-  const said = differences.length + onlyPqs.length === 0 ? 'equal' : 'different';
+  const verdict = differences.length + onlyPqs.length === 0 ? 'equal' : 'different';
   const facts = aligned([
     ['active contracts', `at offset ${String(at)}`],
     ['events', events === undefined ? 'none in common' : `offsets ${String(events.from)} to ${String(events.to)}`],
@@ -14,7 +14,7 @@ export function pqsReport(compared: ComparedPqs): readonly string[] {
     ['updates recognized', String(updates)],
   ]);
   return [
-    `${said}: ${sentence(compared)}`,
+    `${verdict}: ${sentence(compared)}`,
     ...facts.map((line) => `  ${line}`),
     ...differences.flatMap(linesOf),
     ...listed('only in the PQS (omitted by the filter or shape of this database):', onlyPqs),

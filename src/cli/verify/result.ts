@@ -88,7 +88,7 @@ export function cannotCompare(found: string, remedy: string): IndexerError {
 }
 
 /** Aligned lines for a terminal. */
-export function shownResults(results: readonly VerifyResult[]): readonly string[] {
+export function formatResults(results: readonly VerifyResult[]): readonly string[] {
   return results.flatMap((result) => [summaryOf(result), ...result.findings.map((finding) => `  ${lineOf(finding)}`)]);
 }
 
@@ -115,6 +115,6 @@ function lineOf({ type, offset, contractId, synchronizerId, row, fields, rule, f
     ['fields', fields?.join(', ')],
     ['found', found],
   ];
-  const shown = named.flatMap(([name, text]) => (text === undefined ? [] : [`${name} ${text}`]));
-  return `${type}: ${shown.join('; ')}`;
+  const details = named.flatMap(([name, text]) => (text === undefined ? [] : [`${name} ${text}`]));
+  return `${type}: ${details.join('; ')}`;
 }

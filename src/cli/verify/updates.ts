@@ -3,7 +3,7 @@
  * Finds gaps, updates that the ledger does not have, and rows that differ. Reads both sides in step, so that memory holds at most
  * one slice of each.
  */
-import { comparedFields, shownFields, type ComparedRow } from '../../model/compared-rows.ts';
+import { comparedFields, visibleFields, type ComparedRow } from '../../model/compared-rows.ts';
 import { plainUpdate, type PlainUpdate } from '../../ledger/frames/plain-frame.ts';
 import {
   namesOfPackages,
@@ -15,8 +15,8 @@ import {
   type StoredLine,
 } from '../../store/verify/stored-updates.ts';
 import { digestOf } from './bucket-sums.ts';
-import { wholeRange } from '../ledger/whole-reads.ts';
-import { PackageNames, shownAfter, theirs, type VerifyCall, whole } from './call.ts';
+import { readAllUpdates } from '../ledger/whole-reads.ts';
+import { PackageNames, updatesAvailableAfter, toParticipantOffset, type VerifyCall, readToEnd } from './call.ts';
 import { recomputedBy } from './computed-views.ts';
 import { cannotCompare, listedFindings, type Compared, type Finding } from './result.ts';
 
@@ -49,7 +49,7 @@ export async function verifyRange(call: VerifyCall, first: number, last: number)
 /** Updates after this offset are stored under the present filter, and the ledger still has them. */
 async function earliest(call: VerifyCall): Promise<number> {
   const { coveredAfter, prunedToOffset } = call.snapshot.stream;
-  return Math.max(coveredAfter, prunedToOffset, await shownAfter(call));
+  return Math.max(coveredAfter, prunedToOffset, await updatesAvailableAfter(call));
 }
 
 async function compareRange(call: VerifyCall, from: number, to: number): Promise<Compared> {
@@ -86,11 +86,11 @@ class Comparison {
     const { filter, snapshot } = this.#call;
     this.#quarantine = await quarantinedOffsets(snapshot.client, this.#from, this.#to);
     const read = (text: string) => ({ ...plainUpdate(text), length: text.length });
-    const [from, to] = [theirs(this.#call, this.#from), theirs(this.#call, this.#to)];
-    const range = wholeRange(this.#call, { from, to, filter, read });
+    const [from, to] = [toParticipantOffset(this.#call, this.#from), toParticipantOffset(this.#call, this.#to)];
+    const range = readAllUpdates(this.#call, { from, to, filter, read });
     let waiting: PlainUpdate[] = [];
     let length = 0;
-    for await (const updates of whole(this.#call, '/v2/updates', range)) {
+    for await (const updates of readToEnd(this.#call, '/v2/updates', range)) {
       waiting.push(...updates.filter(({ rows }) => rows.length > 0).flatMap((update) => this.#inOurs(update)));
       length += updates.reduce((sum, update) => sum + update.length, 0);
       if (waiting.length < sliceUpdates && length < sliceLength) continue;
@@ -106,7 +106,7 @@ class Comparison {
   #inOurs(update: PlainUpdate): readonly PlainUpdate[] {
     const { participantOffsets } = this.#call;
     if (participantOffsets === undefined) return [update];
-    const offset = participantOffsets.ours(update.offset);
+    const offset = participantOffsets.toStreamOffset(update.offset);
     return participantOffsets.isStored(update.synchronizerId, offset) ? [] : [{ ...update, offset }];
   }
 
@@ -193,7 +193,7 @@ class Comparison {
     const { client } = this.#call.snapshot;
     const stored = (await storedFields(client, line)) ?? [];
     const names: readonly string[] = comparedFields[row.kind];
-    const sent = shownFields(row, line.redacted);
+    const sent = visibleFields(row, line.redacted);
     if (row.kind === 'view') {
       this.#packageNames ??= await namesOfPackages(client);
       const pair = recomputedBy(stored, sent, this.#packageNames);

@@ -46,13 +46,13 @@ export const verifyCommand: Command = {
   page: 'docs/how-to/run/verify.md',
   /** @throws IndexerError USAGE, CONFIGURATION_INVALID, or why there is nothing to compare */
   run: async (call) => {
-    const file = call.given.text('account-statement');
+    const file = call.args.text('account-statement');
     if (file !== undefined) {
       const { verifyAccountStatement } = await import('./account-statement.ts');
-      return verifyAccountStatement(file, loadConfig(call.env, call.given.options), call.print);
+      return verifyAccountStatement(file, loadConfig(call.env, call.args.options), call.print);
     }
-    const args = verifyArguments(call.given);
-    const config = loadConfig(call.env, call.given.options);
+    const args = verifyArguments(call.args);
+    const config = loadConfig(call.env, call.args.options);
     const { compare } = await import('./compare.ts');
     return compare(args, config, call);
   },
@@ -62,13 +62,13 @@ export const verifyCommand: Command = {
 const usualTail = 1_000;
 
 /** @throws IndexerError USAGE */
-export function verifyArguments(given: Given): VerifyArguments {
-  const [invariants, tokens, acs] = [given.has('invariants'), given.has('tokens'), given.has('acs')];
-  const [tail] = offsets(given, 'tail');
-  const [at] = offsets(given, 'at');
-  const [first, last] = offsets(given, 'range');
+export function verifyArguments(args: Given): VerifyArguments {
+  const [invariants, tokens, acs] = [args.has('invariants'), args.has('tokens'), args.has('acs')];
+  const [tail] = offsets(args, 'tail');
+  const [at] = offsets(args, 'at');
+  const [first, last] = offsets(args, 'range');
   if (at !== undefined && !acs) throw wrong('--at needs --acs');
-  const json = given.has('json') ? (given.text('json') ?? '-') : undefined;
+  const json = args.has('json') ? (args.text('json') ?? '-') : undefined;
   const range: readonly [number, number] | undefined =
     first === undefined || last === undefined ? undefined : [first, last];
   const chosen = invariants || tokens || acs || tail !== undefined || range !== undefined;
@@ -77,10 +77,10 @@ export function verifyArguments(given: Given): VerifyArguments {
 }
 
 /** Non-negative integers after a flag; none without the flag. */
-function offsets(given: Given, flag: string): readonly number[] {
-  const words = given.texts(flag);
-  return words.map((word) => {
-    const number = /^\d{1,16}$/.test(word) ? Number(word) : Number.NaN;
+function offsets(args: Given, flag: string): readonly number[] {
+  const words = args.texts(flag);
+  return words.map((argument) => {
+    const number = /^\d{1,16}$/.test(argument) ? Number(argument) : Number.NaN;
     if (Number.isSafeInteger(number)) return number;
     throw wrong(`--${flag} takes ${words.length === 1 ? 'an integer' : `${String(words.length)} offsets`}`);
   });

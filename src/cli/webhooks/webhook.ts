@@ -7,7 +7,7 @@ import { partyId, partyIdExpected } from '../../config/party-id.ts';
 import { refusedUrl } from '../../webhooks/reach.ts';
 import { newSecret } from '../../webhooks/signature.ts';
 import { json, writing, type Command, type Print } from '../command-line/command.ts';
-import { givenAddress } from '../command-line/given-address.ts';
+import { addressFromFlags } from '../command-line/given-address.ts';
 import type { Given } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { printUnseenParties, printUnseenTemplate } from '../command-line/unseen-names.ts';
@@ -61,26 +61,26 @@ export const webhookCommand: Command = {
   exits: writing,
   page: 'docs/how-to/integrate/webhooks.md',
   /** @throws IndexerError USAGE, WEBHOOK_REFUSED, WEBHOOK_NOT_FOUND, HOLD_REFUSED, STORE_NOT_PERMITTED */
-  run: async ({ given, env, print }) => {
-    const action = actionOf(given);
-    const [verb] = given.operands;
+  run: async ({ args, env, print }) => {
+    const action = actionOf(args);
+    const [verb] = args.operands;
     const opening = {
       command: 'webhook',
       feature: `webhook ${actions.find((known) => known === verb) ?? 'list'}`,
     } as const;
-    await withDatabase(loadConfig(env, given.options), opening, (database) => action(database, print));
+    await withDatabase(loadConfig(env, args.options), opening, (database) => action(database, print));
   },
 };
 
 type Action = (database: Database, print: Print) => Promise<void>;
 
-function actionOf(given: Given): Action {
-  const [action = '', name, ...more] = given.operands;
+function actionOf(args: Given): Action {
+  const [action = '', name, ...more] = args.operands;
   if (more.length > 0) throw misuse('webhook takes one name', usage);
-  refuseStrayFlags(given, action);
+  refuseStrayFlags(args, action);
   if (action === 'list') {
     if (name !== undefined) throw misuse('webhook list takes no name', usage);
-    return (database, print) => list(database, given.has('json'), print);
+    return (database, print) => list(database, args.has('json'), print);
   }
   if (name === undefined || !/^[a-z0-9][a-z0-9_-]{0,62}$/.test(name)) {
     throw misuse(
@@ -88,11 +88,11 @@ function actionOf(given: Given): Action {
       usage,
     );
   }
-  if (action === 'add') return adding(name, given);
-  if (action === 'resume') return resuming(name, given);
-  const place = placeOf(given.text('at'));
-  if (action === 'dead-letters') return (database, print) => dead(database, name, given.has('json'), print);
-  return (database, print) => changing(action, { database, name, place }, print);
+  if (action === 'add') return adding(name, args);
+  if (action === 'resume') return resuming(name, args);
+  const cursor = cursorOf(args.text('at'));
+  if (action === 'dead-letters') return (database, print) => dead(database, name, args.has('json'), print);
+  return (database, print) => changing(action, { database, name, cursor }, print);
 }
 
 const flagsOf: Readonly<Record<string, readonly string[]>> = {
@@ -104,33 +104,33 @@ const flagsOf: Readonly<Record<string, readonly string[]>> = {
   discard: ['at'],
 };
 
-function refuseStrayFlags(given: Given, action: string): void {
-  const isGiven = (flag: string): boolean =>
+function refuseStrayFlags(args: Given, action: string): void {
+  const hasFlag = (flag: string): boolean =>
     flag === 'json'
-      ? given.has(flag)
+      ? args.has(flag)
       : flag === 'event-type'
-        ? given.texts(flag).length > 0
-        : given.text(flag) !== undefined;
+        ? args.texts(flag).length > 0
+        : args.text(flag) !== undefined;
   const all = [...new Set(Object.values(flagsOf).flat())];
-  const stray = all.find((flag) => isGiven(flag) && flagsOf[action]?.includes(flag) !== true);
+  const stray = all.find((flag) => hasFlag(flag) && flagsOf[action]?.includes(flag) !== true);
   if (stray !== undefined) throw misuse(`--${stray} is not a flag of webhook ${action}`, usage);
 }
 
-function adding(name: string, given: Given): Action {
-  const [address, role, after] = [givenAddress(given, 'url', usage), given.text('role'), afterOf(given)];
+function adding(name: string, args: Given): Action {
+  const [address, role, after] = [addressFromFlags(args, 'url', usage), args.text('role'), afterOf(args)];
   if (address === undefined || role === undefined) throw misuse('webhook add needs --url and --role', usage);
   const { url } = address;
   // The delivering indexer decides about networks. An address that no setting allows is rejected here.
   const reason = refusedUrl(url, 'loopback');
   if (reason !== undefined) throw misuse(`--url cannot be delivered to: ${reason}`, usage);
-  const wanted = given.texts('event-type');
-  const strange = wanted.find((kind) => !eventTypes.includes(kind));
-  if (strange !== undefined) throw misuse(`--event-type takes one of ${eventTypes.join(', ')}`, usage);
-  const template = given.text('template') ?? null;
+  const requestedTypes = args.texts('event-type');
+  const unknownType = requestedTypes.find((kind) => !eventTypes.includes(kind));
+  if (unknownType !== undefined) throw misuse(`--event-type takes one of ${eventTypes.join(', ')}`, usage);
+  const template = args.text('template') ?? null;
   if (template !== null && !/^[^:\s]+:[^:\s]+:[^:\s]+$/.test(template)) {
     throw misuse('--template takes package-name:Module:Entity', usage);
   }
-  const party = given.text('party') ?? null;
+  const party = args.text('party') ?? null;
   if (party !== null && !partyId.test(party)) throw misuse(`--party takes ${partyIdExpected}`, usage);
   const added: AddedWebhook = {
     name,
@@ -139,14 +139,14 @@ function adding(name: string, given: Given): Action {
     role,
     template,
     party,
-    eventTypes: wanted,
+    eventTypes: requestedTypes,
     after,
   };
   return (database, print) => add(database, added, print);
 }
 
-function resuming(name: string, given: Given): Action {
-  const after = afterOf(given);
+function resuming(name: string, args: Given): Action {
+  const after = afterOf(args);
   return async (database, print) => {
     const { resumeWebhook } = await import('../../store/webhooks/hooks.ts');
     await resumeWebhook(database, name, after);
@@ -154,18 +154,18 @@ function resuming(name: string, given: Given): Action {
   };
 }
 
-function afterOf(given: Given): number | undefined {
-  const text = given.text('after');
+function afterOf(args: Given): number | undefined {
+  const text = args.text('after');
   if (text !== undefined && !/^\d{1,15}$/.test(text)) throw misuse('--after takes an offset', usage);
   return text === undefined ? undefined : Number(text);
 }
 
-function placeOf(text: string | undefined): ChangeCursor | undefined {
+function cursorOf(text: string | undefined): ChangeCursor | undefined {
   if (text === undefined) return undefined;
-  const place = parseCursor(text);
-  if (place?.node === null || place === undefined)
+  const cursor = parseCursor(text);
+  if (cursor?.node === null || cursor === undefined)
     throw misuse('--at takes OFFSET-NODE, as printed by webhook dead-letters', usage);
-  return place;
+  return cursor;
 }
 
 async function add(database: Database, added: AddedWebhook, print: Print): Promise<void> {
@@ -200,24 +200,24 @@ async function dead(database: Database, name: string, asJson: boolean, print: Pr
   if (!asJson && letters.length === 0) print(`${name} has no dead letters`);
   for (const letter of letters) {
     const { offset, node, contract, attempts, problem, replay, failedAt } = letter;
-    const place = `${String(offset)}-${String(node)}`;
-    const told = [place, contract, `${String(attempts)} attempts`, failedAt.toISOString(), problem];
-    print(asJson ? JSON.stringify(letter) : [...told, ...(replay ? ['to be sent again'] : [])].join('  '));
+    const position = `${String(offset)}-${String(node)}`;
+    const columns = [position, contract, `${String(attempts)} attempts`, failedAt.toISOString(), problem];
+    print(asJson ? JSON.stringify(letter) : [...columns, ...(replay ? ['to be sent again'] : [])].join('  '));
   }
 }
 
 interface Changing {
   readonly database: Database;
   readonly name: string;
-  readonly place: ChangeCursor | undefined;
+  readonly cursor: ChangeCursor | undefined;
 }
 
-async function changing(action: string, { database, name, place }: Changing, print: Print): Promise<void> {
+async function changing(action: string, { database, name, cursor }: Changing, print: Print): Promise<void> {
   const { discardDead, removeWebhook, replayDead } = await import('../../store/webhooks/hooks.ts');
   if (action === 'remove') {
     await removeWebhook(database, name);
     print(`${name} is removed`);
   } else if (action === 'replay') {
-    print(`${String(await replayDead(database, name, place))} dead letters of ${name} will be sent again`);
-  } else print(`${String(await discardDead(database, name, place))} dead letters of ${name} are discarded`);
+    print(`${String(await replayDead(database, name, cursor))} dead letters of ${name} will be sent again`);
+  } else print(`${String(await discardDead(database, name, cursor))} dead letters of ${name} are discarded`);
 }

@@ -170,8 +170,8 @@ class OAuthTokenSource implements TokenSource {
     const now = performance.now();
     const left = lease.endsAt === undefined ? longestPauseMs : lease.endsAt - now;
     const { retryAfterSeconds = 0 } = problem?.facts ?? {};
-    const wantedMs = Math.min(left, Number(retryAfterSeconds) * 1000);
-    const pause = Math.max(wantedMs, Math.min(longestPauseMs, Math.max(shortestPauseMs, left / 4)));
+    const requestedMs = Math.min(left, Number(retryAfterSeconds) * 1000);
+    const pause = Math.max(requestedMs, Math.min(longestPauseMs, Math.max(shortestPauseMs, left / 4)));
     const later = { ...lease, renewAt: now + pause };
     // Unless the token was refused in the meantime, all callers share the pause.
     if (this.#current === lease) this.#current = later;
@@ -179,8 +179,8 @@ class OAuthTokenSource implements TokenSource {
   }
 
   async #keepBack({ endsAt = Infinity }: TokenLease, requestedAt: number): Promise<void> {
-    const wanted = keptBackMs[Math.min(this.#tooYoung, keptBackMs.length - 1)] ?? 0;
-    const ms = Math.min(wanted, (endsAt - requestedAt) / 4);
+    const delayMs = keptBackMs[Math.min(this.#tooYoung, keptBackMs.length - 1)] ?? 0;
+    const ms = Math.min(delayMs, (endsAt - requestedAt) / 4);
     const { pause: wait = pause, signal } = this.#options;
     if (ms > 0) await wait(ms, signal);
   }

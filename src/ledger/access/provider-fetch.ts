@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { CustomFetch, CustomFetchOptions } from 'openid-client';
 import { travelsInClear } from '../../config/loopback.ts';
-import { readWhole, send } from '../../http/exchange.ts';
+import { readAll, send } from '../../http/exchange.ts';
 import { ledgerError } from '../errors/make-ledger-error.ts';
 import { isObject } from '../frames/field.ts';
 
@@ -24,7 +24,7 @@ export interface ProviderConnection {
 
 async function toResponse(incoming: IncomingMessage): Promise<Response> {
   const tooLarge = (): Error => new Error(`a response of more than ${maxAnswerBytes} bytes`);
-  const body = await readWhole(incoming as AsyncIterable<Buffer>, maxAnswerBytes, tooLarge);
+  const body = await readAll(incoming as AsyncIterable<Buffer>, maxAnswerBytes, tooLarge);
   const status = incoming.statusCode ?? 0;
   const headers = new Headers();
   for (const [name, values] of Object.entries(incoming.headersDistinct)) {

@@ -48,8 +48,8 @@ export function leaseOfIssued(token: string, requestedAt: number, expiresIn: num
   // The times in a token are truncated to seconds: it may expire almost a second earlier than promised.
   const certainMs = Math.max(seconds - 1, seconds / 2) * 1000;
   // The token's own expiry if it has one: the gauge is compared with other machines' clocks.
-  const shown = exp ?? Math.round(Date.now() / 1000 + seconds);
-  return lease(token, requestedAt, certainMs, certainMs, shown);
+  const expiresAt = exp ?? Math.round(Date.now() / 1000 + seconds);
+  return lease(token, requestedAt, certainMs, certainMs, expiresAt);
 }
 
 /**

@@ -128,8 +128,8 @@ function checkedAgain(lease: TokenLease): TokenLease {
   return { ...lease, renewAt: now + Math.min(fileCheckMs, Math.max(shortestFileCheckMs, (endsAt - renewAt) / 2)) };
 }
 
-function fixedSource(given: string | undefined): TokenSource {
-  const token = given?.trim() ?? '';
+function fixedSource(configuredToken: string | undefined): TokenSource {
+  const token = configuredToken?.trim() ?? '';
   let fixed: TokenLease | undefined;
   const lease = (): AccessToken | undefined => {
     if (token === '') return undefined;

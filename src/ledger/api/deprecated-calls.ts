@@ -56,8 +56,8 @@ const legacyFields: Readonly<Record<string, string>> = {
 };
 
 function matches({ operation }: DeprecatedCall, called: string): boolean {
-  const [given, wanted] = [called.split('/'), operation.split('/')];
-  return given.length === wanted.length && wanted.every((part, at) => part.startsWith('{') || part === given[at]);
+  const [calledParts, operationParts] = [called.split('/'), operation.split('/')];
+  return calledParts.length === operationParts.length && operationParts.every((part, at) => part.startsWith('{') || part === calledParts[at]);
 }
 
 interface Removed {

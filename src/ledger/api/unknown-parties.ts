@@ -9,7 +9,7 @@ export interface UnknownParty {
 }
 
 /** Maximum parties that are looked up: each is a request. */
-export const mostAsked = 100;
+export const maxPartyLookups = 100;
 const mostNearest = 3;
 /** Maximum parties of the participant that are compared. */
 const mostCompared = 1_000;
@@ -17,7 +17,7 @@ const mostCompared = 1_000;
 type Calls = Pick<PartyCalls, 'get' | 'list'>;
 
 /**
- * The subset of the first {@link mostAsked} parties that the participant does not know, hosted here or elsewhere.
+ * The subset of the first {@link maxPartyLookups} parties that the participant does not know, hosted here or elsewhere.
  * @throws IndexerError LEDGER_PERMISSION_DENIED for a user who is not an administrator of it; any other error of the
  *   participant
  */
@@ -26,7 +26,7 @@ export async function unknownParties(
   parties: readonly string[],
 ): Promise<readonly UnknownParty[]> {
   const unknown: UnknownParty[] = [];
-  for (const party of parties.slice(0, mostAsked)) {
+  for (const party of parties.slice(0, maxPartyLookups)) {
     if ((await calls.get(party)) !== undefined) continue;
     unknown.push({ party, nearest: await nearestParties(calls, party) });
   }

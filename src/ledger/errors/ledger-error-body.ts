@@ -37,7 +37,7 @@ function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-function whole(value: unknown): number | undefined {
+function integer(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isInteger(value) ? value : undefined;
 }
 
@@ -54,15 +54,15 @@ function resourceOf(value: unknown): readonly ErrorResource[] {
   return [{ type: /^ErrorResource\((.*)\)$/u.exec(type)?.[1] ?? type, id }];
 }
 
-function definite(body: JsonObject, said: string | undefined): boolean | undefined {
+function definite(body: JsonObject, contextText: string | undefined): boolean | undefined {
   if (typeof body['definiteAnswer'] === 'boolean') return body['definiteAnswer'];
-  return said === 'true' ? true : said === 'false' ? false : undefined;
+  return contextText === 'true' ? true : contextText === 'false' ? false : undefined;
 }
 
 /** The error in a parsed body or frame; undefined when it is not an error object (data, a 404, a text). */
 export function decodeLedgerError(body: unknown): LedgerErrorBody | undefined {
   if (!isObject(body) || dataKeys.some((key) => key in body)) return undefined;
-  if (typeof body['code'] !== 'string' && whole(body['errorCategory']) === undefined) return undefined;
+  if (typeof body['code'] !== 'string' && integer(body['errorCategory']) === undefined) return undefined;
   const context = textsOf(body['context']);
   const resources: readonly unknown[] = Array.isArray(body['resources']) ? body['resources'] : [];
   return {
@@ -72,8 +72,8 @@ export function decodeLedgerError(body: unknown): LedgerErrorBody | undefined {
     traceId: text(body['traceId']) ?? text(context['tid']),
     context,
     resources: resources.flatMap(resourceOf),
-    errorCategory: whole(body['errorCategory']),
-    grpcCodeValue: whole(body['grpcCodeValue']),
+    errorCategory: integer(body['errorCategory']),
+    grpcCodeValue: integer(body['grpcCodeValue']),
     retryInfo: text(body['retryInfo']),
     definiteAnswer: definite(body, context['definite_answer']),
   };

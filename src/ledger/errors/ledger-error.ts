@@ -38,17 +38,17 @@ function offsetIn(text: string | undefined): number | undefined {
 /** Resources whose id is a name or a hash. Others, contract keys above all, may be contract data. */
 const plainResource =
   /^(?:CID|CONTRACT_ID|PACKAGE\w*|DALF\w*|TEMPLATE\w*|INTERFACE\w*|TRANSACTION_ID|UPDATE_ID|USER\w*)$/u;
-const resourcesShown = 3;
+const maxListedResources = 3;
 const resourceLength = 80;
 
 function resourcesText(resources: readonly ErrorResource[]): string | undefined {
   if (resources.length === 0) return undefined;
-  const shown = resources.slice(0, resourcesShown).map(({ type, id }) => {
+  const entries = resources.slice(0, maxListedResources).map(({ type, id }) => {
     const name = printable(type, resourceLength);
     return plainResource.test(type) ? `${name} ${printable(id, resourceLength)}` : name;
   });
-  const more = resources.length - shown.length;
-  return [...shown, ...(more > 0 ? [`${more} more`] : [])].join(', ');
+  const more = resources.length - entries.length;
+  return [...entries, ...(more > 0 ? [`${more} more`] : [])].join(', ');
 }
 
 function short(text: string | undefined): string | undefined {
@@ -110,8 +110,8 @@ function errorFromStatus(body: unknown, httpStatus: number): IndexerError {
   const page = typeof body === 'string' && /^\s*</u.test(body);
   // Pages of proxies are noise in a log line; the plain text of the participant's own decoder is the explanation.
   const text = page ? ' with a web page: from a server in front of the participant' : '';
-  const said = typeof body === 'string' && !page && body.trim() !== '' ? `: ${printable(body)}` : text;
-  return ledgerError(code, `the ledger URL returned HTTP ${httpStatus}${said}`, { facts });
+  const detail = typeof body === 'string' && !page && body.trim() !== '' ? `: ${printable(body)}` : text;
+  return ledgerError(code, `the ledger URL returned HTTP ${httpStatus}${detail}`, { facts });
 }
 
 /**

@@ -105,14 +105,14 @@ function rejectionOf(value: JsonObject, path: string): Rejection | null {
   const statusCode = integerAt(status, 'code', `${path}.status`) ?? 0;
   if (statusCode === 0) return null;
   const message = nameAt(status, 'message', `${path}.status`);
-  const said = /^([A-Z][A-Z0-9_]*)\((-?\d+),/.exec(message ?? '');
+  const codeMatch = /^([A-Z][A-Z0-9_]*)\((-?\d+),/.exec(message ?? '');
   const details = detailsOf(status, path);
   const { reason, metadata } = errorInfo(details);
   return {
     statusCode,
     message: message === null ? null : beginningOf(message),
-    code: reason ?? said?.[1] ?? null,
-    category: smallNumber(metadata['category'] ?? said?.[2]),
+    code: reason ?? codeMatch?.[1] ?? null,
+    category: smallNumber(metadata['category'] ?? codeMatch?.[2]),
     contractId: contractOf(details),
     choicePath: choicePath(metadata['exercise_trace']),
     submittedAt: /submittedAt: '([0-9T:.Z-]+)'/.exec(metadata['commands'] ?? '')?.[1] ?? null,

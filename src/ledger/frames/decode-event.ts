@@ -9,7 +9,7 @@ import type {
   TopologyEvent,
   UnassignedEvent,
 } from '../../model/event.ts';
-import { shownKey } from '../../model/unknown.ts';
+import { safeKey } from '../../model/unknown.ts';
 import { stringOf } from '../../model/utf8.ts';
 import {
   flagAt,
@@ -184,7 +184,7 @@ export function decodeTopologyEvent(value: unknown, path: string): TopologyEvent
     const raw = sentText(variants);
     return { kind: 'topology', name, partyId: null, participantId: null, participantPermission: null, raw };
   }
-  const at = `${path}.event.${shownKey(name)}`;
+  const at = `${path}.event.${safeKey(name)}`;
   const event = objectAt(objectAt(wrapped, at)['value'], `${at}.value`);
   return {
     kind: 'topology',

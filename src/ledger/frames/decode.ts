@@ -4,7 +4,7 @@
  * names. Kinds of updates and topology events that this version does not know are kept raw, unknown fields are named.
  */
 import { IndexerError, toIndexerError, atOffset } from '../../errors/indexer-error.ts';
-import { shownKey, type UnknownNames } from '../../model/unknown.ts';
+import { safeKey, type UnknownNames } from '../../model/unknown.ts';
 import { stringOf, type Text, type Utf8 } from '../../model/utf8.ts';
 import type { ActiveContractEntry, OffsetCheckpoint, StoredUpdate, Update, UpdateHeader } from '../../model/update.ts';
 import {
@@ -42,9 +42,9 @@ import {
  *   reader could not read
  */
 export function decodeUpdate(frame: Text, unknown?: UnknownNames): Update {
-  const { value, fields, isGivenUp } = lossless(frame, updates);
+  const { value, fields, isFallback } = lossless(frame, updates);
   // The shape is that of a transaction: the scanner reads all others anyway.
-  if (isGivenUp && value.kind === 'transaction' && unknown !== undefined) unknown.fallbackDecodedTransactions += 1;
+  if (isFallback && value.kind === 'transaction' && unknown !== undefined) unknown.fallbackDecodedTransactions += 1;
   if (fields.length > 0) noteFields(fields, value.offset, unknown);
   return value;
 }
@@ -82,7 +82,7 @@ interface Decoded<T> {
   readonly value: T;
   readonly fields: readonly string[];
   /** The fast reader could not read it. */
-  readonly isGivenUp: boolean;
+  readonly isFallback: boolean;
 }
 
 function lossless<T>(frame: Text, kind: FrameKind<T>): Decoded<T> {
@@ -95,7 +95,7 @@ function quickly<T>(frame: Utf8, { shape, decode }: FrameKind<T>): Decoded<T> | 
   const read = readFrame(frame, shape);
   if (read === undefined) return undefined;
   try {
-    return { value: decode(read.value, readPayload), fields: read.unknown, isGivenUp: false };
+    return { value: decode(read.value, readPayload), fields: read.unknown, isFallback: false };
   } catch {
     return undefined;
   }
@@ -106,12 +106,12 @@ function readPayload(value: unknown): Text | null {
   return value === undefined ? null : (value as Text | null);
 }
 
-function scanned<T>(text: string, { decode, message }: FrameKind<T>, isGivenUp: boolean): Decoded<T> {
+function scanned<T>(text: string, { decode, message }: FrameKind<T>, isFallback: boolean): Decoded<T> {
   // The scanner only splits JSON; it does not check that each part is JSON.
   valid(text, JSON.parse);
   const frame = scanFrame(text);
   try {
-    return { value: decode(frame, jsonTextOf), fields: unknownFields(frame, message), isGivenUp };
+    return { value: decode(frame, jsonTextOf), fields: unknownFields(frame, message), isFallback };
   } catch (thrown) {
     throw withOffset(thrown, frame);
   }
@@ -148,7 +148,7 @@ function decodeUpdateValue(frame: unknown, payloadOf: PayloadOf): Update {
   const update = objectAt(objectAt(frame, 'frame')['update'], 'update');
   const kind = Object.keys(update)[0];
   if (kind === undefined) throw undecodable('update', 'one kind of update', update);
-  const envelope = `update.${shownKey(kind)}`;
+  const envelope = `update.${safeKey(kind)}`;
   const path = `${envelope}.value`;
   const value = objectAt(objectAt(update[kind], envelope)['value'], path);
   switch (kind) {
@@ -161,7 +161,7 @@ function decodeUpdateValue(frame: unknown, payloadOf: PayloadOf): Update {
     case 'OffsetCheckpoint':
       return decodeOffsetCheckpoint(value, path);
     default:
-      return { kind: 'unknown', ...header(value, path), name: shownKey(kind), raw: sentText(update), events: [] };
+      return { kind: 'unknown', ...header(value, path), name: safeKey(kind), raw: sentText(update), events: [] };
   }
 }
 
@@ -269,7 +269,7 @@ function decodeEntryValue(frame: unknown, payloadOf: PayloadOf): ActiveContractE
   };
   const entry = objectAt(source['contractEntry'], 'contractEntry');
   const kind = Object.keys(entry)[0] ?? 'JsEmpty';
-  const path = `contractEntry.${shownKey(kind)}`;
+  const path = `contractEntry.${safeKey(kind)}`;
   const value = objectAt(entry[kind] ?? {}, path);
   switch (kind) {
     case 'JsActiveContract':

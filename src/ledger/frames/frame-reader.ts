@@ -160,8 +160,8 @@ class FrameReader {
     const { at } = this;
     // There is no word beyond the memory; a frame does not end with a label.
     if (at + label.length > this.#end) return false;
-    for (let word = 0; word < words.length; word += 1) {
-      if (this.#view.getInt32(at + word * 4, true) !== words[word]) return false;
+    for (let wordIndex = 0; wordIndex < words.length; wordIndex += 1) {
+      if (this.#view.getInt32(at + wordIndex * 4, true) !== words[wordIndex]) return false;
     }
     for (let index = words.length * 4; index < label.length; index += 1)
       if (this.#bytes[at + index] !== label[index]) return false;

@@ -2,7 +2,7 @@
  * The fields of every message this version knows, for frames that the scanner reads; those of shapes are in
  * `frame-shapes.ts`. Reads and refuses nothing: it names additional fields.
  */
-import { shownKey } from '../../model/unknown.ts';
+import { safeKey } from '../../model/unknown.ts';
 import { isObject } from './field.ts';
 import { archived, created, exercised, interfaceView, type Shape, traceContext, viewStatus } from './frame-shapes.ts';
 
@@ -158,5 +158,5 @@ function collect(value: unknown, message: string, found: string[]): void {
 
 /** Name of a field that a message should not have. */
 export function fieldName(message: string, key: string): string {
-  return `${message}.${shownKey(key)}`;
+  return `${message}.${safeKey(key)}`;
 }

@@ -25,12 +25,12 @@ export class ParticipantOffsets {
    * The participant's own offset as one of the stream. An offset from before the switch gets one that has no meaning
    * here.
    */
-  ours(offset: number): number {
+  toStreamOffset(offset: number): number {
     return offset + this.#shift;
   }
 
   /** The reverse; an offset before its beginning becomes its beginning. */
-  theirs(offset: number): number {
+  toParticipantOffset(offset: number): number {
     return Math.max(0, offset - this.#shift);
   }
 
@@ -44,7 +44,7 @@ export class ParticipantOffsets {
 
   /** An update that is stored already becomes a checkpoint: everything up to it has arrived. */
   update(update: Update): Update {
-    const offset = this.ours(update.offset);
+    const offset = this.toStreamOffset(update.offset);
     if (update.kind === 'offset_checkpoint') return { ...update, offset };
     if (this.isStored(update.synchronizerId, offset))
       return { kind: 'offset_checkpoint', offset, synchronizerTimes: [] };
@@ -62,10 +62,10 @@ export class ParticipantOffsets {
   }
 
   completion(frame: CompletionFrame): CompletionFrame {
-    const offset = this.ours(frame.offset);
+    const offset = this.toStreamOffset(frame.offset);
     if (frame.kind === 'offset_checkpoint') return { ...frame, offset };
     const after = frame.deduplicationOffset;
-    return { ...frame, offset, deduplicationOffset: typeof after === 'number' ? this.ours(after) : after };
+    return { ...frame, offset, deduplicationOffset: typeof after === 'number' ? this.toStreamOffset(after) : after };
   }
 
   #withEvents(update: StoredUpdate): StoredUpdate {
@@ -81,6 +81,6 @@ export class ParticipantOffsets {
   }
 
   #moved<E extends CreatedEvent | UnassignedEvent>(event: E): E {
-    return { ...event, offset: this.ours(event.offset) };
+    return { ...event, offset: this.toStreamOffset(event.offset) };
   }
 }

@@ -3,7 +3,7 @@ import { comparedRow, partyLists, type ComparedRow, type FieldTexts } from '../.
 import { printedText } from '../../model/printed-json.ts';
 import type { JsonObject } from './field.ts';
 import { asSent, halfFields, packageName, type PackageName, plainly, type Print } from './plain-frame.ts';
-import { free, micros, part, plain, set, whole } from './plain-field.ts';
+import { free, micros, part, plain, set, integerText } from './plain-field.ts';
 
 /** A contract that is active on the ledger. */
 export interface PlainActive {
@@ -41,7 +41,7 @@ function entryOf(frame: JsonObject, isSeeded: IsSeeded, print: Print): PlainActi
   if ('JsActiveContract' in entry) {
     const active = part(entry, 'JsActiveContract');
     const { synchronizerId, reassignmentCounter } = active;
-    const stay = { synchronizer: plain(synchronizerId) ?? '', counter: whole(reassignmentCounter) ?? '0', workflowId };
+    const stay = { synchronizer: plain(synchronizerId) ?? '', counter: integerText(reassignmentCounter) ?? '0', workflowId };
     return activeEntry(part(active, 'createdEvent'), stay, isSeeded, print);
   }
   if ('JsIncompleteUnassigned' in entry) {
@@ -80,7 +80,7 @@ interface Stay {
 
 function activeEntry(created: JsonObject, stay: Stay, isSeeded: IsSeeded, print: Print): PlainActive {
   const contractId = idOf(created);
-  const offset = Number(whole(created['offset']) ?? '0');
+  const offset = Number(integerText(created['offset']) ?? '0');
   const fields = activeFields(created, stay, print);
   return {
     kind: 'active',
@@ -103,7 +103,7 @@ function idOf(event: JsonObject): string {
 function activeFields(created: JsonObject, { synchronizer, counter }: Stay, print: Print): FieldTexts<'active'> {
   return {
     synchronizer,
-    offset: whole(created['offset']) ?? '0',
+    offset: integerText(created['offset']) ?? '0',
     template: plain(created['templateId']),
     payload: print(created['createArgument']),
     contract_key: print(created['contractKey']),
@@ -117,7 +117,7 @@ function activeFields(created: JsonObject, { synchronizer, counter }: Stay, prin
 function seededFields(created: JsonObject, { workflowId }: Stay) {
   const [packageId = null] = plain(created['templateId'])?.split(':') ?? [];
   return {
-    node_id: whole(created['nodeId']) ?? '0',
+    node_id: integerText(created['nodeId']) ?? '0',
     representative_package_id: plain(created['representativePackageId']) ?? packageId,
     contract_key_hash: plain(created['contractKeyHash']),
     witness_parties: set(created['witnessParties']),
@@ -135,5 +135,5 @@ function inFlight(
 ): PlainInFlight {
   const contractId = idOf(event);
   const row = comparedRow('in_flight', `${half} ${contractId}`, fields);
-  return { kind: 'in_flight', half, contractId, offset: Number(whole(event['offset']) ?? '0'), row, contract };
+  return { kind: 'in_flight', half, contractId, offset: Number(integerText(event['offset']) ?? '0'), row, contract };
 }

@@ -29,7 +29,7 @@ export function free(value: unknown): string | null {
 }
 
 /** An integer. Throws {@link inexact} for one that JavaScript has rounded. */
-export function whole(value: unknown): string | null {
+export function integerText(value: unknown): string | null {
   if (typeof value === 'number' && !Number.isSafeInteger(value)) throw inexact;
   return plain(value);
 }

@@ -7,7 +7,7 @@ import { comparedRow, type ComparedRow } from '../../model/compared-rows.ts';
 import { printedText, printedValue } from '../../model/printed-json.ts';
 import { type JsonObject, undecodable } from './field.ts';
 import { partText, RawJson, scanFrame } from './raw-json.ts';
-import { free, inexact, micros, part, parts, plain, set, whole } from './plain-field.ts';
+import { free, inexact, micros, part, parts, plain, set, integerText } from './plain-field.ts';
 
 /** An update as rows. */
 export interface PlainUpdate {
@@ -107,7 +107,7 @@ function updateRows(frame: JsonObject, print: Print): PlainUpdate {
     trace_state: free(trace['tracestate']),
     external_transaction_hash: plain(transaction['externalTransactionHash']),
     transaction_hash: plain(transaction['transactionHash']),
-    paid_traffic_cost: whole(value['paidTrafficCost']),
+    paid_traffic_cost: integerText(value['paidTrafficCost']),
     event_count: String(events.length),
     raw: kind === undefined ? asSent(update) : null,
   });
@@ -153,7 +153,7 @@ interface Arrival {
 function contractRows(created: JsonObject, index: number, arrival: Arrival, print: Print): readonly ComparedRow[] {
   const id = plain(created['contractId']) ?? '';
   const contract = comparedRow('contract', `contract ${id}`, {
-    node_id: whole(created['nodeId']) ?? String(index),
+    node_id: integerText(created['nodeId']) ?? String(index),
     origin: arrival.origin,
     synchronizer: arrival.synchronizer,
     template: plain(created['templateId']),
@@ -177,7 +177,7 @@ function viewRow(contractId: string, view: JsonObject, print: Print): ComparedRo
   const details = print(status['details']);
   return comparedRow('view', `view ${contractId} ${plain(view['interfaceId']) ?? ''}`, {
     view: print(view['viewValue']),
-    status_code: whole(status['code']) ?? '0',
+    status_code: integerText(status['code']) ?? '0',
     status_message: free(status['message']),
     status_details: details === '[]' ? null : details,
     implementation_package_id: plain(view['implementationPackageId']),
@@ -185,7 +185,7 @@ function viewRow(contractId: string, view: JsonObject, print: Print): ComparedRo
 }
 
 function exerciseRow(event: JsonObject, index: number, print: Print): ComparedRow {
-  return comparedRow('exercise', `exercise ${whole(event['nodeId']) ?? String(index)}`, {
+  return comparedRow('exercise', `exercise ${integerText(event['nodeId']) ?? String(index)}`, {
     contract_id: plain(event['contractId']),
     template: plain(event['templateId']),
     interface: plain(event['interfaceId']),
@@ -195,14 +195,14 @@ function exerciseRow(event: JsonObject, index: number, print: Print): ComparedRo
     acting_parties: set(event['actingParties']),
     witness_parties: set(event['witnessParties']),
     consuming: plain(event['consuming']) ?? 'false',
-    last_descendant_node_id: whole(event['lastDescendantNodeId']),
+    last_descendant_node_id: integerText(event['lastDescendantNodeId']),
     implemented_interfaces: set(event['implementedInterfaces']),
     acs_delta: plain(event['acsDelta']),
   });
 }
 
 function archiveRow(event: JsonObject, index: number): ComparedRow {
-  return comparedRow('archive', `archive ${whole(event['nodeId']) ?? String(index)}`, {
+  return comparedRow('archive', `archive ${integerText(event['nodeId']) ?? String(index)}`, {
     contract_id: plain(event['contractId']),
     template: plain(event['templateId']),
     witness_parties: set(event['witnessParties']),
@@ -212,7 +212,7 @@ function archiveRow(event: JsonObject, index: number): ComparedRow {
 
 function assignRows(half: JsonObject, index: number, synchronizer: string, print: Print): readonly ComparedRow[] {
   const created = part(half, 'createdEvent');
-  const counter = whole(half['reassignmentCounter']);
+  const counter = integerText(half['reassignmentCounter']);
   return [
     ...contractRows(created, index, { origin: 'assign', synchronizer, counter }, print),
     halfRow('assign', half, created, index, null),
@@ -240,13 +240,13 @@ function halfRow(
 /** @param contract the object that names the contract: the half itself, or its created event */
 export function halfFields(half: JsonObject, contract: JsonObject, index: number, exclusivity: string | null) {
   return {
-    node_id: whole(contract['nodeId']) ?? String(index),
+    node_id: integerText(contract['nodeId']) ?? String(index),
     template: plain(contract['templateId']),
     reassignment_id: plain(half['reassignmentId']) ?? '',
     source: plain(half['source']) ?? '',
     target: plain(half['target']) ?? '',
     submitter: free(half['submitter']),
-    reassignment_counter: whole(half['reassignmentCounter']),
+    reassignment_counter: integerText(half['reassignmentCounter']),
     assignment_exclusivity: exclusivity,
     witness_parties: set(contract['witnessParties']),
   };

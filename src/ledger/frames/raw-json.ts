@@ -44,8 +44,8 @@ const places = new WeakMap<object, { readonly text: string; readonly start: numb
 /** The ledger's own text of an object of a scanned frame, including every blank; undefined for any other value. */
 export function partText(value: unknown): string | undefined {
   if (value instanceof RawJson) return value.text;
-  const place = typeof value === 'object' && value !== null ? places.get(value) : undefined;
-  return place?.text.slice(place.start, place.end);
+  const position = typeof value === 'object' && value !== null ? places.get(value) : undefined;
+  return position?.text.slice(position.start, position.end);
 }
 
 const quote = 0x22;

@@ -36,8 +36,8 @@ export class Recurring<T> {
   at(bytes: Buffer, view: DataView, start: number, end: number): T {
     const hash = hashOf(bytes, view, start, end);
     const last = this.#places.length - 1;
-    for (let place = hash & last; ; place = (place + 1) & last) {
-      const number = this.#places[place] ?? 0;
+    for (let slot = hash & last; ; slot = (slot + 1) & last) {
+      const number = this.#places[slot] ?? 0;
       if (number === 0) return this.#remember(hash, bytes, start, end);
       if (this.#hashes[number] !== hash || !this.#isSame(number, bytes, view, start, end)) continue;
       const value = this.#values[number];
@@ -94,9 +94,9 @@ export class Recurring<T> {
 
   #place(number: number): void {
     const last = this.#places.length - 1;
-    let place = (this.#hashes[number] ?? 0) & last;
-    while (this.#places[place] !== 0) place = (place + 1) & last;
-    this.#places[place] = number;
+    let slot = (this.#hashes[number] ?? 0) & last;
+    while (this.#places[slot] !== 0) slot = (slot + 1) & last;
+    this.#places[slot] = number;
   }
 }
 

@@ -110,7 +110,7 @@ class ArrayScanner {
   /** The text of the element that `part` completes; undefined for the empty text in `[]`. */
   #element(part: Buffer, end: number): string | undefined {
     this.#hold(part);
-    const whole = Buffer.concat(this.#held, this.#heldBytes);
+    const element = Buffer.concat(this.#held, this.#heldBytes);
     const begun = this.#begun;
     this.#held = [];
     this.#heldBytes = 0;
@@ -120,9 +120,9 @@ class ArrayScanner {
       if (end === closeArray && this.#count === 0) return undefined;
       throw broken('a comma without an element');
     }
-    if (!isUtf8(whole)) throw broken('bytes that are not UTF-8');
+    if (!isUtf8(element)) throw broken('bytes that are not UTF-8');
     this.#count += 1;
-    return withoutBlanks(whole).toString('utf8');
+    return withoutBlanks(element).toString('utf8');
   }
 }
 

@@ -1,6 +1,6 @@
 /** Facts of a refusing response in addition to its body: the requested delay, and visible flaws of our token. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { retold, type IndexerError } from '../../errors/indexer-error.ts';
+import { withContext, type IndexerError } from '../../errors/indexer-error.ts';
 import { errorFromBody } from '../errors/ledger-error.ts';
 import { isUnknownEndpoint } from '../errors/ledger-error-body.ts';
 import { retryAfterSeconds } from '../errors/retry-after.ts';
@@ -18,7 +18,7 @@ export interface Refusal {
 export function errorFromRefusal({ status, headers, body }: Refusal, token: string | undefined): IndexerError {
   const error = withTokenFlaws(errorFromBody(body, status), token);
   const seconds = retryAfterSeconds(status, headers);
-  return seconds === undefined ? error : retold(error, { facts: { retryAfterSeconds: seconds } });
+  return seconds === undefined ? error : withContext(error, { facts: { retryAfterSeconds: seconds } });
 }
 
 /**
@@ -28,7 +28,7 @@ export function errorFromRefusal({ status, headers, body }: Refusal, token: stri
 export function errorFromHandshake(refusal: Refusal, token: string | undefined): IndexerError {
   const error = errorFromRefusal(refusal, token);
   const isGateway = refusal.status === 404 && error.code === 'LEDGER_NOT_A_LEDGER' && !isUnknownEndpoint(refusal.body);
-  return isGateway ? retold(error, { retry: 'retry' }) : error;
+  return isGateway ? withContext(error, { retry: 'retry' }) : error;
 }
 
 /** The error, with visible flaws of the token if the ledger does not accept it, because the ledger gives no reason. */
@@ -37,5 +37,5 @@ export function withTokenFlaws(error: IndexerError, token: string | undefined): 
   const flaws = tokenFlaws(token, Date.now() / 1000);
   return flaws.length === 0
     ? error
-    : retold(error, { message: `${error.message}; the token itself ${flaws.join(', and ')}` });
+    : withContext(error, { message: `${error.message}; the token itself ${flaws.join(', and ')}` });
 }

@@ -6,7 +6,7 @@
 import { setMaxListeners } from 'node:events';
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { readInto, readWhole, send, type Sent, within } from '../../http/exchange.ts';
+import { readInto, readAll, send, type Sent, within } from '../../http/exchange.ts';
 import { httpEndpoint, withQuery, type Query } from './endpoint-url.ts';
 import { jsonArrayElements } from './json-array.ts';
 import { errorFromNetwork } from '../errors/ledger-error.ts';
@@ -126,7 +126,7 @@ function inTime<T>(options: TransportOptions, call: Call, request: ClientRequest
 
 function readAnswer(options: TransportOptions, chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   const most = mostBytes(options);
-  return readWhole(chunks, most, () =>
+  return readAll(chunks, most, () =>
     ledgerError('LEDGER_FRAME_TOO_LARGE', `a response of the ledger is larger than ${most} bytes`),
   );
 }
@@ -137,7 +137,7 @@ async function readRefusal(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-async function wholeAnswer(options: TransportOptions, call: Call): Promise<Answer> {
+async function fetchAnswer(options: TransportOptions, call: Call): Promise<Answer> {
   const sent = await sendWithToken(options, call);
   const startedMs = performance.now();
   let status: number | undefined;
@@ -217,7 +217,7 @@ export function createTransport(options: TransportOptions): Transport {
   // Every running call listens to it; there may be many at the same time.
   if (options.signal !== undefined) setMaxListeners(0, options.signal);
   const answerTo = async (call: Call): Promise<BytesAnswer> => {
-    const answer = await wholeAnswer(options, call).catch((thrown: unknown) => {
+    const answer = await fetchAnswer(options, call).catch((thrown: unknown) => {
       throw translated(thrown, options);
     });
     if (answer.status !== 200) throw refusal(answer);

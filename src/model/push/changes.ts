@@ -14,7 +14,7 @@ export interface ChangeCursor {
   readonly node: number | null;
 }
 
-export interface ChangesWanted {
+export interface ChangesRequest {
   readonly after: ChangeCursor;
   /** package name:Module:Entity; null: any. */
   readonly template: string | null;

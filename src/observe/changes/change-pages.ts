@@ -2,11 +2,11 @@
  * Cache of pages of changes, shared by clients that read the same changes. Clients that follow the end of history request the page
  * after the same cursor: it is read once and kept for a few seconds, so clients cost connections of the server, not of the database.
  */
-import { formatCursor, type ChangesPage, type ChangesWanted } from '../../model/push/changes.ts';
+import { formatCursor, type ChangesPage, type ChangesRequest } from '../../model/push/changes.ts';
 import { SharedWork, type Turns } from './turns.ts';
 
 /** Reads one page. @throws IndexerError as `readChanges` does */
-export type ReadPage = (wanted: ChangesWanted) => Promise<ChangesPage>;
+export type ReadPage = (request: ChangesRequest) => Promise<ChangesPage>;
 
 /** A page in its encoded form: the same bytes for all clients, never copied. Empty without changes. */
 export interface SharedPage extends Omit<ChangesPage, 'changes'> {
@@ -45,21 +45,21 @@ export class ChangePages {
    * @param reader the reader whose turn is used for the read
    * @throws IndexerError as `readChanges` does
    */
-  page(wanted: ChangesWanted, form: ChangeForm, reader: string): Promise<SharedPage> {
-    const { role, template, party, eventTypes, after } = wanted;
+  page(request: ChangesRequest, form: ChangeForm, reader: string): Promise<SharedPage> {
+    const { role, template, party, eventTypes, after } = request;
     const key = JSON.stringify([form, role, template, party, eventTypes, formatCursor(after)]);
     const kept = this.#kept.get(key);
     if (kept !== undefined && performance.now() < kept.until) return Promise.resolve(kept.page);
-    const reading = this.#reading.get(key) ?? new SharedWork(() => this.#read(key, wanted, form));
+    const reading = this.#reading.get(key) ?? new SharedWork(() => this.#read(key, request, form));
     this.#reading.set(key, reading);
     if (!reading.hasBegun) this.#turns.wait(reader, reading);
     return reading.result;
   }
 
-  async #read(key: string, wanted: ChangesWanted, form: ChangeForm): Promise<SharedPage> {
+  async #read(key: string, request: ChangesRequest, form: ChangeForm): Promise<SharedPage> {
     this.#pagesRead += 1;
     try {
-      const page = sharedPage(await this.#readPage(wanted), form);
+      const page = sharedPage(await this.#readPage(request), form);
       // After the end of history, the next commit adds changes; a range between two cursors never changes.
       if (page.bytes.length > 0) this.#keep(key, page);
       return page;

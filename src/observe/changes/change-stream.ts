@@ -3,7 +3,7 @@
  * its cursor: no snapshot and no connection.
  */
 import { toIndexerError } from '../../errors/indexer-error.ts';
-import { formatCursor, type ChangeCursor, type ChangesWanted } from '../../model/push/changes.ts';
+import { formatCursor, type ChangeCursor, type ChangesRequest } from '../../model/push/changes.ts';
 import type { Pace } from '../../config/pace.ts';
 import type { CheckpointWaiters } from '../health/checkpoint-waiters.ts';
 import type { ChangeForm, ChangePages, SharedPage } from './change-pages.ts';
@@ -11,7 +11,7 @@ import type { ChangeForm, ChangePages, SharedPage } from './change-pages.ts';
 /** Why a stream ended before its client left. */
 export type StreamEnd = 'pruned' | 'reset' | 'stopping';
 
-export type StreamWanted = Omit<ChangesWanted, 'after'> & {
+export type StreamRequest = Omit<ChangesRequest, 'after'> & {
   /** Undefined: starts after the newest change. */
   readonly after: ChangeCursor | undefined;
   /** The reader for turns at reading pages and for the limit on streams. */
@@ -59,16 +59,16 @@ export class ChangeStream {
    * Reads the first page, which stays cached for the stream that follows; undefined if it cannot be read now.
    * @throws IndexerError STORE_NOT_PERMITTED
    */
-  async begin(wanted: StreamWanted, form: ChangeForm): Promise<Begun | undefined> {
-    const read = await this.#read(wanted, form);
+  async begin(request: StreamRequest, form: ChangeForm): Promise<Begun | undefined> {
+    const read = await this.#read(request, form);
     // A stream may last for days: do not keep its first page.
     return read && { after: read.after, checkpoint: read.page.checkpoint, availableAfter: read.page.availableAfter };
   }
 
-  async #read(wanted: StreamWanted, form: ChangeForm): Promise<Read | undefined> {
+  async #read(request: StreamRequest, form: ChangeForm): Promise<Read | undefined> {
     try {
-      const after = wanted.after ?? { offset: (await this.#checkpoint()) ?? 0, node: null };
-      return { after, page: await this.#pages.page({ ...wanted, after }, form, wanted.reader) };
+      const after = request.after ?? { offset: (await this.#checkpoint()) ?? 0, node: null };
+      return { after, page: await this.#pages.page({ ...request, after }, form, request.reader) };
     } catch (thrown) {
       return afterFailure(thrown);
     }
@@ -80,41 +80,41 @@ export class ChangeStream {
    * @param first result of `begin`
    * @throws IndexerError STORE_NOT_PERMITTED; what `send` rejects with
    */
-  async run(wanted: StreamWanted, to: StreamedTo, first: Begun | undefined): Promise<StreamEnd | 'gone'> {
-    const after = first?.after ?? wanted.after;
+  async run(request: StreamRequest, to: StreamedTo, first: Begun | undefined): Promise<StreamEnd | 'gone'> {
+    const after = first?.after ?? request.after;
     const wasThere = first !== undefined && isThere(first.after, first);
-    const place: Place = { after, told: after, sentAt: performance.now(), wasThere };
+    const position: Place = { after, lastSent: after, sentAt: performance.now(), wasThere };
     while (!to.gone.aborted) {
-      const step = await this.#step(wanted, to, place);
+      const step = await this.#step(request, to, position);
       if (step === 'reset' || step === 'pruned') return step;
-      if (step !== 'sent' && (await this.#wait(step, place, to.gone)) === 'stopping') return 'stopping';
+      if (step !== 'sent' && (await this.#wait(step, position, to.gone)) === 'stopping') return 'stopping';
     }
     return 'gone';
   }
 
   /** Sends one page if there is one. A stream holds no page while it waits for the next one. */
-  async #step(wanted: StreamWanted, { form, send }: StreamedTo, place: Place): Promise<Step> {
-    const read = await this.#read({ ...wanted, after: place.after }, form);
-    const isDue = performance.now() - place.sentAt >= heartbeatMs;
+  async #step(request: StreamRequest, { form, send }: StreamedTo, position: Place): Promise<Step> {
+    const read = await this.#read({ ...request, after: position.after }, form);
+    const isDue = performance.now() - position.sentAt >= heartbeatMs;
     if (read === undefined) {
       if (!isDue) return 'not read';
       await send(heartbeat(form));
-      place.sentAt = performance.now();
+      position.sentAt = performance.now();
       return 'not read';
     }
     const { after, page } = read;
-    place.told ??= after;
+    position.lastSent ??= after;
     // A cursor ahead of history waits; a cursor that history had reached, and is now behind, was rewound.
     const isHere = isThere(after, page);
-    if (place.wasThere && !isHere) return 'reset';
+    if (position.wasThere && !isHere) return 'reset';
     if (page.availableAfter !== null && after.offset < page.availableAfter) return 'pruned';
-    place.wasThere = isHere;
+    position.wasThere = isHere;
     if (page.bytes.length > 0 || isDue) {
-      const noChange = isPassed(page, place.told) ? placeOnly(form, page.next) : heartbeat(form);
+      const noChange = isPassed(page, position.lastSent) ? placeOnly(form, page.next) : heartbeat(form);
       await send(page.bytes.length > 0 ? page.bytes : noChange);
-      [place.told, place.sentAt] = [page.next, performance.now()];
+      [position.lastSent, position.sentAt] = [page.next, performance.now()];
     }
-    place.after = page.next;
+    position.after = page.next;
     return page.atEnd ? 'at the end' : 'sent';
   }
 
@@ -132,7 +132,7 @@ interface Place {
   /** Undefined: after the newest change at the first successful read. */
   after: ChangeCursor | undefined;
   /** The cursor last sent to the client. */
-  told: ChangeCursor | undefined;
+  lastSent: ChangeCursor | undefined;
   /** When data was last sent, by `performance.now()`. */
   sentAt: number;
   /** Whether history has reached the cursor. */
@@ -152,8 +152,8 @@ function isThere(after: ChangeCursor, { checkpoint }: Pick<SharedPage, 'checkpoi
   return after.offset <= (checkpoint ?? -1);
 }
 
-function isPassed({ next }: SharedPage, told: ChangeCursor): boolean {
-  return next.offset > told.offset;
+function isPassed({ next }: SharedPage, lastSent: ChangeCursor): boolean {
+  return next.offset > lastSent.offset;
 }
 
 /** An event id without data is stored by browsers and dispatches no event: changes that the filter skipped are not read again. */

@@ -65,15 +65,15 @@ const samplesKept = 30;
 /** Fewer samples give no rate. */
 const enoughSamples = 3;
 /** Minimum distance of two samples: about a second, with tolerance for a timer that fires early. */
-const apartMs = 900;
+const minSampleIntervalMs = 900;
 
 /** Progress of a catch-up that began at offset `from`, from samples, oldest first; undefined without samples. */
 export function catchUpProgress(from: number, samples: readonly CatchUpSample[]): CatchUpProgress | undefined {
   const first = samples[0];
   const last = samples.at(-1);
   if (first === undefined || last === undefined) return undefined;
-  const whole = Math.max(1, last.ledgerEnd - from);
-  const percent = Math.min(100, Math.max(0, (100 * (last.checkpoint - from)) / whole));
+  const total = Math.max(1, last.ledgerEnd - from);
+  const percent = Math.min(100, Math.max(0, (100 * (last.checkpoint - from)) / total));
   const elapsed = (last.atMs - first.atMs) / 1000;
   if (samples.length < enoughSamples || elapsed <= 0)
     return { from, percent, offsetsPerSecond: null, etaSeconds: null };
@@ -97,7 +97,7 @@ export class CatchUp {
     }
     this.#from ??= checkpoint;
     const last = this.#samples.at(-1);
-    if (last !== undefined && nowMs - last.atMs < apartMs) return;
+    if (last !== undefined && nowMs - last.atMs < minSampleIntervalMs) return;
     this.#samples = [...this.#samples.slice(1 - samplesKept), { atMs: nowMs, checkpoint, ledgerEnd }];
   }
 

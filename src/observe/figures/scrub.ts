@@ -26,15 +26,15 @@ function scrubVisible(line: string): string {
 /** A JWT has two or three parts separated by dots, and its first part contains `eyJ`: characters before that stay. */
 function hideJwts(run: string): string {
   const parts = run.split('.');
-  const shown: string[] = [];
+  const output: string[] = [];
   for (let at = 0; at < parts.length; at += 1) {
     const part = parts[at] ?? '';
     const begin = part.indexOf('eyJ');
     const isJwt = begin >= 0 && part.length > begin + 3 && (parts[at + 1] ?? '') !== '';
-    shown.push(isJwt ? `${part.slice(0, begin)}[token]` : part);
+    output.push(isJwt ? `${part.slice(0, begin)}[token]` : part);
     if (isJwt) at += 2;
   }
-  return shown.join('.');
+  return output.join('.');
 }
 
 function hideInUrls(run: string): string {

@@ -238,7 +238,7 @@ export class HealthTracker {
         decode: share(timeShares.decode),
         database: share(timeShares.database),
       },
-      delay: delayOf({ state, reason, distance, timeShares, stretch: this.#stretch }),
+      delay: delayOf({ state, reason, distance, timeShares, probeAnswer: this.#stretch }),
     };
   }
 

@@ -29,8 +29,8 @@ export class RecentErrors {
     const before = this.#errors.find((error) => error.code === code);
     const newest: RecentError = {
       code,
-      message: shown(message),
-      remedy: shown(remedy),
+      message: toDisplayText(message),
+      remedy: toDisplayText(remedy),
       count: (before?.count ?? 0) + 1,
       at: at.toISOString(),
     };
@@ -44,7 +44,7 @@ export function inWords({ code, message }: IndexerError): string {
 }
 
 /** Messages and remedies contain no secret; they pass the scrubber anyway, like those of the log. */
-function shown(text: string): string {
+function toDisplayText(text: string): string {
   const scrubbed = scrub(text);
   return scrubbed.length > longest ? `${scrubbed.slice(0, longest)}…` : scrubbed;
 }

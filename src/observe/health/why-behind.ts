@@ -22,7 +22,7 @@ export interface DelayFacts {
   readonly distance: number | undefined;
   readonly timeShares: ByPart | null;
   /** Result of probing the offsets between the checkpoint and the ledger end; undefined: no probe. */
-  readonly stretch?: ProbeAnswer | undefined;
+  readonly probeAnswer?: ProbeAnswer | undefined;
 }
 
 /** Below this share of the time, no part counts as the bottleneck. */
@@ -80,16 +80,16 @@ const spent = {
 } as const;
 
 /** Result of the probe for offsets that are missing. */
-const said: Readonly<Partial<Record<ProbeAnswer, string>>> = {
+const probeMessages: Readonly<Partial<Record<ProbeAnswer, string>>> = {
   undelivered: '. The ledger has an update there, but the stream does not deliver it.',
   refused: '. The ledger does not report whether an update exists there.',
 };
 
-function slow({ timeShares, stretch }: DelayFacts, begin: string): Delay {
+function slow({ timeShares, probeAnswer }: DelayFacts, begin: string): Delay {
   if (timeShares === null) return { cause: 'none', message: `${begin}.` };
   const parts = ['source', 'decode', 'database'] as const;
   const [most = 'source'] = [...parts].sort((left, right) => timeShares[right] - timeShares[left]);
-  const known = most === 'source' && stretch !== undefined ? said[stretch] : undefined;
+  const known = most === 'source' && probeAnswer !== undefined ? probeMessages[probeAnswer] : undefined;
   if (known !== undefined) return { cause: 'source', message: `${begin}${known}` };
   if (timeShares[most] < muchAtLeast) return { cause: 'none', message: `${begin}.` };
   const percent = Math.round(100 * Math.min(1, timeShares[most]));

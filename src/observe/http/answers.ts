@@ -26,7 +26,7 @@ export function refuse(
 }
 
 /** Refuses the caller rather than the request: a 401 names the authentication scheme. */
-export function refuseAsker(response: ServerResponse, status: number, error: string): void {
+export function refuseCaller(response: ServerResponse, status: number, error: string): void {
   if (status === 401) response.setHeader('www-authenticate', 'Bearer realm="ledger-indexer"');
   refuse(response, status, error);
 }

@@ -7,12 +7,12 @@ import { partyId, partyIdExpected } from '../../config/party-id.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import { behindNodes, formatCursor, parseCursor } from '../../model/push/changes.ts';
 import type { TokenEnd } from '../../reader-token.ts';
-import { refuse, refuseAsker } from './answers.ts';
+import { refuse, refuseCaller } from './answers.ts';
 import { noNotes, notesOf, type Notes, type UnseenName } from './changes-notes.ts';
 import type { ChangeForm } from '../changes/change-pages.ts';
 import { Places } from './places.ts';
 import type { Unsent } from './unsent.ts';
-import type { Begun, ChangeStream, StreamEnd, StreamWanted } from '../changes/change-stream.ts';
+import type { Begun, ChangeStream, StreamEnd, StreamRequest } from '../changes/change-stream.ts';
 
 /** Caller of a request: the role it reads as, or why it is refused. */
 export type Reader =
@@ -21,7 +21,7 @@ export type Reader =
       /** Id of the token, or {@link thisMachine}. */
       readonly reader: string;
       /** Calls back once when access ends; returns a function that stops the watch. Undefined: access never ends. */
-      readonly watch?: (told: (end: TokenEnd) => void) => () => void;
+      readonly watch?: (onEnd: (end: TokenEnd) => void) => () => void;
     }
   | { readonly refused: 401 | 403 | 503; readonly reason: string };
 
@@ -31,7 +31,7 @@ export const thisMachine = '';
 export interface ChangesEndpoint {
   readonly stream: ChangeStream;
   /** Names in the filter that match nothing visible to the role. @throws IndexerError STORE_ errors */
-  readonly unseenIn: (wanted: StreamWanted) => Promise<readonly UnseenName[]>;
+  readonly unseenIn: (streamRequest: StreamRequest) => Promise<readonly UnseenName[]>;
   readonly readerOf: (request: IncomingMessage) => Promise<Reader>;
   /** Maximum number of open streams. */
   readonly most: number;
@@ -47,7 +47,7 @@ type Asker = Extract<Reader, { role: unknown }>;
 
 interface Answered {
   readonly watch: Asker['watch'];
-  readonly wanted: StreamWanted;
+  readonly streamRequest: StreamRequest;
   /** Undefined if the database could not be read yet. */
   readonly first: Begun | undefined;
   readonly notes: Notes;
@@ -86,7 +86,7 @@ export class ChangesAnswers {
     response.once('close', () => gone.abort());
     // A refused caller takes no slot.
     const reader = await this.#endpoint.readerOf(request);
-    if ('refused' in reader) return refuseAsker(response, reader.refused, reader.reason);
+    if ('refused' in reader) return refuseCaller(response, reader.refused, reader.reason);
     const leave = this.#places.take(reader.reader);
     try {
       const begun = await this.#begin(query, request, reader);
@@ -110,16 +110,16 @@ export class ChangesAnswers {
     const { stream } = this.#endpoint;
     const full = this.#noPlace(reader);
     if (full !== undefined) return full;
-    const asked = parse(new URLSearchParams(query), request.headers['last-event-id']);
-    if (typeof asked === 'string') return { status: 400, error: asked };
-    const { template, party, eventTypes, after } = asked;
-    const wanted = { template, party, eventTypes, after, role, reader };
-    const begun = await stream.begin(wanted, formOf(request));
-    const misfit = begun === undefined ? undefined : unfit(begun, asked.isResumed);
+    const parsed = parse(new URLSearchParams(query), request.headers['last-event-id']);
+    if (typeof parsed === 'string') return { status: 400, error: parsed };
+    const { template, party, eventTypes, after } = parsed;
+    const streamRequest = { template, party, eventTypes, after, role, reader };
+    const begun = await stream.begin(streamRequest, formOf(request));
+    const misfit = begun === undefined ? undefined : unfit(begun, parsed.isResumed);
     if (misfit !== undefined) return misfit;
     const isNamed = template !== null || party !== null;
-    if (begun === undefined) return { wanted, first: begun, notes: noNotes };
-    return { wanted, first: begun, notes: notesOf(isNamed ? await this.#unseenIn(wanted) : [], begun) };
+    if (begun === undefined) return { streamRequest, first: begun, notes: noNotes };
+    return { streamRequest, first: begun, notes: notesOf(isNamed ? await this.#unseenIn(streamRequest) : [], begun) };
   }
 
   /** Why a stream that has taken a slot may not keep it. */
@@ -133,20 +133,20 @@ export class ChangesAnswers {
   }
 
   /** Reads once for all identical concurrent requests of a reader. Empty if it cannot be read: a missing note is no reason to refuse a stream. */
-  #unseenIn(wanted: StreamWanted): Promise<readonly UnseenName[]> {
-    const key = JSON.stringify([wanted.reader, wanted.role, wanted.template, wanted.party]);
+  #unseenIn(streamRequest: StreamRequest): Promise<readonly UnseenName[]> {
+    const key = JSON.stringify([streamRequest.reader, streamRequest.role, streamRequest.template, streamRequest.party]);
     const running = this.#asked.get(key);
     if (running !== undefined) return running;
-    const asked = this.#endpoint
-      .unseenIn(wanted)
+    const pending = this.#endpoint
+      .unseenIn(streamRequest)
       .catch(() => [])
       .finally(() => this.#asked.delete(key));
-    this.#asked.set(key, asked);
-    return asked;
+    this.#asked.set(key, pending);
+    return pending;
   }
 
   async #run(
-    { wanted, first, notes, watch }: Answered,
+    { streamRequest, first, notes, watch }: Answered,
     request: IncomingMessage,
     response: ServerResponse,
     { gone, unsent }: { readonly gone: AbortController; readonly unsent: Unsent },
@@ -174,7 +174,7 @@ export class ChangesAnswers {
     });
     this.#streaming += 1;
     try {
-      const end = await this.#endpoint.stream.run(wanted, { form, send, gone: gone.signal }, first);
+      const end = await this.#endpoint.stream.run(streamRequest, { form, send, gone: gone.signal }, first);
       if (end !== 'gone') finish(end);
     } finally {
       this.#streaming -= 1;
@@ -234,7 +234,7 @@ function unfit({ checkpoint, availableAfter, after }: Begun, isResumed: boolean)
   return undefined;
 }
 
-type Asked = Omit<StreamWanted, 'role' | 'reader'> & { readonly isResumed: boolean };
+type Asked = Omit<StreamRequest, 'role' | 'reader'> & { readonly isResumed: boolean };
 
 /** Parses the request; returns an error message if it is invalid. The header is added by a browser that reconnects: it takes precedence. */
 function parse(query: URLSearchParams, lastEventId: string | string[] | undefined): Asked | string {

@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ConsolePage, TokenLogin } from '../page/console-page.ts';
 import { loginPasswordOf } from '../../reader-token.ts';
-import { refuse, refuseAsker, send } from './answers.ts';
+import { refuse, refuseCaller, send } from './answers.ts';
 import type { ReaderTokens } from './reader-tokens.ts';
 import { notFromHere, notOfOurPage } from './local-caller.ts';
 
@@ -33,34 +33,34 @@ export async function answerConsole(
     response.setHeader('allow', path === '/query' ? 'GET, HEAD, POST' : 'POST');
     return refuse(response, 405, 'queries are sent with POST');
   }
-  const asker = await askerOf(tokens, request);
-  if ('status' in asker) return refuseAsker(response, asker.status, asker.error);
+  const caller = await callerOf(tokens, request);
+  if ('status' in caller) return refuseCaller(response, caller.status, caller.error);
   const body = await bodyOf(request);
   if (body === undefined) return refuse(response, 413, `a query may have at most ${String(longestBody)} bytes`);
   const gone = new AbortController();
   response.once('close', () => gone.abort());
   if (response.destroyed) return;
-  const answer = await page.answer(path, body, gone.signal, asker.login);
+  const answer = await page.answer(path, body, gone.signal, caller.login);
   if (!response.destroyed) send(response, answer.status, answer.type, answer.body);
 }
 
 type Asker = { readonly login: TokenLogin | undefined } | { readonly status: number; readonly error: string };
 
 /** No other page can make a browser send this page's token, so the origin need not be checked. */
-async function askerOf(tokens: ReaderTokens, request: IncomingMessage): Promise<Asker> {
-  const shown = await tokens.check(request);
-  if (shown === undefined) {
+async function callerOf(tokens: ReaderTokens, request: IncomingMessage): Promise<Asker> {
+  const tokenCheck = await tokens.check(request);
+  if (tokenCheck === undefined) {
     const reason = notFromHere(request);
     if (reason !== undefined) return { status: 403, error: `${reason}; from other machines, send a reader token` };
-    const stranger = notOfOurPage(request);
-    return stranger === undefined ? { login: undefined } : { status: 403, error: stranger };
+    const foreignPageReason = notOfOurPage(request);
+    return foreignPageReason === undefined ? { login: undefined } : { status: 403, error: foreignPageReason };
   }
-  if ('status' in shown) return shown;
+  if ('status' in tokenCheck) return tokenCheck;
   if (request.headers['content-type'] !== 'application/json') {
     return { status: 403, error: 'send the query as JSON, with content-type application/json' };
   }
-  const { id, role, login } = shown.token;
-  return { login: { name: login, password: loginPasswordOf(shown.secret), token: id, role } };
+  const { id, role, login } = tokenCheck.token;
+  return { login: { name: login, password: loginPasswordOf(tokenCheck.secret), token: id, role } };
 }
 
 /** Reads the complete body; undefined if it is too long or was aborted. The rest is not read then. */

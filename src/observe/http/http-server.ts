@@ -12,7 +12,7 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import { portHolder } from './local-ports.ts';
 import { usualPace } from '../../config/pace.ts';
 import type { Metrics } from '../metrics/metrics.ts';
-import { refuse, refuseAsker, sendJson } from './answers.ts';
+import { refuse, refuseCaller, sendJson } from './answers.ts';
 import { cutUnread, limitIdleSockets, OneAtATime, refuseExpectations } from './connections.ts';
 import { answerCors } from './cors.ts';
 import { Exposition } from './exposition.ts';
@@ -171,7 +171,7 @@ async function answer(options: Answering, request: IncomingMessage, response: Se
     if (hasBody(request)) return refuse(response, 413, 'requests must have no body');
   }
   const refused = route.isOverview && options.overview && (await refusedOverview(options.overview, request));
-  if (refused) return refuseAsker(response, refused.status, refused.error);
+  if (refused) return refuseCaller(response, refused.status, refused.error);
   return route.answer({ path, query, request, response, known });
 }
 

@@ -63,8 +63,8 @@ export function notOfOurPage({ headers }: IncomingMessage): string | undefined {
 export function ofAnotherOrigin({ headers }: IncomingMessage): string | undefined {
   const { host = '', origin = `http://${host}` } = headers;
   const site = headers['sec-fetch-site'] ?? 'none';
-  const isOurs = origin === `http://${host}` && (site === 'none' || site === 'same-origin');
-  return isOurs ? undefined : 'requests from pages of other origins are refused';
+  const isSameOrigin = origin === `http://${host}` && (site === 'none' || site === 'same-origin');
+  return isSameOrigin ? undefined : 'requests from pages of other origins are refused';
 }
 
 function isLoopbackAddress(address = ''): boolean {

@@ -31,14 +31,14 @@ export async function refusedOverview(
     };
   }
   if (limited.length === 0) return undefined;
-  const shown = await tokens.check(request);
-  if (shown === undefined) {
+  const tokenCheck = await tokens.check(request);
+  if (tokenCheck === undefined) {
     return {
       status: 401,
       error: 'roles are limited to parties: from other machines, send a token of a role that reads everything',
     };
   }
-  if ('status' in shown) return shown;
-  if (!limited.includes(shown.token.role)) return undefined;
+  if ('status' in tokenCheck) return tokenCheck;
+  if (!limited.includes(tokenCheck.token.role)) return undefined;
   return { status: 403, error: 'this endpoint covers all parties, but the role of this token is limited to some' };
 }

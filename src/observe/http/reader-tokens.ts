@@ -42,7 +42,7 @@ export class ReaderTokens {
   #closed = false;
   #failures = 0;
   /** By the hash in hex; with the listeners for the end of each token. */
-  readonly #watched = new Map<string, { readonly hash: Buffer; readonly told: Set<(end: TokenEnd) => void> }>();
+  readonly #watched = new Map<string, { readonly hash: Buffer; readonly listeners: Set<(end: TokenEnd) => void> }>();
 
   /**
    * @param lookAgainMs interval of the checks of tokens with open streams
@@ -92,16 +92,16 @@ export class ReaderTokens {
   }
 
   /** Calls `told` once, when the token ends. @returns a function that ends the watch */
-  watch(secret: string, told: (end: TokenEnd) => void): () => void {
+  watch(secret: string, onEnd: (end: TokenEnd) => void): () => void {
     const hash = hashOf(secret);
     const key = hash.toString('hex');
-    const watched = this.#watched.get(key) ?? { hash, told: new Set() };
+    const watched = this.#watched.get(key) ?? { hash, listeners: new Set() };
     this.#watched.set(key, watched);
-    watched.told.add(told);
+    watched.listeners.add(onEnd);
     this.#lookLater();
     return () => {
-      watched.told.delete(told);
-      if (watched.told.size === 0 && this.#watched.get(key) === watched) this.#watched.delete(key);
+      watched.listeners.delete(onEnd);
+      if (watched.listeners.size === 0 && this.#watched.get(key) === watched) this.#watched.delete(key);
     };
   }
 
@@ -144,12 +144,12 @@ export class ReaderTokens {
     const watched = [...this.#watched];
     const found = await this.#read(watched.map(([, { hash }]) => hash)).catch(() => undefined);
     this.#looking = undefined;
-    for (const [key, { told }] of found === undefined ? [] : watched) {
+    for (const [key, { listeners }] of found === undefined ? [] : watched) {
       const token = found?.get(key);
       const end = token === undefined ? 'revoked' : token.ended;
       if (end === undefined) continue;
       this.#watched.delete(key);
-      for (const tell of told) tell(end);
+      for (const listener of listeners) listener(end);
     }
     this.#lookLater();
   }

@@ -20,15 +20,15 @@ interface Wanted {
 
 /** Waits as requested. `gone` is aborted when the client has disconnected; the response is then never read. */
 export async function answerWait(waiters: CheckpointWaiters, query: string, gone: AbortSignal): Promise<WaitAnswer> {
-  const wanted = parse(new URLSearchParams(query));
-  if (typeof wanted === 'string') return { status: 400, body: { error: wanted } };
-  const end = await waiters.wait(wanted.offset, wanted.timeoutMs, gone);
+  const parsed = parse(new URLSearchParams(query));
+  if (typeof parsed === 'string') return { status: 400, body: { error: parsed } };
+  const end = await waiters.wait(parsed.offset, parsed.timeoutMs, gone);
   const checkpoint = waiters.checkpoint ?? null;
   switch (end) {
     case 'reached':
       return { status: 200, body: { checkpoint } };
     case 'timeout': {
-      const error = `the checkpoint did not reach ${wanted.offset} within ${wanted.timeoutMs / 1000} s`;
+      const error = `the checkpoint did not reach ${parsed.offset} within ${parsed.timeoutMs / 1000} s`;
       return { status: 504, body: { error, checkpoint } };
     }
     case 'full':

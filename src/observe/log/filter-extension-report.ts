@@ -34,8 +34,8 @@ export class FilterExtensionReport implements FilterExtensionObserver {
     else {
       const { delayMs, error } = facts;
       const next = delayMs === undefined ? 'stopped until it is requested again' : 'trying again';
-      const told = { delayMs, code: error.code, reason: error.message, remedy: error.remedy };
-      logger[delayMs === undefined ? 'error' : 'warn'](told, `backfill of the extended filter failed, ${next}`);
+      const fields = { delayMs, code: error.code, reason: error.message, remedy: error.remedy };
+      logger[delayMs === undefined ? 'error' : 'warn'](fields, `backfill of the extended filter failed, ${next}`);
     }
   }
 

@@ -22,10 +22,10 @@ export class InterfaceReport implements InterfaceObserver {
   }
 
   /** Waiting interfaces are logged once while unchanged: every session finds them again. */
-  wanted(interfaces: readonly WantedInterface[]): void {
+  interfacesRequested(interfaces: readonly WantedInterface[]): void {
     const { health, metrics, logger } = this.#parts;
-    const named = (wanted: WantedInterface['state']): readonly string[] =>
-      interfaces.filter(({ state }) => state === wanted).map(({ id }) => id);
+    const named = (expectedState: WantedInterface['state']): readonly string[] =>
+      interfaces.filter(({ state }) => state === expectedState).map(({ id }) => id);
     const waiting = named('waiting');
     const gathering = named('backfilling');
     health.jobs.interfacesWaiting = waiting;

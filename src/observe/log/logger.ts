@@ -33,7 +33,7 @@ export function createLogger(options: LoggerOptions): Logging {
   const { stream } = options;
   const pretty = options.format === 'pretty' || (options.format === 'auto' && stream.isTTY === true);
   const onTerminal = pretty && stream.isTTY === true;
-  let shown: string | undefined;
+  let progressLine: string | undefined;
   const logger = pino(
     {
       level: options.level,
@@ -41,9 +41,9 @@ export function createLogger(options: LoggerOptions): Logging {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       hooks: {
-        logMethod(given, method) {
-          const [first, message, ...rest] = given;
-          if (typeof first === 'string') method.apply(this, given);
+        logMethod(args, method) {
+          const [first, message, ...rest] = args;
+          if (typeof first === 'string') method.apply(this, args);
           else method.apply(this, [...safeMessage(first, message), ...rest]);
         },
       },
@@ -53,14 +53,14 @@ export function createLogger(options: LoggerOptions): Logging {
       write: (line: string) => {
         const clean = scrub(line);
         const text = pretty ? prettyLine(clean, stream.isTTY === true) : clean;
-        stream.write(shown === undefined ? text : `${clearLine}${text}${shown}`);
+        stream.write(progressLine === undefined ? text : `${clearLine}${text}${progressLine}`);
       },
     },
   );
   const progress = (text: string | undefined): void => {
-    if (text === shown) return;
-    shown = text === undefined ? undefined : scrub(text);
-    stream.write(`${clearLine}${shown ?? ''}`);
+    if (text === progressLine) return;
+    progressLine = text === undefined ? undefined : scrub(text);
+    stream.write(`${clearLine}${progressLine ?? ''}`);
   };
   return { logger, progress: onTerminal ? progress : undefined };
 }
@@ -115,7 +115,7 @@ function prettyLine(line: string, coloured: boolean): string {
   const name = typeof level === 'string' ? level : 'info';
   const clock = typeof time === 'string' ? escapeSteering(time.slice(11, 19)) : '';
   const rest = Object.entries(fields).map(
-    ([key, value]) => paint('90', `${escapeSteering(key)}=`) + escapeSteering(shown(value)),
+    ([key, value]) => paint('90', `${escapeSteering(key)}=`) + escapeSteering(formatValue(value)),
   );
   const parts = [paint('90', clock), paint(colours[name] ?? '32', escapeSteering(name).toUpperCase().padEnd(5))];
   if (typeof msg === 'string') parts.push(escapeSteering(failure === undefined ? msg : `${msg}: ${failure}`));
@@ -140,6 +140,6 @@ function parseRecord(line: string): Record<string, unknown> | undefined {
   }
 }
 
-function shown(value: unknown): string {
+function formatValue(value: unknown): string {
   return typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
 }

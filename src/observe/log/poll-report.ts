@@ -21,10 +21,10 @@ export class PollReport implements PollObserver {
     this.#parts = parts;
   }
 
-  lockHeld(holder: LockHolder | undefined, ours: boolean): void {
+  lockHeld(holder: LockHolder | undefined, isOwn: boolean): void {
     const { health, logger } = this.#parts;
     if (!health.lockHeld(holder) || holder === undefined) return;
-    if (ours) logger.info({ holder }, 'this process holds the writer lock');
+    if (isOwn) logger.info({ holder }, 'this process holds the writer lock');
     else logger.info({ holder }, 'another session holds the writer lock');
   }
 

@@ -3,7 +3,7 @@ import { unknownKinds, type UnknownName, type UnknownNames, type UnknownKind } f
 import type { Logger } from './logger.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 
-const said: Readonly<Record<UnknownKind, string>> = {
+const messages: Readonly<Record<UnknownKind, string>> = {
   update: 'update of an unknown kind stored raw',
   topology_event: 'topology event of an unknown kind stored raw',
   field: 'unknown field ignored',
@@ -31,5 +31,5 @@ export function reportUnknown({ names, metrics, logger }: ReportParts, batch: re
 
 function warn(logger: Logger, { kind, name, firstOffset }: UnknownName): void {
   const remedy = 'use a version of ledger-indexer that supports it: the participant may be newer than this one';
-  logger.warn({ kind, name, offset: firstOffset, remedy }, said[kind]);
+  logger.warn({ kind, name, offset: firstOffset, remedy }, messages[kind]);
 }

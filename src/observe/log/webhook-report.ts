@@ -38,9 +38,9 @@ export class WebhookReport implements WebhookObserver {
   webhookFailed(name: string, problem: string, delayMs: number | undefined): void {
     const isDead = delayMs === undefined;
     this.#metrics.webhookDeliveries.inc({ webhook: name, result: isDead ? 'dead' : 'failed' });
-    const told = isDead ? this.#dying : this.#failing;
-    if (told.has(name)) return;
-    told.add(name);
+    const reportedNames = isDead ? this.#dying : this.#failing;
+    if (reportedNames.has(name)) return;
+    reportedNames.add(name);
     const facts = { webhook: name, problem, delayMs };
     if (isDead) {
       const remedy = `ledger-indexer webhook dead-letters ${name}; once the receiver takes them: webhook replay ${name}`;

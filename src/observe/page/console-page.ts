@@ -48,7 +48,7 @@ export interface ConsoleAnswer {
 }
 
 /** Limits of results for display. */
-const shown = { rows: 1_000, characters: 4_000_000 };
+const displayLimits = { rows: 1_000, characters: 4_000_000 };
 /** Limits of a CSV export; a larger result is not exported at all. */
 const exported = { rows: 100_000, characters: 16_000_000 };
 /** Limit for this machine, and for each token, so that no caller blocks another. */
@@ -103,29 +103,29 @@ export class ConsolePage {
     if (kind === undefined) return json(404, { error: 'not found', paths: Object.keys(this.#kinds) });
     const text = fieldOf(body, kind.field);
     if (text === undefined) return json(400, { error: `expected a JSON object with one text, ${kind.field}` });
-    const asker = login?.name ?? here;
-    if (this.#isBusy(asker)) return json(503, { error: 'too many queries are running: stop one, or wait for it' });
+    const caller = login?.name ?? here;
+    if (this.#isBusy(caller)) return json(503, { error: 'too many queries are running: stop one, or wait for it' });
     const { reads, readsOf } = this.#options;
     const as = login === undefined ? reads : readsOf(login);
-    this.#count(asker, 1);
+    this.#count(caller, 1);
     const answer = await this.#limited((stop) => kind.read(as, text, stop), gone);
-    this.#count(asker, -1);
+    this.#count(caller, -1);
     return answer;
   }
 
-  #isBusy(asker: string): boolean {
+  #isBusy(caller: string): boolean {
     const ofTokens = [...this.#underWay].reduce((sum, [by, count]) => (by === here ? sum : sum + count), 0);
-    return (this.#underWay.get(asker) ?? 0) >= mostAtOnce || (asker !== here && ofTokens >= mostOfTokens);
+    return (this.#underWay.get(caller) ?? 0) >= mostAtOnce || (caller !== here && ofTokens >= mostOfTokens);
   }
 
-  #count(asker: string, change: 1 | -1): void {
-    const count = (this.#underWay.get(asker) ?? 0) + change;
-    if (count === 0) this.#underWay.delete(asker);
-    else this.#underWay.set(asker, count);
+  #count(caller: string, change: 1 | -1): void {
+    const count = (this.#underWay.get(caller) ?? 0) + change;
+    if (count === 0) this.#underWay.delete(caller);
+    else this.#underWay.set(caller, count);
   }
 
   readonly #kinds: Readonly<Record<string, { readonly field: string; readonly read: Reading }>> = {
-    '/query': { field: 'statement', read: async (reads, text, stop) => this.#rows(reads.ask(text, shown, stop)) },
+    '/query': { field: 'statement', read: async (reads, text, stop) => this.#rows(reads.ask(text, displayLimits, stop)) },
     '/query/csv': {
       field: 'statement',
       read: async (reads, text, stop) => csvOf(await reads.ask(text, exported, stop)),
@@ -185,8 +185,8 @@ function inConsole(name: string): string {
 /** Returns the one text of the body. */
 function fieldOf(body: string, field: string): string | undefined {
   try {
-    const given: unknown = JSON.parse(body);
-    const [entry, ...more] = Object.entries(given ?? {});
+    const parsed: unknown = JSON.parse(body);
+    const [entry, ...more] = Object.entries(parsed ?? {});
     if (entry?.[0] !== field || more.length > 0) return undefined;
     return typeof entry[1] === 'string' ? entry[1] : undefined;
   } catch {

@@ -145,13 +145,13 @@ class Viewers {
   }
 
   /** Adds a viewer and sends its first message. */
-  admit(response: ServerResponse, greeting: string): void {
+  admit(response: ServerResponse, firstMessage: string): void {
     response.writeHead(200, headers);
     response.once('close', () => this.#viewers.delete(response));
     response.on('error', () => response.destroy());
     this.#viewers.add(response);
     // A page that loses the connection reconnects after a second.
-    response.write(`retry: 1000\n${greeting}`);
+    response.write(`retry: 1000\n${firstMessage}`);
   }
 
   /** Sends the same message to all viewers. */

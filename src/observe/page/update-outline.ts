@@ -81,7 +81,7 @@ export class OutlineReader {
 }
 
 function offsetIn(query: URLSearchParams): number | undefined {
-  const given = query.get('offset') ?? '';
-  if ([...query].length !== 1 || !/^\d{1,16}$/.test(given) || !Number.isSafeInteger(Number(given))) return undefined;
-  return Number(given);
+  const offsetText = query.get('offset') ?? '';
+  if ([...query].length !== 1 || !/^\d{1,16}$/.test(offsetText) || !Number.isSafeInteger(Number(offsetText))) return undefined;
+  return Number(offsetText);
 }

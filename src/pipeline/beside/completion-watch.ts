@@ -202,20 +202,20 @@ export class CompletionWatch {
    */
   #acceptance(checkpoint: number, stop: AbortSignal) {
     let timer: NodeJS.Timeout | undefined;
-    let told = false;
-    const tell = (): void => {
-      if (told || stop.aborted) return;
-      told = true;
+    let isDone = false;
+    const report = (): void => {
+      if (isDone || stop.aborted) return;
+      isDone = true;
       this.#moved(checkpoint);
       this.#parts.observers.completions.followed(checkpoint);
     };
     return {
-      tell,
+      tell: report,
       opened: (): void => {
-        timer = setTimeout(tell, quietMs);
+        timer = setTimeout(report, quietMs);
       },
       forget: (): void => {
-        told = true;
+        isDone = true;
         clearTimeout(timer);
       },
     };

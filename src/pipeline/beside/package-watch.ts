@@ -124,9 +124,9 @@ export class PackageWatch {
     const refused: RefusedPackage[] = [];
     const tried = new Set<string>();
     let failure: IndexerError | undefined;
-    let wanted = this.#open([...missing, ...unknownPackages(packages, names)], tried);
-    while (wanted.length > 0 && !this.#parts.stop.aborted) {
-      for (const id of wanted) {
+    let pendingIds = this.#open([...missing, ...unknownPackages(packages, names)], tried);
+    while (pendingIds.length > 0 && !this.#parts.stop.aborted) {
+      for (const id of pendingIds) {
         if (this.#parts.stop.aborted) break;
         tried.add(id);
         try {
@@ -141,7 +141,7 @@ export class PackageWatch {
           else refused.push({ packageId: id, error });
         }
       }
-      wanted = this.#open([...unknownPackages(packages, names)], tried);
+      pendingIds = this.#open([...unknownPackages(packages, names)], tried);
     }
     return { refused, failure };
   }

@@ -13,7 +13,7 @@ import { retryAfterMs } from '../retry/retry.ts';
 export async function acquireLock(
   parts: PipelineParts,
   phase: PhaseKeeper,
-  patience: Patience,
+  timeLimit: Patience,
 ): Promise<WriterLock | undefined> {
   const begunAt = performance.now();
   await parts.sink.prepare();
@@ -22,7 +22,7 @@ export async function acquireLock(
   const look = async (): Promise<void> => {
     lookAt = Number.POSITIVE_INFINITY;
     const begunAt = performance.now();
-    const [leftAloneMs] = await Promise.all([lookAtLedger(parts), tellHolder(parts, false, () => !taken)]);
+    const [leftAloneMs] = await Promise.all([lookAtLedger(parts), reportHolder(parts, false, () => !taken)]);
     lookAt = Math.max(begunAt + parts.limits.pollMs, performance.now() + leftAloneMs);
   };
   while (!parts.stop.aborted) {
@@ -30,11 +30,11 @@ export async function acquireLock(
     if (lock !== undefined) {
       taken = true;
       // Not awaited: it must not delay the takeover.
-      void tellHolder(parts, true);
+      void reportHolder(parts, true);
       return lock;
     }
     phase.change('standby');
-    if (patience.isOver(begunAt)) throw patience.heldByOther(await parts.sink.lockHolder());
+    if (timeLimit.isOver(begunAt)) throw timeLimit.heldByOther(await parts.sink.lockHolder());
     if (performance.now() >= lookAt) void look();
     await pause(parts.pace.lockMs, parts.stop);
   }
@@ -44,12 +44,12 @@ export async function acquireLock(
 /**
  * Reports who holds the lock. Any role that may log in can take it, so a waiting process, and an operator, need to know
  * the holder.
- * @param wanted whether the answer is still needed when it arrives
+ * @param isNeeded whether the answer is still needed when it arrives
  */
-async function tellHolder(parts: PipelineParts, ours: boolean, wanted = () => true): Promise<void> {
+async function reportHolder(parts: PipelineParts, isOwn: boolean, isNeeded = () => true): Promise<void> {
   try {
     const holder = await parts.sink.lockHolder();
-    if (wanted()) parts.observers.polls.lockHeld(holder, ours);
+    if (isNeeded()) parts.observers.polls.lockHeld(holder, isOwn);
   } catch {
     // The same failure is reported by whatever needs the lock.
   }

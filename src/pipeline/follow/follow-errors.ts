@@ -1,5 +1,5 @@
 /** Failures of the streams, with the offset or entry that they concern. */
-import { IndexerError, retold } from '../../errors/indexer-error.ts';
+import { IndexerError, withContext } from '../../errors/indexer-error.ts';
 
 const unreadFrames: ReadonlySet<string> = new Set([
   'LEDGER_FRAME_TOO_LARGE',
@@ -10,7 +10,7 @@ const unreadFrames: ReadonlySet<string> = new Set([
 /** If a frame was not even read, only its position is known. */
 export function namingPlace(error: IndexerError, checkpoint: number): IndexerError {
   if (!unreadFrames.has(error.code) || error.facts['offset'] !== undefined) return error;
-  return retold(error, {
+  return withContext(error, {
     message: `the update after offset ${String(checkpoint)}: ${error.message}`,
     facts: { checkpoint },
   });
@@ -28,11 +28,11 @@ export interface SeedPlace {
 /** The error with the entry of the active contracts that it concerns. */
 export function namingEntry(error: IndexerError, { seedOffset, entry, contractId }: SeedPlace): IndexerError {
   // Only contract ids in the ledger's format; any other text may be payload.
-  const shown = contractId !== null && /^[\w:#.-]{1,300}$/.test(contractId) ? contractId : undefined;
+  const safeContractId = contractId !== null && /^[\w:#.-]{1,300}$/.test(contractId) ? contractId : undefined;
   const about = `entry ${String(entry)} of the active contracts at offset ${String(seedOffset)}`;
-  return retold(error, {
-    message: `${about}${shown === undefined ? '' : `, contract ${shown}`}: ${error.message}`,
-    facts: { seedOffset, entry, ...(shown === undefined ? {} : { contractId: shown }) },
+  return withContext(error, {
+    message: `${about}${safeContractId === undefined ? '' : `, contract ${safeContractId}`}: ${error.message}`,
+    facts: { seedOffset, entry, ...(safeContractId === undefined ? {} : { contractId: safeContractId }) },
   });
 }
 

@@ -20,12 +20,12 @@ import { updatesRequest } from '../../ledger/api/request-format.ts';
 import type { Batch } from '../../model/batch.ts';
 import type { StoredUpdate, Update } from '../../model/update.ts';
 import type { Utf8 } from '../../model/utf8.ts';
-import { withStretch, type Stretch } from '../retry/apart.ts';
+import { withRange, type OffsetRange } from '../retry/apart.ts';
 import { buildBatch, factsOf, type Built } from '../intake/batch-builder.ts';
 import { namingPlace, outOfOrder } from './follow-errors.ts';
 import { frames$, type Frames } from '../intake/frames.ts';
 import { updateOf } from '../participant/with-participant-offsets.ts';
-import { nextEnd, nothingLeft, pastEnd } from '../intake/bound.ts';
+import { nextEnd, isRangeEmpty, pastEnd } from '../intake/bound.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 import type { SinkSession } from '../ports/sink.ts';
 import { setAside, type FailedUpdate } from './quarantine.ts';
@@ -51,7 +51,7 @@ export interface Following {
   /** Moves the stream to another token, if there is one. */
   renew: () => void;
   /** Range that is written update by update, because Postgres rejected it as a batch. */
-  readonly apart: Stretch;
+  readonly apart: OffsetRange;
   /** The last offset to store; undefined: no end. */
   readonly stopAt: number | undefined;
   onCommitted(checkpoint: number): void;
@@ -247,8 +247,8 @@ class StreamWriter {
     const { inbox, end } = frames;
     // A range that may have been truncated is requested again: only an end with no updates before it can be the last
     // one.
-    const asAsked = end !== undefined && (inbox.stopped || this.#received || (await this.#reach(end)));
-    if (inbox.stopped || asAsked) {
+    const isExpectedEnd = end !== undefined && (inbox.stopped || this.#received || (await this.#reach(end)));
+    if (inbox.stopped || isExpectedEnd) {
       // Before the next stream opens, not when this one is torn down after it.
       frames.close();
       return undefined;
@@ -264,7 +264,7 @@ class StreamWriter {
    * this user.
    */
   async #reach(offset: number): Promise<boolean> {
-    if (!(await nothingLeft(this.#parts, this.#from, offset))) return false;
+    if (!(await isRangeEmpty(this.#parts, this.#from, offset))) return false;
     if (this.#from >= offset) return true;
     const batch = this.#session.newBatch(this.#from);
     batch.add({ kind: 'offset_checkpoint', offset, synchronizerTimes: [] });
@@ -306,7 +306,7 @@ class StreamWriter {
    * it one by one.
    */
   #notBuilt(error: IndexerError, offset: number): IndexerError {
-    return this.#alone ? atOffset(error, offset) : withStretch(error, { from: this.#from, upTo: offset });
+    return this.#alone ? atOffset(error, offset) : withRange(error, { from: this.#from, upTo: offset });
   }
 
   #write(batch: Batch, built: Built, frame: Buffer | undefined, span?: BatchSpan): void {
@@ -319,9 +319,9 @@ class StreamWriter {
       const rows = await this.#session.writeBatch(batch, from, predecessor).catch(async (thrown: unknown) => {
         const error = toIndexerError(thrown);
         span?.done(batch, error);
-        const stretch = { from, upTo: batch.offset };
-        if (!alone) throw withStretch(error, stretch);
-        const explained = withStretch(await this.#session.explained(error, batch.offset), stretch);
+        const range = { from, upTo: batch.offset };
+        if (!alone) throw withRange(error, range);
+        const explained = withRange(await this.#session.explained(error, batch.offset), range);
         return setAside(this.#parts, this.#session, from, { error: atOffset(explained, batch.offset), frame });
       });
       const seconds = (performance.now() - started) / 1000;

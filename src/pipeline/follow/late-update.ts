@@ -13,6 +13,6 @@ import { updateIdAt } from '../proof/update-id.ts';
  */
 export async function keepLate(parts: PipelineParts, session: SinkSession, update: StoredUpdate): Promise<void> {
   const { offset, updateId } = update;
-  const isOurs = async (): Promise<boolean> => updateId !== null && (await updateIdAt(parts, offset)) === updateId;
-  if (await session.storeLate(update, isOurs)) parts.observers.stream.lateStored(offset);
+  const isOnLedger = async (): Promise<boolean> => updateId !== null && (await updateIdAt(parts, offset)) === updateId;
+  if (await session.storeLate(update, isOnLedger)) parts.observers.stream.lateStored(offset);
 }

@@ -70,7 +70,7 @@ export async function nextEnd(parts: PipelineParts, checkpoint: number, stopAt: 
  * Whether the ledger has nothing to return after `from` and up to `end`. Only a working participant can send an HTTP
  * response, whereas anything in between can close a stream cleanly.
  */
-export async function nothingLeft(
+export async function isRangeEmpty(
   { ledger, filter }: Pick<PipelineParts, 'ledger' | 'filter'>,
   from: number,
   end: number,

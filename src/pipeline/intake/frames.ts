@@ -73,7 +73,7 @@ async function openFrames(parts: PipelineParts, path: StreamPath, request: objec
     lastFrameAt,
     pass: (reached) => {
       // In the participant's own offsets, because it is read like any other frame.
-      const offset = parts.participantOffsets?.theirs(reached) ?? reached;
+      const offset = parts.participantOffsets?.toParticipantOffset(reached) ?? reached;
       const frame = Buffer.from(JSON.stringify({ update: { OffsetCheckpoint: { value: { offset } } } }));
       inbox.push(blocks.keep(frame), frame.length);
     },

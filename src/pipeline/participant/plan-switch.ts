@@ -14,7 +14,7 @@ const compared = 500;
 /** Maximum length of a list over HTTP. */
 const mostListed = 200;
 /** Maximum range, in offsets, that is searched for parties that may have left. */
-const longestStretch = 1_000_000;
+const maxSearchRange = 1_000_000;
 
 /** The newest stored update of a synchronizer. */
 interface SynchronizerMark extends UpdateMark {
@@ -164,7 +164,7 @@ async function findWindow(parts: SwitchParts, newest: Newest, pruned: number): P
   }
   const departure = await parts.stored.firstDeparture();
   const left = departure === undefined ? undefined : await offsetOf(parts, departure.updateId);
-  const isNear = left !== undefined && to - left <= longestStretch;
+  const isNear = left !== undefined && to - left <= maxSearchRange;
   if (isNear) begin = Math.min(begin, left);
   const before = await parts.stored.updateBefore(2 * compared);
   return {
@@ -189,17 +189,17 @@ async function list(
   to: number,
   limit: number,
 ): Promise<readonly Shown[]> {
-  const shown: Shown[] = [];
-  if (from >= to) return shown;
+  const updates: Shown[] = [];
+  if (from >= to) return updates;
   for await (const text of ledger.updates.list(updatesRequest(from, filter, to), { limit })) {
     const one = readListed(text);
     if (one === undefined || one.kind === 'OffsetCheckpoint') continue;
-    const word = (name: string): string => (typeof one.value[name] === 'string' ? one.value[name] : '');
+    const field = (name: string): string => (typeof one.value[name] === 'string' ? one.value[name] : '');
     const { offset } = one;
-    const [updateId, synchronizerId, recordTime] = [word('updateId'), word('synchronizerId'), word('recordTime')];
-    shown.push({ offset, updateId, synchronizerId, recordTime });
+    const [updateId, synchronizerId, recordTime] = [field('updateId'), field('synchronizerId'), field('recordTime')];
+    updates.push({ offset, updateId, synchronizerId, recordTime });
   }
-  return shown;
+  return updates;
 }
 
 async function readWindow(parts: SwitchParts, { from, to, storedAfter }: Window, newest: Newest) {

@@ -7,13 +7,13 @@ interface Named {
   readonly offset: number;
 }
 
-const ours = ({ offset, updateId, synchronizerId }: Named): string =>
+const describeUpdate = ({ offset, updateId, synchronizerId }: Named): string =>
   `update ${updateId} (stored at offset ${String(offset)}, synchronizer ${synchronizerId})`;
 
 /** The participant has none of the newest updates, and none before them. */
 export function noOverlap(newest: Named | undefined): IndexerError {
   const what =
-    newest === undefined ? 'no stored update could be on both participants' : `it does not know ${ours(newest)}`;
+    newest === undefined ? 'no stored update could be on both participants' : `it does not know ${describeUpdate(newest)}`;
   return new IndexerError(`the participant shares no update with what is stored: ${what}`, {
     code: 'SWITCH_NO_OVERLAP',
   });
@@ -21,7 +21,7 @@ export function noOverlap(newest: Named | undefined): IndexerError {
 
 /** The participant knows older updates, and not yet the newest. */
 export function behind(newest: Named): IndexerError {
-  return new IndexerError(`the participant does not yet return ${ours(newest)}, the newest of this synchronizer`, {
+  return new IndexerError(`the participant does not yet return ${describeUpdate(newest)}, the newest of this synchronizer`, {
     code: 'SWITCH_BEHIND',
     facts: { offset: newest.offset },
   });

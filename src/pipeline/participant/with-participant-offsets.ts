@@ -2,7 +2,7 @@
  * The ledger for a stream that was switched to another participant: requests and responses use offsets of the stream.
  * This is the only module that translates them; a stream that never switched participants does not use it.
  */
-import { retold, toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
+import { withContext, toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
 import type { ListOptions } from '../../ledger/api/answer.ts';
 import { decodeCompletion } from '../../ledger/frames/decode-completion.ts';
 import { decodeUpdate } from '../../ledger/frames/decode.ts';
@@ -33,20 +33,20 @@ export function withParticipantOffsets(parts: PipelineParts, range: ParticipantR
 /** The update of a frame, in offsets of the stream. */
 export function updateOf({ participantOffsets }: ToRead, frame: Text, unknown?: UnknownNames): Update {
   if (participantOffsets === undefined) return decodeUpdate(frame, unknown);
-  return participantOffsets.update(told(participantOffsets, () => decodeUpdate(frame, unknown)));
+  return participantOffsets.update(decodeWithTranslatedErrors(participantOffsets, () => decodeUpdate(frame, unknown)));
 }
 
 /** The completion of a frame, in offsets of the stream. */
 export function completionOf({ participantOffsets }: ToRead, frame: string, unknown: UnknownNames): CompletionFrame {
   if (participantOffsets === undefined) return decodeCompletion(frame, unknown);
-  return participantOffsets.completion(told(participantOffsets, () => decodeCompletion(frame, unknown)));
+  return participantOffsets.completion(decodeWithTranslatedErrors(participantOffsets, () => decodeCompletion(frame, unknown)));
 }
 
-function told<T>(participantOffsets: ParticipantOffsets, decode: () => T): T {
+function decodeWithTranslatedErrors<T>(participantOffsets: ParticipantOffsets, decode: () => T): T {
   try {
     return decode();
   } catch (thrown) {
-    throw inOurs(thrown, participantOffsets);
+    throw translateError(thrown, participantOffsets);
   }
 }
 
@@ -54,14 +54,14 @@ function told<T>(participantOffsets: ParticipantOffsets, decode: () => T): T {
 const offsetFacts = ['offset', 'earliestOffset'] as const;
 
 /** The error with its facts in offsets of the stream; the participant's message is unchanged. */
-function inOurs(thrown: unknown, participantOffsets: ParticipantOffsets): IndexerError {
+function translateError(thrown: unknown, participantOffsets: ParticipantOffsets): IndexerError {
   const error = toIndexerError(thrown);
   const facts: Record<string, number> = {};
   for (const name of offsetFacts) {
     const offset = error.facts[name];
-    if (typeof offset === 'number') facts[name] = participantOffsets.ours(offset);
+    if (typeof offset === 'number') facts[name] = participantOffsets.toStreamOffset(offset);
   }
-  return Object.keys(facts).length === 0 ? error : retold(error, { facts });
+  return Object.keys(facts).length === 0 ? error : withContext(error, { facts });
 }
 
 function translated(
@@ -71,18 +71,18 @@ function translated(
   return {
     state: stateOf(ledger.state, participantOffsets),
     updates: {
-      byOffset: (offset, format) => ledger.updates.byOffset(participantOffsets.theirs(offset), format),
+      byOffset: (offset, format) => ledger.updates.byOffset(participantOffsets.toParticipantOffset(offset), format),
       list: (request, options) =>
-        shown(ledger.updates, { request: theirRequest(request, participantOffsets), options, participantOffsets }),
+        listUnstored(ledger.updates, { request: theirRequest(request, participantOffsets), options, participantOffsets }),
     },
     events: {
       async byContractId(contractId, format) {
         const events = await ledger.events.byContractId(contractId, format);
         const created = events?.created;
         if (!created) return events;
-        const { offset: theirs, ...event } = created.createdEvent;
-        if (theirs === undefined) return events;
-        const offset = participantOffsets.ours(theirs);
+        const { offset: participantOffset, ...event } = created.createdEvent;
+        if (participantOffset === undefined) return events;
+        const offset = participantOffsets.toStreamOffset(participantOffset);
         // Its offsets from before the switch are not those of the stored updates.
         const known = participantOffsets.isStored(created.synchronizerId ?? '', offset) ? {} : { offset };
         return { ...events, created: { ...created, createdEvent: { ...event, ...known } } };
@@ -93,20 +93,20 @@ function translated(
 
 function stateOf(state: LedgerQuestions['state'], participantOffsets: ParticipantOffsets): LedgerQuestions['state'] {
   return {
-    ledgerEnd: async () => participantOffsets.ours(await state.ledgerEnd()),
-    latestPrunedOffsets: async () => Math.max(0, participantOffsets.ours(await state.latestPrunedOffsets())),
+    ledgerEnd: async () => participantOffsets.toStreamOffset(await state.ledgerEnd()),
+    latestPrunedOffsets: async () => Math.max(0, participantOffsets.toStreamOffset(await state.latestPrunedOffsets())),
     activeContracts: (request, options) => state.activeContracts(theirRequest(request, participantOffsets), options),
   };
 }
 
 /** Offset fields of all requests. */
-const asked = ['beginExclusive', 'endInclusive', 'activeAtOffset'] as const;
+const offsetFields = ['beginExclusive', 'endInclusive', 'activeAtOffset'] as const;
 
 function theirRequest<R extends object>(request: R, participantOffsets: ParticipantOffsets): R {
   const changed = { ...request } as Record<string, unknown>;
-  for (const name of asked) {
+  for (const name of offsetFields) {
     const offset = changed[name];
-    if (typeof offset === 'number') changed[name] = participantOffsets.theirs(offset);
+    if (typeof offset === 'number') changed[name] = participantOffsets.toParticipantOffset(offset);
   }
   return changed as R;
 }
@@ -121,7 +121,7 @@ interface ListCall {
  * Updates that are stored already are left out: if a list is full of them, the next one is requested, because an empty
  * list means that nothing is left.
  */
-async function* shown(
+async function* listUnstored(
   updates: LedgerQuestions['updates'],
   { request, options, participantOffsets }: ListCall,
 ): AsyncGenerator<string> {
@@ -133,10 +133,10 @@ async function* shown(
       listed += 1;
       const one = readListed(text);
       if (one !== undefined) beginExclusive = one.offset;
-      const ours = one === undefined ? text : inOffsetsOf(one, participantOffsets);
-      if (ours === undefined) continue;
+      const translatedText = one === undefined ? text : inOffsetsOf(one, participantOffsets);
+      if (translatedText === undefined) continue;
       yielded += 1;
-      yield ours;
+      yield translatedText;
     }
     if (listed < limit || yielded >= limit) return;
   }
@@ -144,10 +144,10 @@ async function* shown(
 
 /** A list is used for the existence of updates, not for their content: only the offset is translated. */
 function inOffsetsOf(
-  { kind, offset: theirs, value }: Listed,
+  { kind, offset: participantOffset, value }: Listed,
   participantOffsets: ParticipantOffsets,
 ): string | undefined {
-  const offset = participantOffsets.ours(theirs);
+  const offset = participantOffsets.toStreamOffset(participantOffset);
   const { synchronizerId } = value;
   const isStored = participantOffsets.isStored(typeof synchronizerId === 'string' ? synchronizerId : '', offset);
   if (isStored && kind !== 'OffsetCheckpoint') return undefined;
@@ -160,6 +160,6 @@ function translatedStreams(openStream: OpenStream, participantOffsets: Participa
     openStream({
       ...stream,
       request: theirRequest(stream.request, participantOffsets),
-      onEnd: (error) => stream.onEnd(error === undefined ? undefined : inOurs(error, participantOffsets)),
+      onEnd: (error) => stream.onEnd(error === undefined ? undefined : translateError(error, participantOffsets)),
     });
 }

@@ -8,7 +8,7 @@ import type { FilterExtensionProgress } from './filter-extension.ts';
 
 /** Remaining work. Offsets are exclusive. */
 export interface DueEarlier {
-  readonly wanted: WantedHistory;
+  readonly request: WantedHistory;
   /** The job is paused until it is resumed. */
   readonly isPaused: boolean;
   /** The filter in force is the one whose history is requested. */
@@ -16,7 +16,7 @@ export interface DueEarlier {
   /** A filter is being extended, or contracts are being staged: the job continues after that. */
   readonly waits: boolean;
   /** The contracts active at the beginning were requested; they are being staged, or were not staged. */
-  readonly askedForList: boolean;
+  readonly isListRequested: boolean;
   /** Updates after this offset are stored under the filter in force. */
   readonly from: number;
   /** The contracts active at this offset are stored; undefined: some of them are missing. */

@@ -8,7 +8,7 @@ import type { Sink } from './sink.ts';
 
 /** Remaining work. */
 export interface DueFilterExtension {
-  readonly wanted: WantedFilterExtension;
+  readonly request: WantedFilterExtension;
   /** The job is paused until it is resumed. */
   readonly isPaused: boolean;
   /** The filter is in force already. */
@@ -44,7 +44,7 @@ export interface FilterExtensions {
    *   extended
    */
   set(
-    wanted: WantedFilterExtension,
+    extensionRequest: WantedFilterExtension,
     at: { readonly checkpoint: number; readonly epoch: number },
     followed: readonly string[],
   ): Promise<void>;
@@ -64,7 +64,7 @@ export interface FilterExtensionPlace extends Pick<Sink, 'openSession'> {
    * Creates the staging area, or reuses what an interrupted run has left if it fits.
    * @throws IndexerError FILTER_EXTEND_REFUSED when something blocks it, or the role lacks rights
    */
-  prepare(wanted: { readonly identity: StreamIdentity; readonly notBefore: number }): Promise<void>;
+  prepare(spec: { readonly identity: StreamIdentity; readonly notBefore: number }): Promise<void>;
   /** Whether `name` was applied to the staged data. */
   isNamed(): Promise<boolean>;
   /** Assigns the numbers of the stream to staged names. Between two sessions: the epoch rises. */

@@ -185,7 +185,7 @@ export interface SeedObserver {
 /** Results of polling the ledger and the database. */
 export interface PollObserver {
   /** The holder of the writer lock; undefined when it is free. */
-  lockHeld(holder: LockHolder | undefined, ours: boolean): void;
+  lockHeld(holder: LockHolder | undefined, isOwn: boolean): void;
   /** The ledger returned its end. */
   ledgerEnd(offset: number): void;
   /** The ledger returned the offset up to which it is pruned; 0 = never. */
@@ -207,7 +207,7 @@ export interface PackageObserver {
 
 export interface InterfaceObserver {
   /** At the beginning of a session: the requested interfaces, and the offset from which views of them are stored. */
-  wanted(interfaces: readonly WantedInterface[]): void;
+  interfacesRequested(interfaces: readonly WantedInterface[]): void;
   /** Views of interfaces that the participant has come to know are being staged, from this offset. */
   gathering(interfaces: readonly string[], completeFrom: number): void;
   /** The staged views are part of the stream; this many are new. */

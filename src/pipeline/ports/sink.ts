@@ -70,7 +70,7 @@ export interface SinkSession {
   readonly interfaces: readonly WantedInterface[];
   readonly completions: CompletionWriter;
   /** Stores the interfaces requested from now on; interfaces no longer requested are forgotten. */
-  noteInterfaces(wanted: readonly WantedInterface[]): Promise<void>;
+  noteInterfaces(interfaces: readonly WantedInterface[]): Promise<void>;
   /** Stores the participant's id if none is stored; call it once the history is verified. */
   noteParticipant(participantId: string): Promise<void>;
   /** Stores the ledger end and, if known, the offset up to which the ledger is pruned. */
@@ -90,9 +90,9 @@ export interface SinkSession {
   quarantine(update: QuarantinedUpdate, from: number): Promise<void>;
   /**
    * Stores an update that came after later ones, if it is missing: true when it did. After that the session is over.
-   * @param isOurs called first: whether the ledger has this update at this offset
+   * @param isOnLedger called first: whether the ledger has this update at this offset
    */
-  storeLate(update: StoredUpdate, isOurs: () => Promise<boolean>): Promise<boolean>;
+  storeLate(update: StoredUpdate, isOnLedger: () => Promise<boolean>): Promise<boolean>;
   /**
    * Begins a seed at `offset`: the data of an unfinished one are removed, including its token.
    * @param source of the list; undefined when history begins without one
@@ -144,7 +144,7 @@ export interface ViewStaging extends Pick<Sink, 'openSession'> {
    * Creates the staging area, or reuses what an interrupted run has left if it fits.
    * @throws IndexerError INTERFACE_BACKFILL_REFUSED when something blocks it, or the role lacks rights
    */
-  prepare(wanted: {
+  prepare(spec: {
     readonly identity: StreamIdentity;
     /** Where to begin: earlier offsets cannot be used. */
     readonly notBefore: number;

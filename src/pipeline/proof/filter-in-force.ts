@@ -48,6 +48,6 @@ const partsWithOption = [
 
 /** The options that differ from the filter in force. */
 export function outdatedOptions(configured: StreamIdentity, inForce: StreamIdentity): readonly string[] {
-  const [ours, theirs] = [keptFilter(configured.filter), keptFilter(inForce.filter)];
-  return partsWithOption.filter(([part]) => String(ours[part]) !== String(theirs[part])).map(([, option]) => option);
+  const [configuredFilter, currentFilter] = [keptFilter(configured.filter), keptFilter(inForce.filter)];
+  return partsWithOption.filter(([part]) => String(configuredFilter[part]) !== String(currentFilter[part])).map(([, option]) => option);
 }

@@ -6,7 +6,7 @@
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { ContractMark, StreamState, UpdateMark } from '../../model/stream.ts';
-import { shownOffsets, updateIdAt } from './update-id.ts';
+import { listMatchingOffsets, updateIdAt } from './update-id.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 import { eventFormat } from '../../ledger/api/request-format.ts';
 import { pastMissingRoute } from '../retry/missing-route.ts';
@@ -55,8 +55,8 @@ export async function proveHistory(parts: PipelineParts, state: StoredHistory, b
 async function proveNothingAfter(parts: PipelineParts, lastUpdate: UpdateMark, checkpoint: number): Promise<void> {
   if (lastUpdate.offset >= checkpoint) return;
   const from = Math.max(lastUpdate.offset, await parts.sink.marks.rangeBegin());
-  const shown = await shownOffsets(parts, from, checkpoint);
-  const unknown = await parts.sink.marks.firstUnknown(shown);
+  const offsets = await listMatchingOffsets(parts, from, checkpoint);
+  const unknown = await parts.sink.marks.firstUnknown(offsets);
   if (unknown !== undefined) throw another(unknown, from);
 }
 
@@ -109,7 +109,7 @@ function changed(stored: UpdateMark, found: string | undefined, common: UpdateMa
     common === undefined ? 'no stored update is the same' : `both are the same up to offset ${String(common.offset)}`;
   return new IndexerError(`the ledger has ${what} at offset ${String(offset)}, where we stored one; ${same}`, {
     code: 'HISTORY_CHANGED',
-    remedy: common === undefined ? giveUp : goBack(common.offset),
+    remedy: common === undefined ? noCommonHistoryRemedy : goBack(common.offset),
     facts: { offset, ...(common === undefined ? {} : { commonOffset: common.offset }) },
   });
 }
@@ -121,7 +121,7 @@ function goBack(to: number): string {
   );
 }
 
-const giveUp =
+const noCommonHistoryRemedy =
   'the participant was reset, was restored from before our history begins, or another one responds: if that one hosts the ' +
   'same parties, switch to it: ledger-indexer switch-participant --yes; otherwise index it into a new POSTGRES_SCHEMA and keep this one, or ' +
   'delete everything stored here: ledger-indexer reset --all --yes';
@@ -141,7 +141,7 @@ function another(offset: number, commonOffset: number): IndexerError {
 function emptied(checkpoint: number): IndexerError {
   return new IndexerError(`the ledger is empty, our checkpoint is ${String(checkpoint)}`, {
     code: 'HISTORY_CHANGED',
-    remedy: giveUp,
+    remedy: noCommonHistoryRemedy,
     facts: { checkpoint, ledgerEnd: 0 },
   });
 }
@@ -163,7 +163,7 @@ function prunedPast(checkpoint: number, pruned: number): IndexerError {
 // The last resort if neither the participant id nor any update can be compared: active contracts. Their ids are hashes
 // that no two ledgers share, and the offset of their create is this participant's own.
 
-const contractsAsked = 3;
+const maxComparedContracts = 3;
 
 /**
  * A contract that was active at the stored checkpoint is known to a participant that is not pruned past it.
@@ -171,9 +171,9 @@ const contractsAsked = 3;
  *   another offset
  */
 async function proveByContracts(parts: PipelineParts): Promise<void> {
-  const asked = await parts.sink.marks.contracts(contractsAsked);
+  const marks = await parts.sink.marks.contracts(maxComparedContracts);
   let unknown = 0;
-  for (const mark of asked) {
+  for (const mark of marks) {
     const offset = await createdAt(parts, mark);
     if (offset === mark.offset || offset === 'not told') return;
     if (offset !== undefined) {

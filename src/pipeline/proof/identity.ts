@@ -29,25 +29,25 @@ export interface Connected {
 }
 
 /** `anew`: whether the participant has refused an interface that the stream requests. */
-export async function connect(configured: PipelineParts, { anew }: { readonly anew: boolean }): Promise<Connected> {
+export async function connect(configured: PipelineParts, { isInterfaceRefused }: { readonly isInterfaceRefused: boolean }): Promise<Connected> {
   const { ledger, sink } = configured;
   // First, because it is displayed for as long as the ledger does not respond.
   const stored = await sink.marks.checkpoint();
   if (stored !== null) configured.observers.stream.storedFound(stored);
   const release = await sessionRelease(configured);
-  const asked = await askIdentity(configured);
-  const { identity, parts: all } = filterInForce(configured, asked, await sink.filterExtension.filter());
+  const configuredIdentity = await askIdentity(configured);
+  const { identity, parts: all } = filterInForce(configured, configuredIdentity, await sink.filterExtension.filter());
   const { participantId } = identity;
-  const told = { end: await ledger.state.ledgerEnd(), pruned: await ledger.state.latestPrunedOffsets() };
+  const bounds = { end: await ledger.state.ledgerEnd(), pruned: await ledger.state.latestPrunedOffsets() };
   const requestedAt = performance.now();
   const session = await sink.openSession(identity);
   const { filterReplaced: difference } = session.state;
   if (difference !== undefined) configured.observers.filterExtension.changed({ kind: 'replaced', difference });
   // Only the session knows whether the stream was switched, and which offsets the participant has here.
   const moved = { ...withParticipantOffsets(all, session.state.participantRange), release };
-  const ledgerEnd = moved.participantOffsets?.ours(told.end) ?? told.end;
-  const pruned = Math.max(0, moved.participantOffsets?.ours(told.pruned) ?? told.pruned);
-  const interfaces = await interfacesInForce(moved, session, { ledgerEnd, anew });
+  const ledgerEnd = moved.participantOffsets?.toStreamOffset(bounds.end) ?? bounds.end;
+  const pruned = Math.max(0, moved.participantOffsets?.toStreamOffset(bounds.pruned) ?? bounds.pruned);
+  const interfaces = await interfacesInForce(moved, session, { ledgerEnd, isInterfaceRefused });
   const followed = interfaces.filter(({ state }) => state === 'followed').map(({ id }) => id);
   const parts = withInterfaces(moved, followed);
   parts.observers.polls.ledgerEnd(ledgerEnd);
@@ -56,7 +56,7 @@ export async function connect(configured: PipelineParts, { anew }: { readonly an
   await proveHistory(parts, session.state, { ledgerEnd, pruned, sameParticipant });
   // Not earlier: a participant without a verified history must not give its name to this stream.
   if (participantId !== undefined) await session.noteParticipant(participantId);
-  parts.observers.filterExtension.changed({ kind: 'options', behind: outdatedOptions(asked, identity) });
+  parts.observers.filterExtension.changed({ kind: 'options', behind: outdatedOptions(configuredIdentity, identity) });
   reportRelease(parts, session.state);
   const { checkpoint } = session.state;
   parts.observers.stream.sessionOpened(participantId, checkpoint);

@@ -8,7 +8,7 @@
 import { pause } from '../../config/pause.ts';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
 import { updatesRequest } from '../../ledger/api/request-format.ts';
-import { nothingLeft } from '../intake/bound.ts';
+import { isRangeEmpty } from '../intake/bound.ts';
 import type { Frames } from '../intake/frames.ts';
 import type { ProbeAnswer } from '../ports/observer.ts';
 import type { PipelineParts } from '../ports/parts.ts';
@@ -114,7 +114,7 @@ class Questions {
    */
   async #isEmpty(checkpoint: number, ledgerEnd: number): Promise<boolean> {
     if (await showsUpdate(this.#parts, checkpoint, ledgerEnd, this.#signal)) return false;
-    return nothingLeft(this.#parts, checkpoint, ledgerEnd);
+    return isRangeEmpty(this.#parts, checkpoint, ledgerEnd);
   }
 
   #isStill(checkpoint: number, heardAt: number): boolean {

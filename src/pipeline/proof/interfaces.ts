@@ -16,25 +16,25 @@ import type { SinkSession } from '../ports/sink.ts';
 export async function interfacesInForce(
   parts: PipelineParts,
   session: SinkSession,
-  { ledgerEnd, anew }: { readonly ledgerEnd: number; readonly anew: boolean },
+  { ledgerEnd, isInterfaceRefused }: { readonly ledgerEnd: number; readonly isInterfaceRefused: boolean },
 ): Promise<readonly WantedInterface[]> {
   const ids = interfacesNamed(parts.wantedInterfaces);
   const stored = new Map(session.interfaces.map((one) => [one.id, one]));
   if (ids.length + stored.size === 0) return [];
   const isNew = !session.state.seeded && stored.size === 0;
-  const former = ids.map((id) => stored.get(id) ?? notAsked(id));
-  const wanted =
-    isNew || anew
-      ? answered(former, await knownInterfaces(parts.ledger, parts.filter, ids, ledgerEnd), { ledgerEnd, isNew })
-      : former;
-  if (wanted.length !== stored.size || wanted.some((one) => !isStored(one, stored))) {
-    await session.noteInterfaces(wanted);
+  const previous = ids.map((id) => stored.get(id) ?? waitingInterface(id));
+  const current =
+    isNew || isInterfaceRefused
+      ? withUpdatedStates(previous, await knownInterfaces(parts.ledger, parts.filter, ids, ledgerEnd), { ledgerEnd, isNew })
+      : previous;
+  if (current.length !== stored.size || current.some((one) => !isStored(one, stored))) {
+    await session.noteInterfaces(current);
   }
-  parts.observers.interfaces.wanted(wanted);
-  return wanted;
+  parts.observers.interfaces.interfacesRequested(current);
+  return current;
 }
 
-function notAsked(id: string): WantedInterface {
+function waitingInterface(id: string): WantedInterface {
   return { id, state: 'waiting', completeFrom: null, unknownAt: null };
 }
 
@@ -47,12 +47,12 @@ function isStored(one: WantedInterface, stored: ReadonlyMap<string, WantedInterf
  * The stored state once the participant has returned which ones it knows.
  * @param isNew whether the stream begins with them
  */
-export function answered(
-  wanted: readonly WantedInterface[],
+export function withUpdatedStates(
+  interfaces: readonly WantedInterface[],
   known: readonly string[],
   { ledgerEnd, isNew }: { readonly ledgerEnd: number; readonly isNew: boolean },
 ): readonly WantedInterface[] {
-  return wanted.map((one) => {
+  return interfaces.map((one) => {
     if (!known.includes(one.id)) return { ...one, state: 'waiting', unknownAt: ledgerEnd };
     if (isNew) return { ...one, state: 'followed', completeFrom: 0 };
     return one.state === 'followed' ? one : { ...one, state: 'backfilling' };

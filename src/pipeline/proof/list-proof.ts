@@ -101,8 +101,8 @@ export async function unproven(list: EndedList, questions: ListQuestions): Promi
   // Before the first update nothing is active.
   if (offset === 0) return undefined;
   if (read.token !== null) return (await somethingAfter(list, read.token, questions)) ? cutShort(list) : undefined;
-  const answered = read.count < longestAnswer ? await answeredAgain(list, questions) : undefined;
-  const again = answered ?? (await streamedAgain(list, questions));
+  const httpTally = read.count < longestAnswer ? await answeredAgain(list, questions) : undefined;
+  const again = httpTally ?? (await streamedAgain(list, questions));
   return again.equals(read) ? undefined : differ(list, again);
 }
 

@@ -26,7 +26,7 @@ const noAnswer: ReadonlySet<string> = new Set(['park', 'fatal']);
 const mostListed = 200;
 
 /** Offsets of updates that the filter matches after `from` and up to `upTo`, rising; none if no list can be had. */
-export async function shownOffsets(
+export async function listMatchingOffsets(
   parts: Pick<PipelineParts, 'ledger' | 'filter' | 'observers' | 'stop'>,
   from: number,
   upTo: number,

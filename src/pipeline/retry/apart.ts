@@ -2,15 +2,15 @@
  * Finds the update, or the entry of the active contracts, that Postgres rejects. A batch fails as a unit; unless the
  * failure may be transient, its entries are retried one by one and the failing one is named. Pure.
  */
-import { retold, type IndexerError } from '../../errors/indexer-error.ts';
+import { withContext, type IndexerError } from '../../errors/indexer-error.ts';
 
 /** Range to process one by one: offsets, or numbers of entries, after `from` and up to `upTo`. */
-export interface Stretch {
+export interface OffsetRange {
   readonly from: number;
   readonly upTo: number;
 }
 
-export const nowhere: Stretch = { from: 0, upTo: 0 };
+export const emptyRange: OffsetRange = { from: 0, upTo: 0 };
 
 /**
  * How often in a row, with nothing stored in between, the failure may be transient. Failures with other codes do not
@@ -26,8 +26,8 @@ const accidents: Readonly<Record<string, number>> = {
 };
 
 /** The failure of a batch, with its range. */
-export function withStretch(error: IndexerError, { from, upTo }: Stretch): IndexerError {
-  return retold(error, { facts: { from, upTo } });
+export function withRange(error: IndexerError, { from, upTo }: OffsetRange): IndexerError {
+  return withContext(error, { facts: { from, upTo } });
 }
 
 /** Whether the failure is that of one update or entry, written alone. */
@@ -39,7 +39,7 @@ export function isNamed({ facts }: IndexerError): boolean {
  * The range that the next session has to process one by one.
  * @param repeated how often the failure occurred in a row, including this time
  */
-export function stretchToSearch(error: IndexerError, repeated: number): Stretch | undefined {
+export function rangeToSearch(error: IndexerError, repeated: number): OffsetRange | undefined {
   const { from, upTo } = error.facts;
   if (typeof from !== 'number' || typeof upTo !== 'number') return undefined;
   // Once found, it is tried alone until it can be stored.
@@ -47,7 +47,7 @@ export function stretchToSearch(error: IndexerError, repeated: number): Stretch 
 }
 
 /** How many to take at `at`: one at a time within the range, and never together with those before it. */
-export function takeAt(at: number, { from, upTo }: Stretch, most: number): number {
+export function takeAt(at: number, { from, upTo }: OffsetRange, most: number): number {
   if (at >= upTo) return most;
   return at < from ? Math.min(most, from - at) : 1;
 }

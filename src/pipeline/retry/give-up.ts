@@ -1,5 +1,5 @@
 /** When a run with an end stops trying: its caller waits for the exit code. */
-import { IndexerError, retold } from '../../errors/indexer-error.ts';
+import { IndexerError, withContext } from '../../errors/indexer-error.ts';
 import { holderText, type LockHolder } from '../../model/stream.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 
@@ -30,7 +30,7 @@ export class Patience {
     if (this.#since === undefined || now - this.#nextAt > calmMs) this.#since = now;
     this.#nextAt = now + delayMs;
     if (this.#nextAt - this.#since <= this.#limitMs) return undefined;
-    return retold(error, { message: `${error.message}; timed out, ${inTime(this.#limitMs)}` });
+    return withContext(error, { message: `${error.message}; timed out, ${inTime(this.#limitMs)}` });
   }
 
   /** Whether a wait that began then has taken too long. */

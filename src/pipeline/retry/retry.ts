@@ -97,8 +97,8 @@ export function decide(error: IndexerError, streak: Streak, maxDelayMs: number, 
   const ceilingMs = isAbsent(error) ? Math.min(maxDelayMs, absentMaxMs) : maxDelayMs;
   const ownMs = backOff(failures, ceilingMs, random);
   // Spread, because all rejected clients received the same delay.
-  const askedMs = retryAfterMs(error) * (1 + random / 10);
-  return { kind: 'again', delayMs: Math.round(Math.max(ownMs, askedMs)), phase: 'backing_off' };
+  const requestedMs = retryAfterMs(error) * (1 + random / 10);
+  return { kind: 'again', delayMs: Math.round(Math.max(ownMs, requestedMs)), phase: 'backing_off' };
 }
 
 /** Nothing listens, or nothing behind the proxy that does (HTTP 502). */
@@ -117,7 +117,7 @@ function outlasts(error: IndexerError, { repeated, lastingMs }: Streak): boolean
     times = Number.POSITIVE_INFINITY,
     ms = Number.POSITIVE_INFINITY,
     named,
-  } = catalogue[error.code].patience ?? {};
+  } = catalogue[error.code].retryLimit ?? {};
   if (error.retry !== 'retry' || (named === true && !isNamed(error))) return false;
   return repeated > times || lastingMs > ms;
 }

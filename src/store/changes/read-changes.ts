@@ -9,7 +9,7 @@ import {
   type Change,
   type ChangeCursor,
   type ChangesPage,
-  type ChangesWanted,
+  type ChangesRequest,
 } from '../../model/push/changes.ts';
 import type { Database } from '../connection/database.ts';
 import { readSchemas, type ReadSchemas } from '../connection/read-schemas.ts';
@@ -34,22 +34,22 @@ const mostCharacters = 256_000;
  */
 export function readChanges(
   database: Database,
-  wanted: ChangesWanted,
+  request: ChangesRequest,
   rows: number,
   characters = mostCharacters,
 ): Promise<ChangesPage> {
   const schemas = readSchemas(database.schema);
   return inSnapshot(database, async (client) => {
     const { checkpoint, availableAfter } = await readStream(client, schemas);
-    const { after } = wanted;
+    const { after } = request;
     if (checkpoint === null || after.offset > checkpoint) {
       return { changes: [], next: after, atEnd: true, checkpoint, availableAfter };
     }
     // Before the role is set: under row security the server would search all hidden rows for it.
-    const upTo = await endOfStretch(client, schemas, after, checkpoint);
-    if (wanted.role !== null) await client.query(`set local role ${escapeIdentifier(wanted.role)}`);
+    const upTo = await findRangeEnd(client, schemas, after, checkpoint);
+    if (request.role !== null) await client.query(`set local role ${escapeIdentifier(request.role)}`);
     const limit = Math.max(1, Math.min(mostRows, rows));
-    const { changes, found } = await readStretch(client, schemas, wanted, { upTo, limit, characters });
+    const { changes, found } = await readRange(client, schemas, request, { upTo, limit, characters });
     const last = changes.at(-1);
     const full = last !== undefined && (found === limit || changes.length < found);
     const next = full ? { offset: last.offset, node: last.node } : { offset: upTo, node: null };
@@ -70,7 +70,7 @@ export type UnseenName = 'party' | 'template' | 'interface';
 /** Filter names that no row visible to the role has: a client with a mistyped name would wait without a warning. */
 export function unseenNames(
   database: Database,
-  { role, template, party }: Pick<ChangesWanted, 'role' | 'template' | 'party'>,
+  { role, template, party }: Pick<ChangesRequest, 'role' | 'template' | 'party'>,
 ): Promise<readonly UnseenName[]> {
   const explore = escapeIdentifier(readSchemas(database.schema).explore);
   return inSnapshot(database, async (client) => {
@@ -106,7 +106,7 @@ async function readStream(client: ClientBase, { storage }: ReadSchemas): Promise
 }
 
 /** The offset of the last update to search: the checkpoint if few are left. */
-async function endOfStretch(
+async function findRangeEnd(
   client: ClientBase,
   { storage }: ReadSchemas,
   after: ChangeCursor,
@@ -126,18 +126,18 @@ interface Bounds {
   readonly characters: number;
 }
 
-interface Stretch {
+interface RangeChanges {
   readonly changes: readonly Change[];
   /** Changes within the limit of rows, including those beyond the limit of characters. */
   readonly found: number;
 }
 
-async function readStretch(
+async function readRange(
   client: ClientBase,
   { explore }: ReadSchemas,
-  { after, template, party, eventTypes }: ChangesWanted,
+  { after, template, party, eventTypes }: ChangesRequest,
   { upTo, limit, characters }: Bounds,
-): Promise<Stretch> {
+): Promise<RangeChanges> {
   // The page is limited first: only events of the page are decompressed and printed.
   const { rows } = await client.query<Change & { readonly found: number }>(
     `with printed as (

@@ -17,7 +17,7 @@ const timesUnused = 16;
 /** In place of a length: the value is null. */
 const nullLength = -1;
 
-const word = 2 ** 32;
+const twoPow32 = 2 ** 32;
 
 /** Prefix of a value stored as text because it is not an id, base64 or trace in the ledger's notation. */
 const textMark = 0xff;
@@ -54,7 +54,7 @@ function isTraceParent({ bytes, start, length }: Utf8): boolean {
 }
 
 /** Above this size in bytes, the engine's copy is faster. */
-const copiedByHand = 128;
+const manualCopyThreshold = 128;
 
 /** Characters of an id that the function id_text can restore. */
 export const plainCharacters = /^[ -[\]-~]*$/;
@@ -123,9 +123,9 @@ export class ByteWriter {
       this.#at += 8;
       return;
     }
-    const high = Math.floor(value / word);
+    const high = Math.floor(value / twoPow32);
     this.int32(high);
-    this.int32(value - high * word);
+    this.int32(value - high * twoPow32);
   }
 
   /** Replaces the 32 bits at an earlier position. */
@@ -173,7 +173,7 @@ export class ByteWriter {
   }
 
   #copy({ bytes, start, end }: Utf8, to: number): number {
-    if (end - start > copiedByHand) return bytes.copy(this.#bytes, to, start, end);
+    if (end - start > manualCopyThreshold) return bytes.copy(this.#bytes, to, start, end);
     const target = this.#bytes;
     for (let at = start; at < end; at += 1) target[to + at - start] = bytes[at] ?? 0;
     return end - start;

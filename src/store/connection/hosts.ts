@@ -12,8 +12,8 @@ import { readSmallFileSync } from '../../config/small-file.ts';
 const wrongHost: ReadonlySet<string> = new Set(['STORE_UNREACHABLE', 'STORE_READ_ONLY']);
 
 /** One URL for each host of a URL, in order. A URL that is not such a list is returned as one URL. */
-export function urlsOf(given: string): readonly string[] {
-  const url = withTrustedAuthorities(given);
+export function urlsOf(configuredUrl: string): readonly string[] {
+  const url = withTrustedAuthorities(configuredUrl);
   // Greedy up to the last @, because other clients also accept passwords with an unescaped @.
   const parts = /^(postgres(?:ql)?:\/\/(?:.*@)?)([^/?#@]*)([/?#].*)?$/s.exec(url);
   const hosts = (parts?.[2] ?? '').split(',').filter((host) => host !== '');
@@ -29,7 +29,7 @@ function withTrustedAuthorities(url: string): string {
 }
 
 /** The database of a URL, `host:port/name` as written there, without user, password and settings. */
-export function placeOf(url: string): string {
+export function databaseLabel(url: string): string {
   const parts = /^postgres(?:ql)?:\/\/(?:.*@)?([^/?#@]*)(\/[^?#]*)?/s.exec(url);
   return `${parts?.[1] ?? ''}${parts?.[2] ?? ''}`;
 }
@@ -42,8 +42,8 @@ export function samePlace(one: string, other: string): boolean {
   return usualName(one) === usualName(other);
 }
 
-function usualName(place: string): string {
-  const [, hosts = '', name = ''] = /^([^/]*)(\/.*)?$/s.exec(place) ?? [];
+function usualName(label: string): string {
+  const [, hosts = '', name = ''] = /^([^/]*)(\/.*)?$/s.exec(label) ?? [];
   const usual = hosts.split(',').map((host) => {
     const [, address = host, port = '5432'] = /^(.*?)(?::(\d+))?$/.exec(host) ?? [];
     return `${isLoopback(address) ? 'localhost' : address.toLowerCase()}:${port}`;

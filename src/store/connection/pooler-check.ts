@@ -20,8 +20,8 @@ const rounds = 10;
  */
 export async function refusePooler(client: Client, backend: number, another: () => Client): Promise<void> {
   // The server reports its process id when a client connects; a pooler reports an invented one.
-  const told: unknown = Reflect.get(client, 'processID');
-  if (told === backend) return;
+  const reportedPid: unknown = Reflect.get(client, 'processID');
+  if (reportedPid === backend) return;
   const probe = another();
   probe.on('error', () => undefined);
   try {

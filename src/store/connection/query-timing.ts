@@ -29,24 +29,24 @@ const changing = /\b(?:insert\s+into|update|delete\s+from)\s/i;
 
 /** The purpose of a statement, by its first word. */
 export function opOfText(text: string): QueryOp {
-  const word = /^\s*([a-z]+)/i.exec(text)?.[1]?.toLowerCase() ?? '';
-  const op = bySpelling.get(word) ?? 'ddl';
+  const keyword = /^\s*([a-z]+)/i.exec(text)?.[1]?.toLowerCase() ?? '';
+  const op = bySpelling.get(keyword) ?? 'ddl';
   if (op !== 'read') return op;
   if (ofSession.test(text)) return 'session';
-  return word === 'with' && changing.test(text) ? 'write' : 'read';
+  return keyword === 'with' && changing.test(text) ? 'write' : 'read';
 }
 
 /** Times every later query of this client. */
 export function timeQueries(client: Client, onQuery: OnQuery): void {
-  const query = client.query.bind(client) as (...given: unknown[]) => unknown;
-  const timed = (...given: unknown[]): unknown => {
+  const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+  const timed = (...args: unknown[]): unknown => {
     const startedMs = performance.now();
-    const op = opOf(given[0]);
+    const op = opOf(args[0]);
     const ended = (): void => onQuery(op, (performance.now() - startedMs) / 1000);
-    const told = withCallback(given, ended);
-    const result = query(...given);
+    const hasCallback = withCallback(args, ended);
+    const result = query(...args);
     // The caller handles failures.
-    if (!told && result instanceof Promise) result.catch(() => undefined).finally(ended);
+    if (!hasCallback && result instanceof Promise) result.catch(() => undefined).finally(ended);
     return result;
   };
   client.query = timed as Client['query'];
@@ -56,13 +56,13 @@ export function timeQueries(client: Client, onQuery: OnQuery): void {
  * Replaces a callback, an argument or a property of the query, with one that calls `done` first; false if there is
  * none.
  */
-function withCallback(given: unknown[], done: () => void): boolean {
-  const last = given.at(-1);
+function withCallback(args: unknown[], done: () => void): boolean {
+  const last = args.at(-1);
   if (typeof last === 'function') {
-    given[given.length - 1] = after(done, last);
+    args[args.length - 1] = after(done, last);
     return true;
   }
-  const [query] = given;
+  const [query] = args;
   if (typeof query !== 'object' || query === null || !('callback' in query)) return false;
   if (typeof query.callback !== 'function') return false;
   query.callback = after(done, query.callback);
@@ -70,9 +70,9 @@ function withCallback(given: unknown[], done: () => void): boolean {
 }
 
 function after(done: () => void, callback: object) {
-  return (...given: unknown[]): unknown => {
+  return (...args: unknown[]): unknown => {
     done();
-    return (callback as (...given: unknown[]) => unknown)(...given);
+    return (callback as (...args: unknown[]) => unknown)(...args);
   };
 }
 

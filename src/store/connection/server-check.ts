@@ -153,7 +153,7 @@ function notTheWriter(role: string): IndexerError {
 
 function readOnlySessions({ role, login, database, source, of_role: ofRole, of_database: ofDatabase }: SessionFacts) {
   const name = 'default_transaction_read_only';
-  const [user, place] = [escapeIdentifier(login), escapeIdentifier(database)];
+  const [user, quotedDatabase] = [escapeIdentifier(login), escapeIdentifier(database)];
   let [found, remedy] = [
     `the configuration of the server`,
     `let a superuser run \`alter role ${user} set ${name} = off\``,
@@ -161,11 +161,11 @@ function readOnlySessions({ role, login, database, source, of_role: ofRole, of_d
   if (source === 'client') {
     [found, remedy] = ['the options of the connection', `take ${name} out of DATABASE_URL or PGOPTIONS`];
   } else if (ofRole === true) {
-    const inside = ofDatabase === true ? ` in database ${place}` : '';
+    const inside = ofDatabase === true ? ` in database ${quotedDatabase}` : '';
     found = `role "${login}"${inside}`;
     remedy = `let an administrator run \`alter role ${user}${inside} reset ${name}\``;
   } else if (ofRole === false) {
-    const all = ofDatabase === true ? `database ${place}` : 'role all';
+    const all = ofDatabase === true ? `database ${quotedDatabase}` : 'role all';
     found = ofDatabase === true ? `database "${database}"` : 'all roles';
     // Sessions of the role that runs the statement are read-only as well.
     remedy = `let its owner or a superuser run \`begin read write; alter ${all} reset ${name}; commit\``;

@@ -19,13 +19,13 @@ export type ServerSettingName = (typeof names)[number];
 
 export interface ServerSetting {
   /** As Postgres writes it, e.g. `128MB`, `5min`, `on`. */
-  readonly shown: string;
+  readonly formatted: string;
   /** Bytes, milliseconds, or without a unit; NaN for a word. */
   readonly amount: number;
   /** Allowed words; empty for numbers and switches. */
   readonly words: readonly string[];
   /** Set at server start; no statement overrides it for the entire server. */
-  readonly givenAtStart: boolean;
+  readonly isSetAtServerStart: boolean;
 }
 
 export interface ServerSettings {
@@ -84,7 +84,7 @@ const unitFactors: Readonly<Record<string, number>> = {
 
 /** Units are e.g. `MB`, `s`, or `8kB`: the size of a page. */
 function settingOf({ value, unit, shown, words, givenAtStart }: Row): ServerSetting {
-  const [, count = '', word = ''] = /^(\d*)([A-Za-z]*)$/.exec(unit ?? '') ?? [];
-  const factor = word === '' ? 1 : (unitFactors[word] ?? Number.NaN);
-  return { shown, amount: Number(value) * Number(count || 1) * factor, words: words ?? [], givenAtStart };
+  const [, count = '', unitName = ''] = /^(\d*)([A-Za-z]*)$/.exec(unit ?? '') ?? [];
+  const factor = unitName === '' ? 1 : (unitFactors[unitName] ?? Number.NaN);
+  return { formatted: shown, amount: Number(value) * Number(count || 1) * factor, words: words ?? [], isSetAtServerStart: givenAtStart };
 }

@@ -96,7 +96,7 @@ function fromServer(error: DatabaseError): IndexerError {
     const limit = fromLimit(error);
     if (limit !== undefined) return limit;
   }
-  if (sqlstate === '28000' && unencrypted.test(error.message)) return encryptionWanted();
+  if (sqlstate === '28000' && unencrypted.test(error.message)) return encryptionRequired();
   if (error.severity === 'FATAL' && ofPoolers.has(sqlstate)) return connectionRefused(sqlstate);
   const matching = rules.find(([starts]) => starts.some((start) => sqlstate.startsWith(start)));
   const code = matching?.[1] ?? 'STORE_FAILED';
@@ -188,7 +188,7 @@ const goesOn = '`ledger-indexer index create` makes one that accepts any length;
 /** End of the Postgres message for a login that no line of pg_hba.conf allows, before version 14 and since. */
 const unencrypted = /, (?:no encryption|SSL off)$/;
 
-function encryptionWanted(): IndexerError {
+function encryptionRequired(): IndexerError {
   return new IndexerError('Postgres refuses the login without encryption (SQLSTATE 28000)', {
     code: 'STORE_LOGIN_REFUSED',
     remedy:
@@ -240,8 +240,8 @@ function unreachableAt(error: Error, errno: string): IndexerError {
   const source = inner instanceof Error ? inner : error;
   const host = text(source, 'address') ?? text(source, 'hostname');
   const port = text(source, 'port');
-  const place = [host, port].filter((part) => part !== undefined).join(':');
-  return new IndexerError(`Postgres cannot be reached${place === '' ? '' : ` at ${place}`} (${errno})`, {
+  const address = [host, port].filter((part) => part !== undefined).join(':');
+  return new IndexerError(`Postgres cannot be reached${address === '' ? '' : ` at ${address}`} (${errno})`, {
     code: 'STORE_UNREACHABLE',
     remedy: 'check host, port and network; the indexer reconnects automatically',
     facts: { errno },

@@ -200,17 +200,17 @@ class ReaderLogin {
   }
 
   async #open(): Promise<Database> {
-    const asked = this.#openAs(this.#options);
+    const database = this.#openAs(this.#options);
     const { makeReader, schema, url } = this.#options;
-    const more = await moreThan(asked);
-    if (more === undefined) return asked;
+    const more = await moreThan(database);
+    if (more === undefined) return database;
     try {
       if (!makeReader) throw tooPowerful(schema, more);
       const [name, password] = [`${schema}_console`, randomBytes(24).toString('base64url')];
-      await grantReader(asked, { role: name, parties: [], password: scramVerifier(password) });
+      await grantReader(database, { role: name, parties: [], password: scramVerifier(password) });
       return this.#openAs({ ...this.#options, url: asLogin(url, { name, password }), urlFile: undefined });
     } finally {
-      await asked.close();
+      await database.close();
     }
   }
 

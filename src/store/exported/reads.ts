@@ -93,7 +93,7 @@ export interface ReadRedactions {
 export interface Snapshot {
   readonly facts: ReadFacts;
   /** Describes the tables of schema `explore`, and those typed views whose name (`typed.NAME`) is wanted. */
-  readonly tables: (isWanted: (name: string) => boolean) => Promise<readonly ReadTable[]>;
+  readonly tables: (isRequested: (name: string) => boolean) => Promise<readonly ReadTable[]>;
   /**
    * Rows of a table in a range of offsets, both ends part of it, as the pieces of a binary COPY. Read it to its end: the
    * connection is busy until then.

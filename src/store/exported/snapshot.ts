@@ -53,14 +53,14 @@ async function inSnapshot<T>(database: Database, use: (snapshot: Snapshot) => Pr
 
 function snapshotOf(client: ClientBase, schema: string, facts: ReadFacts): Snapshot {
   const described = new Map<string, DescribedTable>();
-  const tables = async (isWanted: (name: string) => boolean) => {
-    const found = [...storedTables, ...(await typedTables(client, schema, isWanted))];
+  const tables = async (isRequested: (name: string) => boolean) => {
+    const found = [...storedTables, ...(await typedTables(client, schema, isRequested))];
     for (const table of found) described.set(table.name, await describe(client, table));
     return found.flatMap(({ name }) => descriptionOf(described.get(name)));
   };
   return {
     facts,
-    tables: (isWanted) => translated(tables(isWanted)),
+    tables: (isRequested) => translated(tables(isRequested)),
     rows: (name, from, to) => {
       const table = described.get(name);
       if (table === undefined) throw new TypeError(`table ${name} was not described`);

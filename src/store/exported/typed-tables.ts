@@ -23,7 +23,7 @@ interface Field {
 export async function typedTables(
   client: ClientBase,
   schema: string,
-  isWanted: (name: string) => boolean,
+  isRequested: (name: string) => boolean,
 ): Promise<readonly StoredTable[]> {
   const { typed } = readSchemas(schema);
   const views = await tablesOf(client)
@@ -33,7 +33,7 @@ export async function typedTables(
     .execute();
   const tables: StoredTable[] = [];
   for (const { view_name: view, kind } of views) {
-    if (kind === 'interface' || !isWanted(`typed.${view}`)) continue;
+    if (kind === 'interface' || !isRequested(`typed.${view}`)) continue;
     const name = kind === 'template' ? `${view}${historySuffix}` : view;
     const columns = await columnsOf(client, typed, name);
     if (columns.length > 0)

@@ -92,9 +92,9 @@ class Names {
   readonly #taken = new Set<string>();
 
   of({ kind, name }: ReadView): string {
-    const wanted = kind === 'explore' ? name : `typed_${name}`;
+    const baseName = kind === 'explore' ? name : `typed_${name}`;
     for (let number = 1; ; number += 1) {
-      const tried = number === 1 ? wanted : `${wanted}_${String(number)}`;
+      const tried = number === 1 ? baseName : `${baseName}_${String(number)}`;
       const flat = tried.replaceAll('_', '').replace(/s$/, '');
       if (this.#taken.has(flat)) continue;
       this.#taken.add(flat);

@@ -33,7 +33,7 @@ export interface Entity {
 const seeded = 'contracts that were active when history begins were created by updates that are not stored';
 const rejected = 'rejected commands have no update';
 
-const place = ['offset', 'node_id'];
+const positionColumns = ['offset', 'node_id'];
 const activation = ['contract_id', 'created_at_offset'];
 
 /** Relation to the update of the row. */
@@ -52,8 +52,8 @@ function toUpdate(column: string, field: string, back?: string, mayMiss?: string
   };
 }
 
-function ofExercise(back?: string, columns: readonly string[] = place): Relation {
-  return { columns, to: 'exercises', toColumns: place, field: 'exercise', ...(back === undefined ? {} : { back }) };
+function ofExercise(back?: string, columns: readonly string[] = positionColumns): Relation {
+  return { columns, to: 'exercises', toColumns: positionColumns, field: 'exercise', ...(back === undefined ? {} : { back }) };
 }
 
 function ofContract(back?: string, columns: readonly string[] = activation): Relation {
@@ -96,7 +96,7 @@ export const exploreEntities: Readonly<Record<string, Entity>> = {
     ],
   },
   exercises: {
-    keys: [place],
+    keys: [positionColumns],
     relations: [
       ofUpdate('exercises'),
       ofContract('exercises', ['contract_id', 'contract_created_at_offset']),
@@ -120,7 +120,7 @@ export const exploreEntities: Readonly<Record<string, Entity>> = {
     relations: [ofExercise('tokenEvents'), ofUpdate('tokenEvents')],
   },
   token_transfer_steps: {
-    keys: [place],
+    keys: [positionColumns],
     relations: [ofExercise('tokenTransferStep'), ofUpdate('tokenTransferSteps')],
   },
   token_changes: { keys: [], relations: [ofUpdate('tokenChanges', seeded)] },
@@ -132,13 +132,13 @@ export const exploreEntities: Readonly<Record<string, Entity>> = {
   allocations: { keys: [], relations: [ofContract('allocations')] },
   traffic_purchases: { keys: [], relations: [ofUpdate()] },
   traffic_costs: { keys: [['offset']], relations: [ofUpdate('trafficCost')] },
-  amulet_transfers: { keys: [place], relations: [ofExercise('amuletTransfer'), ofUpdate('amuletTransfers')] },
+  amulet_transfers: { keys: [positionColumns], relations: [ofExercise('amuletTransfer'), ofUpdate('amuletTransfers')] },
   amulet_burns: { keys: [], relations: [ofUpdate()] },
   mining_rounds: { keys: [['dso', 'round']], relations: [] },
   reward_rounds: { keys: [['dso', 'round', 'reward_kind', 'is_dry_run']], relations: [] },
   validators: { keys: [['dso', 'validator']], relations: [ofContract()] },
   validator_heartbeats: {
-    keys: [place],
+    keys: [positionColumns],
     relations: [
       ofExercise('validatorHeartbeat'),
       ofUpdate(),

@@ -94,12 +94,12 @@ function carryTo(
  * @param into the other database, as `placeOf` names it
  * @throws IndexerError WRITER_FENCED if the stream is not where it was halted
  */
-export function layDown(live: Database, target: Database, halted: Halted, into: string): Promise<boolean> {
+export function closeSource(live: Database, target: Database, writerStopped: Halted, into: string): Promise<boolean> {
   return live.transaction(async (from) => {
     // The writer has stopped meanwhile; sessions that hold locks get more time at the next attempt.
     await from.query(`set local lock_timeout = '1s'`);
-    const ours = await lockStream(from);
-    if (ours?.checkpoint !== halted.checkpoint || ours.epoch !== halted.epoch) throw fenced('the live stream moved');
+    const liveStream = await lockStream(from);
+    if (liveStream?.checkpoint !== writerStopped.checkpoint || liveStream.epoch !== writerStopped.epoch) throw fenced('the live stream moved');
     // Commands that redact contents, or place a hold, run before this, or in the other storage, and not in between.
     await from.query(`lock table ${lockedTables.join(', ')} in exclusive mode`);
     if (!(await updateJob(from, 'rebuild', { step: 'handing over', perSecond: null, problem: null }))) return false;
@@ -118,7 +118,7 @@ export function layDown(live: Database, target: Database, halted: Halted, into: 
  * writer of the old one cannot commit here, even if its address now leads here. Resolves to the checkpoint.
  * @throws IndexerError WRITER_FENCED if the target has not caught up
  */
-export function takeUp(target: Database, { checkpoint, epoch }: Halted): Promise<number> {
+export function openTarget(target: Database, { checkpoint, epoch }: Halted): Promise<number> {
   return target.transaction(async (client) => {
     const there = await lockStream(client);
     const at = there?.seeded === true ? (there.checkpoint ?? -1) : -1;

@@ -44,7 +44,7 @@ export async function acrossServers(
   const between = `${schema}_brought`;
   const drop = `drop schema if exists ${escapeIdentifier(between)} cascade`;
   await to.query(`${drop}; create schema ${escapeIdentifier(between)}`);
-  for (const brought of await wanted(to, schema, completions)) {
+  for (const brought of await listBroughtTables(to, schema, completions)) {
     const source = `${escapeIdentifier(schema)}.${escapeIdentifier(brought.table)}`;
     const target = `${escapeIdentifier(between)}.${escapeIdentifier(brought.table)}`;
     await to.query(`create table ${target} (like ${escapeIdentifier(schema)}.${escapeIdentifier(brought.table)})`);
@@ -54,7 +54,7 @@ export async function acrossServers(
   await to.query(drop);
 }
 
-async function wanted(to: ClientBase, schema: string, completions: Completions): Promise<readonly Brought[]> {
+async function listBroughtTables(to: ClientBase, schema: string, completions: Completions): Promise<readonly Brought[]> {
   const storage = escapeIdentifier(schema);
   const { rows } = await to.query<{ packages: string; read: string; begun: string | null }>(
     `select (select coalesce(jsonb_agg(package_id), '[]') from ${storage}.packages)::text as packages,

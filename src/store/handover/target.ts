@@ -33,7 +33,7 @@ function note(source: string): string {
 }
 
 /** Whether a rebuild from there has created the schema. Then it is dropped if the rebuild is cancelled. */
-export async function isOurs(client: ClientBase, schema: string, source: string): Promise<boolean> {
+export async function isCreatedByRebuild(client: ClientBase, schema: string, source: string): Promise<boolean> {
   const { rows } = await client.query<{ note: string | null }>(
     `select obj_description(oid, 'pg_namespace') as note from pg_namespace where nspname = $1`,
     [schema],
@@ -70,7 +70,7 @@ export async function fillAgain(target: Database): Promise<void> {
 export async function giveUpTarget(target: Database, source: string): Promise<void> {
   await target.transaction(async (client) => {
     const { schema } = target;
-    if (await isOurs(client, schema, source)) return dropTarget(client, schema);
+    if (await isCreatedByRebuild(client, schema, source)) return dropTarget(client, schema);
     await client.query(
       `update stream set handover = 'handed over'
         where handover = 'filling' and exists (select from jobs where name = 'rebuild' and state = 'done')`,

@@ -5,7 +5,7 @@
 import type { ClientBase } from 'pg';
 
 /** Range of updates: after the first offset, up to and including the last. */
-export interface Stretch {
+export interface OffsetRange {
   readonly above: number;
   readonly upTo: number | typeof lastOffset;
 }
@@ -62,7 +62,7 @@ const rest = `
      group by 1, 2)`;
 
 /** Part of the caller's transaction. */
-export async function subtractActivity(client: ClientBase, { above, upTo }: Stretch): Promise<void> {
+export async function subtractActivity(client: ClientBase, { above, upTo }: OffsetRange): Promise<void> {
   await client.query(
     `with ${share}, ${rest}
      update activity_hourly a

@@ -20,7 +20,7 @@ export interface NewRange {
 
 /** A stream that is seeded again at its start has no previous range: it begins with that list. */
 const seededAgain = sql<boolean>`excluded.origin = 'reseed' and coverage.origin in ('seed', 'genesis', 'oldest', 'offset')`;
-const beganAnew = {
+const conflictValues = {
   origin: sql<NewRange['origin']>`case when ${seededAgain} then 'seed' else excluded.origin end`,
   reason: sql<string>`case when ${seededAgain} then null else excluded.reason end`,
 };
@@ -39,8 +39,8 @@ export async function openRange(client: ClientBase, closeAt: number, range: NewR
     .values({ from_offset: from, filter_hash: filterHash, origin, transaction_shape: shape, complete, reason })
     .onConflict((c) =>
       c.columns(['from_offset', 'filter_hash']).doUpdateSet({
-        origin: beganAnew.origin,
-        reason: beganAnew.reason,
+        origin: conflictValues.origin,
+        reason: conflictValues.reason,
         transaction_shape: shape,
         complete,
         to_offset: null,

@@ -6,14 +6,14 @@ import type { ClientBase } from 'pg';
 import type { WantedHistory, WantedFilterExtension } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
-import { markAnew } from '../write/departures.ts';
+import { markUnhostedAgain } from '../write/departures.ts';
 import { maintain, refused, type StreamFacts } from './maintenance.ts';
 import { hold, standing } from './filter-extension.ts';
 import { requestJob, getJob, updateJob } from './jobs.ts';
 
 /** The next work of the job. */
 export interface DueEarlier {
-  readonly wanted: WantedHistory;
+  readonly request: WantedHistory;
   /** Paused until an operator resumes it. */
   readonly isPaused: boolean;
   /** Whether the filter in force is the one whose history was requested. */
@@ -21,7 +21,7 @@ export interface DueEarlier {
   /** A filter extension is running, or contracts are being staged: the job continues after that. */
   readonly waits: boolean;
   /** The contracts active at an offset were requested, and are being staged or were not. */
-  readonly askedForList: boolean;
+  readonly isListRequested: boolean;
   /** Updates after this offset are stored under the filter in force (exclusive). */
   readonly from: number;
   /** Offset from which active contracts are complete; undefined: some are missing. */
@@ -40,7 +40,7 @@ export function dueEarlier(database: Database): Promise<DueEarlier | undefined> 
   return database.withClient(async (client) => {
     const job = await getJob(client, 'history');
     if (job === undefined || job.state === 'done' || job.state === 'failed') return undefined;
-    const wanted = job.request as WantedHistory;
+    const request = job.request as WantedHistory;
     const extension = await getJob(client, 'filter-extend');
     const { rows } = await client.query<{
       hash: string;
@@ -56,11 +56,11 @@ export function dueEarlier(database: Database): Promise<DueEarlier | undefined> 
     );
     const { hash, from = null, complete = null, lacks = false } = rows[0] ?? {};
     return {
-      wanted,
+      request,
       isPaused: job.state === 'paused',
-      isInForce: hash === wanted.filterHash,
+      isInForce: hash === request.filterHash,
       waits: extension !== undefined && unfinished.has(extension.state),
-      askedForList: job.state === 'working' && job.step === listing,
+      isListRequested: job.state === 'working' && job.step === listing,
       from: from ?? 0,
       completeFrom: lacks ? undefined : (complete ?? 0),
       begin: await beginOf(client),
@@ -129,7 +129,7 @@ export function finishEarlier(database: Database, floor: number, epoch: number):
       [at],
     );
     await beginRangeAt(client, at, stream);
-    await markAnew(client, at + 1);
+    await markUnhostedAgain(client, at + 1);
     const done = { state: 'done', step: null, perSecond: null, problem: null } as const;
     if (!(await updateJob(client, 'history', done)))
       throw refused('filter extend', 'the job was paused or cancelled', 'jobs resume history');

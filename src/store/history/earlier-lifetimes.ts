@@ -5,7 +5,7 @@
  */
 import type { ClientBase } from 'pg';
 import { endedFrom } from '../write/batch-writer.ts';
-import { markAnew } from '../write/departures.ts';
+import { markUnhostedAgain } from '../write/departures.ts';
 import { otherParties } from './earlier-rows.ts';
 
 const sameStay =
@@ -143,5 +143,5 @@ async function markUnhosted(client: ClientBase, from: number): Promise<void> {
       limit 1`,
     [from],
   );
-  if (rows.length > 0) await markAnew(client, from + 1);
+  if (rows.length > 0) await markUnhostedAgain(client, from + 1);
 }

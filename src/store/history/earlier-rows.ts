@@ -15,7 +15,7 @@ interface Rule {
   readonly proof: string;
 }
 
-const place = ['offset', 'node_id'];
+const positionColumns = ['offset', 'node_id'];
 const sameContract = 's.contract_id = t.contract_id';
 
 const rules = {
@@ -24,17 +24,17 @@ const rules = {
     proof: 's.update_id is not distinct from t.update_id',
   },
   contracts: {
-    key: place,
+    key: positionColumns,
     parties: 'contract_parties',
     proof: sameContract,
   },
-  interface_views: { key: [...place, 'interface_pk'], proof: 'true' },
+  interface_views: { key: [...positionColumns, 'interface_pk'], proof: 'true' },
   exercises: {
-    key: place,
+    key: positionColumns,
     parties: 'event_parties',
     proof: sameContract,
   },
-  archives: { key: place, parties: 'event_parties', proof: sameContract },
+  archives: { key: positionColumns, parties: 'event_parties', proof: sameContract },
   reassignments: {
     key: ['offset', 'contract_id', 'kind'],
     parties: 'event_parties',

@@ -7,7 +7,7 @@ import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { endedFrom } from '../write/batch-writer.ts';
-import { markAnew } from '../write/departures.ts';
+import { markUnhostedAgain } from '../write/departures.ts';
 import { assertEpoch } from '../write/stream-row.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
 import type { Database } from '../connection/database.ts';
@@ -144,7 +144,7 @@ function unlike(found: string): IndexerError {
 }
 
 /** A range of the list: after the first position, up to and including the last. */
-interface Stretch {
+interface PositionRange {
   readonly after: readonly [number, number];
   readonly upTo: readonly [number, number];
 }
@@ -172,30 +172,30 @@ export function fillStep(database: Database, epoch: number, contracts: number): 
   return database.transaction(async (client) => {
     // Redactions and pruning wait: rows they search for must not be added after they searched.
     await client.query(`select ${pqs}.__retention_lock()`);
-    const stretch = await nextStretch(client, staged, contracts);
-    if (stretch === undefined) return undefined;
-    await addContracts(client, staged, stretch);
-    await addViews(client, staged, stretch);
-    await addBlobs(client, staged, stretch);
+    const range = await nextRange(client, staged, contracts);
+    if (range === undefined) return undefined;
+    await addContracts(client, staged, range);
+    await addViews(client, staged, range);
+    await addBlobs(client, staged, range);
     // From here on the stream waits.
     await assertEpoch(client, epoch);
-    await takeWitnessed(client, staged, stretch);
-    await changeParties(client, staged, stretch);
-    await addStates(client, staged, stretch);
+    await takeWitnessed(client, staged, range);
+    await changeParties(client, staged, range);
+    await addStates(client, staged, range);
     // Not deleted: each later step would scan the dead rows.
     await client.query(`truncate ${staged}.arrived`);
     const { rows } = await client.query<Filled>(
       `update ${staged}.filled f
           set "offset" = $1, node_id = $2,
-              done = f.done + (select count(*) from ${staged}.states s where ${within('s', stretch)})
+              done = f.done + (select count(*) from ${staged}.states s where ${within('s', range)})
        returning done, total`,
-      [...stretch.upTo],
+      [...range.upTo],
     );
     return rows[0];
   });
 }
 
-async function nextStretch(client: ClientBase, staged: string, contracts: number): Promise<Stretch | undefined> {
+async function nextRange(client: ClientBase, staged: string, contracts: number): Promise<PositionRange | undefined> {
   const { rows } = await client.query<{ after: number; afterNode: number; upTo: number | null; upToNode: number }>(
     `select f."offset" as after, f.node_id as "afterNode", n."offset" as "upTo", n.node_id as "upToNode"
        from ${staged}.filled f
@@ -216,42 +216,42 @@ async function nextStretch(client: ClientBase, staged: string, contracts: number
  * SQL: the rows of a staging table within the range, with our own integers. Offsets are compared in addition to
  * positions: the server estimates a range of offsets well, and two comparisons of positions as a quarter of all rows.
  */
-function within(alias: string, { after, upTo }: Stretch): string {
-  const place = `(${alias}."offset", ${alias}.node_id)`;
+function within(alias: string, { after, upTo }: PositionRange): string {
+  const position = `(${alias}."offset", ${alias}.node_id)`;
   return `${alias}."offset" between ${String(after[0])} and ${String(upTo[0])}
-          and ${place} > (${after.join(', ')}) and ${place} <= (${upTo.join(', ')})`;
+          and ${position} > (${after.join(', ')}) and ${position} <= (${upTo.join(', ')})`;
 }
 
 const emptied = 'payload = null, contract_key = null, created_event_blob = null, redaction_id = r.redaction_id';
 
 /** Adds wide rows that are not stored yet. Rows of a quarantined update are added when it is stored. */
-async function addContracts(client: ClientBase, staged: string, stretch: Stretch): Promise<void> {
-  const where = `${within('r', stretch)} and not exists (select from quarantine q where q."offset" = r."offset")`;
+async function addContracts(client: ClientBase, staged: string, range: PositionRange): Promise<void> {
+  const where = `${within('r', range)} and not exists (select from quarantine q where q."offset" = r."offset")`;
   await copyRows(client, staged, 'contracts', { where, into: `${staged}.arrived` });
   await client.query(
     `update contracts c set ${emptied}
        from ${staged}.arrived a, redacted_contracts r
       where c."offset" = a."offset" and c.node_id = a.node_id and r.contract_id = id_text(c.contract_id)
-        and ${within('c', stretch)}`,
+        and ${within('c', range)}`,
   );
 }
 
-async function addViews(client: ClientBase, staged: string, stretch: Stretch): Promise<void> {
-  const where = `${within('r', stretch)} and exists (select from contracts c where c."offset" = r."offset" and c.node_id = r.node_id)`;
+async function addViews(client: ClientBase, staged: string, range: PositionRange): Promise<void> {
+  const where = `${within('r', range)} and exists (select from contracts c where c."offset" = r."offset" and c.node_id = r.node_id)`;
   await copyRows(client, staged, 'interface_views', { where });
   await client.query(
     `update interface_views v set view = null, status_message = null, status_details = null, redaction_id = c.redaction_id
        from contracts c
       where c."offset" = v."offset" and c.node_id = v.node_id and c.redaction_id is not null and v.redaction_id is null
-        and ${within('c', stretch)}`,
+        and ${within('c', range)}`,
   );
 }
 
-async function addBlobs(client: ClientBase, staged: string, stretch: Stretch): Promise<void> {
+async function addBlobs(client: ClientBase, staged: string, range: PositionRange): Promise<void> {
   await client.query(
     `with new as materialized (
        select s."offset", s.node_id, s.created_event_blob from ${staged}.contracts s
-        where ${within('s', stretch)} and s.created_event_blob is not null)
+        where ${within('s', range)} and s.created_event_blob is not null)
      update contracts c set created_event_blob = n.created_event_blob
        from new n
       where c."offset" = n."offset" and c.node_id = n.node_id and c.created_event_blob is null and c.redaction_id is null`,
@@ -259,11 +259,11 @@ async function addBlobs(client: ClientBase, staged: string, stretch: Stretch): P
 }
 
 /** Contracts that the previous filter only witnessed may be active for a party of the extended filter. */
-async function takeWitnessed(client: ClientBase, staged: string, stretch: Stretch): Promise<void> {
+async function takeWitnessed(client: ClientBase, staged: string, range: PositionRange): Promise<void> {
   await client.query(
     `with gone as (
        delete from ended e using ${staged}.states s
-        where ${within('s', stretch)} and id_text(e.contract_id) = id_text(s.contract_id)
+        where ${within('s', range)} and id_text(e.contract_id) = id_text(s.contract_id)
           and e."offset" = s."offset" and e.node_id = s.node_id and e.ended_by = 'w'
        returning e."offset", e.node_id),
      active as (
@@ -274,7 +274,7 @@ async function takeWitnessed(client: ClientBase, staged: string, stretch: Stretc
 }
 
 /** More of the parties of a contract are visible now. */
-async function changeParties(client: ClientBase, staged: string, stretch: Stretch): Promise<void> {
+async function changeParties(client: ClientBase, staged: string, range: PositionRange): Promise<void> {
   const byId = 'id_text(l.contract_id) = id_text(n.contract_id) and l."offset" = n."offset" and l.node_id = n.node_id';
   await client.query(
     `with new as materialized (
@@ -282,7 +282,7 @@ async function changeParties(client: ClientBase, staged: string, stretch: Stretc
          from ${staged}.states s
          join contracts c on c."offset" = s."offset" and c.node_id = s.node_id
          join ${staged}.wider w on w.previous = c.parties_pk and w.listed = s.parties_pk
-        where ${within('s', stretch)} and ${within('c', stretch)}),
+        where ${within('s', range)} and ${within('c', range)}),
      alive as (update live l set parties_pk = n.parties_pk from new n where ${byId}),
      gone as (update ended l set parties_pk = n.parties_pk from new n where ${byId})
      update contracts c set parties_pk = n.parties_pk from new n where c."offset" = n."offset" and c.node_id = n.node_id`,
@@ -290,7 +290,7 @@ async function changeParties(client: ClientBase, staged: string, stretch: Stretc
 }
 
 /** Adds narrow rows of the added contracts: active, or ended by what the stream has stored since. */
-async function addStates(client: ClientBase, staged: string, stretch: Stretch): Promise<void> {
+async function addStates(client: ClientBase, staged: string, range: PositionRange): Promise<void> {
   await client.query(
     `with new as materialized (
        select s."offset", s.node_id, s.contract_id, s.template_pk, s.synchronizer_pk, c.parties_pk, s.ended_offset,
@@ -298,7 +298,7 @@ async function addStates(client: ClientBase, staged: string, stretch: Stretch): 
          from ${staged}.arrived a
          join ${staged}.states s on s."offset" = a."offset" and s.node_id = a.node_id
          join contracts c on c."offset" = a."offset" and c.node_id = a.node_id
-        where ${within('s', stretch)} and ${within('c', stretch)}),
+        where ${within('s', range)} and ${within('c', range)}),
      ends as (
        select n.contract_id, u.synchronizer_pk, e."offset" as ended_offset, e.node_id as ended_node_id,
               'a'::"char" as ended_by, coalesce(u.effective_at, u.record_time) as ended_at
@@ -357,7 +357,7 @@ export function finishFill(database: Database, epoch: number): Promise<number> {
          from redacted_contracts r where r.contract_id = id_text(d.contract_id) and d.created_event is not null`,
     );
     await knowAgain(client, staged, at);
-    await markAnew(client, at + 1);
+    await markUnhostedAgain(client, at + 1);
     await completeParts(client, stream, at);
     // Contracts missing from this list are missing from the stream from now on.
     await client.query(

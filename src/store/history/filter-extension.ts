@@ -21,7 +21,7 @@ const holdName = 'filter-extend';
 
 /** The next work of the job. */
 export interface DueFilterExtension {
-  readonly wanted: WantedFilterExtension;
+  readonly request: WantedFilterExtension;
   /** Paused until an operator resumes it. */
   readonly isPaused: boolean;
   /** The requested filter is in force already. */
@@ -49,16 +49,16 @@ export function dueFilterExtension(database: Database): Promise<DueFilterExtensi
   return database.withClient(async (client) => {
     const job = await getJob(client, 'filter-extend');
     if (job === undefined || job.state === 'done' || job.state === 'failed') return undefined;
-    const wanted = job.request as WantedFilterExtension;
+    const request = job.request as WantedFilterExtension;
     const { rows } = await client.query<{ hash: string; since: number | null }>(
       `select filter_hash as hash, (select max(from_offset) from filter_additions where complete_from is null) as since from stream`,
     );
     const { hash, since } = rows[0] ?? {};
     return {
-      wanted,
+      request,
       isPaused: job.state === 'paused',
-      isSet: hash === wanted.filterHash,
-      notBefore: wanted.listAt ?? since ?? undefined,
+      isSet: hash === request.filterHash,
+      notBefore: request.listAt ?? since ?? undefined,
     };
   });
 }
@@ -117,16 +117,16 @@ export interface Standing {
  */
 export function setFilterExtension(
   database: Database,
-  wanted: WantedFilterExtension,
+  request: WantedFilterExtension,
   at: Standing,
   followed: readonly string[],
 ): Promise<void> {
   return maintain(database, async (client) => {
     const stream = await standing(client, at);
-    if (stream.filterHash === wanted.filterHash) return;
-    if (stream.filterHash !== wanted.from) throw otherFilter();
+    if (stream.filterHash === request.filterHash) return;
+    if (stream.filterHash !== request.from) throw otherFilter();
     const { checkpoint } = at;
-    const { filter, filterHash, from } = wanted;
+    const { filter, filterHash, from } = request;
     const { shape } = stream;
     const reason = 'the operator extended the filter';
     const lacks = await noteParts(client, stream, filter, { from: checkpoint, completeFrom: null });

@@ -20,7 +20,7 @@ export interface PartsBegin {
  */
 export async function noteParts(
   client: ClientBase,
-  { filter: former }: Pick<StreamFacts, 'filter'>,
+  { filter: previousFilter }: Pick<StreamFacts, 'filter'>,
   filter: string,
   { from, completeFrom }: PartsBegin,
 ): Promise<boolean> {
@@ -31,7 +31,7 @@ export async function noteParts(
       where not exists (select from unnest($1::text[], $2::text[]) k (kind, name) where k.kind = p.kind and k.name = p.name)`,
     [kept.map(({ kind }) => kind), kept.map(({ name }) => name)],
   );
-  const added = addedParts(keptFilter(former), wider);
+  const added = addedParts(keptFilter(previousFilter), wider);
   const lacking = added.map((part) => bringsContracts(part, wider));
   await client.query(
     `insert into filter_additions (kind, name, from_offset, complete_from)

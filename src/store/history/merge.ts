@@ -62,7 +62,7 @@ export async function mergeStaging(database: Database, merge: Merge): Promise<Me
     await dropFilterExtension(client, database.schema);
     return { ended, added, kept };
   });
-  if (merge.notify) await new CommitNotices(database).tell(merge.offset);
+  if (merge.notify) await new CommitNotices(database).notifyCommit(merge.offset);
   return merged;
 }
 

@@ -6,7 +6,7 @@ import type { ClientBase, PoolClient } from 'pg';
 import type { UpdateMark } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
 import { one, sql, tablesOf } from '../connection/query-builder.ts';
-import { markAnew } from '../write/departures.ts';
+import { markUnhostedAgain } from '../write/departures.ts';
 import { provenByParticipant, readParticipant } from '../write/participants.ts';
 import { lockStream, maintain, readStream, refused } from './maintenance.ts';
 import { dropStaging } from './staging.ts';
@@ -167,12 +167,12 @@ async function refuseUnfinishedJobs(client: ClientBase): Promise<void> {
   throw refused('switch-participant', `job ${job.name} is not finished`, remedy);
 }
 
-async function addParticipant(client: PoolClient, change: ParticipantSwitch, former: string | null): Promise<void> {
+async function addParticipant(client: PoolClient, change: ParticipantSwitch, previousParticipantId: string | null): Promise<void> {
   const { participantId = null, checkpoint, shift, overlaps, common, reason } = change;
   await client.query(
     `insert into participants (participant_number, participant_id, from_offset, offset_shift, overlap_to_offset)
      select 1, $1, 0, 0, 0 where not exists (select from participants)`,
-    [former],
+    [previousParticipantId],
   );
   await tablesOf(client)
     .insertInto('participants')
@@ -215,7 +215,7 @@ async function knowAgain(client: ClientBase, from: number): Promise<void> {
       .where('unhosted_since', '>=', from)
       .execute();
   }
-  await markAnew(client, from);
+  await markUnhostedAgain(client, from);
 }
 
 /** Going back to before a switch restores the previous participant. Part of the caller's transaction. */

@@ -57,14 +57,14 @@ export async function prepareStaging(
   staging: Database,
   schema: string,
   gathering: Gathering,
-  wanted: Wanted,
+  spec: Wanted,
 ): Promise<void> {
   await staging.withClient((client) => refuseStrangers(client, staging.schema));
   const files = await migrationFiles();
   // A run that was interrupted while its tables were created has staged nothing, and its stream row cannot be read.
-  const left = (await isWhole(staging, files)) ? await leftOver(staging, note(schema, gathering)) : undefined;
+  const left = (await hasAllTables(staging, files)) ? await leftOver(staging, note(schema, gathering)) : undefined;
   await staging.transaction(async (client) => {
-    if (left === undefined || !fits(left, wanted)) await dropStaging(client, schema, gathering);
+    if (left === undefined || !fits(left, spec)) await dropStaging(client, schema, gathering);
     await takeSchema(client, staging.schema, schema, gathering);
   });
   // The storage without the read side: no client reads here.
@@ -74,8 +74,8 @@ export async function prepareStaging(
     for (const table of ['redactions', 'redacted_contracts', 'redacted_exercises'] as const) {
       const tables = tablesOf(client);
       await tables.deleteFrom(table).execute();
-      const ours = tables.withSchema(schema).selectFrom(table).selectAll();
-      await tables.insertInto(table).expression(ours).execute();
+      const sourceRows = tables.withSchema(schema).selectFrom(table).selectAll();
+      await tables.insertInto(table).expression(sourceRows).execute();
     }
     // Also from rows that an interrupted run has staged.
     await removeRedacted(client, escapeIdentifier(staging.schema));
@@ -105,7 +105,7 @@ async function isEmpty(client: ClientBase, name: string): Promise<boolean> {
 }
 
 /** Whether all tables exist, as this program creates them. */
-async function isWhole(staging: Database, files: readonly Migration[]): Promise<boolean> {
+async function hasAllTables(staging: Database, files: readonly Migration[]): Promise<boolean> {
   try {
     await assertMigrated(staging, files);
     return true;

@@ -68,10 +68,10 @@ export async function isQuarantined(database: Database, offset: number): Promise
 /** The first of these offsets, in ascending order, that is neither stored nor in quarantine. */
 export async function firstUnknown(database: Database, offsets: readonly number[]): Promise<number | undefined> {
   if (offsets.length === 0) return undefined;
-  const asked = sql<{ readonly offset: number }>`unnest(${offsets}::bigint[])`.as<'o'>(sql`o ("offset")`);
+  const requestedOffsets = sql<{ readonly offset: number }>`unnest(${offsets}::bigint[])`.as<'o'>(sql`o ("offset")`);
   const found = await database.withClient((client) =>
     tablesOf(client)
-      .selectFrom(asked)
+      .selectFrom(requestedOffsets)
       .select('o.offset')
       .where((e) => e.not(e.exists(e.selectFrom('updates as u').whereRef('u.offset', '=', 'o.offset'))))
       .where((e) => e.not(e.exists(e.selectFrom('quarantine as q').whereRef('q.offset', '=', 'o.offset'))))

@@ -179,7 +179,7 @@ class HeldLock implements WriterLock {
       const { rows } = await client.query<{ backend: number; asked: boolean }>(beat, [this.#schema]);
       if (rows[0]?.backend !== backend) return this.#fail(sharedSession());
       this.#aliveAt = requestedAt;
-      if (rows[0].asked) this.#fail(lockAsked());
+      if (rows[0].asked) this.#fail(lockRequested());
     } catch (thrown) {
       this.#fail(toStoreError(thrown));
     } finally {
@@ -194,7 +194,7 @@ class HeldLock implements WriterLock {
   }
 }
 
-function lockAsked(): IndexerError {
+function lockRequested(): IndexerError {
   return new IndexerError('an owner of the tables requested the writer lock', { code: 'STORE_LOCK_REQUESTED' });
 }
 

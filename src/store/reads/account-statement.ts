@@ -83,17 +83,17 @@ const pageRows = 1_000;
  */
 export function readAccountStatement<T>(
   database: Database,
-  wanted: AccountStatementOf,
+  request: AccountStatementOf,
   use: (statement: AccountStatement) => Promise<T>,
 ): Promise<T> {
   const explore = escapeIdentifier(readSchemas(database.schema).explore);
-  return inSnapshot(database, async (client) => use(await statementOf(client, explore, wanted)));
+  return inSnapshot(database, async (client) => use(await statementOf(client, explore, request)));
 }
 
-async function statementOf(client: ClientBase, explore: string, wanted: AccountStatementOf): Promise<AccountStatement> {
-  const { party, instrument, admin } = wanted;
+async function statementOf(client: ClientBase, explore: string, request: AccountStatementOf): Promise<AccountStatement> {
+  const { party, instrument, admin } = request;
   await refuseUnknownParty(client, explore, party);
-  const [from, to] = [await offsetOf(client, explore, wanted.from), await offsetOf(client, explore, wanted.to)];
+  const [from, to] = [await offsetOf(client, explore, request.from), await offsetOf(client, explore, request.to)];
   const { rows } = await client.query<{ participant: string | null; begins: number; ends: number; notes: string[] }>(
     `select s.participant_id as participant, b.begins, b.ends,
             array(select n from ${explore}.token_journal_notes($3, b.begins, b.ends) n) as notes
@@ -119,10 +119,10 @@ async function statementOf(client: ClientBase, explore: string, wanted: AccountS
   );
   const hash = new AccountStatementHash(head);
   const first = await nextPage(client);
-  const unseen = first.length === 0 ? await notesOfInstrument(client, explore, wanted) : [];
+  const unseen = first.length === 0 ? await notesOfInstrument(client, explore, request) : [];
   return {
     ...head,
-    notes: [...notes, ...(await notesOfEnd(client, wanted.to, toBound)), ...unseen],
+    notes: [...notes, ...(await notesOfEnd(client, request.to, toBound)), ...unseen],
     columns: statementColumns,
     pages: pagesOf(client, hash, first),
     sha256: () => hash.digest(),
@@ -164,25 +164,25 @@ async function notesOfInstrument(
     [party],
   );
   if (rows.some((row) => row.id === (instrument ?? row.id) && row.admin === (admin ?? row.admin))) return [];
-  const wanted = `${instrument === null ? '' : ` "${instrument}"`}${admin === null ? '' : ` of ${admin}`}`;
+  const instrumentLabel = `${instrument === null ? '' : ` "${instrument}"`}${admin === null ? '' : ` of ${admin}`}`;
   const some = rows.slice(0, mostInstruments).map((row) => `"${row.id}" of ${row.admin}`);
   const more = rows.length > mostInstruments ? ` and ${String(rows.length - mostInstruments)} more` : '';
   const had = rows.length === 0 ? 'no token' : `${some.join(', ')}${more}`;
-  return [`${party} has no holding of an instrument${wanted} in its history here; it has ${had}`];
+  return [`${party} has no holding of an instrument${instrumentLabel} in its history here; it has ${had}`];
 }
 
 /** A time later than the newest update means the checkpoint; updates still to come before that time would be missed. */
 async function notesOfEnd(
   client: ClientBase,
-  wanted: AccountStatementBound | null,
+  requestedEnd: AccountStatementBound | null,
   to: Bound,
 ): Promise<readonly string[]> {
-  if (wanted === null || 'offset' in wanted) return [];
+  if (requestedEnd === null || 'offset' in requestedEnd) return [];
   const { rows } = await client.query(
     'select from stream where checkpoint = $1 and checkpoint_record_time < $2::timestamptz',
-    [to.offset, wanted.time],
+    [to.offset, requestedEnd.time],
   );
-  return rows.length === 0 ? [] : [`${wanted.time} is later than all that is here: it ends at the checkpoint`];
+  return rows.length === 0 ? [] : [`${requestedEnd.time} is later than all that is here: it ends at the checkpoint`];
 }
 
 async function offsetOf(

@@ -128,14 +128,14 @@ async function* pagesOf(
   next: (rows: number) => Promise<{ readonly rows: readonly AnswerRow[] }>,
   stop: AbortSignal,
 ): AsyncGenerator<readonly AnswerRow[]> {
-  let wanted = firstPageRows;
+  let requestedRows = firstPageRows;
   for (let rows = first; rows.length > 0;) {
     if (stop.aborted) return;
     yield rows;
-    if (rows.length < wanted) return;
+    if (rows.length < requestedRows) return;
     const length = rows.reduce((sum, row) => sum + lengthOf(row), 0);
-    wanted = Math.max(1, Math.min(pageRows, Math.floor(pageLength / Math.max(1, length / rows.length))));
-    rows = (await next(wanted)).rows;
+    requestedRows = Math.max(1, Math.min(pageRows, Math.floor(pageLength / Math.max(1, length / rows.length))));
+    rows = (await next(requestedRows)).rows;
   }
 }
 
@@ -176,7 +176,7 @@ async function refusing<T>(statement: string, prefix: number, sent: Promise<T>):
   } catch (thrown) {
     if (!(thrown instanceof DatabaseError) || !ofTheStatement.test(thrown.code ?? '')) throw thrown;
     const { code = '', message, hint, position } = thrown;
-    const where = position === undefined ? '' : placeOf(statement, Number(position) - prefix);
+    const where = position === undefined ? '' : formatPosition(statement, Number(position) - prefix);
     throw new IndexerError(`${message}${where} (SQLSTATE ${code})`, {
       code: 'QUERY_REFUSED',
       exitCode: code === rightLacking ? ExitCode.notPermitted : ExitCode.usage,
@@ -193,7 +193,7 @@ function remedyOf(code: string): string {
 }
 
 /** @param position in characters, from 1 */
-function placeOf(statement: string, position: number): string {
+function formatPosition(statement: string, position: number): string {
   const before = Array.from(statement).slice(0, position - 1);
   if (position < 1 || before.length < position - 1) return '';
   const line = before.filter((character) => character === '\n').length + 1;

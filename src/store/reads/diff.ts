@@ -6,7 +6,7 @@ import { refuseUnknownParty } from './known-parties.ts';
 import { inSnapshot } from './snapshot-read.ts';
 import type { AccountStatementBound } from './account-statement.ts';
 
-export interface DiffWanted {
+export interface DiffRequest {
   readonly from: AccountStatementBound;
   readonly to: AccountStatementBound;
   /** Contract by contract of this template; null: counts for all templates. */
@@ -30,15 +30,15 @@ export interface Diff {
  * Reads the diff in one snapshot, and passes it to `use`.
  * @throws IndexerError QUERY_REFUSED if a bound, the template or the party is not known here; STORE_ errors
  */
-export function readDiff(database: Database, wanted: DiffWanted, use: (diff: Diff) => Promise<void>): Promise<void> {
+export function readDiff(database: Database, request: DiffRequest, use: (diff: Diff) => Promise<void>): Promise<void> {
   const explore = escapeIdentifier(readSchemas(database.schema).explore);
   return inSnapshot(database, async (client) => {
-    const from = await offsetOf(client, explore, wanted.from);
-    const to = await offsetOf(client, explore, wanted.to);
-    if (wanted.party !== null) await refuseUnknownParty(client, explore, wanted.party);
-    const values = [from, to, wanted.template, wanted.party];
-    const source = wanted.template === null ? 'diff' : 'diff_contracts';
-    const order = wanted.template === null ? '1' : 'change, created_at_offset, contract_id';
+    const from = await offsetOf(client, explore, request.from);
+    const to = await offsetOf(client, explore, request.to);
+    if (request.party !== null) await refuseUnknownParty(client, explore, request.party);
+    const values = [from, to, request.template, request.party];
+    const source = request.template === null ? 'diff' : 'diff_contracts';
+    const order = request.template === null ? '1' : 'change, created_at_offset, contract_id';
     const cursor = `declare differing no scroll cursor for select * from ${explore}.${source}($1::bigint, $2::bigint, $3, $4) order by ${order}`;
     await client.query(cursor, values);
     const first = await next(client);

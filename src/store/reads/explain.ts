@@ -11,7 +11,7 @@ import { inSnapshot } from './snapshot-read.ts';
 export const explainable = ['update', 'contract', 'command'] as const;
 export type Explainable = (typeof explainable)[number];
 
-export interface ExplainWanted {
+export interface ExplainRequest {
   /** An offset, or the id of an update, a contract or a command. */
   readonly id: string;
   /** Kind of the id; null: any kind that is found. */
@@ -56,21 +56,21 @@ const mostCharacters = 16_000_000;
  * Explains this id in one snapshot.
  * @throws IndexerError QUERY_REFUSED if nothing has it, or several objects have it; STORE_ errors
  */
-export function readExplained(database: Database, wanted: ExplainWanted): Promise<Explained> {
+export function readExplained(database: Database, request: ExplainRequest): Promise<Explained> {
   return inSnapshot(database, (client) =>
-    new Explainer(client, readSchemas(database.schema).explore, wanted).explain(),
+    new Explainer(client, readSchemas(database.schema).explore, request).explain(),
   );
 }
 
 class Explainer {
   readonly #client: ClientBase;
   readonly #explore: string;
-  readonly #wanted: ExplainWanted;
+  readonly #wanted: ExplainRequest;
 
-  constructor(client: ClientBase, explore: string, wanted: ExplainWanted) {
+  constructor(client: ClientBase, explore: string, request: ExplainRequest) {
     this.#client = client;
     this.#explore = escapeIdentifier(explore);
-    this.#wanted = wanted;
+    this.#wanted = request;
   }
 
   async explain(): Promise<Explained> {
@@ -79,7 +79,7 @@ class Explainer {
     const contract = as === null || as === 'contract' ? await this.#contract() : undefined;
     const command = as === null || as === 'command' ? await this.#command() : undefined;
     const found = [
-      ...places.map((place) => async () => this.#update(place.offset)),
+      ...places.map((position) => async () => this.#update(position.offset)),
       ...[contract, command].flatMap((one) => (one === undefined ? [] : [() => Promise.resolve(one)])),
     ];
     if (found.length > 1) throw this.#ambiguous([...places.map(({ by }) => by), contract?.kind, command?.kind]);
@@ -160,16 +160,16 @@ class Explainer {
       [...values],
     );
     const rows: string[] = [];
-    let whole = false;
-    for (let characters = 0; rows.length < most && characters < mostCharacters && !whole;) {
+    let isComplete = false;
+    for (let characters = 0; rows.length < most && characters < mostCharacters && !isComplete;) {
       const page = Math.min(pageRows, most - rows.length);
       const fetched = await this.#client.query<{ line: string }>(`fetch ${String(page)} from explained`);
       rows.push(...fetched.rows.map(({ line }) => line));
       characters += fetched.rows.reduce((sum, { line }) => sum + line.length, 0);
-      whole = fetched.rows.length < page;
+      isComplete = fetched.rows.length < page;
     }
     await this.#client.query('close explained');
-    if (whole) return { rows, omitted: 0 };
+    if (isComplete) return { rows, omitted: 0 };
     const count = `select count(*)::integer as all from ${counted} r`;
     const { rows: counts } = await this.#client.query<{ all: number }>(count, [...values]);
     return { rows, omitted: Math.max(0, (counts[0]?.all ?? 0) - rows.length) };

@@ -36,12 +36,12 @@ export async function adviseIndexes(database: Database): Promise<readonly IndexA
       `select n.nspname::text as schema from pg_extension e join pg_namespace n on n.oid = e.extnamespace
         where e.extname = 'pg_stat_statements'`,
     );
-    const [place] = places;
-    if (place === undefined) return undefined;
+    const [extension] = places;
+    if (extension === undefined) return undefined;
     try {
       const { rows } = await client.query<StatementRow>(
         `select query, calls::float8 as calls, mean_exec_time as mean
-           from ${escapeIdentifier(place.schema)}.pg_stat_statements
+           from ${escapeIdentifier(extension.schema)}.pg_stat_statements
           where dbid = (select oid from pg_database where datname = current_database())
             and mean_exec_time >= $1 and query ~* '^\\s*(select|with)\\y' and query ~ '->>'
           order by total_exec_time desc limit 500`,
@@ -133,10 +133,10 @@ export function printedIndex(schema: string, { name, definition, statistics }: P
  * `payload.owner`, `payload.meta.id` or an expression such as `payload ->> 'owner'`, as SQL; undefined for any other
  * text, so that a statement can only contain an expression over a payload.
  */
-export function payloadExpression(given: string): string | undefined {
-  const sql = /^\s*payload\s*(->>|#>>)\s*('(?:[^']|'')*')\s*$/i.exec(given);
+export function payloadExpression(expression: string): string | undefined {
+  const sql = /^\s*payload\s*(->>|#>>)\s*('(?:[^']|'')*')\s*$/i.exec(expression);
   if (sql !== null) return `payload ${sql[1] ?? ''} ${sql[2] ?? ''}`;
-  const [column, ...path] = given.split('.');
+  const [column, ...path] = expression.split('.');
   if (column !== 'payload' || path.length === 0 || path.some((step) => !/^[A-Za-z_]\w*$/.test(step))) return undefined;
   return path.length === 1
     ? `payload ->> ${escapeLiteral(path[0] ?? '')}`

@@ -1,7 +1,7 @@
 /** Indexes on tables in use: built CONCURRENTLY, outside a transaction, without a time limit. */
 import { escapeIdentifier } from 'pg';
 import type { PoolClient, QueryConfig } from 'pg';
-import { retold, type IndexerError } from '../../errors/indexer-error.ts';
+import { withContext, type IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 import { toStoreError } from '../connection/store-error.ts';
 
@@ -24,8 +24,8 @@ export function buildIndex(database: Database, name: string, definition: string)
  */
 export function keepStatistics(database: Database, name: string, definition: string): Promise<void> {
   return withoutLimit(database, async (client) => {
-    await client.query(patiently(`create statistics if not exists ${escapeIdentifier(name)} ${definition}`));
-    await client.query(patiently('analyze contracts'));
+    await client.query(withBuildTimeout(`create statistics if not exists ${escapeIdentifier(name)} ${definition}`));
+    await client.query(withBuildTimeout('analyze contracts'));
   });
 }
 
@@ -38,7 +38,7 @@ const sampled = 1_000;
  */
 export function unseenField(database: Database, expression: string): Promise<readonly string[] | undefined> {
   return withoutLimit(database, async (client) => {
-    const seen = await client.query(patiently(`select from contracts where (${expression}) is not null limit 1`));
+    const seen = await client.query(withBuildTimeout(`select from contracts where (${expression}) is not null limit 1`));
     if (seen.rows.length > 0) return undefined;
     const { rows } = await client.query<{ key: string }>(
       `select distinct k.key
@@ -71,10 +71,10 @@ async function build(client: PoolClient, schema: string, name: string, definitio
   if (rows[0]?.valid === true) return false;
   const quoted = escapeIdentifier(name);
   if (rows[0] !== undefined) {
-    await client.query(patiently(`drop index concurrently ${escapeIdentifier(schema)}.${quoted}`));
+    await client.query(withBuildTimeout(`drop index concurrently ${escapeIdentifier(schema)}.${quoted}`));
   }
   try {
-    await client.query(patiently(`create index concurrently ${quoted} ${definition}`));
+    await client.query(withBuildTimeout(`create index concurrently ${quoted} ${definition}`));
   } catch (thrown) {
     throw await withoutRemains(client, `${escapeIdentifier(schema)}.${quoted}`, toStoreError(thrown));
   }
@@ -86,20 +86,20 @@ async function build(client: PoolClient, schema: string, name: string, definitio
  */
 async function withoutRemains(client: PoolClient, index: string, error: IndexerError): Promise<IndexerError> {
   try {
-    await client.query(patiently(`drop index concurrently if exists ${index}`));
+    await client.query(withBuildTimeout(`drop index concurrently if exists ${index}`));
     const unfit =
       error.code === 'STORE_DATA_REFUSED'
         ? { remedy: 'index another expression: a stored value does not fit this one' }
         : {};
-    return retold(error, { message: `no index was built: ${error.message}`, ...unfit });
+    return withContext(error, { message: `no index was built: ${error.message}`, ...unfit });
   } catch {
-    return retold(error, {
+    return withContext(error, {
       message: `the index ${index} was not finished: ${error.message}`,
       remedy: `run the command again, or \`drop index concurrently if exists ${index}\`: until then every write updates it without benefit`,
     });
   }
 }
 
-function patiently(text: string): QueryConfig & { query_timeout: number } {
+function withBuildTimeout(text: string): QueryConfig & { query_timeout: number } {
   return { text, query_timeout: buildLimitMs };
 }

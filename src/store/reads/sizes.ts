@@ -159,8 +159,8 @@ const dayMs = 86_400_000;
 async function readGrowth(client: ClientBase, from: Date, to: Date): Promise<StoredGrowth> {
   const { rows } = await client.query<{ readonly day: number; readonly events: number }>(growthQuery, [from, to]);
   const eventsOf = new Map(rows.map(({ day, events }) => [day, events]));
-  const whole = Math.floor((to.getTime() - from.getTime()) / dayMs);
-  const days = Array.from({ length: whole }, (_, day) => ({
+  const completeDays = Math.floor((to.getTime() - from.getTime()) / dayMs);
+  const days = Array.from({ length: completeDays }, (_, day) => ({
     from: new Date(to.getTime() - (day + 1) * dayMs),
     to: new Date(to.getTime() - day * dayMs),
     events: eventsOf.get(day) ?? 0,

@@ -52,27 +52,27 @@ export async function pruneTarget(client: ClientBase, before: PruneBefore): Prom
     });
   }
   const { checkpoint, pruned_to_offset: prunedToOffset } = stream;
-  const wish = await wantedOffset(client, before, checkpoint);
+  const requestedBoundary = await findRequestedBoundary(client, before, checkpoint);
   const most = before.exportedTo ?? checkpoint;
-  const wanted = Math.min(wish.offset, most, checkpoint);
+  const requestedOffset = Math.min(requestedBoundary.offset, most, checkpoint);
   const hold = await tablesOf(client)
     .selectFrom('retention_holds')
     .select(['name', 'offset', 'since'])
     .orderBy('offset')
     .orderBy('name')
     .executeTakeFirst();
-  const ahead = wish.heldBy !== null && wish.heldBy.offset < most ? wish.heldBy : null;
-  const heldBy = hold !== undefined && hold.offset < wanted ? hold : ahead;
-  return { boundary: Math.max(heldBy?.offset ?? wanted, prunedToOffset ?? 0), checkpoint, prunedToOffset, heldBy };
+  const ahead = requestedBoundary.heldBy !== null && requestedBoundary.heldBy.offset < most ? requestedBoundary.heldBy : null;
+  const heldBy = hold !== undefined && hold.offset < requestedOffset ? hold : ahead;
+  return { boundary: Math.max(heldBy?.offset ?? requestedOffset, prunedToOffset ?? 0), checkpoint, prunedToOffset, heldBy };
 }
 
-interface Wish {
+interface RequestedBoundary {
   readonly offset: number;
   /** An update without which the boundary would be later. */
   readonly heldBy: Holding | null;
 }
 
-async function wantedOffset(client: ClientBase, before: PruneBefore, checkpoint: number): Promise<Wish> {
+async function findRequestedBoundary(client: ClientBase, before: PruneBefore, checkpoint: number): Promise<RequestedBoundary> {
   if ('offset' in before) return { offset: before.offset, heldBy: null };
   const time = 'time' in before ? before.time : await timeBefore(client, before.retentionMs);
   if (time === null) return { offset: 0, heldBy: null };

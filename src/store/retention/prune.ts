@@ -6,7 +6,7 @@
 import type { ClientBase } from 'pg';
 import { escapeIdentifier } from 'pg';
 import { pause } from '../../config/pause.ts';
-import { IndexerError, retold } from '../../errors/indexer-error.ts';
+import { IndexerError, withContext } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 import { shortTransaction } from '../connection/short-transaction.ts';
 import { countRows, tablesOf } from '../connection/query-builder.ts';
@@ -107,16 +107,16 @@ interface Window {
 }
 
 /** As {@link prune}, for INDEXER_RETENTION: relative to the newest record, with progress reports. */
-export async function pruneBeside(
+export async function pruneInBackground(
   database: Database,
   retentionMs: number,
-  { stop, onProgress }: { readonly stop: AbortSignal; readonly onProgress: (facts: PruneTold) => void },
-): Promise<PruneTold> {
-  const told = (progress: PruneProgress): void => onProgress({ ...progress, finished: false });
+  { stop, onProgress }: { readonly stop: AbortSignal; readonly onProgress: (facts: PruneProgressReport) => void },
+): Promise<PruneProgressReport> {
+  const reportProgress = (progress: PruneProgress): void => onProgress({ ...progress, finished: false });
   const { boundary, heldBy, tables, finished } = await prune(
     database,
     { retentionMs },
-    { stop, onProgress: told },
+    { stop, onProgress: reportProgress },
   ).catch(async (thrown: unknown) => {
     throw await withGrant(database, thrown);
   });
@@ -127,11 +127,11 @@ export async function pruneBeside(
 async function withGrant(database: Database, thrown: unknown): Promise<unknown> {
   if (!(thrown instanceof IndexerError) || thrown.code !== 'STORE_NOT_PERMITTED') return thrown;
   const { missing, remedy } = await tryPruning(database);
-  return missing.length === 0 ? thrown : retold(thrown, { remedy });
+  return missing.length === 0 ? thrown : withContext(thrown, { remedy });
 }
 
 /** Progress of a prune. */
-export interface PruneTold extends PruneProgress {
+export interface PruneProgressReport extends PruneProgress {
   readonly finished: boolean;
 }
 

@@ -89,11 +89,11 @@ async function buildAgain(
 ): Promise<void> {
   const schema = escapeIdentifier(storage);
   const next = escapeIdentifier(`${index.slice(0, 55)}_again`);
-  const patiently = (text: string): QueryConfig & { query_timeout: number } => ({ text, query_timeout: buildLimitMs });
-  await client.query(patiently(`drop index concurrently if exists ${schema}.${next}`));
-  await client.query(patiently(definition.replace(`INDEX ${quoted} ON`, () => `INDEX CONCURRENTLY ${next} ON`)));
+  const withBuildTimeout = (text: string): QueryConfig & { query_timeout: number } => ({ text, query_timeout: buildLimitMs });
+  await client.query(withBuildTimeout(`drop index concurrently if exists ${schema}.${next}`));
+  await client.query(withBuildTimeout(definition.replace(`INDEX ${quoted} ON`, () => `INDEX CONCURRENTLY ${next} ON`)));
   await keepNoContentStatistics(client, storage);
-  await client.query(patiently(`drop index concurrently ${schema}.${quoted}`));
+  await client.query(withBuildTimeout(`drop index concurrently ${schema}.${quoted}`));
   await client.query(`alter index ${schema}.${next} rename to ${quoted}`);
 }
 

@@ -23,17 +23,17 @@ export async function differingRoles(client: ClientBase, storage: string): Promi
   const differing: DifferingRole[] = [];
   for (const { role, prefix, kind } of rows) {
     const expected = kind === 'writer' ? writerRights(storage) : redactorRights(storage);
-    const wanted = new Set(wantedOf(expected));
+    const expectedRights = new Set(listRights(expected));
     const found = await client.query<{ right: string }>(grantedTo, [role]);
     const has = new Set(found.rows.map(({ right }) => right));
-    const missing = [...[...wanted].filter((right) => !has.has(right)), ...(await uncallable(client, role, expected))];
-    const superfluous = [...has].filter((right) => !wanted.has(right));
+    const missing = [...[...expectedRights].filter((right) => !has.has(right)), ...(await uncallable(client, role, expected))];
+    const superfluous = [...has].filter((right) => !expectedRights.has(right));
     if (missing.length + superfluous.length > 0) differing.push({ role, prefix, missing, superfluous });
   }
   return differing;
 }
 
-function wantedOf({ inserted: rows, updated, deleted }: Rights): readonly string[] {
+function listRights({ inserted: rows, updated, deleted }: Rights): readonly string[] {
   return [
     ...rows.map((table) => `insert on ${table}`),
     ...Object.entries(updated).flatMap(([table, list]) =>

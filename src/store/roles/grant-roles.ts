@@ -218,7 +218,7 @@ function refused(found: string, remedy: string): IndexerError {
 // objects on tables.
 
 /** Tables before views: a view must have rights on its tables at any time. Names come quoted from the server. */
-const strangers = `
+const objectsOfOtherOwners = `
 with schemas as (select oid, nspname, nspowner from pg_namespace where nspname = any ($1)),
      target as (select coalesce((select oid from pg_roles where rolname = $2), 0::oid) as oid)
 select 1 as step, format('schema %I', nspname) as object from schemas, target where nspowner <> target.oid
@@ -247,7 +247,7 @@ async function ownershipStatements(
   schemas: ReadSchemas,
   owner: string,
 ): Promise<readonly string[]> {
-  const { rows } = await client.query<{ object: string }>(strangers, [Object.values(schemas), owner]);
+  const { rows } = await client.query<{ object: string }>(objectsOfOtherOwners, [Object.values(schemas), owner]);
   return rows.map(({ object }) => `alter ${object} owner to ${escapeIdentifier(owner)}`);
 }
 

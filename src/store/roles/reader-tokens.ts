@@ -40,8 +40,8 @@ export interface ListedToken {
  * @throws IndexerError READER_TOKEN_REFUSED if the role is not a reader role, STORE_NOT_PERMITTED if logins may not be
  * created
  */
-export function createToken(database: Database, wanted: WantedToken): Promise<MadeToken> {
-  const { role, name, expiresAt, sharedDatabase = false } = wanted;
+export function createToken(database: Database, request: WantedToken): Promise<MadeToken> {
+  const { role, name, expiresAt, sharedDatabase = false } = request;
   const [id, token] = [randomBytes(4).toString('hex'), newToken()];
   const login = `${database.schema}_token_${id}`;
   return database.transaction(async (client) => {

@@ -15,7 +15,7 @@ import { readSchemas } from '../connection/read-schemas.ts';
  * trusted as well, and the owner of a stream that cannot log in, as `grant-roles` creates it. Every name is that of
  * Postgres, whatever the search path is: `(oid, name)` has no better match.
  */
-function strangerOf(storage: string): string {
+function untrustedOwnerSql(storage: string): string {
   const names = Object.values(readSchemas(storage)).map((name) => `${escapeLiteral(name)}::pg_catalog.name`);
   const equal = 'operator(pg_catalog.=)';
   return `select n.nspname::pg_catalog.text as schema, o.rolname::pg_catalog.text as owner, me.rolname::pg_catalog.text as me
@@ -36,7 +36,7 @@ function strangerOf(storage: string): string {
 
 /** Passes if all existing schemas of this stream are ours. @throws IndexerError `SCHEMA_OWNER_MISMATCH` (fatal) */
 export async function refuseStrangers(client: ClientBase, storage: string): Promise<void> {
-  const { rows } = await client.query<{ schema: string; owner: string; me: string }>(strangerOf(storage));
+  const { rows } = await client.query<{ schema: string; owner: string; me: string }>(untrustedOwnerSql(storage));
   const [found] = rows;
   if (found === undefined) return;
   const { schema, owner, me } = found;
@@ -84,7 +84,7 @@ export function printedRefusal(storage: string): string {
 declare
   foreign_owner record;
 begin
-  ${strangerOf(storage).replace(' from', ' into foreign_owner from')};
+  ${untrustedOwnerSql(storage).replace(' from', ' into foreign_owner from')};
   if foreign_owner.schema is not null then
     raise exception 'schema "%" belongs to role "%", which is neither "%" nor a role it is a member of', foreign_owner.schema, foreign_owner.owner, foreign_owner.me
       using hint = 'Run this as its owner if that is correct; otherwise inspect the schema and drop it.';

@@ -72,13 +72,13 @@ const functionsOverTables = '0005_writer_functions';
 /**
  * Distributes existing tables that are not distributed yet. If none is, `wanted` decides whether they should be, and
  * the first step checks whether that is possible. Part of the caller's transaction, which holds the migration lock.
- * @param wanted undefined: distribute only if some tables already are
+ * @param requestedDistribution undefined: distribute only if some tables already are
  * @param next the migration to be applied afterwards; undefined: none is left
  * @throws IndexerError `CITUS_REFUSED`: no Citus in this database, or tables that are on this server only
  */
-export async function distribute(client: ClientBase, wanted: Distribution | undefined, next?: string): Promise<void> {
+export async function distribute(client: ClientBase, requestedDistribution: Distribution | undefined, next?: string): Promise<void> {
   const begun = await isDistributed(client);
-  if (!begun && wanted === undefined) return;
+  if (!begun && requestedDistribution === undefined) return;
   if (!begun && !(await citusAtHand(client))) {
     throw refused(
       'expected the extension citus in this database, found none',
@@ -92,7 +92,7 @@ export async function distribute(client: ClientBase, wanted: Distribution | unde
       'set POSTGRES_SCHEMA to a new schema, which is indexed from the start; existing tables cannot be distributed',
     );
   }
-  await distributeMissing(client, wanted?.shards);
+  await distributeMissing(client, requestedDistribution?.shards);
   // This session was set up before the tables were distributed; it continues after the commit.
   await client.query(planDistributed);
 }
@@ -104,8 +104,8 @@ async function distributeMissing(client: ClientBase, shards: number | undefined)
   await client.query(`set local citus.multi_shard_modify_mode to 'sequential'`);
   await client.query(`select set_config('citus.shard_count', $1, true)`, [String(shards ?? (await workers(client)))]);
   for (const table of byOffset.filter((name) => missing.has(name))) {
-    const beside = table === first ? 'none' : first;
-    await client.query(`select create_distributed_table($1, 'offset', colocate_with => $2)`, [table, beside]);
+    const colocationTable = table === first ? 'none' : first;
+    await client.query(`select create_distributed_table($1, 'offset', colocate_with => $2)`, [table, colocationTable]);
   }
   for (const table of everywhere.filter((name) => missing.has(name))) {
     await client.query('select create_reference_table($1)', [table]);

@@ -9,7 +9,7 @@ import { columnTypes, type ColumnTypes, type ExerciseJson } from '../../model/ta
 import type { Database } from '../connection/database.ts';
 
 /** Sets the type for migrations of this transaction. Without it the tables use jsonb. */
-export function exerciseJsonWanted(type: ExerciseJson): string {
+export function setExerciseJsonSql(type: ExerciseJson): string {
   return `set local ledger_indexer.exercise_json to ${escapeLiteral(type)};`;
 }
 
@@ -31,16 +31,16 @@ export async function storedColumnTypes(client: ClientBase): Promise<ColumnTypes
  * Checks that existing tables use the configured type; without a configured type, any is accepted.
  * @throws IndexerError `SCHEMA_EXERCISE_JSON`, fatal
  */
-export async function assertExerciseJson(database: Database, wanted: ExerciseJson | undefined): Promise<void> {
-  if (wanted === undefined) return;
+export async function assertExerciseJson(database: Database, configuredType: ExerciseJson | undefined): Promise<void> {
+  if (configuredType === undefined) return;
   const stored = await database.withClient(storedExerciseJson);
-  if (stored === undefined || stored === wanted) return;
+  if (stored === undefined || stored === configuredType) return;
   throw new IndexerError(
-    `schema "${database.schema}" stores arguments and results of exercises as ${stored}, and INDEXER_EXERCISE_JSON is ${wanted}`,
+    `schema "${database.schema}" stores arguments and results of exercises as ${stored}, and INDEXER_EXERCISE_JSON is ${configuredType}`,
     {
       code: 'SCHEMA_EXERCISE_JSON',
-      remedy: `remove INDEXER_EXERCISE_JSON or set it to ${stored}; for ${wanted}, rebuild the schema: ledger-indexer rebuild`,
-      facts: { schema: database.schema, stored, wanted },
+      remedy: `remove INDEXER_EXERCISE_JSON or set it to ${stored}; for ${configuredType}, rebuild the schema: ledger-indexer rebuild`,
+      facts: { schema: database.schema, stored, wanted: configuredType },
     },
   );
 }

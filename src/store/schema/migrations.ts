@@ -11,7 +11,7 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 import type { ExerciseJson } from '../../model/tables.ts';
 import { distribute, type Distribution } from './distribution.ts';
-import { exerciseJsonWanted } from './exercise-json.ts';
+import { setExerciseJsonSql } from './exercise-json.ts';
 import { createReadSchemas, hasReadSide, makeReadSide, readSideScript } from './read-side.ts';
 import { printedRefusal, refuseOtherStreams, refuseStrangers } from '../roles/schema-owners.ts';
 
@@ -120,7 +120,7 @@ export async function printMigrations(
     files === undefined ? createReadSchemas(schema) : '',
     printedRefusal(schema),
     `set local search_path to ${name};`,
-    exerciseJsonWanted(exerciseJson),
+    setExerciseJsonSql(exerciseJson),
     `${createMigrationsTable};\n`,
     ...steps,
     // Steps given by the caller create no tables for the read side.
@@ -139,7 +139,7 @@ function locked<T>(database: Database, work: (client: PoolClient) => Promise<T>)
     await client.query(
       `set transaction isolation level read committed; set local statement_timeout = 0; set local lock_timeout = '10min'`,
     );
-    await client.query(patiently('select pg_advisory_xact_lock(hashtext($1))', [`ledger_indexer:${database.schema}`]));
+    await client.query(withMigrationTimeout('select pg_advisory_xact_lock(hashtext($1))', [`ledger_indexer:${database.schema}`]));
     // Short from here on: a migration that waits for a table lock makes every later reader of the table wait too.
     await client.query(`set local lock_timeout = '5s'; set local search_path to ${escapeIdentifier(database.schema)}`);
     return work(client);
@@ -177,13 +177,13 @@ async function applyOne(
   exerciseJson: ExerciseJson,
 ): Promise<boolean> {
   if ((await appliedIds(client, schema)).has(id)) return false;
-  await client.query(exerciseJsonWanted(exerciseJson));
+  await client.query(setExerciseJsonSql(exerciseJson));
   await client.query('insert into schema_migrations (id) values ($1)', [id]);
-  await client.query(patiently(sql));
+  await client.query(withMigrationTimeout(sql));
   return true;
 }
 
-function patiently(text: string, values?: readonly string[]): QueryConfig & { query_timeout: number } {
+function withMigrationTimeout(text: string, values?: readonly string[]): QueryConfig & { query_timeout: number } {
   // Without values the driver uses the simple protocol, the only one that takes several statements.
   return { text, query_timeout: migrationLimitMs, ...(values === undefined ? {} : { values: [...values] }) };
 }

@@ -17,7 +17,7 @@ const directory = new URL('../../../migrations/read/', import.meta.url);
 const fileName = /^\d{2}_[a-z0-9_]+\.sql$/;
 
 /** Files whose effects stay on existing objects, and which need not be run again over other tables. */
-const staying = /^(?:59_explore_comments|90_rights)\.sql$/;
+const keptOnSwap = /^(?:59_explore_comments|90_rights)\.sql$/;
 const comment = /^comment on [^;']*'(?:[^']|'')*';\n/gm;
 
 /** The script that creates the read side; any number of statements. The last one records what it was created from. */
@@ -92,7 +92,7 @@ export async function makeReadSide(client: ClientBase, storage: string): Promise
  */
 export async function moveReadSide(client: ClientBase, storage: string): Promise<void> {
   const schemas = readSchemas(storage);
-  const files = (await readSideFiles()).filter(({ name }) => !staying.test(name));
+  const files = (await readSideFiles()).filter(({ name }) => !keptOnSwap.test(name));
   const script = files.map(({ sql }) => withNames(sql, schemas).replaceAll(comment, '')).join('\n');
   await client.query((await isDistributed(client)) ? overWorkers(script) : script);
 }

@@ -29,11 +29,11 @@ export async function lockStorage(
   const { rows } = await client.query<{ patience: number }>(
     `select extract(epoch from current_setting('deadlock_timeout')::interval)::float8 * 1000 as patience`,
   );
-  const patience = Math.ceil(Math.min(longestMs, (rows[0]?.patience ?? longestMs) * shareOfDeadlockTimeout));
-  await client.query(`set local lock_timeout = ${String(patience)}`);
+  const timeLimitMs = Math.ceil(Math.min(longestMs, (rows[0]?.patience ?? longestMs) * shareOfDeadlockTimeout));
+  await client.query(`set local lock_timeout = ${String(timeLimitMs)}`);
   await client.query(tablesLocked(storage, 'exclusive'));
   const names = [storage, ...Object.values(read)].map((name) => escapeLiteral(name)).join(', ');
-  await client.query(`set local statement_timeout = ${String(patience)}`);
+  await client.query(`set local statement_timeout = ${String(timeLimitMs)}`);
   await client.query(`do $swap$
   declare
     statement text;

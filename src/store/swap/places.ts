@@ -11,16 +11,16 @@ import { refuseStrangers } from '../roles/schema-owners.ts';
 import { migrate, migrationFiles } from '../schema/migrations.ts';
 
 /** A storage that is not live: the next or the previous one. */
-export type Beside = 'next' | 'previous';
+export type OtherSchema = 'next' | 'previous';
 
 /** Name of the next or previous schema. */
-export function besideSchema(schema: string, beside: Beside): string {
-  return `${schema}_${beside}`;
+export function otherSchemaName(schema: string, other: OtherSchema): string {
+  return `${schema}_${other}`;
 }
 
 /** The comment on such a schema. */
-export function besideNote(schema: string, beside: Beside): string {
-  return beside === 'next'
+export function otherSchemaComment(schema: string, other: OtherSchema): string {
+  return other === 'next'
     ? `Storage filled by "ledger-indexer rebuild" to take the place of schema ${schema}; may be dropped when none runs.`
     : `Schema ${schema} before the last "ledger-indexer rebuild"; "ledger-indexer rebuild --drop-previous --yes" deletes it.`;
 }
@@ -28,14 +28,14 @@ export function besideNote(schema: string, beside: Beside): string {
 /**
  * Whether the next or previous storage exists, and is ours. @throws IndexerError REBUILD_REFUSED if the name is taken
  */
-export async function isThere(client: ClientBase, schema: string, beside: Beside): Promise<boolean> {
-  const name = besideSchema(schema, beside);
+export async function isThere(client: ClientBase, schema: string, other: OtherSchema): Promise<boolean> {
+  const name = otherSchemaName(schema, other);
   const { rows } = await client.query<{ note: string | null }>(
     `select obj_description(oid, 'pg_namespace') as note from pg_namespace where nspname = $1`,
     [name],
   );
   if (rows[0] === undefined) return false;
-  if (rows[0].note === besideNote(schema, beside)) return true;
+  if (rows[0].note === otherSchemaComment(schema, other)) return true;
   throw rebuildRefused(
     `schema "${name}" is in the way and was not made by this program`,
     `rename it, or drop it if it is not needed: drop schema "${name}" cascade`,
@@ -50,7 +50,7 @@ export async function prepareNext(next: Database, schema: string, exerciseJson: 
     await next.transaction(async (client) => {
       const name = escapeIdentifier(next.schema);
       await client.query(`create schema ${name}`);
-      await client.query(`comment on schema ${name} is ${escapeLiteral(besideNote(schema, 'next'))}`);
+      await client.query(`comment on schema ${name} is ${escapeLiteral(otherSchemaComment(schema, 'next'))}`);
     });
   }
   // The storage without the read side: no client reads here before the swap.
@@ -58,9 +58,9 @@ export async function prepareNext(next: Database, schema: string, exerciseJson: 
 }
 
 /** Drops it with all its contents. @throws IndexerError REBUILD_REFUSED if another object depends on it */
-export async function dropBeside(client: ClientBase, schema: string, beside: Beside): Promise<void> {
-  if (!(await isThere(client, schema, beside))) return;
-  await client.query(`drop schema ${escapeIdentifier(besideSchema(schema, beside))} cascade`);
+export async function dropOtherSchema(client: ClientBase, schema: string, other: OtherSchema): Promise<void> {
+  if (!(await isThere(client, schema, other))) return;
+  await client.query(`drop schema ${escapeIdentifier(otherSchemaName(schema, other))} cascade`);
 }
 
 /** Error for a rebuild that must not run, with the remedy. */

@@ -15,14 +15,14 @@ import { dropStaging } from '../history/staging.ts';
 import { updateJob } from '../history/jobs.ts';
 import { secureViews } from '../roles/secure-views.ts';
 import { moveReadSide } from '../schema/read-side.ts';
-import { typedState, typedViewsAnew, type TypedViews } from '../typed/views.ts';
+import { typedState, generateTypedViews, type TypedViews } from '../typed/views.ts';
 import { readPackages } from '../typed/package-store.ts';
 import { CommitNotices } from '../write/commit-notices.ts';
 import { fenced, takeEpoch } from '../write/stream-row.ts';
 import { moveDependents, searchIn } from './dependents.ts';
 import { lockStorage, olderSnapshots } from './locks.ts';
 import { analyzeUnknown, buildMissing, carryObjects, moveForeign, pointFunctions } from './objects.ts';
-import { type Beside, besideNote, besideSchema, rebuildRefused } from './places.ts';
+import { type OtherSchema, otherSchemaComment, otherSchemaName, rebuildRefused } from './places.ts';
 import { carryCompletions, carryPackages, carryRedactions, carryRows, missingRedactions } from './rows.ts';
 
 /** Work done while the indexer still writes, so that little is left for the swap itself. */
@@ -43,8 +43,8 @@ export interface LastCommit {
 }
 
 /** Builds indexes and copies large tables, while the indexer and readers continue. */
-export async function prepareSwap(live: Database, beside: Database): Promise<Prepared> {
-  const storages = { from: live.schema, to: beside.schema };
+export async function prepareSwap(live: Database, target: Database): Promise<Prepared> {
+  const storages = { from: live.schema, to: target.schema };
   await live.transaction(async (client) => {
     await client.query(reportPlanning);
     await client.query('set local statement_timeout = 0');
@@ -52,12 +52,12 @@ export async function prepareSwap(live: Database, beside: Database): Promise<Pre
   });
   await live.transaction(async (client) => {
     await client.query('set local statement_timeout = 0');
-    await buildMissing(client, live.schema, beside.schema);
-    await analyzeUnknown(client, live.schema, beside.schema);
+    await buildMissing(client, live.schema, target.schema);
+    await analyzeUnknown(client, live.schema, target.schema);
   });
   await live.transaction((client) => carryCompletions(client, storages, 'earlier'));
   const packages = await readPackages(live);
-  return { typed: await live.withClient((client) => typedViewsAnew(client, live.schema, packages)) };
+  return { typed: await live.withClient((client) => generateTypedViews(client, live.schema, packages)) };
 }
 
 /** Fences the writer of the live stream; the holder of its lock calls it. Resolves to the position of the stream. */
@@ -75,8 +75,8 @@ export function halt(live: Database): Promise<Halted> {
 /**
  * Copies what the next storage still lacks once neither is written. Resolves to a commit after which it is complete.
  */
-export function complete(live: Database, beside: Database): Promise<LastCommit> {
-  const storages = { from: live.schema, to: beside.schema };
+export function complete(live: Database, target: Database): Promise<LastCommit> {
+  const storages = { from: live.schema, to: target.schema };
   return live.transaction(async (client) => {
     await carryCompletions(client, storages, 'all');
     await carryPackages(client, storages);
@@ -90,9 +90,9 @@ export function complete(live: Database, beside: Database): Promise<LastCommit> 
 }
 
 export interface Swap {
-  readonly beside: Beside;
+  readonly target: OtherSchema;
   readonly prepared: Prepared;
-  readonly halted: Halted;
+  readonly writerStopped: Halted;
   readonly last: LastCommit;
   /** Whether the next storage is ahead of the live one, because the live one was not written. */
   readonly ahead: boolean;
@@ -112,32 +112,32 @@ export interface Swap {
  */
 export async function swap(live: Database, swapped: Swap): Promise<number> {
   const checkpoint = await live.transaction((client) => swapIn(client, live.schema, swapped));
-  if (swapped.notify) await new CommitNotices(live).tell(checkpoint);
+  if (swapped.notify) await new CommitNotices(live).notifyCommit(checkpoint);
   return checkpoint;
 }
 
-async function swapIn(client: PoolClient, schema: string, given: Swap): Promise<number> {
-  const { beside, halted, last, onStep = () => undefined } = given;
-  const incoming = besideSchema(schema, beside);
-  const outgoing = besideSchema(schema, 'previous');
+async function swapIn(client: PoolClient, schema: string, options: Swap): Promise<number> {
+  const { target, writerStopped, last, onStep = () => undefined } = options;
+  const incoming = otherSchemaName(schema, target);
+  const outgoing = otherSchemaName(schema, 'previous');
   onStep('locking');
   await client.query(`${reportPlanning}; set local lock_timeout = '500ms'; set local statement_timeout = '60s'`);
   for (const name of [`ledger_indexer:${schema}`, `ledger_indexer_views:${schema}`]) {
     await client.query('select pg_advisory_xact_lock(hashtext($1))', [name]);
   }
-  given.onSession?.((await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid ?? 0);
-  await lockStorage(client, readSchemas(schema), given.ahead ? 'access exclusive' : 'exclusive');
+  options.onSession?.((await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid ?? 0);
+  await lockStorage(client, readSchemas(schema), options.ahead ? 'access exclusive' : 'exclusive');
   await client.query(`set local lock_timeout = '500ms'; set local statement_timeout = '60s'`);
   await refuseOldSnapshots(client, last);
-  const checkpoint = await proveLevel(client, { live: schema, incoming }, given);
+  const checkpoint = await requireSameOffset(client, { live: schema, incoming }, options);
   onStep('carrying');
   await refuseNewRedactions(client, { from: schema, to: incoming });
   await carryRows(client, { from: schema, to: incoming });
   await searchIn(client, incoming);
-  const epoch = (await takeEpoch(client, undefined)) + halted.epoch;
-  await tablesOf(client).updateTable('stream').set({ epoch, writer: given.writer }).execute();
+  const epoch = (await takeEpoch(client, undefined)) + writerStopped.epoch;
+  await tablesOf(client).updateTable('stream').set({ epoch, writer: options.writer }).execute();
   await searchIn(client, schema);
-  const typed = await typedStatements(client, schema, given.prepared);
+  const typed = await typedStatements(client, schema, options.prepared);
   await dropStaging(client, schema, 'interfaces');
   await dropStaging(client, schema, 'reseed');
   await dropStaging(client, incoming, 'interfaces');
@@ -148,7 +148,7 @@ async function swapIn(client: PoolClient, schema: string, given: Swap): Promise<
   await pointFunctions(client, outgoing, schema);
   await carryObjects(client, outgoing, schema);
   await client.query(
-    `comment on schema ${escapeIdentifier(outgoing)} is ${escapeLiteral(besideNote(schema, 'previous'))}`,
+    `comment on schema ${escapeIdentifier(outgoing)} is ${escapeLiteral(otherSchemaComment(schema, 'previous'))}`,
   );
   onStep('re-creating views');
   await searchIn(client, schema);
@@ -175,21 +175,21 @@ async function refuseOldSnapshots(client: ClientBase, last: LastCommit): Promise
 /**
  * Both are at one offset: readers never see an older checkpoint, and a snapshot that reads from both sees one state.
  */
-async function proveLevel(
+async function requireSameOffset(
   client: PoolClient,
   { live, incoming }: { readonly live: string; readonly incoming: string },
-  { halted, ahead }: Pick<Swap, 'halted' | 'ahead'>,
+  { writerStopped, ahead }: Pick<Swap, 'writerStopped' | 'ahead'>,
 ): Promise<number> {
   await searchIn(client, incoming);
   const other = await lockStream(client);
   await searchIn(client, live);
-  const ours = await lockStream(client);
-  if (ours?.checkpoint !== halted.checkpoint || ours.epoch !== halted.epoch) throw fenced('the live stream moved');
-  if (ours.participantId !== null && (other?.participantId ?? ours.participantId) !== ours.participantId) {
+  const liveStream = await lockStream(client);
+  if (liveStream?.checkpoint !== writerStopped.checkpoint || liveStream.epoch !== writerStopped.epoch) throw fenced('the live stream moved');
+  if (liveStream.participantId !== null && (other?.participantId ?? liveStream.participantId) !== liveStream.participantId) {
     throw rebuildRefused('the live storage is of another participant', 'run the command again, for that participant');
   }
   const checkpoint = other?.seeded === true ? (other.checkpoint ?? -1) : -1;
-  if (checkpoint < halted.checkpoint || (checkpoint > halted.checkpoint && !ahead)) {
+  if (checkpoint < writerStopped.checkpoint || (checkpoint > writerStopped.checkpoint && !ahead)) {
     throw fenced('the new storage and the live one are not at the same offset');
   }
   return checkpoint;
@@ -210,7 +210,7 @@ async function typedStatements(client: ClientBase, schema: string, { typed }: Pr
   if ((await typedState(client)) === typed.madeFrom) return typed.statements;
   const { rows } = await client.query<{ model: PackageModel }>('select model from packages order by package_id');
   return (
-    await typedViewsAnew(
+    await generateTypedViews(
       client,
       schema,
       rows.map(({ model }) => model),

@@ -52,8 +52,8 @@ function inPlace<T extends readonly [name: string, sql: string]>(
   columns: readonly T[],
   there: readonly string[],
 ): readonly T[] {
-  const place = (name: string): number => (there.includes(name) ? there.indexOf(name) : there.length);
-  return columns.toSorted(([one], [other]) => place(one) - place(other));
+  const positionOf = (name: string): number => (there.includes(name) ? there.indexOf(name) : there.length);
+  return columns.toSorted(([one], [other]) => positionOf(one) - positionOf(other));
 }
 
 function described({ columns }: NamedView): readonly (readonly [name: string, comment: string])[] {
@@ -64,7 +64,7 @@ function fieldColumns(
   { columns, subject }: NamedView,
   shape: ViewShape,
 ): readonly (readonly [name: string, sql: string])[] {
-  const wanted = new Map(subject.columns.map((column) => [columnKey(column), column]));
+  const subjectColumns = new Map(subject.columns.map((column) => [columnKey(column), column]));
   const timesOfPath = new Map<string, number>();
   for (const { path } of columns) {
     // Deeper values count for the path above them: there another version has a record instead of the value.
@@ -78,7 +78,7 @@ function fieldColumns(
     const castCanFail = column.type !== 'jsonb' && column.type !== 'text';
     // The same path in two types is not a valid upgrade; a cast of the other version's value would fail every query.
     if (!castCanFail || timesOfPath.get(JSON.stringify(column.path)) === 1) return [column.name, value];
-    const versions = wanted.get(columnKey({ path: column.path, type: column.type as WantedColumn['type'] }));
+    const versions = subjectColumns.get(columnKey({ path: column.path, type: column.type as WantedColumn['type'] }));
     const ids = (versions?.packageIds ?? []).map((id) => escapeLiteral(id)).join(', ');
     return [column.name, `case when ${shape.packageId} = any (array[${ids}]::text[]) then ${value} end`];
   });

@@ -63,7 +63,7 @@ function addColumns(columns: RegisteredColumn[], subject: ViewSubject): readonly
   const names = new Set(columns.map(({ name }) => name));
   const taken = new Set([...reservedColumns(subject, names), ...names]);
   const added: RegisteredColumn[] = [];
-  for (const column of subject.columns.filter((wanted) => !known.has(columnKey(wanted)))) {
+  for (const column of subject.columns.filter((candidate) => !known.has(columnKey(candidate)))) {
     const name = freeName(column.name, taken);
     taken.add(name);
     const { path, type, description } = column;

@@ -134,7 +134,7 @@ function activeShape(subject: ViewSubject, storage: string): ViewShape {
       `from ${in_('live')} l`,
       `join ${in_('templates')} t on t.template_pk = l.template_pk`,
       `left join ${in_('contracts')} c on c."offset" = l."offset" and c.node_id = l.node_id`,
-      ...besideContract(subject, in_),
+      ...contractJoins(subject, in_),
       `where ${isOfTemplate('t', subject)} and l.unhosted_since is null`,
     ].join('\n  '),
   };
@@ -161,14 +161,14 @@ function historyShape(subject: ViewSubject, storage: string): ViewShape {
       `join ${in_('templates')} t on t.template_pk = l.template_pk`,
       `left join ${in_('contracts')} c on c."offset" = l.activated_offset and c.node_id = l.node_id`,
       `  and c.template_pk = l.template_pk and ${in_('id_text')}(c.contract_id) = l.contract_id`,
-      ...besideContract(subject, in_),
+      ...contractJoins(subject, in_),
       `where ${isOfTemplate('t', subject)}`,
     ].join('\n  '),
   };
 }
 
 /** The end of the join to contracts, and further joins. */
-function besideContract(subject: ViewSubject, in_: InSchema): readonly string[] {
+function contractJoins(subject: ViewSubject, in_: InSchema): readonly string[] {
   const numbers = `select y.template_pk from ${in_('templates')} y where ${isOfTemplate('y', subject)}`;
   return [
     `  and ${onlyOf('c.template_pk', numbers)}`,
@@ -227,14 +227,14 @@ function templateChoice(subject: ViewSubject, in_: InSchema): readonly string[] 
     `from ${in_('templates')} t`,
     choices('h', 't'),
     `join ${in_('exercises')} e on e.choice_pk = h.choice_pk`,
-    ...besideExercise(in_),
+    ...exerciseJoins(in_),
     `left join ${in_('packages')} p on p.package_id = t.package_id`,
     `where ${isChoice('t', 'h')}`,
     `  and ${onlyOf('e.choice_pk', numbers)}`,
   ];
 }
 
-function besideExercise(in_: InSchema): readonly string[] {
+function exerciseJoins(in_: InSchema): readonly string[] {
   return [
     `left join ${in_('event_parties')} w on w.parties_pk = e.parties_pk`,
     `left join ${in_('updates')} u on u."offset" = e."offset"`,
@@ -251,7 +251,7 @@ function interfaceChoice(subject: ViewSubject, in_: InSchema): readonly string[]
     `join ${in_('choices')} h on h.interface_pk = i.template_pk`,
     `join ${in_('exercises')} e on e.choice_pk = h.choice_pk`,
     `join ${in_('templates')} t on t.template_pk = h.template_pk`,
-    ...besideExercise(in_),
+    ...exerciseJoins(in_),
     `where ${isChoice('i', 'p', 'h')}`,
     `  and ${onlyOf('e.choice_pk', numbers)}`,
   ];

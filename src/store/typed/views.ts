@@ -105,7 +105,7 @@ export interface TypedViews {
 }
 
 /** For all stored packages, whether their templates were seen or not: a view once created is permanent. */
-export async function typedViewsAnew(
+export async function generateTypedViews(
   client: ClientBase,
   storage: string,
   packages: readonly PackageModel[],
@@ -120,8 +120,8 @@ export async function typedViewsAnew(
     const view = registry.named(subject);
     if (view === undefined || view.isNew) continue;
     // Columns that no view has yet are added by the regular synchronization.
-    const shown = { ...view, columns: view.columns.filter((column) => !view.added.includes(column)), added: [] };
-    const definitions = definitionsOf(shown, schemas, (name) => there.get(name)?.columns ?? []);
+    const existingView = { ...view, columns: view.columns.filter((column) => !view.added.includes(column)), added: [] };
+    const definitions = definitionsOf(existingView, schemas, (name) => there.get(name)?.columns ?? []);
     statements.push(...definitions.filter(({ name }) => there.has(name)).map(({ statement }) => statement));
   }
   return { madeFrom, statements };

@@ -35,7 +35,7 @@ const listedRows = 20;
  * SQL, a setting for the rules: they read all rows, and if a table has no statistics yet, as after a large load, the
  * server would search all rows of the other table for each row of one.
  */
-export const wholeTables = 'enable_nestloop = off';
+export const fullScanSetting = 'enable_nestloop = off';
 
 /** @param progress called before each rule, with the rule and the number of completed rules */
 export async function brokenRules(
@@ -43,20 +43,20 @@ export async function brokenRules(
   progress: (what: string, done: number) => void,
 ): Promise<{ readonly rules: number; readonly broken: readonly BrokenRule[] }> {
   const broken: BrokenRule[] = [];
-  await client.query(`set local ${wholeTables}`);
+  await client.query(`set local ${fullScanSetting}`);
   for (const [done, { id, says, sql }] of invariants.entries()) {
     progress(id, done);
     const { rows } = await client.query<FoundRow>(
       `select b.*, count(*) over () as count from (${sql}) b order by "offset", contract_id limit ${String(listedRows)}`,
     );
     const [first] = rows;
-    if (first !== undefined) broken.push({ rule: id, says, count: first.count, rows: rows.map(shown) });
+    if (first !== undefined) broken.push({ rule: id, says, count: first.count, rows: rows.map(toBrokenRow) });
   }
   await client.query('set local enable_nestloop = default');
   return { rules: invariants.length, broken };
 }
 
-function shown({ offset, contract_id: contractId, found }: FoundRow): BrokenRow {
+function toBrokenRow({ offset, contract_id: contractId, found }: FoundRow): BrokenRow {
   return { ...(offset === null ? {} : { offset }), ...(contractId === null ? {} : { contractId }), found };
 }
 

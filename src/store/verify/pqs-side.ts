@@ -125,20 +125,20 @@ export class PqsSide {
 
   /** The rows of one count in byte order. */
   async *keys(counted: Counted, span: Span): Keys {
-    const { kind, name, type: wanted, choice: wantedChoice } = counted;
+    const { kind, name, type: countedType, choice: countedChoice } = counted;
     const { source, values, type, choice, hashed } = this.#reading(
       kind,
       span,
-      kind === 'exercises' ? wantedChoice : name,
+      kind === 'exercises' ? countedChoice : name,
     );
     const cursor = escapeIdentifier(`keys of ${kind}`);
-    const own = [wanted, wantedChoice, name].map((_, at) => `$${String(values.length + at + 1)}`);
+    const own = [countedType, countedChoice, name].map((_, at) => `$${String(values.length + at + 1)}`);
     await this.#client.query(
       `declare ${cursor} no scroll cursor for
         select ${hashed} collate "C" as key from ${source} r
          where ${type} = ${own[0] ?? ''} and ${choice} = ${own[1] ?? ''} and r.template_fqn = ${own[2] ?? ''}
          order by 1`,
-      [...values, wanted, wantedChoice, name],
+      [...values, countedType, countedChoice, name],
     );
     for (;;) {
       const { rows } = await this.#client.query<{ key: string }>(`fetch ${String(keysAtOnce)} from ${cursor}`);
@@ -150,24 +150,24 @@ export class PqsSide {
 
   /** Source of a kind. @param qname null: everything */
   #reading(kind: PqsKind, { from, to }: Span, qname: string | null): Reading {
-    const asked = kind === 'active' ? [to] : [from, to];
+    const offsetValues = kind === 'active' ? [to] : [from, to];
     const at = {
       active: '',
       creates: 'r.created_at_offset',
       archives: 'r.archived_at_offset',
       exercises: 'r.exercised_at_offset',
     }[kind];
-    const place = kind === 'active' ? 'r.contract_id' : `lpad(${at}::text, 19, '0') || ' ' || r.contract_id`;
+    const rowKey = kind === 'active' ? 'r.contract_id' : `lpad(${at}::text, 19, '0') || ' ' || r.contract_id`;
     const contents = this.#contents ? contentsOf[kind] : undefined;
-    const offsets = asked.map((_, index) => `$${String(index + 1)}::bigint`).join(', ');
-    const rows = `${this.#schema}.${kind}($${String(asked.length + 1)}::text, ${offsets})`;
+    const offsets = offsetValues.map((_, index) => `$${String(index + 1)}::bigint`).join(', ');
+    const rows = `${this.#schema}.${kind}($${String(offsetValues.length + 1)}::text, ${offsets})`;
     return {
       source: kind === 'archives' ? `(select * from ${rows} l where ${livedOn})` : rows,
-      values: [...asked, qname],
+      values: [...offsetValues, qname],
       at,
       choice: kind === 'exercises' ? 'r.choice_fqn' : `''`,
       type: kind === 'exercises' ? `'template'` : 'r.payload_type',
-      hashed: contents === undefined ? `(${place})` : `(${place} || ' ' || md5(${contents}))`,
+      hashed: contents === undefined ? `(${rowKey})` : `(${rowKey} || ' ' || md5(${contents}))`,
     };
   }
 }

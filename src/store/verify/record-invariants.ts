@@ -2,7 +2,7 @@
 import type { Invariant } from './invariant.ts';
 
 /** Hours that are still complete: in a pruned history, those after the first remaining hour of a synchronizer. */
-const wholeHours = `
+const completeHours = `
   select u.synchronizer_pk, case when st.pruned_to_offset is null then '-infinity'
                                  else date_trunc('hour', min(u.record_time) filter (where u."offset" > st.pruned_to_offset), 'UTC') end as since
     from updates u cross join stream st group by u.synchronizer_pk, st.pruned_to_offset`;
@@ -75,7 +75,7 @@ export const recordInvariants: readonly Invariant[] = [
             from (${stored} union all
                   select hour, template_pk, choice_pk, synchronizer_pk, -creates, -archives, -exercises
                     from (${counted}) c where hour is not null) r
-            left join (${wholeHours}) w using (synchronizer_pk)
+            left join (${completeHours}) w using (synchronizer_pk)
            cross join stream st
            where hour > w.since or w.since is null and st.pruned_to_offset is null
            group by hour, template_pk, choice_pk, synchronizer_pk
@@ -96,7 +96,7 @@ export const recordInvariants: readonly Invariant[] = [
                   union all
                   select ${hour}, u.synchronizer_pk, -1, 0, 0, 0 from updates u
                    where u.kind = 't' and u.record_time is not null) r
-            left join (${wholeHours}) w using (synchronizer_pk)
+            left join (${completeHours}) w using (synchronizer_pk)
            cross join stream st
            where hour > w.since or w.since is null and st.pruned_to_offset is null
            group by hour, synchronizer_pk
@@ -163,7 +163,7 @@ export const recordInvariants: readonly Invariant[] = [
                   select ${hour}, u.synchronizer_pk, 0, coalesce(u.paid_traffic_cost, 0), 0, ${late}
                     from updates u
                    where u.record_time is not null and (u.kind = 't' or u.paid_traffic_cost is not null)) r
-            left join (${wholeHours}) w using (synchronizer_pk)
+            left join (${completeHours}) w using (synchronizer_pk)
            cross join stream st
            where hour > w.since or w.since is null and st.pruned_to_offset is null
            group by hour, synchronizer_pk

@@ -5,7 +5,7 @@ import type { ParticipantRange } from '../../model/stream.ts';
 import { type Database, rollBack } from '../connection/database.ts';
 import { tablesOf } from '../connection/query-builder.ts';
 import { reportPlanning } from '../connection/report-planning.ts';
-import { wantedInterfaces } from '../write/filter-interfaces.ts';
+import { readRequestedInterfaces } from '../write/filter-interfaces.ts';
 import { currentParticipant } from '../write/participants.ts';
 
 /** The stream as of the snapshot. */
@@ -61,7 +61,7 @@ async function readStream(client: ClientBase): Promise<VerifiedStream> {
     .executeTakeFirst();
   if (row === undefined || row.seeded_at === null || row.checkpoint === null) throw notSeeded();
   const { coveredAfter, activeAfter } = await readCoverage(client);
-  const views = (await wantedInterfaces(client)).flatMap(({ id, state, completeFrom }) =>
+  const views = (await readRequestedInterfaces(client)).flatMap(({ id, state, completeFrom }) =>
     state === 'followed' && completeFrom !== null ? [{ id, completeFrom }] : [],
   );
   return {
@@ -87,8 +87,8 @@ async function readCoverage(client: ClientBase): Promise<Pick<VerifiedStream, 'c
   const range = rows.find(({ origin }) => origin !== 'reset') ?? rows.at(-1);
   const coveredAfter = range?.from_offset ?? 0;
   const gathered = range?.origin === 'filter-extend' && range.complete;
-  const readWhole = range?.origin === 'seed' || range?.origin === 'reseed' || gathered;
-  return { coveredAfter, activeAfter: readWhole || coveredAfter === 0 ? -1 : coveredAfter };
+  const hasAllActiveContracts = range?.origin === 'seed' || range?.origin === 'reseed' || gathered;
+  return { coveredAfter, activeAfter: hasAllActiveContracts || coveredAfter === 0 ? -1 : coveredAfter };
 }
 
 function notSeeded(): IndexerError {

@@ -80,7 +80,7 @@ function parametersOf({ at, after, seeded: { upTo, streamed } }: ActiveAt): read
   return [at, after, upTo, ...streamed];
 }
 
-const word = (index: number): string =>
+const digestPartSum = (index: number): string =>
   `sum(('x' || encode(substring(b.digest from ${String(index * 8 + 1)} for 8), 'hex'))::bit(64)::bigint)::text`;
 
 interface SumRow {
@@ -93,7 +93,7 @@ interface SumRow {
 export async function storedSums(client: ClientBase, range: ActiveAt): Promise<readonly BucketSum[]> {
   const digest = (kind: 'active' | 'seeded'): string => lineDigest(fieldsOf(kind, range));
   const { rows } = await client.query<SumRow>(
-    `select ${bucketSql} as bucket, count(*) as count, array[${[0, 1, 2, 3].map(word).join(', ')}] as sums
+    `select ${bucketSql} as bucket, count(*) as count, array[${[0, 1, 2, 3].map(digestPartSum).join(', ')}] as sums
        from (select sha256(convert_to(l.contract_id, 'UTF8')) as id_digest,
                     case when ${isSeeded(range)} then ${digest('seeded')} else ${digest('active')} end as digest ${rowsSql}) b
       group by 1`,

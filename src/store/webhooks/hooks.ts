@@ -157,11 +157,11 @@ export async function listDead(
  * Replays a dead letter and earlier ones of its contract; undefined: all. Resolves to their number. @throws
  * IndexerError WEBHOOK_NOT_FOUND
  */
-export function replayDead(database: Database, name: string, place: ChangeCursor | undefined): Promise<number> {
+export function replayDead(database: Database, name: string, position: ChangeCursor | undefined): Promise<number> {
   return onLetters(
     database,
     name,
-    place,
+    position,
     'update webhook_dead_letters d set replay = true',
     '(d."offset", d.node_id) <=',
   );
@@ -171,14 +171,14 @@ export function replayDead(database: Database, name: string, place: ChangeCursor
  * Discards one dead letter, or all: they are not delivered any more. Resolves to their number. @throws IndexerError
  * WEBHOOK_NOT_FOUND
  */
-export function discardDead(database: Database, name: string, place: ChangeCursor | undefined): Promise<number> {
-  return onLetters(database, name, place, 'delete from webhook_dead_letters d', '(d."offset", d.node_id) =');
+export function discardDead(database: Database, name: string, position: ChangeCursor | undefined): Promise<number> {
+  return onLetters(database, name, position, 'delete from webhook_dead_letters d', '(d."offset", d.node_id) =');
 }
 
 function onLetters(
   database: Database,
   name: string,
-  place: ChangeCursor | undefined,
+  position: ChangeCursor | undefined,
   statement: string,
   compared: string,
 ): Promise<number> {
@@ -188,7 +188,7 @@ function onLetters(
                                             where o.name = $1 and o."offset" = $2 and o.node_id = $3)`;
     const { rowCount } = await client.query(
       `${statement} where d.name = $1 and ($2::bigint is null or ${sameContract} and ${compared} ($2, $3::integer))`,
-      [name, place?.offset ?? null, place?.node ?? null],
+      [name, position?.offset ?? null, position?.node ?? null],
     );
     return rowCount ?? 0;
   });

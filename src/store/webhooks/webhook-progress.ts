@@ -15,8 +15,8 @@ export function webhookProgress(database: Database) {
     standing: () => standing(database),
     active: () => active(database),
     cursor: (webhook: Webhook) => cursor(database, webhook),
-    changes: (wanted: Parameters<typeof readChanges>[1], rows: number) =>
-      readChanges(database, wanted, rows, pageCharacters),
+    changes: (request: Parameters<typeof readChanges>[1], rows: number) =>
+      readChanges(database, request, rows, pageCharacters),
     move: (webhook: Webhook, from: ChangeCursor | null, to: ChangeCursor) => move(database, webhook, from, to),
     bury: (webhook: Webhook, letters: readonly DeadLetter[]) => bury(database, webhook, letters),
     dig: ({ name }: Webhook, { offset, node }: Pick<DeadLetter, 'offset' | 'node'>) =>

@@ -193,10 +193,10 @@ function* mapped<T, U>(values: Iterable<T>, change: (value: T) => U): Generator<
 export function activityStatements(batch: Batch): Statement[] {
   const rows = batch.activity.rows();
   const ofTemplates = rows.filter(({ templatePk }) => templatePk !== 0);
-  const ofHours = rows.filter(({ templatePk }) => templatePk === 0);
+  const hourlyRows = rows.filter(({ templatePk }) => templatePk === 0);
   return [
     ...(ofTemplates.length === 0 ? [] : [templateActivity(ofTemplates)]),
-    ...(ofHours.length === 0 ? [] : [hourActivity(ofHours)]),
+    ...(hourlyRows.length === 0 ? [] : [hourActivity(hourlyRows)]),
   ];
 }
 

@@ -23,7 +23,7 @@ export class CommitNotices {
   }
 
   /** Sends a notice of a committed checkpoint. While one is sent, only the newest checkpoint waits. Never rejects. */
-  tell(checkpoint: number): Promise<void> {
+  notifyCommit(checkpoint: number): Promise<void> {
     this.#newest = checkpoint;
     return (this.#sending ??= this.#send());
   }

@@ -27,7 +27,7 @@ export function departureStatements({ departure }: Batch): Statement[] {
  * Repeats the marks from an offset as if none were there: with a late update other contracts were active, or other
  * parties hosted, when a party left. Part of the caller's transaction.
  */
-export async function markAnew(client: ClientBase, from: number): Promise<void> {
+export async function markUnhostedAgain(client: ClientBase, from: number): Promise<void> {
   await client.query(allowTime);
   const marking: QueryConfig & { query_timeout: number } = {
     text: 'select mark_unhosted($1, true)',

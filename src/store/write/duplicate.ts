@@ -29,7 +29,7 @@ export async function explainRefusal(database: Database, error: IndexerError, of
 }
 
 async function explainDuplicate(database: Database, error: IndexerError, offset: number): Promise<IndexerError> {
-  if (!isOurs(error)) return foreignIndex(error);
+  if (!isOwnConstraint(error)) return foreignIndex(error);
   const table = String(error.facts['table']);
   const key = keys[table];
   // Without an explanation it is still the failure of this update.
@@ -46,7 +46,7 @@ async function explainDuplicate(database: Database, error: IndexerError, offset:
 /** The same for an entry of the active contracts: unpublished rows were written by this seed alone. */
 export async function explainEntry(database: Database, error: IndexerError): Promise<IndexerError> {
   if (error.code !== 'STORE_DUPLICATE') return explainForeign(database, error);
-  if (!isOurs(error)) return foreignIndex(error);
+  if (!isOwnConstraint(error)) return foreignIndex(error);
   const key = keys[String(error.facts['table'])];
   if (key === undefined) return foreignRows(error);
   return keyRepeated(
@@ -74,7 +74,7 @@ export function contractTwice(): IndexerError {
 }
 
 function keyRepeated(error: IndexerError, found: string, remedy: string): IndexerError {
-  return new IndexerError(`${found} (${placeOf(error)})`, {
+  return new IndexerError(`${found} (${constraintLabel(error)})`, {
     code: 'DUPLICATE_KEY',
     remedy,
     facts: error.facts,
@@ -85,7 +85,7 @@ function keyRepeated(error: IndexerError, found: string, remedy: string): Indexe
 /**
  * The keys of our tables have the names that Postgres gives; only dictionaries have others, and are not covered here.
  */
-function isOurs({ facts }: IndexerError): boolean {
+function isOwnConstraint({ facts }: IndexerError): boolean {
   const { table, constraint } = facts;
   if (keys[String(table)] === undefined || constraint === undefined) return true;
   return constraint === (table === 'live' ? contractIndex : `${String(table)}_pkey`);
@@ -93,7 +93,7 @@ function isOurs({ facts }: IndexerError): boolean {
 
 /** Valid data, refused by a rule that was added by hand: it is not quarantined. */
 function foreignIndex(error: IndexerError): IndexerError {
-  return new IndexerError(`expected no unique index except our own, found one that refuses a row (${placeOf(error)})`, {
+  return new IndexerError(`expected no unique index except our own, found one that refuses a row (${constraintLabel(error)})`, {
     code: 'STORE_CONSTRAINT',
     exitCode: ExitCode.configuration,
     remedy: 'drop that index, or make it one that is not unique',
@@ -103,7 +103,7 @@ function foreignIndex(error: IndexerError): IndexerError {
 }
 
 function foreignRows(error: IndexerError): IndexerError {
-  return new IndexerError(`expected no rows after the checkpoint, found some already there (${placeOf(error)})`, {
+  return new IndexerError(`expected no rows after the checkpoint, found some already there (${constraintLabel(error)})`, {
     code: 'STORE_DUPLICATE',
     retry: 'park',
     remedy: 'find out which other program writes to these tables, or which restore left them ahead of the stream row',
@@ -112,6 +112,6 @@ function foreignRows(error: IndexerError): IndexerError {
   });
 }
 
-function placeOf({ facts }: IndexerError): string {
+function constraintLabel({ facts }: IndexerError): string {
   return `table ${String(facts['table'])}, constraint ${String(facts['constraint'])}`;
 }

@@ -30,21 +30,21 @@ export async function takeFilter(client: ClientBase, { filter, filterHash, shape
 }
 
 /** The differences between two filters in the format of the stream row, as one sentence. */
-export function whatDiffers(former: string, wanted: string): string {
-  const { lines } = differenceOf(JSON.parse(former) as object, keptFilter(wanted));
+export function whatDiffers(previousFilter: string, newFilter: string): string {
+  const { lines } = differenceOf(JSON.parse(previousFilter) as object, keptFilter(newFilter));
   return lines.map((line) => (line.length > longestLine ? `${line.slice(0, longestLine)}…` : line)).join('; ');
 }
 
 const longestLine = 300;
 
 /**
- * Error with the differences; its remedy begins with the option that loses least. @param wanted the configured filter,
+ * Error with the differences; its remedy begins with the option that loses least. @param newFilter the configured filter,
  * as it would be stored
  */
 export async function filterChanged(
   client: ClientBase,
   stream: Begun & { readonly filter: string },
-  wanted: string,
+  newFilter: string,
 ): Promise<IndexerError> {
   const { rows } = await client.query<{ stored: boolean }>(
     'select exists (select from contracts) or exists (select from updates) as stored',
@@ -52,7 +52,7 @@ export async function filterChanged(
   const isEmpty = rows[0]?.stored !== true;
   const none = isEmpty ? ', under which nothing is stored' : '';
   return new IndexerError(
-    `the configured filter or shape differs from the one of this schema${none}: ${whatDiffers(stream.filter, wanted)}`,
+    `the configured filter or shape differs from the one of this schema${none}: ${whatDiffers(stream.filter, newFilter)}`,
     { code: 'FILTER_CHANGED', remedy: remedy(stream.seeded, isEmpty) },
   );
 }

@@ -10,23 +10,23 @@ export interface FilterDifference {
   readonly removes: boolean;
 }
 
-/** @param former filter of the stream row, which may lack parts in an old row */
-export function differenceOf(former: Partial<Record<keyof KeptFilter, unknown>>, wanted: KeptFilter): FilterDifference {
+/** @param previousFilter filter of the stream row, which may lack parts in an old row */
+export function differenceOf(previousFilter: Partial<Record<keyof KeptFilter, unknown>>, newFilter: KeptFilter): FilterDifference {
   const found = { lines: [] as string[], adds: false, removes: false };
   for (const name of ['parties', 'templates'] as const) {
-    compareLists(found, { name, former: textsOf(former[name]), wanted: wanted[name], emptyIsAll: true });
+    compareLists(found, { name, previousNames: textsOf(previousFilter[name]), newNames: newFilter[name], emptyIsAll: true });
   }
-  const [was, is] = [textsOf(former.interfaces), wanted.interfaces];
-  compareLists(found, { name: 'interfaces', former: was, wanted: is, emptyIsAll: false });
+  const [was, is] = [textsOf(previousFilter.interfaces), newFilter.interfaces];
+  compareLists(found, { name: 'interfaces', previousNames: was, newNames: is, emptyIsAll: false });
   for (const name of ['createdEventBlobs', 'topology'] as const) {
-    if (former[name] === wanted[name]) continue;
-    found.lines.push(`${name}: ${String(former[name])} -> ${String(wanted[name])}`);
-    if (wanted[name]) found.adds = true;
+    if (previousFilter[name] === newFilter[name]) continue;
+    found.lines.push(`${name}: ${String(previousFilter[name])} -> ${String(newFilter[name])}`);
+    if (newFilter[name]) found.adds = true;
     else found.removes = true;
   }
-  if (former.shape !== wanted.shape) {
-    found.lines.push(`shape: ${String(former.shape)} -> ${wanted.shape}`);
-    if (wanted.shape === 'LEDGER_EFFECTS') found.adds = true;
+  if (previousFilter.shape !== newFilter.shape) {
+    found.lines.push(`shape: ${String(previousFilter.shape)} -> ${newFilter.shape}`);
+    if (newFilter.shape === 'LEDGER_EFFECTS') found.adds = true;
     else found.removes = true;
   }
   return found;
@@ -34,27 +34,27 @@ export function differenceOf(former: Partial<Record<keyof KeptFilter, unknown>>,
 
 interface Lists {
   readonly name: string;
-  readonly former: readonly string[];
-  readonly wanted: readonly string[];
+  readonly previousNames: readonly string[];
+  readonly newNames: readonly string[];
   readonly emptyIsAll: boolean;
 }
 
 function compareLists(
   found: { readonly lines: string[]; adds: boolean; removes: boolean },
-  { name, former, wanted, emptyIsAll }: Lists,
+  { name, previousNames, newNames, emptyIsAll }: Lists,
 ): void {
-  const more = wanted.filter((one) => !former.includes(one));
-  const less = former.filter((one) => !wanted.includes(one));
+  const more = newNames.filter((one) => !previousNames.includes(one));
+  const less = previousNames.filter((one) => !newNames.includes(one));
   if (more.length + less.length === 0) return;
   const all = (list: readonly string[]): boolean => emptyIsAll && list.length === 0;
-  if (all(wanted)) {
+  if (all(newNames)) {
     found.adds = true;
-    found.lines.push(`${name}: ${former.join(', ')} -> all`);
+    found.lines.push(`${name}: ${previousNames.join(', ')} -> all`);
     return;
   }
-  if (all(former)) {
+  if (all(previousNames)) {
     found.removes = true;
-    found.lines.push(`${name}: all -> ${wanted.join(', ')}`);
+    found.lines.push(`${name}: all -> ${newNames.join(', ')}`);
     return;
   }
   if (more.length > 0) found.lines.push(`${name}: also ${more.join(', ')}`);

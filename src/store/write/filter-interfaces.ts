@@ -4,7 +4,7 @@ import type { WantedInterface } from '../../model/stream.ts';
 import { assertEpoch } from './stream-row.ts';
 
 /** The stored interfaces, by id. */
-export async function wantedInterfaces(client: ClientBase): Promise<readonly WantedInterface[]> {
+export async function readRequestedInterfaces(client: ClientBase): Promise<readonly WantedInterface[]> {
   const { rows } = await client.query<WantedInterface>(
     `select interface_id as id, state, complete_from as "completeFrom", unknown_at_offset as "unknownAt"
        from filter_interfaces order by interface_id`,
@@ -20,10 +20,10 @@ export async function wantedInterfaces(client: ClientBase): Promise<readonly Wan
 export async function noteInterfaces(
   client: ClientBase,
   epoch: number,
-  wanted: readonly WantedInterface[],
+  interfaces: readonly WantedInterface[],
 ): Promise<void> {
   await assertEpoch(client, epoch);
-  const ids = wanted.map(({ id }) => id);
+  const ids = interfaces.map(({ id }) => id);
   await client.query('delete from filter_interfaces where interface_id <> all ($1)', [ids]);
   await client.query(
     `insert into filter_interfaces (interface_id, state, complete_from, unknown_at_offset)
@@ -37,9 +37,9 @@ export async function noteInterfaces(
             is distinct from (excluded.state, excluded.complete_from, excluded.unknown_at_offset)`,
     [
       ids,
-      wanted.map(({ state }) => state),
-      wanted.map(({ completeFrom }) => completeFrom),
-      wanted.map(({ unknownAt }) => unknownAt),
+      interfaces.map(({ state }) => state),
+      interfaces.map(({ completeFrom }) => completeFrom),
+      interfaces.map(({ unknownAt }) => unknownAt),
     ],
   );
 }

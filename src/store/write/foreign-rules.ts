@@ -8,7 +8,7 @@ import type { Database } from '../connection/database.ts';
 import { tablesWhere } from '../tables/tables.ts';
 
 /** Names of the rules that the migrations create. */
-const ours: readonly string[] = [
+const ownRuleNames: readonly string[] = [
   'updates_update_id',
   'updates_command_id',
   'contracts_key',
@@ -66,7 +66,7 @@ export async function foreignRules(database: Database): Promise<readonly Foreign
   return database.transaction(async (client) => {
     // Names are printed with their schema, so that the statement can be run anywhere.
     await client.query('set local search_path to pg_catalog');
-    const { rows } = await client.query<ForeignRule>(rules, [database.schema, written, ours]);
+    const { rows } = await client.query<ForeignRule>(rules, [database.schema, written, ownRuleNames]);
     return rows;
   });
 }

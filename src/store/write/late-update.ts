@@ -9,7 +9,7 @@ import type { Update } from '../../model/update.ts';
 import { endedFrom, endsTable, endValues, rowStatements } from './batch-writer.ts';
 import { BinaryRows } from './copy-binary.ts';
 import type { Database } from '../connection/database.ts';
-import { markAnew } from './departures.ts';
+import { markUnhostedAgain } from './departures.ts';
 import { loadDictionary } from './dictionary-store.ts';
 import { explainRefusal } from './duplicate.ts';
 import { inOneRoundTrip } from '../connection/round-trip.ts';
@@ -54,7 +54,7 @@ export async function storeLate(database: Database, update: Update, epoch?: numb
     await inOneRoundTrip(client, [...copies, ...rest]);
     await endSooner(client, batch);
     await endLater(client, update.offset, batch.lifetimes.contractIds());
-    await markAnew(client, update.offset);
+    await markUnhostedAgain(client, update.offset);
     await moveMark(client, batch);
     await client.query('delete from quarantine where "offset" = $1', [update.offset]);
   });

@@ -20,8 +20,8 @@ export async function currentParticipant(client: ClientBase): Promise<Participan
     .limit(one)
     .executeTakeFirst();
   if (row === undefined || row.common_offset === null || row.common_update_id === null) return undefined;
-  const { number, from, shift, overlaps, common_offset: theirs, common_update_id: updateId } = row;
-  const common = { offset: theirs + shift, updateId };
+  const { number, from, shift, overlaps, common_offset: participantOffset, common_update_id: updateId } = row;
+  const common = { offset: participantOffset + shift, updateId };
   return { number, from, shift, overlaps: overlaps as Readonly<Record<string, number>>, common };
 }
 
@@ -38,7 +38,7 @@ export function provenByParticipant<S extends Pick<StreamState, 'lastUpdate'>>(
   participantRange: ParticipantRange | undefined,
 ) {
   const { lastUpdate } = state;
-  const isFormer =
+  const isFromPreviousParticipant =
     participantRange !== undefined && lastUpdate !== undefined && lastUpdate.offset <= participantRange.from;
-  return { ...state, lastUpdate: isFormer ? participantRange.common : lastUpdate, participantRange };
+  return { ...state, lastUpdate: isFromPreviousParticipant ? participantRange.common : lastUpdate, participantRange };
 }

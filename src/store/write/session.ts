@@ -22,7 +22,7 @@ import type { StoredUpdate } from '../../model/update.ts';
 import { writeBatch } from './batch-writer.ts';
 import { CommitNotices, type OnNotice } from './commit-notices.ts';
 import { StoreCompletions } from './completions.ts';
-import { noteInterfaces, wantedInterfaces } from './filter-interfaces.ts';
+import { noteInterfaces, readRequestedInterfaces } from './filter-interfaces.ts';
 import { BinaryRows } from './copy-binary.ts';
 import type { Database } from '../connection/database.ts';
 import { loadDictionary } from './dictionary-store.ts';
@@ -77,7 +77,7 @@ export async function openSession(
     dictionary: await loadDictionary(client),
     redactions: await loadRedactions(client),
     columnTypes: await storedColumnTypes(client),
-    interfaces: await wantedInterfaces(client),
+    interfaces: await readRequestedInterfaces(client),
   }));
   return new StoreSession(database, loaded, options);
 }
@@ -129,8 +129,8 @@ export class StoreSession {
   }
 
   /** Stores which interfaces are requested from now on. */
-  async noteInterfaces(wanted: readonly WantedInterface[]): Promise<void> {
-    await this.#database.transaction((client) => noteInterfaces(client, this.state.epoch, wanted));
+  async noteInterfaces(interfaces: readonly WantedInterface[]): Promise<void> {
+    await this.#database.transaction((client) => noteInterfaces(client, this.state.epoch, interfaces));
   }
 
   /** A batch that begins after `offset`, with the memory of a written one if there is any. */
@@ -156,7 +156,7 @@ export class StoreSession {
     const { lastUpdate, recordTimes, offset: to } = batch;
     const move = { epoch: this.state.epoch, from, to, lastUpdate, recordTimes };
     const rows = await this.#write(batch, predecessor, checkpointStatement(move));
-    void this.#notices?.tell(to);
+    void this.#notices?.notifyCommit(to);
     return rows;
   }
 
@@ -170,15 +170,15 @@ export class StoreSession {
     const move = { epoch: this.state.epoch, from, to: update.offset, lastUpdate: undefined, recordTimes: new Map() };
     const statements = [checkpointStatement(move), quarantineStatement(update, this.state.epoch)];
     await this.#database.withClient((client) => inOneTransaction(client, statements));
-    void this.#notices?.tell(update.offset);
+    void this.#notices?.notifyCommit(update.offset);
   }
 
   /**
    * Stores an update that came after later ones, if it is missing; the session ends afterwards.
-   * @param isOurs called first: whether the ledger has this update at this offset
+   * @param isOnLedger called first: whether the ledger has this update at this offset
    */
-  async storeLate(update: StoredUpdate, isOurs: () => Promise<boolean>): Promise<boolean> {
-    if ((await isStored(this.#database, update.offset)) || !(await isOurs())) return false;
+  async storeLate(update: StoredUpdate, isOnLedger: () => Promise<boolean>): Promise<boolean> {
+    if ((await isStored(this.#database, update.offset)) || !(await isOnLedger())) return false;
     await storeLate(this.#database, update, this.state.epoch);
     return true;
   }
@@ -228,7 +228,7 @@ export class StoreSession {
   /** `anchor`: an update of the seed that proves the history until another one is stored. */
   async publishSeed(offset: number, origin: SeedOrigin, anchor?: UpdateMark): Promise<void> {
     await this.#database.transaction((client) => publishSeed(client, this.state.epoch, offset, origin, anchor));
-    void this.#notices?.tell(offset);
+    void this.#notices?.notifyCommit(offset);
   }
 
   /** Stores the polled ledger end and, if reported, the pruned offset; changes nothing once fenced. */

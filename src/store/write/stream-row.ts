@@ -6,7 +6,7 @@
 import type { ClientBase, QueryConfig } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { ListSource, StreamIdentity, StreamState, UpdateMark } from '../../model/stream.ts';
-import { markAnew } from './departures.ts';
+import { markUnhostedAgain } from './departures.ts';
 import { filterChanged, isUnused, takeFilter, whatDiffers } from './filter-changed.ts';
 import { reportPlanning } from '../connection/report-planning.ts';
 import type { Statement } from '../connection/round-trip.ts';
@@ -74,8 +74,8 @@ function stateOf(row: StreamRow): StreamState {
 }
 
 /** Checks who may write here: an indexer, the job that fills the storage, or no one after a handover. */
-function proveTurn({ handover, handover_peer: peer }: StreamRow, wanted: 'filling' | null): void {
-  if (handover === wanted) return;
+function proveTurn({ handover, handover_peer: peer }: StreamRow, expectedHandover: 'filling' | null): void {
+  if (handover === expectedHandover) return;
   if (handover === 'handed over') {
     throw new IndexerError(`this stream was handed over and continues in database ${String(peer)}`, {
       code: 'STREAM_HANDED_OVER',
@@ -114,12 +114,12 @@ function proveParticipant(row: StreamRow, identity: StreamIdentity): void {
  */
 async function proveFilter(client: ClientBase, row: StreamRow, identity: StreamIdentity): Promise<string | undefined> {
   if (row.filter_hash === identity.filterHash) return undefined;
-  const former = JSON.stringify(row.filter);
+  const previousFilter = JSON.stringify(row.filter);
   const { checkpoint, seed_contracts: seedContracts } = row;
   const begun = { seeded: row.seeded_at !== null, checkpoint, seedContracts };
-  if (!isUnused(begun)) throw await filterChanged(client, { ...begun, filter: former }, identity.filter);
+  if (!isUnused(begun)) throw await filterChanged(client, { ...begun, filter: previousFilter }, identity.filter);
   await takeFilter(client, identity);
-  return whatDiffers(former, identity.filter);
+  return whatDiffers(previousFilter, identity.filter);
 }
 
 /**
@@ -150,7 +150,7 @@ export async function noteParticipant(client: ClientBase, epoch: number, partici
   // Until now it was unknown which of the departed parties had left this participant.
   if (rowCount !== 1) return;
   const { rows } = await client.query<{ seed: number | null }>('select seed_offset as seed from stream');
-  await markAnew(client, (rows[0]?.seed ?? 0) + 1);
+  await markUnhostedAgain(client, (rows[0]?.seed ?? 0) + 1);
 }
 
 export interface CheckpointMove {

@@ -36,8 +36,8 @@ const hidden: readonly Attempt[] = ['', '&party=nobody::1220', '&template=x:Y:Z'
     const { updateId, contractId, offset } = world.hidden;
     const url = `${world.httpUrl}/changes?after=${String(offset - 1)}${more}`;
     const { body, status } = await ask(url, { headers: bearer(world.tokens.limited.token), limitMs: 3_000 });
-    const isShown = body.includes(updateId) || body.includes(contractId);
-    return verdict(!isShown, `status ${String(status)}, ${String(body.length)} characters`);
+    const isLeaked = body.includes(updateId) || body.includes(contractId);
+    return verdict(!isLeaked, `status ${String(status)}, ${String(body.length)} characters`);
   },
 }));
 

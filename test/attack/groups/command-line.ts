@@ -23,12 +23,12 @@ const row = ({ id, what, argv, env, codes, fails = true, without = secret }: Row
   expected: fails ? 'a refusal, without the secret' : 'no secret in the output',
   run: async (world) => {
     const { code, stdout, stderr } = await world.command(typeof argv === 'function' ? argv(world) : argv, env?.(world));
-    const isShown = (stdout + stderr).includes(without);
+    const isLeaked = (stdout + stderr).includes(without);
     const isCode = codes === undefined ? code !== 0 && code !== 70 : codes.includes(Number(code));
     const isRefused = !fails || isCode;
     return verdict(
-      isRefused && !isShown,
-      `exit ${String(code)}${isShown ? ', and the secret is printed' : ''}: ${stderr.replaceAll(without, '…')}`,
+      isRefused && !isLeaked,
+      `exit ${String(code)}${isLeaked ? ', and the secret is printed' : ''}: ${stderr.replaceAll(without, '…')}`,
     );
   },
 });

@@ -6,7 +6,7 @@ import type { World } from '../world/world.ts';
 
 type Asker = 'here' | 'limited' | 'all';
 
-const asked = (world: World, by: Asker, statement: string, path?: string): Promise<Answer> =>
+const askAs = (world: World, by: Asker, statement: string, path?: string): Promise<Answer> =>
   by === 'here' ? askHere(world, statement, path) : askWith(world, world.tokens[by].token, statement, path);
 
 /** The query is rejected. */
@@ -16,7 +16,7 @@ const refused = (by: Asker, id: string, statement: string | ((world: World) => s
   expected: 'a refusal, with a status of 400 or more',
   run: async (world) => {
     const text = typeof statement === 'string' ? statement : statement(world);
-    const { status, body } = await asked(world, by, text);
+    const { status, body } = await askAs(world, by, text);
     return verdict(status >= 400 && status !== 503, `status ${String(status)}: ${body}`);
   },
 });
@@ -75,7 +75,7 @@ const planByXml = (id: string, statement: (world: World) => string): Attempt => 
   what: 'has a function of Postgres run EXPLAIN ANALYZE for a hidden row',
   expected: 'no plan is returned',
   run: async (world) => {
-    const { status, body } = await asked(world, 'limited', statement(world));
+    const { status, body } = await askAs(world, 'limited', statement(world));
     const isPlan = /Seq Scan|Index Scan|Rows Removed|SubPlan|never executed|QUERY_x0020_PLAN|cost=/.test(body);
     return verdict(!isPlan, `status ${String(status)}: ${body}`);
   },
@@ -96,7 +96,7 @@ const secrets = (['here', 'all', 'limited'] as const).flatMap((by) =>
     what: `reads ${table}`,
     expected: 'no row',
     run: async (world) => {
-      const { status, body } = await asked(world, by, `select * from ledger.${table}`);
+      const { status, body } = await askAs(world, by, `select * from ledger.${table}`);
       return verdict(status >= 400 || /"rows":\[\]/.test(body), `status ${String(status)}: ${body}`);
     },
   })),
@@ -126,7 +126,7 @@ const readsHidden = hiddenRows.map(([id, statement]): Attempt => ({
   what: 'changes who it is within the statement, and reads a hidden update',
   expected: 'no row of the hidden update, or a refusal',
   run: async (world) => {
-    const { status, body } = await asked(world, 'limited', statement(String(world.hidden.offset), world.superuser));
+    const { status, body } = await askAs(world, 'limited', statement(String(world.hidden.offset), world.superuser));
     return verdict(status >= 400 || /"rows":\[\]/.test(body), `status ${String(status)}: ${body}`);
   },
 }));
@@ -141,9 +141,9 @@ const explained = byId.map((key): Attempt => ({
     const body = JSON.stringify({ id: String(world.hidden[key]) });
     const answer = await ask(`${world.httpUrl}/query/explain`, { method: 'POST', headers, body });
     const { updateId, contractId, commandId } = world.hidden;
-    const others = [updateId, contractId, commandId].filter((word) => word !== String(world.hidden[key]));
-    const isShown = others.some((word) => answer.body.includes(word));
-    return verdict(!isShown, `status ${String(answer.status)}: ${answer.body}`);
+    const others = [updateId, contractId, commandId].filter((id) => id !== String(world.hidden[key]));
+    const isLeaked = others.some((id) => answer.body.includes(id));
+    return verdict(!isLeaked, `status ${String(answer.status)}: ${answer.body}`);
   },
 }));
 

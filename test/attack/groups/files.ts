@@ -39,9 +39,9 @@ const note = ({ id, what, mode = 0o600, change = {}, link, argv = ['ledger', 'en
   expected: 'the listener that the note names does not get a token of the victim',
   run: async (world) => {
     const folder = await mkdtemp(join(world.folder, 'cloned-'));
-    const asked: IncomingHttpHeaders[] = [];
+    const requestHeaders: IncomingHttpHeaders[] = [];
     const server = createServer((request, response) => {
-      asked.push(request.headers);
+      requestHeaders.push(request.headers);
       response.setHeader('content-type', 'application/json').end('{"offset":7}');
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -65,10 +65,10 @@ const note = ({ id, what, mode = 0o600, change = {}, link, argv = ['ledger', 'en
     const { code } = await runProgram(argv, { cwd: folder, env }, 20_000);
     server.closeAllConnections();
     server.close();
-    const leaked = asked.filter((headers) => JSON.stringify(headers).includes(victimsToken)).length;
+    const leaked = requestHeaders.filter((headers) => JSON.stringify(headers).includes(victimsToken)).length;
     return verdict(
       leaked === 0,
-      `exit ${String(code)}; ${String(asked.length)} requests, ${String(leaked)} with the token`,
+      `exit ${String(code)}; ${String(requestHeaders.length)} requests, ${String(leaked)} with the token`,
     );
   },
 });
@@ -242,7 +242,7 @@ const dataFolder = (
   },
 });
 
-const stranger = 65_533;
+const otherUid = 65_533;
 
 const folders: readonly Attempt[] = [
   dataFolder('for-everybody', 'every user can write to the data folder', (data) => chmod(data, 0o777)),
@@ -252,10 +252,10 @@ const folders: readonly Attempt[] = [
         dataFolder('behind-a-link', 'the data folder is a link of another user', async (data, elsewhere) => {
           await rm(data, { recursive: true });
           await symlink(elsewhere, data);
-          await lchown(data, stranger, stranger);
+          await lchown(data, otherUid, otherUid);
         }),
         dataFolder('of-another-user', 'the data folder belongs to another user', (data) =>
-          chown(data, stranger, stranger),
+          chown(data, otherUid, otherUid),
         ),
       ]
     : []),

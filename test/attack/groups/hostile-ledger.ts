@@ -33,10 +33,10 @@ const hostility = ({ id, what, edits, without, env }: Hostility): Attempt => ({
     ledger.edits = edits();
     await pause(hostileMs);
     const during = await victim.state();
-    const shown = during.status + victim.program.output();
+    const output = during.status + victim.program.output();
     ledger.edits = {};
     const continues = await goesOn(victim, ledger.url, during);
-    const isSilent = without === undefined || !shown.includes(without);
+    const isSilent = without === undefined || !output.includes(without);
     const seen = `exit ${String(during.exit)}, /livez ${String(during.livez)}, ${during.status.slice(0, 120)}`;
     const isHeld = during.exit === undefined && during.livez === 200 && continues && isSilent;
     return verdict(

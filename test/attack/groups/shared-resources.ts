@@ -154,12 +154,12 @@ const questions = (id: string, what: string, statement: string): Attempt => ({
   expected,
   run: async (world) => {
     const { limited, all } = world.tokens;
-    const asked = [0, 1, 2].flatMap(() => [
+    const requests = [0, 1, 2].flatMap(() => [
       askWith(world, limited.token, statement),
       askWith(world, all.token, statement),
       askHere(world, statement),
     ]);
-    const statuses = (await Promise.all(asked)).map(({ status }) => status);
+    const statuses = (await Promise.all(requests)).map(({ status }) => status);
     return outcome(world, `statuses ${statuses.join(', ')}`);
   },
 });

@@ -12,7 +12,7 @@ import type { TokenOf, World } from '../world/world.ts';
 const wrong = `lir_${'A'.repeat(43)}`;
 
 /** An invalid token, or a token sent in a way that does not count. */
-const shown = (
+const invalidTokenRow = (
   id: string,
   what: string,
   change: (token: string) => { query?: string; headers?: Readonly<Record<string, string>> },
@@ -26,24 +26,24 @@ const shown = (
   });
 
 const showing = [
-  shown('in-the-address', 'a token in the address', (token) => ({ query: `&token=${token}` })),
-  shown('as-access-token', 'a token as access_token', (token) => ({ query: `&access_token=${token}` })),
-  shown('in-a-cookie', 'a token in a cookie', (token) => ({ headers: { cookie: `token=${token}` } })),
-  shown('as-basic', 'a token as the password of Basic', (token) => ({
+  invalidTokenRow('in-the-address', 'a token in the address', (token) => ({ query: `&token=${token}` })),
+  invalidTokenRow('as-access-token', 'a token as access_token', (token) => ({ query: `&access_token=${token}` })),
+  invalidTokenRow('in-a-cookie', 'a token in a cookie', (token) => ({ headers: { cookie: `token=${token}` } })),
+  invalidTokenRow('as-basic', 'a token as the password of Basic', (token) => ({
     headers: { authorization: `Basic ${Buffer.from(`x:${token}`).toString('base64')}` },
   })),
-  shown('in-x-header', 'a token in another header', (token) => ({ headers: { 'x-authorization': `Bearer ${token}` } })),
-  shown('cut', 'a token without its last character', (token) => ({
+  invalidTokenRow('in-x-header', 'a token in another header', (token) => ({ headers: { 'x-authorization': `Bearer ${token}` } })),
+  invalidTokenRow('cut', 'a token without its last character', (token) => ({
     headers: { authorization: `Bearer ${token.slice(0, -1)}` },
   })),
-  shown('longer', 'a token and one character more', (token) => ({ headers: { authorization: `Bearer ${token}A` } })),
-  shown('other-case', 'a token in upper case', (token) => ({
+  invalidTokenRow('longer', 'a token and one character more', (token) => ({ headers: { authorization: `Bearer ${token}A` } })),
+  invalidTokenRow('other-case', 'a token in upper case', (token) => ({
     headers: { authorization: `Bearer ${token.toUpperCase()}` },
   })),
-  shown('wrong', 'a token that was invented', () => ({ headers: { authorization: `Bearer ${wrong}` } })),
-  shown('empty', 'no token after Bearer', () => ({ headers: { authorization: 'Bearer ' } })),
-  shown('injected', 'SQL as a token', () => ({ headers: { authorization: `Bearer ' or '1'='1` } })),
-  shown('two-of-them', 'two tokens in one header', (token) => ({
+  invalidTokenRow('wrong', 'a token that was invented', () => ({ headers: { authorization: `Bearer ${wrong}` } })),
+  invalidTokenRow('empty', 'no token after Bearer', () => ({ headers: { authorization: 'Bearer ' } })),
+  invalidTokenRow('injected', 'SQL as a token', () => ({ headers: { authorization: `Bearer ' or '1'='1` } })),
+  invalidTokenRow('two-of-them', 'two tokens in one header', (token) => ({
     headers: { authorization: `Bearer ${wrong}, Bearer ${token}` },
   })),
 ];

@@ -101,12 +101,12 @@ function cpuSeconds(pid: number): number {
 const mostCpu = 0.5;
 const mostMsOfDelivery = 10;
 
-const receiver = (given: Receiver): Attempt => ({
-  id: `receiver-${given.id}`,
-  what: `a receiver responds with ${given.what}`,
+const receiver = (spec: Receiver): Attempt => ({
+  id: `receiver-${spec.id}`,
+  what: `a receiver responds with ${spec.what}`,
   expected: 'few bytes are read, little CPU is used, and the ledger is followed',
   run: async (world) => {
-    const listening = await listen(given);
+    const listening = await listen(spec);
     await using victim = await Victim.open(world, world.ledgerUrl, { INDEXER_WEBHOOK_NETWORKS: 'loopback' });
     await waitFor('the indexer follows', async () => ((await victim.checkpoint()) >= 0 ? true : undefined), 60_000);
     const role = `${world.server.rolePrefix}_hooks`;

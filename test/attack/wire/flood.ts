@@ -31,16 +31,16 @@ const client = join(projectRoot, 'test', 'attack', 'clients', 'flood.mjs');
 export async function flood(world: World, what: Flood): Promise<string> {
   const text = what.text?.replaceAll('{token}', world.tokens.all.token);
   const running = startNode(client, [JSON.stringify({ port: world.port, ...what, text })]);
-  const [line] = await running.said(/\{.*\}/);
+  const [line] = await running.waitForOutput(/\{.*\}/);
   await running.kill();
   return line;
 }
 
 /** Whether the indexer runs, `/livez` never took long, and the ledger's updates were stored. */
 export function survived(world: World, counted: string): Verdict {
-  const { livezSeconds, wholeLivezSeconds, stoppedSeconds } = world.watcher.observed();
+  const { livezSeconds, totalLivezSeconds, stoppedSeconds } = world.watcher.observed();
   const exit = world.indexer.exit();
-  const livez = `/livez at most ${livezSeconds.toFixed(2)} s (${wholeLivezSeconds.toFixed(1)} s on this machine)`;
+  const livez = `/livez at most ${livezSeconds.toFixed(2)} s (${totalLivezSeconds.toFixed(1)} s on this machine)`;
   const seen = `${livez}, ingestion stopped at most ${stoppedSeconds.toFixed(1)} s; ${counted}`;
   if (exit !== undefined) return verdict(false, `the indexer ended with ${exit}; ${seen}`);
   return verdict(livezSeconds < longestLivezSeconds, seen);

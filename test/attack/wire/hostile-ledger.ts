@@ -70,9 +70,9 @@ export class HostileLedger implements AsyncDisposable {
     request.pipe(outer);
   }
 
-  #relay(path: string, inner: WebSocket, asked: string): void {
+  #relay(path: string, inner: WebSocket, requestText: string): void {
     const outer = new WebSocket(`${this.#target.replace('http', 'ws')}${path}`, ['daml.ws.auth']);
-    outer.on('open', () => outer.send(asked));
+    outer.on('open', () => outer.send(requestText));
     outer.on('message', (frame: Buffer) => {
       // Frames that the indexer does not read must not fill the memory of this process.
       if (inner.readyState !== inner.OPEN || inner.bufferedAmount > mostUnsent) return;

@@ -17,7 +17,7 @@ export interface Program {
   /** All output so far. */
   output(): string;
   /** The first match in the output, waited for. */
-  said(pattern: RegExp): Promise<RegExpExecArray>;
+  waitForOutput(pattern: RegExp): Promise<RegExpExecArray>;
   kill(signal?: NodeJS.Signals): Promise<void>;
 }
 
@@ -58,7 +58,7 @@ export function startNode(script: string, argv: readonly string[], options: Star
     pid: child.pid ?? 0,
     exit: () => ended,
     output,
-    said: (pattern) =>
+    waitForOutput: (pattern) =>
       waitFor(`the output matches ${String(pattern)}`, () => {
         const found = pattern.exec(output());
         if (found === null && ended !== undefined) throw new Error(`ended (${ended}): ${output().slice(-1_500)}`);

@@ -18,10 +18,10 @@ export interface Server extends AsyncDisposable {
   readonly rolePrefix: string;
 }
 
-/** @param given URL of a superuser; an embedded server is started otherwise */
-export async function openServer(given: string | undefined): Promise<Server> {
-  const started = given === undefined ? await startEmbedded() : undefined;
-  const address = given ?? started?.url ?? '';
+/** @param superuserUrl URL of a superuser; an embedded server is started otherwise */
+export async function openServer(superuserUrl: string | undefined): Promise<Server> {
+  const started = superuserUrl === undefined ? await startEmbedded() : undefined;
+  const address = superuserUrl ?? started?.url ?? '';
   const admin = await connected(address);
   const { rows } = await admin.query<{ version: string; super: string }>(
     `select current_setting('server_version') as version, current_setting('is_superuser') as super`,
@@ -34,7 +34,7 @@ export async function openServer(given: string | undefined): Promise<Server> {
     await admin.query(`drop database if exists ${escapeIdentifier(new URL(url).pathname.slice(1))} with (force)`);
   };
   return {
-    isOwn: given === undefined,
+    isOwn: superuserUrl === undefined,
     version: rows[0].version,
     rolePrefix,
     createDatabase: async () => {

@@ -51,7 +51,7 @@ export class Victim implements AsyncDisposable {
       cwd: this.#world.folder,
       env: { ...env, INDEXER_RETRY_MAX_DELAY: '1s', ...this.#env },
     });
-    [, this.#httpUrl = ''] = await this.#program.said(/"http":"(http:[^"]+)"/);
+    [, this.#httpUrl = ''] = await this.#program.waitForOutput(/"http":"(http:[^"]+)"/);
   }
 
   async state(): Promise<VictimState> {

@@ -23,7 +23,7 @@ export interface Observation {
    */
   readonly livezSeconds: number;
   /** The same with that time. */
-  readonly wholeLivezSeconds: number;
+  readonly totalLivezSeconds: number;
 }
 
 /** The indexer that runs now. */
@@ -63,7 +63,7 @@ export class Watcher implements AsyncDisposable {
     return {
       stoppedSeconds: this.#stoppedMs / 1000,
       livezSeconds: this.#livezMs / 1000,
-      wholeLivezSeconds: this.#wholeLivezMs / 1000,
+      totalLivezSeconds: this.#wholeLivezMs / 1000,
     };
   }
 
@@ -119,14 +119,14 @@ export class Watcher implements AsyncDisposable {
     const { url, pid } = this.#indexer();
     const [begin, queuedBefore] = [performance.now(), queuedMs(pid)];
     await new Promise<void>((resolve) => {
-      const asked = get(`${url}/livez`, { agent: false, timeout: livezLimitMs }, (response) => {
+      const request = get(`${url}/livez`, { agent: false, timeout: livezLimitMs }, (response) => {
         response.resume().once('close', resolve);
       });
-      asked.once('timeout', () => asked.destroy()).once('error', () => resolve());
+      request.once('timeout', () => request.destroy()).once('error', () => resolve());
     });
-    const wholeMs = performance.now() - begin;
-    this.#wholeLivezMs = Math.max(this.#wholeLivezMs, wholeMs);
-    this.#livezMs = Math.max(this.#livezMs, wholeMs - Math.max(0, queuedMs(pid) - queuedBefore));
+    const totalMs = performance.now() - begin;
+    this.#wholeLivezMs = Math.max(this.#wholeLivezMs, totalMs);
+    this.#livezMs = Math.max(this.#livezMs, totalMs - Math.max(0, queuedMs(pid) - queuedBefore));
   }
 }
 

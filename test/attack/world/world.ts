@@ -66,8 +66,8 @@ export class World implements AsyncDisposable {
     [this.folder, this.#sandbox] = [folder, sandbox];
   }
 
-  static async open({ databaseUrl: given, updatesPerSecond }: WorldOptions): Promise<World> {
-    const server = await openServer(given);
+  static async open({ databaseUrl: superuserUrl, updatesPerSecond }: WorldOptions): Promise<World> {
+    const server = await openServer(superuserUrl);
     const databaseUrl = await server.createDatabase();
     const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-attack-'));
     const script = join(projectRoot, 'packages', 'ledger-sandbox', 'dist', 'main.js');
@@ -179,7 +179,7 @@ export class World implements AsyncDisposable {
     await this.succeed(['migrate']);
     await this.succeed(['grant-roles', '--prefix', this.server.rolePrefix, '--password-dir', this.folder]);
     await this.succeed(['grant-reader', this.role('console'), '--password-file', 'console']);
-    [, this.ledgerUrl = ''] = await this.#sandbox.said(/sandbox ledger at (\S+)/);
+    [, this.ledgerUrl = ''] = await this.#sandbox.waitForOutput(/sandbox ledger at (\S+)/);
     await this.#startIndexer();
     await this.reachesLedgerEnd();
     await this.succeed(['views', 'rebuild'], { DATABASE_URL: this.urlOf('migrator') });
@@ -202,7 +202,7 @@ export class World implements AsyncDisposable {
         INDEXER_CORS_ORIGINS: 'https://app.example',
       },
     });
-    [, this.httpUrl = ''] = await this.#indexer.said(/"http":"(http:[^"]+)"/);
+    [, this.httpUrl = ''] = await this.#indexer.waitForOutput(/"http":"(http:[^"]+)"/);
   }
 
   /** Readers are limited to the party that sees most, though not everything. */

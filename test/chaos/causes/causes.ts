@@ -111,8 +111,8 @@ async function readyMeanwhile(world: CauseWorld, seconds: number): Promise<strin
 async function lookAt(world: CauseWorld, { state }: Named): Promise<Seen> {
   for (let left = 4; ; left -= 1) {
     const seen = await look(world);
-    const isWhole = surfacesOf(seen).every(([, said]) => said.state === state);
-    if (isWhole || left === 0) return seen;
+    const isConsistent = surfacesOf(seen).every(([, report]) => report.state === state);
+    if (isConsistent || left === 0) return seen;
     await pause(500);
   }
 }
@@ -128,14 +128,14 @@ function surfacesOf({ readyz, status, page, command }: Seen): readonly (readonly
 
 function wrong(when: string, seen: Seen, { code, state }: Named): readonly string[] {
   const found: string[] = [];
-  for (const [surface, said] of surfacesOf(seen)) {
-    if (said.state !== state)
-      found.push(`${when} ${surface} has the state ${said.state} instead of ${state}: ${said.reason}`);
+  for (const [surface, report] of surfacesOf(seen)) {
+    if (report.state !== state)
+      found.push(`${when} ${surface} has the state ${report.state} instead of ${state}: ${report.reason}`);
     if (code === undefined) continue;
-    const codes = (said.reason.match(/[A-Z]+_[A-Z_]+(?=:)/g) ?? []).filter((each) => each in catalogue);
+    const codes = (report.reason.match(/[A-Z]+_[A-Z_]+(?=:)/g) ?? []).filter((each) => each in catalogue);
     if (codes.join(' ') !== code)
-      found.push(`${when} ${surface} names ${codes.join(' ')} instead of ${code}: ${said.reason}`);
-    if ((said.remedy ?? '') === '') found.push(`${when} ${surface} names no remedy`);
+      found.push(`${when} ${surface} names ${codes.join(' ')} instead of ${code}: ${report.reason}`);
+    if ((report.remedy ?? '') === '') found.push(`${when} ${surface} names no remedy`);
   }
   if (code !== undefined && seen.logged.at(-1) !== code) {
     found.push(`${when} the log ends with ${String(seen.logged.at(-1))}`);
@@ -161,9 +161,9 @@ function strays({ soon, later, also = [] }: Cause, well: Seen, seen: Seen): read
 }
 
 function wrongAlerts({ alerts }: Cause, fired: readonly string[]): readonly string[] {
-  const wanted = alerts.toSorted().join(', ');
+  const expected = alerts.toSorted().join(', ');
   const found = fired.filter((alert) => !ofTime.has(alert)).join(', ');
-  return found === wanted ? [] : [`alerts: ${found || 'none'} instead of ${wanted || 'none'}`];
+  return found === expected ? [] : [`alerts: ${found || 'none'} instead of ${expected || 'none'}`];
 }
 
 /** Alerts on durations, which are ten times longer by a clock that runs ten times faster. */

@@ -13,7 +13,7 @@ const updatesPath = '/v2/updates';
 type Ways = Pick<Cause, 'provoke' | 'end'>;
 
 /** Requests and streams get this response while the cause lasts, open ones included. */
-const answered = (answer: Answer): Ways => ({
+const respondWith = (answer: Answer): Ways => ({
   provoke: ({ gateway }) => {
     gateway.answer = answer;
     gateway.cut();
@@ -115,7 +115,7 @@ export const participantCauses: readonly Cause[] = [
     soon: { code: 'LEDGER_UNAVAILABLE', state: 'backing_off' },
     also: ['LEDGER_STREAM_CLOSED'],
     alerts: ['IndexerLedgerUnreachable'],
-    ...answered({ status: 503, type: 'text/html', body: '<html>no healthy upstream</html>' }),
+    ...respondWith({ status: 503, type: 'text/html', body: '<html>no healthy upstream</html>' }),
   },
   {
     group: 'Participant',
@@ -123,7 +123,7 @@ export const participantCauses: readonly Cause[] = [
     soon: { code: 'LEDGER_UNAVAILABLE', state: 'backing_off' },
     also: ['LEDGER_STREAM_CLOSED'],
     alerts: ['IndexerLedgerUnreachable'],
-    ...answered(refusal(429, 'too many requests', 8)),
+    ...respondWith(refusal(429, 'too many requests', 8)),
   },
   {
     group: 'Participant',
@@ -132,7 +132,7 @@ export const participantCauses: readonly Cause[] = [
     later: { code: 'LEDGER_INTERNAL', state: 'parked' },
     also: ['LEDGER_STREAM_CLOSED'],
     alerts: ['IndexerParked'],
-    ...answered(refusal(500, 'NA', 13)),
+    ...respondWith(refusal(500, 'NA', 13)),
   },
   {
     group: 'Participant',
@@ -140,7 +140,7 @@ export const participantCauses: readonly Cause[] = [
     soon: { code: 'LEDGER_UNAUTHENTICATED', state: 'parked' },
     also: ['LEDGER_STREAM_CLOSED'],
     alerts: ['IndexerParked'],
-    ...answered(refusal(401, 'UNAUTHENTICATED', 16)),
+    ...respondWith(refusal(401, 'UNAUTHENTICATED', 16)),
   },
   {
     group: 'Participant',
@@ -156,7 +156,7 @@ export const participantCauses: readonly Cause[] = [
     soon: { code: 'LEDGER_NOT_A_LEDGER', state: 'parked' },
     also: ['LEDGER_STREAM_CLOSED'],
     alerts: ['IndexerParked'],
-    ...answered({ status: 200, type: 'text/html', body: '<html><h1>Welcome</h1></html>' }),
+    ...respondWith({ status: 200, type: 'text/html', body: '<html><h1>Welcome</h1></html>' }),
   },
   {
     group: 'Participant',

@@ -23,7 +23,7 @@ function inStream(name: string, moments: FaultKind['moments'], act: Act, needs?:
 const both = ['seed', 'follow'] as const;
 const json = 'application/json';
 /** Time without frames: the indexer probes the ledger after a fraction of it. */
-const askedWithinMs = 400;
+const probedWithinMs = 400;
 /** Time in which a sent frame is received, and a wrongly passed range is committed. */
 const arrivesWithinMs = 15;
 const storedWithinMs = 60;
@@ -67,7 +67,7 @@ function sends(
  */
 function owes(name: string, arm: (moment: StreamMoment) => Promise<void>): FaultKind[] {
   return inStream(`silent, then closed, and ${name}`, ['follow'], async (moment): Promise<StreamOutcome> => {
-    await Promise.race([arm(moment), pause(askedWithinMs)]);
+    await Promise.race([arm(moment), pause(probedWithinMs)]);
     await pause(storedWithinMs);
     moment.socket.terminate();
     return 'over';
@@ -185,8 +185,8 @@ function onRequest(
     ...(needs === undefined ? {} : { needs }),
     arm: ({ ledger, random }) => {
       // Until an update is stored there is none to request.
-      const asked = path ?? random.pick(paths.slice(0, 3));
-      const happened = ledger.arm({ at: 'request', path: asked, act: answer });
+      const requestPath = path ?? random.pick(paths.slice(0, 3));
+      const happened = ledger.arm({ at: 'request', path: requestPath, act: answer });
       ledger.closeStreams(1001);
       return happened;
     },

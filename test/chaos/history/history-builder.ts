@@ -123,9 +123,9 @@ export class HistoryBuilder {
     });
   }
 
-  #stand(contractId: string, synchronizer: string | undefined, told: Fields): Standing {
+  #stand(contractId: string, synchronizer: string | undefined, contractEntry: Fields): Standing {
     const where = { contractId, synchronizer, from: this.#offset, to: undefined };
-    const standing: Standing = { ...where, workflowId: '', told, entry: jsonText(told) };
+    const standing: Standing = { ...where, workflowId: '', contractEntry, entry: jsonText(contractEntry) };
     this.standings.push(standing);
     return standing;
   }
@@ -193,8 +193,8 @@ export class HistoryBuilder {
     live.standing.to = this.#offset;
     live.synchronizer = undefined;
     live.unassigned = unassigned;
-    const told = { JsIncompleteUnassigned: { createdEvent: live.created, unassignedEvent: unassigned } };
-    live.standing = this.#stand(live.contractId, undefined, told);
+    const contractEntry = { JsIncompleteUnassigned: { createdEvent: live.created, unassignedEvent: unassigned } };
+    live.standing = this.#stand(live.contractId, undefined, contractEntry);
     const value = { ...header, events: [{ JsUnassignedEvent: { value: unassigned } }] };
     this.#add('reassignment', 'Reassignment', header.updateId, value, 1);
   }

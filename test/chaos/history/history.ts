@@ -30,7 +30,7 @@ export interface Standing {
   to: number | undefined;
   readonly workflowId: string;
   /** Arguments of `contractEntry`; `entry` is the resulting JSON. */
-  readonly told: Fields;
+  readonly contractEntry: Fields;
   readonly entry: string;
 }
 

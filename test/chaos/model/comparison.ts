@@ -9,9 +9,9 @@ interface Run {
 }
 
 /** Differences as sentences; empty when both hold the same. */
-export async function differences(report: Report, wanted: Run, found: Run): Promise<readonly string[]> {
-  if (wanted.outcome.digest === found.outcome.digest) return [];
-  const { lost, duplicated, altered, examples } = await rowsThatDiffer(wanted.database, found.database);
+export async function differences(report: Report, expected: Run, found: Run): Promise<readonly string[]> {
+  if (expected.outcome.digest === found.outcome.digest) return [];
+  const { lost, duplicated, altered, examples } = await rowsThatDiffer(expected.database, found.database);
   report.lost += lost;
   report.duplicated += duplicated;
   report.altered += altered;

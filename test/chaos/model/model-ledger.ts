@@ -225,8 +225,8 @@ export class ModelLedger implements AsyncDisposable {
     this.#sockets.handleUpgrade(request, socket, head, (stream) => {
       stream.on('error', () => undefined);
       stream.once('message', (data: Buffer) => {
-        const asked = JSON.parse(data.toString()) as StreamRequest;
-        const served = request.url === '/v2/updates' ? this.#follow(stream, asked) : this.#entries(stream, asked);
+        const streamRequest = JSON.parse(data.toString()) as StreamRequest;
+        const served = request.url === '/v2/updates' ? this.#follow(stream, streamRequest) : this.#entries(stream, streamRequest);
         served.catch((thrown: unknown) => {
           stream.close(1011, String(thrown).slice(0, 100));
         });

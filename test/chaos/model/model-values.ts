@@ -16,14 +16,14 @@ import { modelParticipant } from './model-ledger.ts';
 import { StoredJson } from './stored-json.ts';
 
 /** Enough to recognize the problem. */
-const mostShown = 8;
+const maxReported = 8;
 
 /** Differences, one sentence each; empty is good. */
 export async function valuesThatDiffer(client: Client, history: History, seedOffset: number): Promise<string[]> {
   const rows = await expectedRows(client, history, seedOffset);
   const { all } = await compareRelations(client, rows, tables);
-  const more = all.length - mostShown;
-  return [...all.slice(0, mostShown), ...(more > 0 ? [`and ${String(more)} more values`] : [])];
+  const more = all.length - maxReported;
+  return [...all.slice(0, maxReported), ...(more > 0 ? [`and ${String(more)} more values`] : [])];
 }
 
 /** The rows of an indexer that has read the complete history from the active contracts at the seed offset. */
@@ -31,11 +31,11 @@ async function expectedRows(client: Client, history: History, seedOffset: number
   const entries = standingAt(history, seedOffset);
   const items = history.items.filter(({ offset }) => offset > seedOffset);
   const updates = items.filter(({ kind }) => kind !== 'checkpoint');
-  const told = [...entries.map((entry) => entry.told), ...updates.map(({ value }) => value)];
-  const stored = await StoredJson.of(client, told);
+  const messages = [...entries.map((entry) => entry.contractEntry), ...updates.map(({ value }) => value)];
+  const stored = await StoredJson.of(client, messages);
   const expected = new Expected();
   for (const entry of entries) {
-    const fields = { workflowId: entry.workflowId, contractEntry: entry.told, streamContinuationToken: '' };
+    const fields = { workflowId: entry.workflowId, contractEntry: entry.contractEntry, streamContinuationToken: '' };
     expected.entry({ json: stored.tree(fields) });
   }
   for (const { kind, name, value } of updates) {
@@ -70,8 +70,8 @@ function progressOf(items: readonly Item[]): Row {
   const times = new Map<string, string>();
   let last: Row = {};
   for (const { kind, offset, updateId, value } of items) {
-    const told = kind === 'checkpoint' ? (value['synchronizerTimes'] as readonly Fields[]) : [value];
-    for (const { synchronizerId, recordTime } of told) times.set(textOf(synchronizerId), textOf(recordTime));
+    const synchronizerTimes = kind === 'checkpoint' ? (value['synchronizerTimes'] as readonly Fields[]) : [value];
+    for (const { synchronizerId, recordTime } of synchronizerTimes) times.set(textOf(synchronizerId), textOf(recordTime));
     if (updateId !== undefined) last = { checkpoint_update_offset: integer(offset), checkpoint_update_id: updateId };
   }
   const newest = [...times.values()].map(comparable).sort().at(-1);
@@ -89,6 +89,6 @@ function textOf(value: unknown): string {
 
 /** With as many digits as any other, so that texts are in the order of the times. */
 function comparable(time: string): string {
-  const [whole = '', fraction = ''] = time.slice(0, -1).split('.');
-  return `${whole}.${fraction.padEnd(6, '0')}Z`;
+  const [wholeSeconds = '', fraction = ''] = time.slice(0, -1).split('.');
+  return `${wholeSeconds}.${fraction.padEnd(6, '0')}Z`;
 }

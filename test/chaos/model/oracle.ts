@@ -52,12 +52,12 @@ async function contradictionsOf(client: Client, history: History, seed: number, 
   const stored = await client.query<{ offset: string; event_count: number }>(
     `select "offset", event_count from ${schema}.updates order by "offset"`,
   );
-  const told = history.items.filter(({ kind, offset }) => kind !== 'checkpoint' && offset > seed);
+  const sentUpdates = history.items.filter(({ kind, offset }) => kind !== 'checkpoint' && offset > seed);
   const storedOffsets = stored.rows.map(({ offset }) => Number(offset));
-  const toldOffsets = told.map(({ offset }) => offset);
-  found.push(...difference('update', toldOffsets.map(String), storedOffsets.map(String)));
+  const sentOffsets = sentUpdates.map(({ offset }) => offset);
+  found.push(...difference('update', sentOffsets.map(String), storedOffsets.map(String)));
   const counts = new Map(stored.rows.map(({ offset, event_count: count }) => [Number(offset), count]));
-  for (const { offset, events } of told) {
+  for (const { offset, events } of sentUpdates) {
     const count = counts.get(offset);
     if (count !== undefined && count !== events) {
       found.push(`update ${String(offset)} has ${String(count)} events, the ledger sent ${String(events)}`);
@@ -74,11 +74,11 @@ async function contradictionsOf(client: Client, history: History, seed: number, 
 }
 
 /** Rows that are lost, surplus or duplicated, as sentences. */
-export function difference(what: string, wanted: readonly string[], found: readonly string[]): string[] {
-  const wantedSet = new Set(wanted);
+export function difference(what: string, expected: readonly string[], found: readonly string[]): string[] {
+  const expectedSet = new Set(expected);
   const foundSet = new Set(found);
-  const lost = wanted.filter((one) => !foundSet.has(one));
-  const extra = found.filter((one) => !wantedSet.has(one));
+  const lost = expected.filter((one) => !foundSet.has(one));
+  const extra = found.filter((one) => !expectedSet.has(one));
   const twice = found.length - foundSet.size;
   return [
     ...(lost.length > 0 ? [`${String(lost.length)} ${what}s lost, the first is ${lost[0] ?? ''}`] : []),
@@ -106,7 +106,7 @@ const volatile = new Set([
   'batch_offset',
   'recorded_at',
 ]);
-const besideTheStream = new Set([
+const nonStreamTables = new Set([
   ...numberedTables,
   'batches',
   'packages',
@@ -117,10 +117,10 @@ const besideTheStream = new Set([
 ]);
 
 /** Compares row by row. Reads complete tables: for runs whose digests differ. */
-export async function rowsThatDiffer(wanted: ChaosDatabase, found: ChaosDatabase): Promise<RowDifference> {
+export async function rowsThatDiffer(expected: ChaosDatabase, found: ChaosDatabase): Promise<RowDifference> {
   const total = { lost: 0, duplicated: 0, altered: 0, examples: [] as string[] };
-  for (const table of await keyedTables(wanted.client)) {
-    const should = await rowsOf(wanted.client, table);
+  for (const table of await keyedTables(expected.client)) {
+    const should = await rowsOf(expected.client, table);
     const is = await rowsOf(found.client, table);
     for (const [key, row] of should) {
       const other = is.get(key);
@@ -160,7 +160,7 @@ async function keyedTables(client: Client): Promise<readonly KeyedTable[]> {
       group by c.relname order by c.relname`,
     [escapeIdentifier(schema)],
   );
-  return rows.filter(({ table }) => !besideTheStream.has(table));
+  return rows.filter(({ table }) => !nonStreamTables.has(table));
 }
 
 async function rowsOf(client: Client, { table, columns, keys }: KeyedTable): Promise<ReadonlyMap<string, string>> {

@@ -16,7 +16,7 @@ import { inLanes, type Tier, type TierContext } from '../tiers/tier.ts';
 const compiled = fileURLToPath(new URL('../../..', import.meta.url));
 const root = fileURLToPath(new URL('../../../../..', import.meta.url));
 /** Links that a run has created in the compiled folder. */
-const beside = ['/migrations', '/src/observe/page/browser', '/package.json'];
+const links = ['/migrations', '/src/observe/page/browser', '/package.json'];
 /** Longer than any short run; a bug that makes it hang is detected as well. */
 const limitMs = 240_000;
 const campaign = [
@@ -40,9 +40,9 @@ export const mutation: Tier = {
   name: 'mutants',
   what: `${String(mutants.length)} injected bugs, each of which a short run of the suite has to detect`,
   run: async (context) => {
-    const wanted = mutants.filter(({ name }) => context.point === undefined || name.includes(context.point));
+    const selectedMutants = mutants.filter(({ name }) => context.point === undefined || name.includes(context.point));
     // Each run that searches for a mutant has to pass without one.
-    for (const fault of new Set([undefined, ...wanted.map((mutant) => mutant.fault)])) {
+    for (const fault of new Set([undefined, ...selectedMutants.map((mutant) => mutant.fault)])) {
       const { code, output } = await tryCopy(undefined, fault);
       if (code !== 0) {
         context.report.fail({
@@ -53,7 +53,7 @@ export const mutation: Tier = {
         return;
       }
     }
-    await inLanes(Math.min(2, context.lanes), wanted, (mutant) => tryMutant(context, mutant));
+    await inLanes(Math.min(2, context.lanes), selectedMutants, (mutant) => tryMutant(context, mutant));
   },
 };
 
@@ -78,7 +78,7 @@ async function tryCopy(
 ): Promise<{ readonly code: number | null; readonly output: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-mutant-'));
   try {
-    await cp(compiled, folder, { recursive: true, filter: (path) => !beside.some((name) => path.endsWith(name)) });
+    await cp(compiled, folder, { recursive: true, filter: (path) => !links.some((name) => path.endsWith(name)) });
     await copyFile(join(root, 'package.json'), join(folder, 'package.json'));
     for (const name of ['node_modules', 'migrations', 'src/observe/page/browser'])
       await symlink(join(root, name), join(folder, name));
@@ -106,7 +106,7 @@ async function runCampaign(
   const limit = setTimeout(() => child.kill('SIGTERM'), limitMs);
   const [code] = (await once(child, 'close')) as [number | null];
   clearTimeout(limit);
-  const told =
+  const summaryLine =
     output.split('\n').find((line) => line.startsWith('FAILED')) ?? output.trimEnd().split('\n').at(-1) ?? '';
-  return { code, output: told.slice(0, 300) };
+  return { code, output: summaryLine.slice(0, 300) };
 }

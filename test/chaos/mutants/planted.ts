@@ -41,8 +41,8 @@ const replay = 'npm run chaos -- --tier planted';
 
 /** The selected trials. Only with `--tests fast` are there bugs without a test. */
 function selectTrials(context: TierContext): { trials: readonly Trial[]; untested: readonly Omit<Trial, 'tests'>[] } {
-  const wanted = areas.flatMap((area) => area.defects.map((defect) => ({ area, defect }))).filter(isMeant(context));
-  const tested = wanted.map((each) => ({ ...each, tests: context.fastOnly ? fastTestsOf(each.defect) : each.defect }));
+  const selectedDefects = areas.flatMap((area) => area.defects.map((defect) => ({ area, defect }))).filter(isMeant(context));
+  const tested = selectedDefects.map((each) => ({ ...each, tests: context.fastOnly ? fastTestsOf(each.defect) : each.defect }));
   return {
     trials: tested.filter((each): each is Trial => each.tests !== undefined),
     untested: tested.filter(({ tests }) => tests === undefined),
@@ -116,6 +116,6 @@ async function catches(
 const again = ({ name }: PlantedDefect): string => `${replay} --point ${JSON.stringify(name)}`;
 
 /** A run without a failed test is reported by its output: tests that were skipped, or a setup that failed. */
-function whatWasSeen({ failed, said }: TestRun): readonly string[] {
-  return failed.length > 0 ? failed : [said];
+function whatWasSeen({ failed, output }: TestRun): readonly string[] {
+  return failed.length > 0 ? failed : [output];
 }

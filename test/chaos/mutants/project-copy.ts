@@ -22,7 +22,7 @@ export interface TestRun {
   /** The failed test, with the first line of its error; later tests are not run. */
   readonly failed: readonly string[];
   /** The last output, for a run that neither passed nor failed a test. */
-  readonly said: string;
+  readonly output: string;
 }
 
 export class ProjectCopy implements AsyncDisposable {
@@ -113,11 +113,11 @@ export class ProjectCopy implements AsyncDisposable {
       `--outputFile.json=${report}`,
       ...named,
     ]);
-    const told = await readFile(report, 'utf8').catch(() => '{"testResults":[]}');
-    const results = (JSON.parse(told) as Told).testResults.flatMap(({ assertionResults }) => assertionResults);
+    const reportJson = await readFile(report, 'utf8').catch(() => '{"testResults":[]}');
+    const results = (JSON.parse(reportJson) as Told).testResults.flatMap(({ assertionResults }) => assertionResults);
     const failed = results.filter(({ status }) => status === 'failed').map(lineOf);
     const ok = code === 0 && results.some(({ status }) => status === 'passed');
-    return { ok, failed, said: output.trim().slice(-1_500) };
+    return { ok, failed, output: output.trim().slice(-1_500) };
   }
 
   async #node(folder: string, args: readonly string[]): Promise<{ code: number | null; output: string }> {

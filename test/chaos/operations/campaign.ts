@@ -18,7 +18,7 @@ export interface OperationsOptions {
   /** Contracts in the database before it begins. */
   readonly contracts: number;
   readonly madeContracts: number | undefined;
-  readonly patienceMs: number;
+  readonly stepTimeoutMs: number;
   readonly json: string | undefined;
 }
 
@@ -31,7 +31,7 @@ const operations = [
 
 /** Resolves to how many rows were lost, duplicated or altered, and how many operations fell short of their kills. */
 export async function runOperations(
-  { only, seeds: wanted, json, ...options }: OperationsOptions,
+  { only, seeds: requestedSeeds, json, ...options }: OperationsOptions,
   say: (line: string) => void,
 ): Promise<number> {
   if (only !== undefined && !operations.some(({ name }) => name === only)) {
@@ -46,14 +46,14 @@ export async function runOperations(
   let wrong = 0;
   for (const { name, seeds: claimed, run } of operations) {
     if (only !== undefined && only !== name) continue;
-    const seeds = wanted ?? claimed;
+    const seeds = requestedSeeds ?? claimed;
     const began = performance.now();
     const which = `--operations --point ${name} --seed ${String(options.firstSeed)} --seeds ${String(seeds)}`;
     const replay = `npm run chaos -- ${which} --contracts ${String(options.contracts)}`;
     say(`operation ${name}: ${String(seeds)} runs over ${String(options.contracts)} contracts`);
     const progress = (found: Readonly<Record<string, number>>): void => {
       note(name, found);
-      say(`  ${told(found)}; ${seconds(began)} s`);
+      say(`  ${formatFigures(found)}; ${seconds(began)} s`);
     };
     const found = await run({ seeds, ...options, progress }).catch((thrown: unknown) => {
       say(`FAILED operation ${name}\n  again: ${replay}`);
@@ -62,13 +62,13 @@ export async function runOperations(
     note(name, found);
     const failed = found.lost + found.duplicated + found.altered + (found.kills < seeds ? 1 : 0);
     wrong += failed;
-    say(`  ${told(found)}; ${seconds(began)} s`);
+    say(`  ${formatFigures(found)}; ${seconds(began)} s`);
     if (failed > 0) say(`FAILED operation ${name}\n  again: ${replay}`);
   }
   return wrong;
 }
 
-function told(found: Readonly<Record<string, number>>): string {
+function formatFigures(found: Readonly<Record<string, number>>): string {
   return Object.entries(found)
     .map(([figure, value]) => `${figure} ${String(value)}`)
     .join(', ');

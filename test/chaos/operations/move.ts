@@ -36,14 +36,14 @@ export async function run({
   firstSeed,
   seeds,
   contracts,
-  patienceMs,
+  stepTimeoutMs,
   progress,
 }: OperationOptions): Promise<MoveFigures> {
   await using server = await openChaosServer();
   const database = await server.lend();
   const network = await Network.open({ seed: 17, updates: contracts, travels: true });
   const other = await Network.open({ seed: 18, participants: 3, updates: 200 });
-  const moves = new Moves(database, { network, other }, patienceMs);
+  const moves = new Moves(database, { network, other }, stepTimeoutMs);
   try {
     await moves.begin();
     const each = Math.max(3, Math.ceil(fewestKills / seeds));
@@ -71,12 +71,12 @@ class Moves {
   constructor(
     database: ChaosDatabase,
     networks: { readonly network: Network; readonly other: Network },
-    patienceMs: number,
+    stepTimeoutMs: number,
   ) {
     this.#database = database;
     this.#network = networks.network;
     this.#other = networks.other;
-    this.#patienceMs = patienceMs;
+    this.#patienceMs = stepTimeoutMs;
   }
 
   get counts(): Readonly<Record<string, number>> {
@@ -104,8 +104,8 @@ class Moves {
     await this.#follow(schema);
     await this.#look();
     await this.#follow(fresh);
-    const [stored, wanted] = [await this.#contents(schema), await this.#contents(fresh)];
-    const { lost, added } = difference(stored, wanted);
+    const [stored, expected] = [await this.#contents(schema), await this.#contents(fresh)];
+    const { lost, added } = difference(stored, expected);
     const ids = await this.#ids();
     const known = new Set(ids);
     const missing = this.#network.updateIds.filter((id) => !known.has(id)).length;

@@ -8,7 +8,7 @@ export interface OperationOptions {
   /** About so many contracts on the ledger, or added by the operation. */
   readonly contracts: number;
   /** Limit of each wait. */
-  readonly patienceMs: number;
+  readonly stepTimeoutMs: number;
   /** Contracts created by SQL in both storages, only for the pause of a rebuild: no ledger needs to have them. */
   readonly madeContracts?: number | undefined;
   /** Called after each run with the results up to then. */

@@ -86,12 +86,12 @@ class RebuildWorld implements AsyncDisposable {
    */
   async rebuilt(random: Seeded): Promise<{ readonly killed: number; readonly pauseS: number }> {
     let killed = 0;
-    const wanted = random.between(1, kills);
+    const targetKills = random.between(1, kills);
     const growing = setInterval(() => this.#grow(1), growEveryMs);
     let pauseS = 0;
     try {
       do {
-        if (killed < wanted) {
+        if (killed < targetKills) {
           await this.#violate(this.#rebuild(['--yes']), random);
           killed += 1;
         } else pauseS = await this.#undisturbed();
@@ -180,7 +180,7 @@ class RebuildWorld implements AsyncDisposable {
       await waitFor(
         `offset ${String(end)} is stored`,
         async () => ((await this.#checkpoint(database)) >= end ? true : undefined),
-        this.#options.patienceMs,
+        this.#options.stepTimeoutMs,
       );
     }
   }

@@ -17,7 +17,7 @@ import { differences, stageOf, stages } from '../../support/extended-filter.ts';
 import { openChaosServer, type ChaosDatabase } from '../databases.ts';
 import type { OperationFigures, OperationOptions } from './operation.ts';
 
-const former = 'former::1220aa';
+const previousParty = 'former::1220aa';
 const added = 'added::1220bb';
 const killsOfRun = 3;
 const contractsOfUpdate = 100;
@@ -34,12 +34,12 @@ export async function run({
   firstSeed,
   seeds,
   contracts,
-  patienceMs,
+  stepTimeoutMs,
   progress,
 }: OperationOptions): Promise<OperationFigures> {
   const sums = { runs: 0, kills: 0, in_flight: 0, lost: 0, duplicated: 0, altered: 0 };
   await using server = await openChaosServer();
-  await using world = await World.open(await server.lend(), patienceMs);
+  await using world = await World.open(await server.lend(), stepTimeoutMs);
   world.fill(contracts);
   for (let seed = firstSeed; seed < firstSeed + seeds; seed += 1) {
     const found = await oneRun(world, seed);
@@ -78,16 +78,16 @@ class World implements AsyncDisposable {
   /** When each offset of the load was made, milliseconds. */
   readonly madeAt: { readonly offset: number; readonly at: number }[] = [];
 
-  private constructor(sandbox: Sandbox, database: ChaosDatabase, patienceMs: number) {
+  private constructor(sandbox: Sandbox, database: ChaosDatabase, stepTimeoutMs: number) {
     this.sandbox = sandbox;
     this.database = database;
-    this.#patienceMs = patienceMs;
+    this.#patienceMs = stepTimeoutMs;
   }
 
-  static async open(database: ChaosDatabase, patienceMs: number): Promise<World> {
+  static async open(database: ChaosDatabase, stepTimeoutMs: number): Promise<World> {
     const sandbox = await startSandbox({ release: '3.7', limits: { checkpointIntervalMs: 50 } });
-    for (const party of [former, added]) sandbox.ledger.addLocalParty(party);
-    return new World(sandbox, database, patienceMs);
+    for (const party of [previousParty, added]) sandbox.ledger.addLocalParty(party);
+    return new World(sandbox, database, stepTimeoutMs);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -113,16 +113,16 @@ class World implements AsyncDisposable {
   fill(contracts: number): void {
     for (let made = 0; made < contracts; made += contractsOfUpdate) {
       const commands = Array.from({ length: Math.min(contractsOfUpdate, contracts - made) }, (_, index) => {
-        const owner = index % 10 === 0 ? former : added;
+        const owner = index % 10 === 0 ? previousParty : added;
         this.#made += 1;
         const argument = { bank: added, owner, number: String(this.#made), balance: '1.0', version: '1' };
         return { kind: 'create' as const, templateId: `#${accountTemplate}`, argument };
       });
-      for (const event of this.#ledger.submit({ commands, actAs: [added, former] }).events) {
+      for (const event of this.#ledger.submit({ commands, actAs: [added, previousParty] }).events) {
         if (!('CreatedEvent' in event)) continue;
         const { contractId, witnessParties } = event.CreatedEvent;
         this.#open.push(contractId);
-        if (witnessParties.includes(former)) this.#shared.add(contractId);
+        if (witnessParties.includes(previousParty)) this.#shared.add(contractId);
       }
     }
   }
@@ -139,14 +139,14 @@ class World implements AsyncDisposable {
       const [contractId = ''] = this.#open.splice(random.between(0, this.#open.length - 1), 1);
       if (moves) {
         this.#leave(contractId);
-      } else this.#ledger.exercise(contractId, 'Archive', {}, [added, former]);
+      } else this.#ledger.exercise(contractId, 'Archive', {}, [added, previousParty]);
     } else {
       this.#made += 1;
-      const bank = random.chance(0.5) ? former : added;
+      const bank = random.chance(0.5) ? previousParty : added;
       const argument = { bank, owner: added, number: String(this.#made), balance: '1.0', version: '1' };
       const { contractId } = this.#ledger.create(`#${accountTemplate}`, argument, [bank, added]);
       this.#open.push(contractId);
-      if (bank === former) this.#shared.add(contractId);
+      if (bank === previousParty) this.#shared.add(contractId);
     }
     this.madeAt.push({ offset: this.#ledger.ledgerEnd(), at: performance.now() });
   }
@@ -212,7 +212,7 @@ class World implements AsyncDisposable {
   }
 
   /** The checkpoint of the stream, and the current step of the background job. */
-  async place(): Promise<{ readonly checkpoint: number; readonly step: string }> {
+  async readProgress(): Promise<{ readonly checkpoint: number; readonly step: string }> {
     const { rows } = await this.database.client.query<{ checkpoint: string | null; step: string | null }>(
       `select checkpoint, (select step from ledger.jobs where name = 'filter-extend' and state = 'working') as step from ledger.stream`,
     );
@@ -244,8 +244,8 @@ class World implements AsyncDisposable {
   }
 }
 
-const narrow = { LEDGER_PARTIES: former };
-const wide = { LEDGER_PARTIES: `${added},${former}` };
+const narrow = { LEDGER_PARTIES: previousParty };
+const wide = { LEDGER_PARTIES: `${added},${previousParty}` };
 
 interface Found {
   readonly kills: number;
@@ -277,8 +277,8 @@ async function oneRun(world: World, seed: number): Promise<Found> {
 }
 
 /** At a named step, or a random while after it. */
-async function killAt(world: World, daemon: Daemon, random: Random, place: number): Promise<void> {
-  await world.comesTo(place % (stages.length - 1));
+async function killAt(world: World, daemon: Daemon, random: Random, stageNumber: number): Promise<void> {
+  await world.comesTo(stageNumber % (stages.length - 1));
   await pause(random.between(0, 300));
   await daemon.kill();
 }
@@ -299,10 +299,10 @@ async function compared(world: World, end: number): Promise<Omit<Found, 'kills'>
     found
       .filter((line) => line.startsWith(side))
       .map((line) => line.slice(side.length).replace(/"(?!offset|node_id)[a-z_]+": .*$/, ''));
-  const [ours, theirs] = [places('only ledger: '), places('only fresh: ')];
-  const altered = ours.filter((place) => theirs.includes(place)).length;
+  const [onlyLedger, onlyFresh] = [places('only ledger: '), places('only fresh: ')];
+  const altered = onlyLedger.filter((key) => onlyFresh.includes(key)).length;
   if (found.length > 0) for (const line of found.slice(0, 5)) console.error(line);
-  return { in_flight: inFlight.length, lost: theirs.length - altered, duplicated: ours.length - altered, altered };
+  return { in_flight: inFlight.length, lost: onlyFresh.length - altered, duplicated: onlyLedger.length - altered, altered };
 }
 
 /** Contracts in flight when the filter came into force: only the list has them, not the updates. */
@@ -340,7 +340,7 @@ async function lagWhile(world: World, work: () => Promise<void>): Promise<Readon
   const longest = new Map<string, number>([['nothing', 0]]);
   const watching = (async () => {
     for (let next = 0; !over.signal.aborted;) {
-      const { checkpoint, step } = await world.place();
+      const { checkpoint, step } = await world.readProgress();
       const now = performance.now();
       while ((world.madeAt[next]?.offset ?? Infinity) <= checkpoint) next += 1;
       const waiting = world.madeAt[next];

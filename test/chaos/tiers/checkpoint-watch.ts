@@ -38,14 +38,14 @@ export class CheckpointWatch implements AsyncDisposable {
     offset: number,
     limitMs: number,
     life: IndexerLife,
-    giveUp: () => boolean = () => false,
+    shouldCancel: () => boolean = () => false,
   ): Promise<boolean> {
     const until = performance.now() + limitMs;
     for (;;) {
       const noticed = new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
-      if (giveUp()) return false;
+      if (shouldCancel()) return false;
       if ((await this.checkpoint()) >= offset) return true;
       if (performance.now() > until || life.ended() !== undefined) return false;
       await Promise.race([noticed, pause(lookEveryMs, undefined, { ref: false })]);

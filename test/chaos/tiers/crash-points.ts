@@ -175,7 +175,7 @@ async function tryPoint(
   context: TierContext,
   setting: Setting,
   reference: ChaosDatabase,
-  wanted: Outcome,
+  expected: Outcome,
   point: { readonly wire: Wire; readonly at: number },
 ): Promise<void> {
   const { report, server } = context;
@@ -191,7 +191,7 @@ async function tryPoint(
     }
     found.push(...outcome.contradictions);
     const reached = { database: database, outcome: outcome };
-    found.push(...(await differences(report, { database: reference, outcome: wanted }, reached)));
+    found.push(...(await differences(report, { database: reference, outcome: expected }, reached)));
   } catch (thrown) {
     found.push(thrown instanceof Error ? thrown.message : String(thrown));
   }

@@ -75,12 +75,12 @@ export async function startProxies(
   { ledgerUrl, databaseUrl }: Pick<LifeOptions, 'ledgerUrl' | 'databaseUrl'>,
   taps: { readonly postgres: Tap; readonly ledger: Tap },
 ): Promise<{ readonly postgres: WireProxy; readonly ledger: WireProxy }> {
-  const place = (url: string): { host: string; port: number } => {
+  const endpointOf = (url: string): { host: string; port: number } => {
     const { hostname, port } = new URL(url);
     return { host: hostname, port: Number(port) };
   };
-  const postgres = await WireProxy.start('postgres', place(databaseUrl));
-  const ledger = await WireProxy.start('ledger', place(ledgerUrl));
+  const postgres = await WireProxy.start('postgres', endpointOf(databaseUrl));
+  const ledger = await WireProxy.start('ledger', endpointOf(ledgerUrl));
   postgres.tap = taps.postgres;
   ledger.tap = taps.ledger;
   return { postgres, ledger };

@@ -25,12 +25,12 @@ export interface Wires extends AsyncDisposable {
 }
 
 export async function openWires(ledger: ModelLedger, database: ChaosDatabase): Promise<Wires> {
-  const place = (url: string): { host: string; port: number } => ({
+  const endpointOf = (url: string): { host: string; port: number } => ({
     host: new URL(url).hostname,
     port: Number(new URL(url).port),
   });
-  const postgres = await WireProxy.start('postgres', place(database.url));
-  const updates = await WireProxy.start('ledger', place(ledger.url));
+  const postgres = await WireProxy.start('postgres', endpointOf(database.url));
+  const updates = await WireProxy.start('ledger', endpointOf(ledger.url));
   let left = Number.POSITIVE_INFINITY;
   let reached: () => void = () => undefined;
   const tap: Tap = () => {
@@ -79,10 +79,10 @@ export async function untilStored(database: ChaosDatabase, offset: number, daemo
 export async function stopCleanly(daemon: Daemon): Promise<void> {
   daemon.signal('SIGTERM');
   const exit = await Promise.race([daemon.exited, pause(15_000, undefined, { ref: false })]);
-  if (exit?.code !== 0) throw new Error(`SIGTERM ended it with ${shown(exit)}: ${tail(daemon)}`);
+  if (exit?.code !== 0) throw new Error(`SIGTERM ended it with ${formatExit(exit)}: ${tail(daemon)}`);
 }
 
-function shown(exit: Exit | undefined): string {
+function formatExit(exit: Exit | undefined): string {
   return exit === undefined ? 'nothing in 15 s' : String(exit.code ?? exit.signal);
 }
 

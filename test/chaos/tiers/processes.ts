@@ -70,13 +70,13 @@ async function trySeed(context: TierContext, seed: number): Promise<void> {
   const database = await server.lend();
   const found: string[] = [];
   try {
-    const wanted = await undisturbed(reference, history, seededUpdates);
+    const expected = await undisturbed(reference, history, seededUpdates);
     const passwords = [decodeURIComponent(new URL(database.url).password)];
     const canary = new Canary({ tokens: [token], passwords, words: [] });
     const outcome = await disturbed(context, database, history, new Seeded(seed), canary);
     found.push(...outcome.contradictions, ...canary.leaks().map(({ where, what }) => `a ${what} in the ${where}`));
     const reached = { database: database, outcome: outcome };
-    found.push(...(await differences(report, { database: reference, outcome: wanted }, reached)));
+    found.push(...(await differences(report, { database: reference, outcome: expected }, reached)));
   } catch (thrown) {
     found.push(thrown instanceof Error ? thrown.message : String(thrown));
   }
@@ -101,13 +101,13 @@ async function disturbed(
   let survivor: Daemon | undefined;
   for (let death = 1; death <= deaths; death += 1) {
     // Nothing is visible before the seed is published, so that every run seeds at the same offset.
-    const shown = seededUpdates + Math.ceil(((history.items.length - seededUpdates) * death) / (deaths + 1));
+    const visibleItems = seededUpdates + Math.ceil(((history.items.length - seededUpdates) * death) / (deaths + 1));
     ledger.onFollow = () => {
-      ledger.grow(shown);
+      ledger.grow(visibleItems);
     };
-    if (death > 1 && (await isSeeded(database))) ledger.grow(shown);
+    if (death > 1 && (await isSeeded(database))) ledger.grow(visibleItems);
     const daemon: Daemon = survivor ?? startProcess(wires);
-    survivor = await violate(run, daemon, random.pick(drawn), shown);
+    survivor = await violate(run, daemon, random.pick(drawn), visibleItems);
     if (survivor !== daemon) canary.look('log', daemon.output());
   }
   ledger.onFollow = () => {
@@ -127,10 +127,10 @@ async function isSeeded(database: ChaosDatabase): Promise<boolean> {
 }
 
 /** Carries it out; returns the surviving process, if there is one. */
-async function violate(run: Run, daemon: Daemon, violence: Violence, shown: number): Promise<Daemon | undefined> {
+async function violate(run: Run, daemon: Daemon, violence: Violence, visibleItems: number): Promise<Daemon | undefined> {
   const { wires, random, context } = run;
   const moment = wires.messages(random.between(1, sessionMessages));
-  const calm = untilStored(run.database, offsetAfter(run.history, shown), daemon).catch((thrown: unknown) => {
+  const calm = untilStored(run.database, offsetAfter(run.history, visibleItems), daemon).catch((thrown: unknown) => {
     // Irrelevant once the process is dead; before, it is a bug.
     if (daemon.exit() === undefined) throw thrown;
   });

@@ -33,7 +33,7 @@ interface ReseedPlan {
   /** The checkpoint of the stopped indexer. */
   readonly checkpoint: number;
   /** Items visible then, and when it is bridged. */
-  readonly shown: readonly [number, number];
+  readonly visibleItems: readonly [number, number];
   /** Pruned offset of the participant; if it is before the checkpoint, there is no gap. */
   readonly pruned: number;
   readonly tokens: boolean;
@@ -69,7 +69,7 @@ function planOf(seed: number): ReseedPlan {
     seed,
     history,
     checkpoint,
-    shown: [stopped, resumed],
+    visibleItems: [stopped, resumed],
     pruned: seed % 4 === 3 ? 0 : offsetAfter(history, random.between(stopped + 5, resumed - 5)),
     tokens,
     // Without tokens a longer list cannot be confirmed complete, and ends no contract.
@@ -96,9 +96,9 @@ async function tryReseed(context: TierContext, plan: ReseedPlan): Promise<void> 
   const found: string[] = [];
   try {
     const outcome = await runReseed(context, database, plan);
-    const wanted = await runReseed(context, reference, { ...plan, faults: [] });
-    found.push(...outcome.contradictions, ...wanted.contradictions.map((one) => `undisturbed: ${one}`));
-    found.push(...(await differences(report, { database: reference, outcome: wanted }, { database, outcome })));
+    const expected = await runReseed(context, reference, { ...plan, faults: [] });
+    found.push(...outcome.contradictions, ...expected.contradictions.map((one) => `undisturbed: ${one}`));
+    found.push(...(await differences(report, { database: reference, outcome: expected }, { database, outcome })));
   } catch (thrown) {
     found.push(thrown instanceof Error ? thrown.message : String(thrown));
   }
@@ -117,30 +117,30 @@ async function tryReseed(context: TierContext, plan: ReseedPlan): Promise<void> 
 
 /** Follows to the checkpoint, stops, bridges the gap and follows to the end. */
 async function runReseed(context: TierContext, database: ChaosDatabase, plan: ReseedPlan): Promise<Outcome> {
-  const { history, checkpoint, shown, pruned } = plan;
-  await using ledger = await ModelLedger.start(history, shown[0]);
+  const { history, checkpoint, visibleItems, pruned } = plan;
+  await using ledger = await ModelLedger.start(history, visibleItems[0]);
   ledger.version = versionOf(plan.seed);
   ledger.tokens = plan.tokens;
   ledger.listLimit = plan.listLimit;
-  await follow(database, ledger, checkpoint, context.patienceMs);
-  ledger.grow(shown[1]);
+  await follow(database, ledger, checkpoint, context.stepTimeoutMs);
+  ledger.grow(visibleItems[1]);
   ledger.pruned = pruned;
   await bridge(context, database, ledger, plan);
   const contradictions = await atEndOfGap(database, plan);
   ledger.grow(history.items.length);
-  await follow(database, ledger, ledger.end, context.patienceMs);
+  await follow(database, ledger, ledger.end, context.stepTimeoutMs);
   contradictions.push(...(await atEnd(database, plan)));
   return { digest: await digestOf(database.url, schema, 'named'), seedOffset: gapEnd(plan), contradictions };
 }
 
 const gapEnd = ({ checkpoint, pruned }: ReseedPlan): number => Math.max(checkpoint, pruned);
 
-async function follow(database: ChaosDatabase, ledger: ModelLedger, to: number, patienceMs: number): Promise<void> {
+async function follow(database: ChaosDatabase, ledger: ModelLedger, to: number, stepTimeoutMs: number): Promise<void> {
   await using watch = await CheckpointWatch.over(database);
   // A probe of offsets without an update would move the checkpoint on, if there was time for it.
   const env = { INDEXER_START: 'genesis', INDEXER_IDLE_PROBE_AFTER: '10m' };
   const life = await startLife({ ledgerUrl: ledger.url, databaseUrl: database.url, env });
-  const reached = await watch.reaches(to, patienceMs, life, () => life.parked());
+  const reached = await watch.reaches(to, stepTimeoutMs, life, () => life.parked());
   await life.stop();
   if (!reached) throw new Error(`it did not get to ${String(to)}: ${life.ended() ?? life.log.slice(-3).join(' ')}`);
 }
@@ -200,13 +200,13 @@ async function atEndOfGap({ client }: ChaosDatabase, plan: ReseedPlan): Promise<
 async function atEnd({ client }: ChaosDatabase, plan: ReseedPlan): Promise<readonly string[]> {
   const { history, checkpoint } = plan;
   const { rows } = await client.query<{ offset: string }>(`select "offset" from ${schema}.updates`);
-  const told = history.items.filter(
+  const sentUpdates = history.items.filter(
     ({ kind, offset }) => kind !== 'checkpoint' && (offset <= checkpoint || offset > gapEnd(plan)),
   );
-  const wanted = told.map(({ offset }) => String(offset));
+  const expectedOffsets = sentUpdates.map(({ offset }) => String(offset));
   return difference(
     'update',
-    wanted,
+    expectedOffsets,
     rows.map(({ offset }) => offset),
   );
 }

@@ -74,16 +74,16 @@ export interface SeededOutcome {
 }
 
 /**
- * Indexes the history under the faults of the plan. @param patienceMs for the visible items, faults included, and for
+ * Indexes the history under the faults of the plan. @param stepTimeoutMs for the visible items, faults included, and for
  * the rest without faults
  */
-export async function runSeed(database: ChaosDatabase, plan: Plan, patienceMs: number): Promise<SeededOutcome> {
+export async function runSeed(database: ChaosDatabase, plan: Plan, stepTimeoutMs: number): Promise<SeededOutcome> {
   await using ledger = await ModelLedger.start(plan.history, plan.before);
   ledger.version = versionOf(plan.seed);
   ledger.tokens = plan.tokens;
   ledger.listLimit = plan.listLimit;
   await using watch = await CheckpointWatch.over(database);
-  const run = new SeededRun(database, plan, ledger, watch, patienceMs);
+  const run = new SeededRun(database, plan, ledger, watch, stepTimeoutMs);
   try {
     await run.throughFaults();
     await run.quietly();
@@ -110,8 +110,8 @@ class SeededRun {
   /** Whether its faults may leave it waiting for an operator. */
   #mayPark = false;
 
-  constructor(database: ChaosDatabase, plan: Plan, ledger: ModelLedger, watch: CheckpointWatch, patienceMs: number) {
-    this.#patienceMs = patienceMs;
+  constructor(database: ChaosDatabase, plan: Plan, ledger: ModelLedger, watch: CheckpointWatch, stepTimeoutMs: number) {
+    this.#patienceMs = stepTimeoutMs;
     this.#database = database;
     this.#plan = plan;
     this.#watch = watch;
@@ -129,13 +129,13 @@ class SeededRun {
     await this.#start();
     await this.#reaches(endAfter(history, before), 'the seed is stored');
     this.#disarm();
-    let shown = Math.max(before, this.#world.ledger.visible);
-    const share = Math.ceil((history.items.length - shown) / (followFaults.length + 1));
+    let visibleItems = Math.max(before, this.#world.ledger.visible);
+    const share = Math.ceil((history.items.length - visibleItems) / (followFaults.length + 1));
     for (const kind of followFaults) {
       this.#arm(kind);
-      shown = Math.min(history.items.length, shown + share);
-      this.#world.ledger.grow(shown);
-      await this.#reaches(endAfter(history, shown), `offset ${String(endAfter(history, shown))} after ${kind.name}`);
+      visibleItems = Math.min(history.items.length, visibleItems + share);
+      this.#world.ledger.grow(visibleItems);
+      await this.#reaches(endAfter(history, visibleItems), `offset ${String(endAfter(history, visibleItems))} after ${kind.name}`);
       this.#disarm();
     }
   }

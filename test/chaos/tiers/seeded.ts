@@ -21,7 +21,7 @@ async function trySeed(context: TierContext, plan: Plan): Promise<void> {
   const { server, report } = context;
   const database = await server.lend();
   const reference = await server.lend();
-  const run = await runSeed(database, plan, context.patienceMs);
+  const run = await runSeed(database, plan, context.stepTimeoutMs);
   for (const hit of run.hits) report.hit(hit);
   report.seeds += 1;
   const found = [
@@ -54,8 +54,8 @@ async function compare(
   if (outcome === undefined) return [];
   const { history } = plan;
   const seeded = history.items.findIndex((_, index) => endAfter(history, index + 1) === outcome.seedOffset) + 1;
-  const wanted = await undisturbed(reference, history, seeded);
-  const found = wanted.contradictions.map((one) => `undisturbed: ${one}`);
-  const differ = await differences(report, { database: reference, outcome: wanted }, { database, outcome });
+  const expected = await undisturbed(reference, history, seeded);
+  const found = expected.contradictions.map((one) => `undisturbed: ${one}`);
+  const differ = await differences(report, { database: reference, outcome: expected }, { database, outcome });
   return [...found, ...differ];
 }

@@ -52,11 +52,11 @@ async function trySeed(context: TierContext, seed: number): Promise<void> {
   const found: string[] = [];
   await using mortal = await MortalServer.open(seed % 2 === 0);
   try {
-    const wanted = await undisturbed(reference, history, seededUpdates);
+    const expected = await undisturbed(reference, history, seededUpdates);
     const outcome = await disturbed(context, mortal, history, new Seeded(seed));
     found.push(...outcome.contradictions);
     const reached = { database: mortal.database(), outcome: outcome };
-    found.push(...(await differences(report, { database: reference, outcome: wanted }, reached)));
+    found.push(...(await differences(report, { database: reference, outcome: expected }, reached)));
   } catch (thrown) {
     found.push(thrown instanceof Error ? thrown.message : String(thrown));
   }

@@ -20,7 +20,7 @@ export interface TierContext {
   /** Injected bugs have to be detected by tests of the fast tier; those without such a test count as not detected. */
   readonly fastOnly: boolean;
   /** Longest time of a step before it counts as a failure. */
-  readonly patienceMs: number;
+  readonly stepTimeoutMs: number;
   /** Prints the progress. */
   readonly say: (line: string) => void;
 }

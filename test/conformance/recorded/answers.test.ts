@@ -29,8 +29,8 @@ async function bothAnswers(url: string, recorded: Recorded, bearer?: string): Pr
   const ignored = differences[recorded.name]?.[0];
   // Only the beginning of a long response was kept; if no frame came, none must come.
   const frames = Math.max(1, expected.frames.length);
-  const answered = await replay(url, recorded, bearer);
-  return [comparable(answered, frames, ignored), comparable(expected, frames, ignored)];
+  const actual = await replay(url, recorded, bearer);
+  return [comparable(actual, frames, ignored), comparable(expected, frames, ignored)];
 }
 
 describe('a participant without authorization', () => {
@@ -44,8 +44,8 @@ describe('a participant without authorization', () => {
   });
 
   it.each(recorded)('returns the recorded response to “$name”', async (one) => {
-    const [answered, expected] = await bothAnswers(sandbox.url, one);
-    expect(answered).toEqual(expected);
+    const [actual, expected] = await bothAnswers(sandbox.url, one);
+    expect(actual).toEqual(expected);
   });
 });
 
@@ -74,8 +74,8 @@ describe('a user with the right to administer but not to read', () => {
   it.each(recorded)('gets the recorded response to “$name”', async (one) => {
     // It was requested without a header, to record the response to an untrusted client.
     const bearer = one.name === 'updates no auth' ? undefined : await token(signer, { sub: 'participant_admin' });
-    const [answered, expected] = await bothAnswers(sandbox.url, one, bearer);
-    expect(answered).toEqual(expected);
+    const [actual, expected] = await bothAnswers(sandbox.url, one, bearer);
+    expect(actual).toEqual(expected);
   });
 });
 
@@ -98,7 +98,7 @@ describe('a rejected token', () => {
     await using sandbox = await startSandbox({ auth: { secret, users } });
     const authorization = (await headers[name]?.()) ?? '';
     const answer = await fetch(`${sandbox.url}/v2/state/ledger-end`, { headers: { authorization } });
-    const answered = {
+    const actual = {
       status: answer.status,
       contentType: answer.headers.get('content-type') ?? '',
       body: await answer.text(),
@@ -107,7 +107,7 @@ describe('a rejected token', () => {
     const [head = '', body = ''] = http.split('\r\n\r\n');
     const status = Number(/^HTTP\/1.1 (\d+)/u.exec(head)?.[1]);
     const contentType = /^content-type: (.*)$/imu.exec(head)?.[1]?.trim() ?? '';
-    expect(comparable(answered, 0)).toEqual(comparable({ status, contentType, body, frames: [] }, 0));
+    expect(comparable(actual, 0)).toEqual(comparable({ status, contentType, body, frames: [] }, 0));
   });
 });
 
@@ -135,7 +135,7 @@ describe('a pruned participant', () => {
   });
 
   it.each(recorded)('returns the recorded response to “$name”', async (one) => {
-    const [answered, expected] = await bothAnswers(sandbox.url, one);
-    expect(answered).toEqual(expected);
+    const [actual, expected] = await bothAnswers(sandbox.url, one);
+    expect(actual).toEqual(expected);
   });
 });

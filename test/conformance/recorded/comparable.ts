@@ -49,11 +49,11 @@ function comparableText(text: string): unknown {
 export type Ignored = 'body';
 
 /** A response, ready to be compared. @param frames how many of its frames count */
-export function comparable(answered: Answered, frames: number, ignored?: Ignored): unknown {
-  const { body, ...rest } = answered;
+export function comparable(response: Answered, frames: number, ignored?: Ignored): unknown {
+  const { body, ...rest } = response;
   return {
     ...rest,
     ...(body === undefined || ignored === 'body' ? {} : { body: comparableText(body) }),
-    frames: answered.frames.slice(0, frames).map(comparableText),
+    frames: response.frames.slice(0, frames).map(comparableText),
   };
 }

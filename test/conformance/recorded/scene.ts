@@ -45,12 +45,12 @@ export interface SceneOptions {
 
 /** The argument of the first contract of a template in any of the recorded frames. */
 function argumentOf(recorded: readonly Recorded[], entity: string): JsonObject {
-  const whole = recorded.flatMap(({ frames = [] }) => frames).join('\n');
+  const allFrames = recorded.flatMap(({ frames = [] }) => frames).join('\n');
   const created = new RegExp(
     `"templateId":"[^"]*:RichTypes:${entity}"[^{]*"createArgument":(\\{.*?\\}),"createdEventBlob"`,
     'u',
   );
-  return JSON.parse(created.exec(whole)?.[1] ?? '{"owner":"someone::1220aa"}') as JsonObject;
+  return JSON.parse(created.exec(allFrames)?.[1] ?? '{"owner":"someone::1220aa"}') as JsonObject;
 }
 
 const user = { userId: 'ledger-api-user', paidTrafficCost: 0 };

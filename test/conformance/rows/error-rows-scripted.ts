@@ -32,7 +32,7 @@ function bodyOf({ code, category, grpc, cause = 'a cause' }: Said): JsonObject {
 }
 
 /** A request with this response. */
-function answered(as: Refusal): Raise {
+function respondWith(as: Refusal): Raise {
   return ({ sandbox, client }) => {
     sandbox.faults.answer = { as };
     return errorOf(client.state.ledgerEnd());
@@ -55,7 +55,7 @@ function refused(as: Refusal): Raise {
   };
 }
 
-function said(code: string, error: Said): ErrorRow {
+function scriptedRow(code: string, error: Said): ErrorRow {
   const { category, grpc, status } = error;
   const body = bodyOf(error);
   const known = category === -1 ? {} : { traceId, definiteAnswer: false, resources: 'CONTRACT_KEY' };
@@ -64,7 +64,7 @@ function said(code: string, error: Said): ErrorRow {
     code,
     facts: { ledgerCode: error.code, category, grpcCode: grpc, ...known },
     httpStatus: status,
-    http: answered({ status, type: 'application/json', content: JSON.stringify(body) }),
+    http: respondWith({ status, type: 'application/json', content: JSON.stringify(body) }),
     ws: framed(body),
   };
 }
@@ -161,7 +161,7 @@ function stray(code: string, says: string, refusal: Refusal, message: RegExp): E
     code,
     facts: { httpStatus: status },
     message,
-    http: answered(refusal),
+    http: respondWith(refusal),
     ws: refused(refusal),
     ...again,
   };
@@ -189,12 +189,12 @@ function closed(closeCode: number): Raise {
 }
 
 export const scriptedRows: readonly ErrorRow[] = [
-  ...codes.map(([code, error]) => said(code, error)),
-  ...categories.map(([category, grpc, status, code]) => said(code, { code: 'NEW_CODE', category, grpc, status })),
+  ...codes.map(([code, error]) => scriptedRow(code, error)),
+  ...categories.map(([category, grpc, status, code]) => scriptedRow(code, { code: 'NEW_CODE', category, grpc, status })),
   ...grpcStatuses.map(([grpc, status, code]) =>
-    said(code, { code: 'NA', category: -1, grpc, status, cause: redactedCause }),
+    scriptedRow(code, { code: 'NA', category: -1, grpc, status, cause: redactedCause }),
   ),
-  said('LEDGER_UNAVAILABLE', { code: 'deadline exceeded after 20s', category: -1, grpc: 4, status: 504 }),
+  scriptedRow('LEDGER_UNAVAILABLE', { code: 'deadline exceeded after 20s', category: -1, grpc: 4, status: 504 }),
   ...statuses.map(([status, code]) =>
     stray(
       code,

@@ -15,13 +15,13 @@ interface Asked {
 }
 type Ask = (session: Session, request: Asked) => Promise<unknown>;
 
-const asked = ({ bank, pruned }: World): Asked => ({ parties: [bank], beginExclusive: pruned });
+const requestFor = ({ bank, pruned }: World): Asked => ({ parties: [bank], beginExclusive: pruned });
 
 function refusals(ask: Ask): NonNullable<Case['refused']> {
   const from =
     (beginExclusive: number): Call =>
     (session, world) =>
-      ask(session, { ...asked(world), beginExclusive });
+      ask(session, { ...requestFor(world), beginExclusive });
   return {
     NEGATIVE_OFFSET: from(-1),
     OFFSET_AFTER_LEDGER_END: from(2 ** 52),
@@ -50,7 +50,7 @@ const listed: readonly Case[] = paths.flatMap((path): readonly Case[] => {
     {
       ...since,
       operation: `POST ${path}`,
-      call: (session, world) => list(session, asked(world)),
+      call: (session, world) => list(session, requestFor(world)),
       check: checkCompletions,
       body: 'json',
       badQuery: ['limit', 'stream_idle_timeout_ms'],
@@ -58,13 +58,13 @@ const listed: readonly Case[] = paths.flatMap((path): readonly Case[] => {
         ...refusals(list),
         ...(ofUser ? noParty : {}),
         JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED: ({ client }, world) =>
-          all(ofUser ? client.completions.list(asked(world)) : client.completions.commandCompletions(asked(world))),
+          all(ofUser ? client.completions.list(requestFor(world)) : client.completions.commandCompletions(requestFor(world))),
       },
     },
     {
       ...since,
       operation: `WS ${path}`,
-      call: (session, world) => stream(session, asked(world)),
+      call: (session, world) => stream(session, requestFor(world)),
       check: checkCompletions,
       refused: refusals(stream),
     },

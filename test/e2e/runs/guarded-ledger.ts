@@ -61,7 +61,7 @@ export class GuardedLedger implements AsyncDisposable {
   /** Whether every connection is reset before anything is read. */
   away = false;
   /** Requests and handshakes so far. */
-  readonly asked: Asked[] = [];
+  readonly requests: Asked[] = [];
   /** When connections were made, monotonic milliseconds. */
   readonly connected: number[] = [];
   readonly #server = createServer((request, response) => void this.#answer(request, response));
@@ -96,7 +96,7 @@ export class GuardedLedger implements AsyncDisposable {
 
   /** How often this path was requested. */
   count(path: string): number {
-    return this.asked.filter((asked) => asked.path === path).length;
+    return this.requests.filter((request) => request.path === path).length;
   }
 
   /** One more update, to all streams with a valid token; the others get an error. */
@@ -123,7 +123,7 @@ export class GuardedLedger implements AsyncDisposable {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [path = ''] = (request.url ?? '').split('?');
-    this.asked.push({ path, atMs: performance.now() });
+    this.requests.push({ path, atMs: performance.now() });
     const body = await bodyText(request);
     if (this.refusal?.of === 'requests') {
       response.writeHead(this.refusal.status, this.refusal.headers).end();
@@ -147,7 +147,7 @@ export class GuardedLedger implements AsyncDisposable {
   }
 
   #upgrade(request: IncomingMessage, raw: Socket, head: Buffer): void {
-    this.asked.push({ path: 'upgrade', atMs: performance.now() });
+    this.requests.push({ path: 'upgrade', atMs: performance.now() });
     if (this.refusal?.of === 'handshakes') {
       const headers = Object.entries(this.refusal.headers).map(([name, value]) => `${name}: ${value}\r\n`);
       raw.end(

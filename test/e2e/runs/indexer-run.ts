@@ -43,8 +43,8 @@ export async function runIndexer(env: Readonly<Record<string, string>>): Promise
   const console = consoleParts({ embeddedLedger: false, embeddedDatabase: false }, config);
   const urls = { ledgerUrl, databaseUrl };
   const guide = pageGuide({ ...urls, embeddedLedger: false, embeddedDatabase: false }, config);
-  const shown = { version: 'test', logging, guide, console };
-  const indexer = await startIndexer({ config, access, ...urls, ...shown, pace: quickPace });
+  const pageOptions = { version: 'test', logging, guide, console };
+  const indexer = await startIndexer({ config, access, ...urls, ...pageOptions, pace: quickPace });
   let ended: string | undefined;
   indexer.done.then(
     () => (ended = 'by itself'),

@@ -189,11 +189,11 @@ export class LeafCheck {
       if (column === undefined || column === '#' || column.startsWith('none')) continue;
       this.leaves += 1;
       const stored = row?.[column];
-      const wanted = times.has(column) ? microseconds(plain(sent)) : plain(sent);
+      const expected = times.has(column) ? microseconds(plain(sent)) : plain(sent);
       const same =
         daml.has(column) && column !== 'status_details'
           ? isDeepStrictEqual(stored ?? null, sent ?? null)
-          : isDeepStrictEqual(plain(stored), wanted);
+          : isDeepStrictEqual(plain(stored), expected);
       if (!same) this.problems.push(`${this.#sample}: ${message}.${field} is not in column ${column}`);
     }
   }

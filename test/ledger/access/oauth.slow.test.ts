@@ -33,8 +33,8 @@ function claimsOf(token: string | undefined): Record<string, unknown> {
   return JSON.parse(payload) as Record<string, unknown>;
 }
 
-async function failureOf(asked: Promise<unknown>): Promise<IndexerError> {
-  const thrown = await asked.then(
+async function failureOf(promise: Promise<unknown>): Promise<IndexerError> {
+  const thrown = await promise.then(
     () => undefined,
     (error: unknown) => error,
   );
@@ -169,8 +169,8 @@ describe('a provider that rejects', () => {
   it('is quoted without secrets and control characters', async () => {
     oidc.answerWith = (_request, response) => {
       response.writeHead(400, { 'content-type': 'application/json' });
-      const said = `AADSTS7000218: no \u001b[2J ${clientSecret} for eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.abc`;
-      response.end(JSON.stringify({ error: 'invalid_request', error_description: said }));
+      const description = `AADSTS7000218: no \u001b[2J ${clientSecret} for eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.abc`;
+      response.end(JSON.stringify({ error: 'invalid_request', error_description: description }));
     };
     const { message } = await failureOf(sourceOf().read());
     expect(message).toContain('refused: invalid_request (AADSTS7000218: no ');

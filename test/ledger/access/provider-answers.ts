@@ -196,13 +196,13 @@ const rotationRows: readonly ProviderRow[] = [
   },
 ];
 
-const said = `secret ${registered.secret} of \r\n\u{1B}[2J ${Buffer.from(`${registered.id}:${registered.secret}`).toString('base64')}`;
+const errorDescription = `secret ${registered.secret} of \r\n\u{1B}[2J ${Buffer.from(`${registered.id}:${registered.secret}`).toString('base64')}`;
 
 const errorRows: readonly ProviderRow[] = [
   {
     provider: '400 `invalid_client` (Cognito), description with the secret and control characters',
     indexer: 'Parks; the secret is removed, control characters are escaped',
-    behavior: { first: () => ({ status: 400, body: { error: 'invalid_client', error_description: said } }) },
+    behavior: { first: () => ({ status: 400, body: { error: 'invalid_client', error_description: errorDescription } }) },
     expected: parks(/invalid_client \(secret … of \\u000d\\u000a\\u001b\[2J …\)$/u),
   },
   {

@@ -60,8 +60,8 @@ async function expectToken(run: RowRun, { requests, lifeSeconds, after }: Expect
   await after?.(run);
 }
 
-async function failureOf(asked: Promise<unknown>): Promise<IndexerError> {
-  const thrown = await asked.then(
+async function failureOf(promise: Promise<unknown>): Promise<IndexerError> {
+  const thrown = await promise.then(
     () => undefined,
     (error: unknown) => error,
   );

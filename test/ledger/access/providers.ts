@@ -89,9 +89,9 @@ export async function startProvider(behavior: Behavior): Promise<Provider> {
     const path = request.url ?? '';
     if (path !== tokenPath) return metadataOf(behavior, path, addresses());
     const form = new URLSearchParams(await textOf(request));
-    const asked = { number: tokenRequests.length + 1, form, headers: request.headers };
-    tokenRequests.push(asked);
-    return tokenAnswer({ ...behavior, client }, asked);
+    const tokenRequest = { number: tokenRequests.length + 1, form, headers: request.headers };
+    tokenRequests.push(tokenRequest);
+    return tokenAnswer({ ...behavior, client }, tokenRequest);
   };
   const addresses = (): Addresses => {
     const { port } = server.address() as AddressInfo;
@@ -144,8 +144,8 @@ function send(response: ServerResponse, answer: Answer): void {
 
 function metadataOf(behavior: Behavior, path: string, { issuer, tokenUrl }: Addresses): Answer {
   const { issuerPath = '', spelled = (name) => name, metadataMovedTo } = behavior;
-  const place = behavior.metadataAt ?? `${issuerPath}/.well-known/openid-configuration`;
-  if (path !== place) return { status: 404, body: 'not found' };
+  const metadataPath = behavior.metadataAt ?? `${issuerPath}/.well-known/openid-configuration`;
+  if (path !== metadataPath) return { status: 404, body: 'not found' };
   if (metadataMovedTo !== undefined) return { status: 302, headers: { location: metadataMovedTo } };
   return { body: { issuer: spelled(issuer), token_endpoint: tokenUrl, ...behavior.metadata } };
 }

@@ -96,12 +96,12 @@ describe('request formats', () => {
   });
 
   it('fingerprints the filter independent of its order', () => {
-    const wanted = { ...everything, wantedInterfaces: ['tokens'] };
-    const one = filterFingerprint({ ...wanted, parties: ['B', 'A', 'A'] });
+    const filter = { ...everything, wantedInterfaces: ['tokens'] };
+    const one = filterFingerprint({ ...filter, parties: ['B', 'A', 'A'] });
     expect(one.hash).toMatch(/^[0-9a-f]{64}$/u);
-    expect(filterFingerprint({ ...wanted, parties: ['A', 'B'] })).toEqual(one);
+    expect(filterFingerprint({ ...filter, parties: ['A', 'B'] })).toEqual(one);
     for (const other of [{ shape: 'ACS_DELTA' as const }, { topology: false }, { createdEventBlobs: true }]) {
-      expect(filterFingerprint({ ...wanted, parties: ['A', 'B'], ...other }).hash).not.toBe(one.hash);
+      expect(filterFingerprint({ ...filter, parties: ['A', 'B'], ...other }).hash).not.toBe(one.hash);
     }
   });
 });

@@ -290,17 +290,17 @@ describe('fuzzed frames', () => {
 });
 
 describe('frames that the quick reader passes to the scanner', () => {
-  const whole = text(frames.fullTransaction());
+  const fullFrame = text(frames.fullTransaction());
 
   it('are counted, and others are not', () => {
     const unknown = new UnknownNames();
-    inMemory.decodeUpdate(whole, unknown);
+    inMemory.decodeUpdate(fullFrame, unknown);
     // A string is never for the quick reader.
-    decode.decodeUpdate(whole.replaceAll('":', '": '), unknown);
+    decode.decodeUpdate(fullFrame.replaceAll('":', '": '), unknown);
     // The scanner reads all others anyway.
     inMemory.decodeUpdate(text(frames.offsetCheckpoint(70)), unknown);
     expect(unknown.fallbackDecodedTransactions).toBe(0);
-    inMemory.decodeUpdate(whole.replaceAll('":', '": '), unknown);
+    inMemory.decodeUpdate(fullFrame.replaceAll('":', '": '), unknown);
     expect(unknown.fallbackDecodedTransactions).toBe(1);
   });
 });

@@ -51,7 +51,7 @@ function bare(value: unknown, payloadOf: (value: unknown) => unknown): unknown {
 }
 
 const json = fc.json({ maxDepth: 4 }).map((text) => text.trim());
-const word = fc.string({ unit: 'grapheme', maxLength: 12 });
+const shortString = fc.string({ unit: 'grapheme', maxLength: 12 });
 const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | null | undefined> =>
   fc.oneof({ weight: 4, arbitrary }, fc.constantFrom(null, undefined));
 
@@ -59,7 +59,7 @@ const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | null | undefined
 function shuffled(fields: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<string> {
   const known = fc.record(Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, maybe(value)])));
   return fc
-    .tuple(known, fc.array(fc.tuple(word, json), { maxLength: 1 }), fc.infiniteStream(fc.nat()))
+    .tuple(known, fc.array(fc.tuple(shortString, json), { maxLength: 1 }), fc.infiniteStream(fc.nat()))
     .map(([values, others, keys]) => {
       const members = Object.entries(values)
         .filter(([, value]) => value !== undefined)
@@ -76,7 +76,7 @@ function printed(value: unknown): string {
   return typeof value === 'string' && value.startsWith('{') ? value : JSON.stringify(value);
 }
 
-const text = word.filter((value) => !value.startsWith('{'));
+const text = shortString.filter((value) => !value.startsWith('{'));
 const integer = fc.oneof(fc.integer(), fc.maxSafeInteger());
 const created = shuffled({
   offset: integer,
@@ -105,10 +105,10 @@ describe('readFrame', () => {
   it('reads the same as the scanner, in any order, with unknown fields', () => {
     let read = 0;
     expectProperty(
-      fc.property(frame, (whole) => {
-        const found = quick(whole);
+      fc.property(frame, (frameText) => {
+        const found = quick(frameText);
         read += found === undefined ? 0 : 1;
-        if (found !== undefined) expect(found).toEqual(slow(whole));
+        if (found !== undefined) expect(found).toEqual(slow(frameText));
       }),
       1_500,
     );
@@ -118,10 +118,10 @@ describe('readFrame', () => {
   it('passes damaged frames to the scanner, unless the damage is within a payload', () => {
     const damage = fc.tuple(fc.nat(), fc.constantFrom('', '"', '{', '}', '[', ']', ',', ':', '\\', '0', 'n', ' '));
     expectProperty(
-      fc.property(frame, damage, (whole, [place, by]) => {
-        const at = place % whole.length;
+      fc.property(frame, damage, (frameText, [position, by]) => {
+        const at = position % frameText.length;
         // Half a character does not come through a socket.
-        const damaged = (whole.slice(0, at) + by + whole.slice(at + 1)).toWellFormed();
+        const damaged = (frameText.slice(0, at) + by + frameText.slice(at + 1)).toWellFormed();
         if (readFrame(frameOf(damaged), updateFrame) === undefined) return;
         if (isJson(damaged)) expect(quick(damaged)).toEqual(slow(damaged));
         else expect(payloadsOf(damaged).every(isJson)).toBe(false);
@@ -163,16 +163,16 @@ describe('readFrame', () => {
     ['text after the frame', `${createOf('5')} {}`],
     ['half a frame', createOf('5').slice(0, -9)],
     ['a text in place of a list', createOf('5').replace(/"signatories":\[[^\]]*\]/, '"signatories":"Alice"')],
-  ])('passes %s to the scanner', (_, whole) => {
+  ])('passes %s to the scanner', (_, frameText) => {
     expect(readFrame(frameOf(createOf('5')), updateFrame)).toBeDefined();
-    expect(readFrame(frameOf(whole), updateFrame)).toBeUndefined();
+    expect(readFrame(frameOf(frameText), updateFrame)).toBeUndefined();
   });
 
   it('reads active contracts', () => {
     const entry = { createdEvent: frames.created(), synchronizerId: 'here', reassignmentCounter: 3 };
-    const whole = JSON.stringify({ workflowId: 'w', contractEntry: { JsActiveContract: entry } });
-    expect(quick(whole, activeContractFrame)).toEqual(slow(whole));
-    expect(quick(whole, activeContractFrame)).toHaveProperty('contractEntry.JsActiveContract.reassignmentCounter', 3);
+    const frameText = JSON.stringify({ workflowId: 'w', contractEntry: { JsActiveContract: entry } });
+    expect(quick(frameText, activeContractFrame)).toEqual(slow(frameText));
+    expect(quick(frameText, activeContractFrame)).toHaveProperty('contractEntry.JsActiveContract.reassignmentCounter', 3);
   });
 });
 

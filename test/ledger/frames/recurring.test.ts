@@ -9,7 +9,7 @@ import { Recurring, viewOf } from '../../../src/ledger/frames/recurring.ts';
 import { expectProperty } from '../../support/chance/property.ts';
 
 /** Looks up a text in the middle of others. */
-function asker(mostBytes: number) {
+function createLookup(mostBytes: number) {
   const made: string[] = [];
   const recurring = new Recurring((printed) => {
     made.push(printed);
@@ -28,23 +28,23 @@ describe('a recurring text', () => {
     const alike = fc.tuple(fc.constantFrom('', 'a', 'party::1220', 'ü'), fc.nat(40), fc.constantFrom('', 'x', 'yz'));
     const text = alike.map(([begin, count, end]) => begin + 'p'.repeat(count) + end);
     expectProperty(
-      fc.property(fc.array(fc.tuple(text, fc.string({ maxLength: 9 })), { maxLength: 200 }), (asked) => {
-        const { ask, made } = asker(1_000_000);
+      fc.property(fc.array(fc.tuple(text, fc.string({ maxLength: 9 })), { maxLength: 200 }), (lookups) => {
+        const { ask, made } = createLookup(1_000_000);
         const first = new Map<string, unknown>();
-        for (const [printed, before] of asked) {
+        for (const [printed, before] of lookups) {
           const found = ask(printed, before);
           expect(found.printed).toBe(printed);
           if (first.has(printed)) expect(found).toBe(first.get(printed));
           first.set(printed, found);
         }
-        expect(made).toEqual([...new Set(asked.map(([printed]) => printed))]);
+        expect(made).toEqual([...new Set(lookups.map(([printed]) => printed))]);
       }),
       200,
     );
   });
 
   it('is found among thousands', () => {
-    const { ask, made } = asker(1_000_000);
+    const { ask, made } = createLookup(1_000_000);
     const texts = Array.from({ length: 5_000 }, (_, index) => `party-${String(index)}::1220`);
     for (const text of [...texts, ...texts]) expect(ask(text).printed).toBe(text);
     expect(made).toHaveLength(5_000);
@@ -52,7 +52,7 @@ describe('a recurring text', () => {
 
   /** Hashes have 32 bits: of so many texts, about ten pairs share one. */
   it('is not taken for another one with the same hash', () => {
-    const { ask, made } = asker(100_000_000);
+    const { ask, made } = createLookup(100_000_000);
     for (let number = 0; number < 300_000; number += 1) {
       const text = createHash('md5').update(String(number)).digest('base64');
       if (ask(text).printed !== text) expect.unreachable(`asked for ${text}, found ${ask(text).printed}`);
@@ -61,7 +61,7 @@ describe('a recurring text', () => {
   });
 
   it('is evicted when the cache is full, and created again', () => {
-    const { ask, made } = asker(1_000);
+    const { ask, made } = createLookup(1_000);
     const texts = Array.from({ length: 300 }, (_, index) => `party-${String(index)}`);
     for (const text of [...texts, ...texts]) expect(ask(text).printed).toBe(text);
     expect(made.length).toBeGreaterThan(500);

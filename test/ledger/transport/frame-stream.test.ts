@@ -108,10 +108,10 @@ describe('the frames', () => {
   });
 
   it('end when the peer closes the stream and leaves the connection open', async () => {
-    const answered = deferred();
+    const clientEnded = deferred();
     const half = createServer({ allowHalfOpen: true }, (socket) => {
       socket.on('error', () => undefined);
-      socket.once('end', answered.resolve);
+      socket.once('end', clientEnded.resolve);
       socket.once('data', (head) => {
         const key = /sec-websocket-key: (\S+)/i.exec(String(head))?.[1] ?? '';
         const accept = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
@@ -133,7 +133,7 @@ describe('the frames', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     try {
       const { ended } = open(url);
-      await answered.promise;
+      await clientEnded.promise;
       // The default of the library is to wait 30 s for the end of the connection.
       await vi.advanceTimersByTimeAsync(1_500);
       expect(await ended).toMatchObject({ code: 'LEDGER_STREAM_CLOSED', facts: { closeCode: 4001 } });

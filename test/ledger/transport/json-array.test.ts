@@ -49,8 +49,8 @@ describe('the elements of a JSON array', () => {
   });
 
   it('keep escapes, brackets in texts, digits and characters of several bytes, one byte at a time', async () => {
-    const wanted = [String.raw`{"a":"]},[\"\\"}`, '"€ 😀 \\\\"', '9007199254740993', '1.10', '[[],{}]', '""'];
-    expect(await elements(` [ ${wanted.join(' ,\n')} ]\r\n`, [1])).toEqual(wanted);
+    const expected = [String.raw`{"a":"]},[\"\\"}`, '"€ 😀 \\\\"', '9007199254740993', '1.10', '[[],{}]', '""'];
+    expect(await elements(` [ ${expected.join(' ,\n')} ]\r\n`, [1])).toEqual(expected);
     expect(await elements('[]', [1])).toEqual([]);
     expect(await elements(' [ \n ] ', [1])).toEqual([]);
   });
@@ -106,10 +106,10 @@ describe('the elements of a JSON array', () => {
     const element = `{"text":"${'ü'.repeat(500)}"}`;
     const chunk = Buffer.from(`${element},`.repeat(64));
     const chunks = Math.ceil(50_000_000 / chunk.length);
-    let asked = 0;
+    let requestedChunks = 0;
     async function* source(): AsyncGenerator<Buffer> {
       yield Buffer.from('[');
-      for (; asked < chunks; asked += 1) yield await Promise.resolve(Buffer.from(chunk));
+      for (; requestedChunks < chunks; requestedChunks += 1) yield await Promise.resolve(Buffer.from(chunk));
       yield Buffer.from(`${element}]`);
     }
     let count = 0;
@@ -117,7 +117,7 @@ describe('the elements of a JSON array', () => {
     const before = memoryInUse();
     for await (const text of jsonArrayElements(source(), limit)) {
       if (text !== element) throw new Error('an element was altered');
-      expect(asked).toBeLessThanOrEqual(Math.floor(count / 64) + 1);
+      expect(requestedChunks).toBeLessThanOrEqual(Math.floor(count / 64) + 1);
       count += 1;
       if (count % 5_000 === 0) highest = Math.max(highest, memoryInUse() - before);
     }

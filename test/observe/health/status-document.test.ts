@@ -118,7 +118,7 @@ it('has these values while the stream catches up and background jobs run', () =>
   observers.checkpointReached(60);
   observers.polls.idleProbed('undelivered');
   observers.polls.contractsUnhosted(2);
-  observers.interfaces.wanted([{ id: 'p:M:I', state: 'waiting', completeFrom: null, unknownAt: null }]);
+  observers.interfaces.interfacesRequested([{ id: 'p:M:I', state: 'waiting', completeFrom: null, unknownAt: null }]);
   observers.filterExtension.changed({ kind: 'options', behind: ['LEDGER_PARTIES'] });
   observers.completions.followed(55);
   observers.retention.pruned({

@@ -6,7 +6,7 @@ import { memoryWorld } from '../memory-parts.ts';
 
 const error = failure('LEDGER_UNREACHABLE');
 
-function patience(stopAt: number | undefined) {
+function createPatience(stopAt: number | undefined) {
   const clock = { now: 1_000 };
   const { parts } = memoryWorld({ stopAt, limits: { progressTimeoutMs: 600_000 } });
   return { clock, patience: new Patience(parts, () => clock.now) };
@@ -14,7 +14,7 @@ function patience(stopAt: number | undefined) {
 
 describe('the progress timeout of a run with an end', () => {
   it('expires when attempts have failed for the limit, with the last failure', () => {
-    const { clock, patience: of } = patience(30);
+    const { clock, patience: of } = createPatience(30);
     for (; clock.now < 570_000; clock.now += 30_000) expect(of.exhausted(error, 30_000)).toBeUndefined();
     clock.now += 10_000;
     expect(of.exhausted(error, 30_000)).toMatchObject({
@@ -25,7 +25,7 @@ describe('the progress timeout of a run with an end', () => {
   });
 
   it('restarts when rows are stored, or when a session succeeds in between', () => {
-    const { clock, patience: of } = patience(30);
+    const { clock, patience: of } = createPatience(30);
     of.exhausted(error, 0);
     clock.now += 599_000;
     of.renew();
@@ -35,7 +35,7 @@ describe('the progress timeout of a run with an end', () => {
   });
 
   it('of a run without an end never expires', () => {
-    const { clock, patience: of } = patience(undefined);
+    const { clock, patience: of } = createPatience(undefined);
     for (; clock.now < 9_000_000; clock.now += 30_000) expect(of.exhausted(error, 30_000)).toBeUndefined();
     expect(of.isOver(0)).toBe(false);
   });

@@ -60,11 +60,11 @@ describe('decide', () => {
   });
 
   it('waits for Retry-After, plus a little jitter, and never longer than five minutes and a half', () => {
-    const asked = (retryAfterSeconds: number) => error('retry', 'LEDGER_UNAVAILABLE', { retryAfterSeconds });
-    expect(decide(asked(40), nth(1), 200, 0)).toMatchObject({ delayMs: 40_000, phase: 'backing_off' });
-    expect(decide(asked(40), nth(1), 200, 0.5)).toMatchObject({ delayMs: 42_000 });
-    expect(decide(asked(1), nth(20), 30_000, 0.5)).toMatchObject({ delayMs: 15_000 });
-    expect(decide(asked(86_400), nth(1), 200, 0)).toMatchObject({ delayMs: 300_000 });
+    const withRetryAfter = (retryAfterSeconds: number) => error('retry', 'LEDGER_UNAVAILABLE', { retryAfterSeconds });
+    expect(decide(withRetryAfter(40), nth(1), 200, 0)).toMatchObject({ delayMs: 40_000, phase: 'backing_off' });
+    expect(decide(withRetryAfter(40), nth(1), 200, 0.5)).toMatchObject({ delayMs: 42_000 });
+    expect(decide(withRetryAfter(1), nth(20), 30_000, 0.5)).toMatchObject({ delayMs: 15_000 });
+    expect(decide(withRetryAfter(86_400), nth(1), 200, 0)).toMatchObject({ delayMs: 300_000 });
   });
 
   it('continues at once after an update was quarantined', () => {

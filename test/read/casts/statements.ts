@@ -63,7 +63,7 @@ function functionsOf(template: MixedTemplate, end: number): readonly Named[] {
     after,
   });
   const choice: [string, string] = [prefix, ':Give'];
-  const shown: [string, string] = [`${prefix}I`, ''];
+  const interfaceName: [string, string] = [`${prefix}I`, ''];
   return [
     of(current, (name) => `explore.active(${name})`),
     of(created, (name) => `explore.contracts(${name})`),
@@ -77,9 +77,9 @@ function functionsOf(template: MixedTemplate, end: number): readonly Named[] {
     of(archived, (name) => `pqs.archives(${name})`),
     of(archived, (name) => `pqs_multisync.archives(${name})`),
     of(exercised, (name) => `pqs.exercises(${name})`, choice),
-    of(views(current.rows), (name) => `pqs.active(${name})`, shown),
-    of(views(created.rows), (name) => `pqs.creates(${name})`, shown),
-    of(views(archived.rows), (name) => `pqs.archives(${name})`, shown),
+    of(views(current.rows), (name) => `pqs.active(${name})`, interfaceName),
+    of(views(created.rows), (name) => `pqs.creates(${name})`, interfaceName),
+    of(views(archived.rows), (name) => `pqs.archives(${name})`, interfaceName),
   ];
 }
 
@@ -93,13 +93,13 @@ function relationsOf(template: MixedTemplate, end: number): readonly Relation[] 
     from: call(`'${before}${template.entity}${after}'`),
     isTyped: false,
   }));
-  const shown = { ...views(current.rows), json: 'view' } as const;
+  const viewRelation = { ...views(current.rows), json: 'view' } as const;
   return [
     ...functions,
     { ...current, from: typed, isTyped: true },
     { ...created, from: `${typed}__history`, isTyped: true },
     { ...exercised, from: `${typed}__give`, isTyped: true },
-    { ...shown, from: `typed.${packageName}__i${entity}`, isTyped: true },
+    { ...viewRelation, from: `typed.${packageName}__i${entity}`, isTyped: true },
   ];
 }
 
@@ -204,9 +204,9 @@ function compared(random: Random, { json, fields, rows, isTyped }: Relation): Co
   const column = isTyped && fields[field] !== 'record' && random.chance(0.5);
   const value = (alias: string): string =>
     column ? `${alias}.${field}::${kind.cast}` : `(${alias}.${json} ->> '${field}')::${kind.cast}`;
-  const wanted = JSON.stringify(kind.value(random.between(0, rows.length)));
-  const equal = rows.filter((n) => JSON.stringify(valuesOf(fields, n)[field]) === wanted).length;
-  return { value, literal: `(('{"v":${wanted}}'::jsonb ->> 'v')::${kind.cast})`, all: rows.length, equal };
+  const expected = JSON.stringify(kind.value(random.between(0, rows.length)));
+  const equal = rows.filter((n) => JSON.stringify(valuesOf(fields, n)[field]) === expected).length;
+  return { value, literal: `(('{"v":${expected}}'::jsonb ->> 'v')::${kind.cast})`, all: rows.length, equal };
 }
 
 function drawn<T>(random: Random, from: readonly T[]): T {

@@ -74,12 +74,12 @@ function theHistory(): void {
     ]);
     const sql = `select contract_id from exercises('${interfaces.transferFactory}:TransferFactory_Transfer', $1, $2)`;
     const range = [Math.floor(world.end / 3), Math.floor(world.end / 2)] as const;
-    const wanted = world
+    const expected = world
       .exercises('TransferFactory_Transfer')
       .filter(({ interfaceId }) => interfaceId?.includes('V1:') === true)
       .filter(({ transaction }) => transaction.offset >= range[0] && transaction.offset <= range[1]);
-    expect(await column(sql, ...range)).toEqual(wanted.map(({ contractId }) => contractId).sort());
-    expect(wanted.length).toBeGreaterThan(10);
+    expect(await column(sql, ...range)).toEqual(expected.map(({ contractId }) => contractId).sort());
+    expect(expected.length).toBeGreaterThan(10);
   });
 
   it('#22 a snapshot across statements', async () => {
@@ -117,16 +117,16 @@ function theHistory(): void {
     const sql = `select a.contract_id || count(*) || coalesce(string_agg(c.payload->>'expiresAt', ',' order by c.payload->>'expiresAt'), '')
       from active('License') a inner join archives('License') c
         on a.payload->>'user' = c.payload->>'user' and a.payload->>'licenseNum' = c.payload->>'licenseNum' group by a.contract_id`;
-    const former = archived(names.license, world.end);
-    const wanted = world.active(names.license).flatMap(({ created, payload }) => {
-      const same = former.filter(
+    const predecessors = archived(names.license, world.end);
+    const expected = world.active(names.license).flatMap(({ created, payload }) => {
+      const same = predecessors.filter(
         (one) => one.payload['user'] === payload['user'] && one.payload['licenseNum'] === payload['licenseNum'],
       );
       const ends = same.map((one) => asText(one.payload['expiresAt'])).sort();
       return ends.length === 0 ? [] : [`${created.contractId}${ends.length}${ends.join(',')}`];
     });
-    expect(wanted.length).toBeGreaterThan(0);
-    expect(await column(sql)).toEqual(wanted.sort());
+    expect(expected.length).toBeGreaterThan(0);
+    expect(await column(sql)).toEqual(expected.sort());
   });
 
   it('#27 a chronology over choices of an interface', async () => {
@@ -135,12 +135,12 @@ function theHistory(): void {
       join (select * from exercises('${v1}:TransferInstruction_Accept')
             union all select * from exercises('${v1}:TransferInstruction_Reject')) e on c.contract_id = e.contract_id
       join transactions tx on tx.ix = e.exercised_at_ix order by tx.ix`;
-    const wanted = ['TransferInstruction_Accept', 'TransferInstruction_Reject']
+    const expected = ['TransferInstruction_Accept', 'TransferInstruction_Reject']
       .flatMap((choice) => world.exercises(choice))
       .filter(({ templateId }) => templateId.endsWith(':AmuletTransferInstruction'))
       .toSorted((a, b) => a.transaction.offset - b.transaction.offset);
-    expect(await rows(sql)).toEqual(wanted.map(({ contractId, choice }) => ({ contract_id: contractId, choice })));
-    expect(wanted.length).toBeGreaterThan(20);
+    expect(await rows(sql)).toEqual(expected.map(({ contractId, choice }) => ({ contract_id: contractId, choice })));
+    expect(expected.length).toBeGreaterThan(20);
   });
 
   it('#28 the settling parties', async () => {
@@ -151,10 +151,10 @@ function theHistory(): void {
     expect(found).toHaveLength(settled.size);
     expect(settled.size).toBeGreaterThan(5);
     for (const row of found) {
-      const wanted = settled.get(String(row['contract_id']));
-      expect(row['legs']).toEqual(at(wanted?.choiceArgument, 'allocationsWithContext'));
-      expect(row['controllers']).toEqual(wanted?.actingParties);
-      expect([...(row['witnesses'] as string[])].sort()).toEqual([...(wanted?.witnessParties ?? [])].sort());
+      const expected = settled.get(String(row['contract_id']));
+      expect(row['legs']).toEqual(at(expected?.choiceArgument, 'allocationsWithContext'));
+      expect(row['controllers']).toEqual(expected?.actingParties);
+      expect([...(row['witnesses'] as string[])].sort()).toEqual([...(expected?.witnessParties ?? [])].sort());
     }
   });
 
@@ -232,8 +232,8 @@ function whatExplorersRead(): void {
         select from __contracts c join __contract_tpe t on t.pk = c.tpe_pk
          where c.created_at_ix = tx.ix and $2 = any(c.witnesses) and 'License' = any(t.aliases))
       order by tx."offset" desc limit 1`;
-    const wanted = world.transactions.find((one) => one.offset === offset)?.updateId;
-    expect(await column(sql, world.end + 1, party)).toEqual([wanted]);
+    const expected = world.transactions.find((one) => one.offset === offset)?.updateId;
+    expect(await column(sql, world.end + 1, party)).toEqual([expected]);
   });
 
   it('#38 by the beginning of an id, #39 the newest contracts of a party', async () => {
@@ -292,8 +292,8 @@ function theTypedViews(): void {
     expect(made.length).toBeGreaterThan(60);
     // The template with a key is not part of the demo, and its package is not written.
     const keyed = first(world.active('sandbox-test:Keyed:Account')).created.templateId.slice(0, 64);
-    const told = demo.indexer.log.filter((line) => line.includes('packages cannot be read'));
-    const refused = told.flatMap((line) => (JSON.parse(line) as { packages: string[] }).packages);
+    const lines = demo.indexer.log.filter((line) => line.includes('packages cannot be read'));
+    const refused = lines.flatMap((line) => (JSON.parse(line) as { packages: string[] }).packages);
     expect(refused).toEqual([keyed]);
   });
 }

@@ -58,9 +58,9 @@ describe('active contracts', () => {
 
   it('#2 with a condition on the payload, #3 one by its id, #21 whether one exists', async () => {
     const { payload, created } = first(world.active(names.license));
-    const wanted = world.active(names.license).filter((one) => one.payload['user'] === payload['user']);
+    const expected = world.active(names.license).filter((one) => one.payload['user'] === payload['user']);
     const sql = `select contract_id, payload from active($1) where payload->>'user' = $2`;
-    expect(await column(sql, names.license, payload['user'])).toEqual(ids(wanted));
+    expect(await column(sql, names.license, payload['user'])).toEqual(ids(expected));
     const byId = `select contract_id, payload from active($1) where contract_id = $2`;
     expect(await rows(byId, names.license, created.contractId)).toEqual([{ contract_id: created.contractId, payload }]);
     expect(await rows(byId, names.install, created.contractId)).toEqual([]);
@@ -77,10 +77,10 @@ describe('active contracts', () => {
       ORDER BY license.contract_id`;
     const renewals = world.active(names.renewalRequest);
     expect(renewals.length).toBeGreaterThan(0);
-    const wanted = world.active(names.license).flatMap((license) => {
-      const asked = renewals.filter(({ payload }) => payload['licenseNum'] === license.payload['licenseNum']);
-      if (asked.length === 0) return [license.created.contractId];
-      return asked.flatMap(({ created, payload }) => {
+    const expected = world.active(names.license).flatMap((license) => {
+      const matchingRenewals = renewals.filter(({ payload }) => payload['licenseNum'] === license.payload['licenseNum']);
+      if (matchingRenewals.length === 0) return [license.created.contractId];
+      return matchingRenewals.flatMap(({ created, payload }) => {
         const paid = world
           .views(interfaces.allocation)
           .filter(({ view }) => at(view, 'allocation', 'settlement', 'settlementRef', 'id') === payload['requestId']);
@@ -88,23 +88,23 @@ describe('active contracts', () => {
         return paid.length === 0 ? [both] : paid.map(({ contractId }) => both + contractId);
       });
     });
-    expect(await column(sql, names.license, names.renewalRequest, interfaces.allocation)).toEqual(wanted.sort());
+    expect(await column(sql, names.license, names.renewalRequest, interfaces.allocation)).toEqual(expected.sort());
   });
 
   it('#5 everything, interface views included', async () => {
-    const wanted = [
+    const expected = [
       ...ids(world.active('')),
       ...viewed.flatMap((name) => world.views(name).map((one) => one.contractId)),
     ];
-    expect(await column(`select contract_id from (select * from active()) a`)).toEqual(wanted.sort());
+    expect(await column(`select contract_id from (select * from active()) a`)).toEqual(expected.sort());
     const missing = await rows(`select template_fqn from active() where payload is null`);
     expect(missing).toEqual([]);
   });
 
   it('#6 by the three spellings of a name', async () => {
-    const wanted = ids(world.active(names.license));
+    const expected = ids(world.active(names.license));
     for (const name of [names.license, 'Licensing.License:License', 'License']) {
-      expect(await column(`select contract_id from active($1)`, name)).toEqual(wanted);
+      expect(await column(`select contract_id from active($1)`, name)).toEqual(expected);
     }
   });
 
@@ -116,7 +116,7 @@ describe('active contracts', () => {
     const limit = amounts[Math.floor(amounts.length / 2)] ?? 0n;
     const { payload } = first(world.active(amulet));
     const round = text(payload, 'amount', 'createdAt', 'number');
-    const wanted = world
+    const expected = world
       .active(amulet)
       .filter(
         (one) =>
@@ -125,7 +125,7 @@ describe('active contracts', () => {
       );
     const sql = `select contract_id from active('${amulet}')
       where payload->'amount'->'createdAt'->>'number' = $1 and (payload->'amount'->>'initialAmount')::decimal > $2::decimal / 1e12`;
-    expect(await column(sql, round, String(limit))).toEqual(ids(wanted));
+    expect(await column(sql, round, String(limit))).toEqual(ids(expected));
     const between = `select contract_id from creates('${token}') where (payload->>'amount')::decimal between 15 and 350`;
     const inRange = world
       .creates(token)
@@ -153,9 +153,9 @@ describe('active contracts', () => {
       ({ payload }) => payload['featured'],
       ({ payload }) => payload['amount'],
     );
-    const told = await rows(portfolio, names.appRewardCoupon);
-    expect(new Map(told.map((row) => [row['status'], units(row['sum'])]))).toEqual(byStatus);
-    expect(told.reduce((sum, row) => sum + Number(row['count']), 0)).toBe(coupons.length);
+    const statusRows = await rows(portfolio, names.appRewardCoupon);
+    expect(new Map(statusRows.map((row) => [row['status'], units(row['sum'])]))).toEqual(byStatus);
+    expect(statusRows.reduce((sum, row) => sum + Number(row['count']), 0)).toBe(coupons.length);
     expect(coupons.length).toBeGreaterThan(0);
   });
 
@@ -164,10 +164,10 @@ describe('active contracts', () => {
       on ia.payload->>'lockedAmulet' = ip.contract_id`;
     const offset = Math.floor(world.end / 2);
     const locked = new Set(ids(world.active(names.lockedAmulet, offset)));
-    const wanted = world
+    const expected = world
       .active('splice-amulet:Splice.AmuletTransferInstruction:AmuletTransferInstruction', offset)
       .filter(({ payload }) => locked.has(text(payload, 'lockedAmulet')));
-    expect(await column(sql, offset)).toEqual(ids(wanted));
+    expect(await column(sql, offset)).toEqual(ids(expected));
     expect(await column(sql, 1)).toEqual([]);
   });
 
@@ -214,8 +214,8 @@ describe('active contracts', () => {
     const { created } = first(world.active(names.license));
     const [party = ''] = created.signatories;
     const sql = `select a.contract_id from active($1) a where stakeholders(a.*) @> array[$2]::text[]`;
-    const wanted = world.active(names.license).filter((one) => one.created.signatories.includes(party));
-    expect(await column(sql, names.license, party)).toEqual(ids(wanted));
+    const expected = world.active(names.license).filter((one) => one.created.signatories.includes(party));
+    expect(await column(sql, names.license, party)).toEqual(ids(expected));
     const account = first(world.active('sandbox-test:Keyed:Account')).created;
     const [bank = ''] = account.signatories;
     const key = JSON.stringify(account.contractKey);
@@ -237,12 +237,12 @@ describe('active contracts', () => {
   it('#16 open allocations of a venue', async () => {
     const { view } = first(world.views(interfaces.allocation));
     const executor = at(view, 'allocation', 'settlement', 'executor');
-    const wanted = world
+    const expected = world
       .views(interfaces.allocation)
       .filter((one) => at(one.view, 'allocation', 'settlement', 'executor') === executor);
     const sql = `select contract_id from active('splice-api-token-allocation-v1:Splice.Api.Token.AllocationV1:Allocation')
       WHERE payload->'allocation'->'settlement'->>'executor' = $1 AND archived_at_offset IS NULL`;
-    expect(await column(sql, executor)).toEqual(wanted.map(({ contractId }) => contractId).sort());
+    expect(await column(sql, executor)).toEqual(expected.map(({ contractId }) => contractId).sort());
   });
 
   it('#17 by containment, #18 conditions as in queries of the Rust client', async () => {

@@ -161,9 +161,9 @@ describe('the command', () => {
     [['200', '10'], /after/],
     [['10', '200', '--template', 'Nothing'], /Unknown name/],
     [['10', '200', '--csv', '--json'], /one format/],
-  ])('rejects %j', async (words, said) => {
+  ])('rejects %j', async (words, message) => {
     const { code, stdout, stderr } = await diff(...words);
     expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(said);
+    expect(stderr).toMatch(message);
   });
 });

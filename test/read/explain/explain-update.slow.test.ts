@@ -35,10 +35,10 @@ interface Placed {
 function placed(roots: readonly Node[]): readonly Placed[] {
   const all: Placed[] = [];
   const walk = (node: Node, depth: number, parent: number | null): number => {
-    const place: Placed = { node, nodeId: all.length, depth, parent, last: all.length };
-    all.push(place);
-    for (const child of node.below ?? []) place.last = walk(child, depth + 1, place.nodeId);
-    return place.last;
+    const entry: Placed = { node, nodeId: all.length, depth, parent, last: all.length };
+    all.push(entry);
+    for (const child of node.below ?? []) entry.last = walk(child, depth + 1, entry.nodeId);
+    return entry.last;
   };
   for (const root of roots) walk(root, 0, null);
   return all;

@@ -64,10 +64,10 @@ describe('the seven public questions', () => {
         }
       }
     }
-    const said = found.map((row) =>
+    const lines = found.map((row) =>
       [row['offset'], row['cause'], row['amount'], row['contract_id']].map(String).join(' '),
     );
-    expect(said).toEqual(expected);
+    expect(lines).toEqual(expected);
     expect(expected.length).toBeGreaterThan(20);
   });
 
@@ -110,8 +110,8 @@ describe('the seven public questions', () => {
     expect(
       found.map((row) => [row['offset'], String(row['bytes_so_far']), units(String(row['amulet_so_far']))]),
     ).toEqual(
-      own.map(({ offset }, place) => {
-        const until = own.slice(0, place + 1);
+      own.map(({ offset }, index) => {
+        const until = own.slice(0, index + 1);
         return [
           offset,
           String(sum(until.map(({ bytes }) => BigInt(bytes)))),
@@ -247,11 +247,11 @@ describe('rewards', () => {
       `select collected_by, sum(worth) as worth from explore.reward_coupons where status = 'collected' group by collected_by`,
     );
     expect(new Map(found.map((row) => [row['collected_by'], units(String(row['worth']))]))).toEqual(minted);
-    const told = await rows(
+    const mintedRows = await rows(
       `select sender, sum(app_rewards + validator_rewards + sv_rewards + development_rewards) as minted from explore.amulet_transfers
         group by sender having sum(app_rewards + validator_rewards + sv_rewards + development_rewards) > 0`,
     );
-    expect(new Map(told.map((row) => [row['sender'], units(String(row['minted']))]))).toEqual(minted);
+    expect(new Map(mintedRows.map((row) => [row['sender'], units(String(row['minted']))]))).toEqual(minted);
     expect(minted.size).toBe(7);
   });
 
@@ -312,18 +312,18 @@ it('rewards of rounds have the progress that the ledger reports', async () => {
     `select concat_ws(' ', round, reward_kind) as key, concat_ws(' ', status, batches, batches_left) as said, processed_at
        from explore.reward_rounds where not is_dry_run`,
   );
-  const said = found.map(({ key, said: state, processed_at }) => [
+  const states = found.map(({ key, said: state, processed_at }) => [
     key,
     `${String(state)} ${processed_at instanceof Date ? processed_at.toISOString() : ''}`,
   ]);
-  expect(new Map(said as [string, string][])).toEqual(expected);
+  expect(new Map(states as [string, string][])).toEqual(expected);
   expect(expected.size).toBeGreaterThan(50);
-  const shown = await rows(
+  const roundRows = await rows(
     `select concat_ws(' ', round, 'app') as key, app_rewards_status as status from explore.mining_rounds
       where app_rewards_status is not null`,
   );
-  expect(shown.length).toBe(expected.size / 2);
-  for (const { key, status } of shown) expect(expected.get(String(key))?.split(' ')[0]).toBe(status);
+  expect(roundRows.length).toBe(expected.size / 2);
+  for (const { key, status } of roundRows) expect(expected.get(String(key))?.split(' ')[0]).toBe(status);
 });
 
 describe('traffic', () => {

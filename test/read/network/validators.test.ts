@@ -16,12 +16,12 @@ const license = (validator: string, more: frames.JsonRecord = {}): frames.JsonRe
   sponsor: validator,
   ...more,
 });
-const beat = (id: string, anew: string, by: string, choice: string, more: object = {}): frames.JsonRecord =>
+const beat = (id: string, newContractId: string, by: string, choice: string, more: object = {}): frames.JsonRecord =>
   done(id, entity, `ValidatorLicense_${choice}`, {
     by: [by],
     consuming: true,
     last: 1,
-    result: { licenseCid: anew },
+    result: { licenseCid: newContractId },
     ...more,
   });
 
@@ -123,13 +123,13 @@ it('are one row each through upgrades and re-created licenses, with every livene
     `select "offset"::int, validator, choice, contract_id, new_contract_id, consuming, coupon_id, dso
        from explore.validator_heartbeats where validator <> '${two}' order by 1`,
   );
-  const row = (at: number, choice: string, id: string, anew: string | null, coupon: string | null = null): object => ({
+  const row = (at: number, choice: string, id: string, newContractId: string | null, coupon: string | null = null): object => ({
     offset: at,
     validator: one,
     choice: `ValidatorLicense_${choice}`,
     contract_id: id,
-    new_contract_id: anew,
-    consuming: anew !== null,
+    new_contract_id: newContractId,
+    consuming: newContractId !== null,
     coupon_id: coupon,
     dso,
   });

@@ -27,7 +27,7 @@ const columns = `contract_id, synchronizer_id, reassignment_counter::int as coun
   (created_effective_at is null) as effective_unknown`;
 
 /** Values of the columns for a stay. */
-function said({ contract, synchronizer, counter, begins, from, to, ends }: Stay): Row {
+function rowOf({ contract, synchronizer, counter, begins, from, to, ends }: Stay): Row {
   const created = begins === 'create' ? from : null;
   const assigned = begins === 'assign' ? from : null;
   const unassigned = ends === 'unassign' ? (to ?? null) : null;
@@ -52,7 +52,7 @@ function said({ contract, synchronizer, counter, begins, from, to, ends }: Stay)
   };
 }
 const byContract = (stays: readonly Stay[]): readonly Row[] =>
-  [...stays].sort((a, b) => (a.contract < b.contract ? -1 : 1)).map(said);
+  [...stays].sort((a, b) => (a.contract < b.contract ? -1 : 1)).map(rowOf);
 const ordered = `order by contract_id collate "C"`;
 
 it('the world has contracts that are on two synchronizers at once, return, and end', () => {
@@ -87,7 +87,7 @@ describe('the ten queries', () => {
   it('3: lookup_contract: the newest row, in any state', async () => {
     for (const stay of newest(world.stays)) {
       const sql = `select ${columns} from lookup_contract($1) order by payload_type`;
-      expect(await rows(sql, stay.contract), stay.contract).toEqual([said(stay), said(stay)]);
+      expect(await rows(sql, stay.contract), stay.contract).toEqual([rowOf(stay), rowOf(stay)]);
     }
   });
 
@@ -185,7 +185,7 @@ describe('the ten queries', () => {
       [...world.stays]
         .sort((a, b) => a.from - b.from)
         .map((stay) => {
-          const { contract_id, synchronizer_id, counter, created, assigned, archived, unassigned } = said(stay);
+          const { contract_id, synchronizer_id, counter, created, assigned, archived, unassigned } = rowOf(stay);
           return { contract_id, synchronizer_id, counter, created, assigned, archived, unassigned };
         }),
     );

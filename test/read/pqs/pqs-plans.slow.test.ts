@@ -53,12 +53,12 @@ describe('schema pqs with 20,000 contracts', () => {
 
   it('finds live views of an interface through the live contracts of the templates that implement it', async () => {
     // As with a large table: a full scan must not happen.
-    const whole = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin'];
-    await database.query(whole.map((way) => `set enable_${way} = off`).join(';'));
+    const planMethods = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin'];
+    await database.query(planMethods.map((way) => `set enable_${way} = off`).join(';'));
     const plan = await database.query<{ 'QUERY PLAN': string }>(
       `explain (analyze, costs off, timing off, summary off) select contract_id, payload from active('Holding')`,
     );
-    await database.query(whole.map((way) => `reset enable_${way}`).join(';'));
+    await database.query(planMethods.map((way) => `reset enable_${way}`).join(';'));
     const lines = plan.map((row) => row['QUERY PLAN']).filter((line) => line.includes(' on interface_views '));
     const [live] = await database.query<{ count: number }>(
       `select count(*)::int as count from ledger.live where template_pk <= 4`,

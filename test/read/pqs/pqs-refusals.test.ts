@@ -51,12 +51,12 @@ async function callsOutside(of: ReadDatabase, more = ''): Promise<readonly strin
 }
 
 /** Calls that are not rejected for their offset. */
-async function answered(of: ReadDatabase, calls: readonly string[]): Promise<readonly string[]> {
+async function acceptedCalls(of: ReadDatabase, calls: readonly string[]): Promise<readonly string[]> {
   const answers: string[] = [];
   for (const call of calls) {
-    const said = await of.query(`select * from ${call}`).catch((error: unknown) => String(error));
-    if (typeof said !== 'string') answers.push(`${call}: ${said.length} rows`);
-    else if (!/Offset 99 is after|Illegal offset 99/.test(said)) answers.push(`${call}: ${said}`);
+    const result = await of.query(`select * from ${call}`).catch((error: unknown) => String(error));
+    if (typeof result !== 'string') answers.push(`${call}: ${result.length} rows`);
+    else if (!/Offset 99 is after|Illegal offset 99/.test(result)) answers.push(`${call}: ${result}`);
   }
   return answers;
 }
@@ -70,7 +70,7 @@ describe('an offset outside of the history is rejected', () => {
     for (const scans of ['on', 'off']) {
       await empty.query(`set enable_indexscan = ${scans}`);
       await empty.query(`set enable_bitmapscan = ${scans}`);
-      expect(await answered(empty, calls)).toEqual([]);
+      expect(await acceptedCalls(empty, calls)).toEqual([]);
     }
   });
 
@@ -79,6 +79,6 @@ describe('an offset outside of the history is rejected', () => {
     expect(calls.length).toBeGreaterThan(8);
     const ofChoices = calls.filter((call) => call.includes('exercises'));
     const asChoice = ofChoices.map((call) => call.replace('Unseen', 'Unseen:Never'));
-    expect(await answered(database, [...calls.filter((call) => !ofChoices.includes(call)), ...asChoice])).toEqual([]);
+    expect(await acceptedCalls(database, [...calls.filter((call) => !ofChoices.includes(call)), ...asChoice])).toEqual([]);
   });
 });

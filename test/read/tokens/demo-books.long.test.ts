@@ -89,11 +89,11 @@ describe('a month of the demo', () => {
       `select a.at, ${account}, total::text as total
          from unnest('{${offsets.join(',')}}'::bigint[]) a (at) cross join lateral explore.token_balances_at(a.at)`,
     );
-    const shown = new Map(offsets.map((offset) => [offset, new Map<string, bigint>()]));
-    for (const row of rows) shown.get(Number(row['at']))?.set(keyIn(row), units(row['total']));
+    const actualBalances = new Map(offsets.map((offset) => [offset, new Map<string, bigint>()]));
+    for (const row of rows) actualBalances.get(Number(row['at']))?.set(keyIn(row), units(row['total']));
     let compared = 0;
     for (const [offset, expected] of balancesAt(books, offsets)) {
-      expect(differences(offset, shown.get(offset) ?? new Map(), expected)).toEqual([]);
+      expect(differences(offset, actualBalances.get(offset) ?? new Map(), expected)).toEqual([]);
       compared += expected.size;
     }
     expect(compared).toBeGreaterThan(50_000);
@@ -101,14 +101,14 @@ describe('a month of the demo', () => {
 
   it('has the changes of its payloads in each update: the sum up to an offset is the balance there', async () => {
     const rows = await query(database.url, `select "offset", ${account}, net::text as net from explore.token_changes`);
-    const told = rows
+    const actualChanges = rows
       .map((row) => `${String(row['offset'])} ${keyIn(row)} ${String(units(row['net']))}`)
       .sort((a, b) => (a < b ? -1 : 1));
     const expected = books
       .flatMap(({ offset, net }) => [...net].map(([key, change]) => `${String(offset)} ${key} ${String(change)}`))
       .sort((a, b) => (a < b ? -1 : 1));
-    expect(told).toEqual(expected);
-    expect(told.length).toBeGreaterThan(3_000);
+    expect(actualChanges).toEqual(expected);
+    expect(actualChanges.length).toBeGreaterThan(3_000);
   });
 
   it('has each movement once: one row of the sender and the receiver according to the books', async () => {
@@ -121,7 +121,7 @@ describe('a month of the demo', () => {
            from explore.token_transfers order by "offset", instrument_admin, instrument_id, amount, node_id`,
       );
     const [senders, receivers] = [await of('sender'), await of('receiver')];
-    const told = senders.map((sender, index) => {
+    const movements = senders.map((sender, index) => {
       const receiver = receivers[index] ?? {};
       const name = (row: Readonly<Record<string, unknown>>): string => (row['nobody'] === true ? '' : keyIn(row));
       const isOwn = name(sender) === name(receiver);
@@ -131,12 +131,12 @@ describe('a month of the demo', () => {
       };
     });
     const expected = books.filter(({ isJourney }) => !isJourney).flatMap((entry) => movementsOf(entry));
-    const between = told.filter(({ isOwn }) => !isOwn).map(({ text }) => text);
+    const between = movements.filter(({ isOwn }) => !isOwn).map(({ text }) => text);
     // Not the arrays: the message with their difference would be too long.
     expect(between.filter((text) => !expected.includes(text))).toEqual([]);
     expect(expected.filter((text) => !between.includes(text))).toEqual([]);
     expect(between).toHaveLength(expected.length);
-    expect(told.length - between.length).toBe(ownTransfers());
+    expect(movements.length - between.length).toBe(ownTransfers());
     const kinds = new Map<unknown, number>();
     for (const { kind } of senders) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
     expect(new Set(kinds.keys())).toEqual(new Set(['burn', 'mint', 'transfer']));

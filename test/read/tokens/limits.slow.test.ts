@@ -20,15 +20,15 @@ const instrument = { admin: 'admin::1220ad', id: 'Coin' };
 const mints: tokens.Account = { owner: null, provider: null, id: 'cip-112/mint' };
 
 type Given = Partial<tokens.Holding>;
-const coin = (contractId: string, owner: string, amount: string, given: Given = {}): tokens.Holding => ({
+const coin = (contractId: string, owner: string, amount: string, options: Given = {}): tokens.Holding => ({
   contractId,
   account: tokens.own(owner),
   instrument,
   amount,
-  ...given,
+  ...options,
 });
-const held = (nodeId: number, ...given: Parameters<typeof coin>): frames.JsonRecord =>
-  tokens.held(coin(...given), nodeId);
+const held = (nodeId: number, ...args: Parameters<typeof coin>): frames.JsonRecord =>
+  tokens.held(coin(...args), nodeId);
 const { gone, own } = tokens;
 
 const opened: AsyncDisposable[] = [];
@@ -171,8 +171,8 @@ async function reseed(database: ReadDatabase, checkpoint: number, seed: Beginnin
   await mergeStaging(maintained(database), { ...common, offset, checkpoint, reason: 'gap' });
 }
 
-const entry = (offset: number, given: tokens.Holding): frames.JsonRecord =>
-  frames.activeEntry({ ...tokens.holding(given), offset, nodeId: 0 });
+const entry = (offset: number, holding: tokens.Holding): frames.JsonRecord =>
+  frames.activeEntry({ ...tokens.holding(holding), offset, nodeId: 0 });
 
 describe('a gap', () => {
   it('separates journals: each side has its own', async () => {
@@ -192,8 +192,8 @@ describe('bounds', () => {
   it('are rejected in unknown ranges, also if no token was ever seen', async () => {
     const database = await world();
     await database.write(frames.transaction(1, []));
-    for (const asked of ['token_balances_at(7)', 'token_holdings_at(7)', `token_journal('x', null, 7)`]) {
-      await expect(database.query(`select * from explore.${asked}`)).rejects.toMatchObject({ code: 'LI003' });
+    for (const call of ['token_balances_at(7)', 'token_holdings_at(7)', `token_journal('x', null, 7)`]) {
+      await expect(database.query(`select * from explore.${call}`)).rejects.toMatchObject({ code: 'LI003' });
     }
     expect(await database.query('select * from explore.token_balances_at(1)')).toEqual([]);
     await expect(database.query(`select * from explore.token_journal('x', 1, 0)`)).rejects.toMatchObject({
@@ -295,9 +295,9 @@ describe('a lock', () => {
       ]),
     );
     const expected = { total: 7, locked: 7, available: 2 };
-    const shown = 'total::float, locked::float, available::float';
-    expect(await database.query(`select ${shown} from explore.token_balances`)).toEqual([expected]);
-    expect(await database.query(`select ${shown} from explore.token_balances_at(1)`)).toEqual([expected]);
+    const columns = 'total::float, locked::float, available::float';
+    expect(await database.query(`select ${columns} from explore.token_balances`)).toEqual([expected]);
+    expect(await database.query(`select ${columns} from explore.token_balances_at(1)`)).toEqual([expected]);
   });
 
   it('that had expired when history began does not hold there', async () => {

@@ -94,7 +94,7 @@ export class TokenModel {
   /** Holdings as the ledger lists them after each offset. */
   readonly listed: (readonly frames.JsonRecord[])[] = [[]];
   /** Reported movements, as {@link movementSql} returns them. */
-  readonly told: string[] = [];
+  readonly reportedMovements: string[] = [];
   /** Fees without a leg, while the admin logs the rest: account and offset. */
   readonly untold: string[] = [];
   #held = new Map<string, Held>();
@@ -119,7 +119,7 @@ export class TokenModel {
     for (const movement of step.movements) this.#move(movement, update);
     this.frames.push(frames.transaction(offset, update.finished()));
     this.changes.push(...update.changes.values());
-    this.told.push(...update.told);
+    this.reportedMovements.push(...update.reportedMovements);
     this.untold.push(...[...update.fees].filter(([, fee]) => fee > 0n).map(([key]) => `${String(offset)}|${key}`));
   }
 
@@ -130,12 +130,12 @@ export class TokenModel {
     switch (movement.kind) {
       case 'mint':
         this.#make(to, instrument, movement.amount, null);
-        return update.tell(mints, to, instrument, movement.amount, movement.leg);
+        return update.report(mints, to, instrument, movement.amount, movement.leg);
       case 'noise':
         return update.noise(to, instrument);
       case 'transient':
         this.#make(from, instrument, movement.amount + movement.fee, null);
-        update.tell(mints, from, instrument, movement.amount + movement.fee, movement.leg);
+        update.report(mints, from, instrument, movement.amount + movement.fee, movement.leg);
         return this.#pay(movement, from, instrument, to);
       case 'burn':
         return this.#burn(from, instrument, movement);
@@ -160,7 +160,7 @@ export class TokenModel {
     const inputs = this.#inputs(account, instrument, movement);
     if (inputs.length === 0) return;
     this.#take(inputs);
-    this.#update?.tell(account, mints, instrument, sum(inputs), movement.leg);
+    this.#update?.report(account, mints, instrument, sum(inputs), movement.leg);
   }
 
   /** Pays the amount, or as much as the account has; the change returns. */
@@ -173,7 +173,7 @@ export class TokenModel {
     this.#take(inputs);
     this.#make(to, instrument, amount, null);
     if (all > amount + fee) this.#make(from, instrument, all - amount - fee, null);
-    this.#update?.tell(from, to, instrument, amount, movement.leg);
+    this.#update?.report(from, to, instrument, amount, movement.leg);
     this.#update?.fee(from, instrument, fee);
   }
 
@@ -205,15 +205,15 @@ export class TokenModel {
     this.#made += 1;
     const contractId = `00${this.#made.toString(16).padStart(6, '0')}`;
     const { offset = 0 } = this.#update ?? {};
-    const given = { contractId, account, instrument, amount: decimal(units), lock, units };
-    const held = { ...given, travels: false, offset, nodeId: 0, amountV1: decimal(units + 1n) };
+    const holding = { contractId, account, instrument, amount: decimal(units), lock, units };
+    const held = { ...holding, travels: false, offset, nodeId: 0, amountV1: decimal(units + 1n) };
     this.#held.set(contractId, held);
     this.#update?.add(held, keyOf(account, instrument));
   }
 
-  #reassign(offset: number, place: number): void {
+  #reassign(offset: number, index: number): void {
     const all = [...this.#held.values()];
-    const held = all[place % Math.max(all.length, 1)];
+    const held = all[index % Math.max(all.length, 1)];
     if (held === undefined) {
       this.frames.push(frames.transaction(offset, []));
       return;
@@ -247,7 +247,7 @@ export class TokenModel {
 /** Events of one update, and what the model records for them. */
 class Update {
   readonly changes = new Map<string, Change>();
-  readonly told: string[] = [];
+  readonly reportedMovements: string[] = [];
   readonly fees = new Map<string, bigint>();
   readonly offset: number;
   readonly #step: Step;
@@ -284,7 +284,7 @@ class Update {
     this.#events.push(tokens.logged({ account, instrument, legs: [leg], by: 'Mallory::1220ee' }, this.#events.length));
   }
 
-  tell(from: tokens.Account, to: tokens.Account, instrument: tokens.Instrument, amount: bigint, leg: string): void {
+  report(from: tokens.Account, to: tokens.Account, instrument: tokens.Instrument, amount: bigint, leg: string): void {
     const { telling } = this.#step;
     const plain = [from, to].every(({ owner, provider, id }) => owner !== null && provider === null && id === '');
     if (plain && telling !== 'events' && telling !== 'nothing') this.#steps(from, to, instrument, amount);
@@ -298,12 +298,12 @@ class Update {
     const basis = byEvents ? 'event' : 'choice';
     const sides = [from, to].map(({ owner, provider, id }) => [owner ?? '-', provider ?? '-', id].join('|'));
     const what = [instrument.admin, instrument.id, decimal(amount), byEvents ? leg : '-', basis];
-    this.told.push([String(this.offset), ...sides, ...what].join('|'));
+    this.reportedMovements.push([String(this.offset), ...sides, ...what].join('|'));
   }
 
   fee(account: tokens.Account, instrument: tokens.Instrument, fee: bigint): void {
     if (fee === 0n) return;
-    if (this.#step.feesAreTold) return this.tell(account, mints, instrument, fee, 'fee');
+    if (this.#step.feesAreTold) return this.report(account, mints, instrument, fee, 'fee');
     const logs = this.#step.telling === 'events' || this.#step.telling === 'all';
     const key = keyOf(account, instrument);
     if (logs) this.fees.set(key, (this.fees.get(key) ?? 0n) + fee);
@@ -335,7 +335,7 @@ class Update {
       if (half < sides.length) this.#log(sides.slice(half));
     }
     const mentioned = logs ? this.#mentioned : [];
-    for (const given of mentioned) this.#events.push(tokens.logged({ ...given, legs: [] }, this.#events.length));
+    for (const mention of mentioned) this.#events.push(tokens.logged({ ...mention, legs: [] }, this.#events.length));
     return this.#events;
   }
 
@@ -376,8 +376,8 @@ function entryOf(held: Held): frames.JsonRecord {
   return frames.entry('JsActiveContract', { createdEvent, synchronizerId: frames.here, reassignmentCounter: 0 });
 }
 
-function at<T>(list: readonly T[], place: number): T {
-  const found = list[place % list.length];
+function at<T>(list: readonly T[], index: number): T {
+  const found = list[index % list.length];
   if (found === undefined) throw new Error('an empty list');
   return found;
 }

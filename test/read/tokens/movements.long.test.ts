@@ -18,7 +18,7 @@ const amount = fc.oneof(
   { weight: 4, arbitrary: fc.bigInt(1n, 10n ** 13n) },
   { weight: 1, arbitrary: fc.bigInt(10n ** 36n, 10n ** 37n) },
 );
-const place = fc.nat(60);
+const index = fc.nat(60);
 const movement: fc.Arbitrary<Movement> = fc.record({
   kind: fc.constantFrom(
     'mint',
@@ -32,10 +32,10 @@ const movement: fc.Arbitrary<Movement> = fc.record({
     'transient',
     'noise',
   ),
-  from: place,
-  to: place,
-  instrument: place,
-  holding: place,
+  from: index,
+  to: index,
+  instrument: index,
+  holding: index,
   amount,
   fee: fc.oneof({ weight: 3, arbitrary: fc.constant(0n) }, { weight: 1, arbitrary: fc.bigInt(1n, 10n ** 10n) }),
   leg: fc.constantFrom('', 'leg'),
@@ -67,7 +67,7 @@ async function balancesAt(database: ReadDatabase, offset: number): Promise<Reado
   return new Map(rows.map(({ key, total }) => [String(key), BigInt(String(total))]));
 }
 
-async function told(database: ReadDatabase): Promise<readonly string[]> {
+async function readMovements(database: ReadDatabase): Promise<readonly string[]> {
   const rows = await database.query(
     `select concat_ws('|', "offset", coalesce(sender, '-'), coalesce(sender_provider, '-'), sender_account_id,
                       coalesce(receiver, '-'), coalesce(receiver_provider, '-'), receiver_account_id, instrument_admin,
@@ -109,8 +109,8 @@ async function journalIsRight(database: ReadDatabase, model: TokenModel, from: n
     const changed = rows
       .filter(({ kind }) => kind !== 'opening')
       .map(({ offset, key }) => `${String(offset)} ${String(key)}`);
-    const wanted = model.changes.filter(({ offset, account }) => offset > from && offset <= to && mine(account));
-    expect(sorted(changed)).toEqual(sorted(wanted.map(({ offset, account }) => `${String(offset)} ${account}`)));
+    const expected = model.changes.filter(({ offset, account }) => offset > from && offset <= to && mine(account));
+    expect(sorted(changed)).toEqual(sorted(expected.map(({ offset, account }) => `${String(offset)} ${account}`)));
   }
 }
 
@@ -121,14 +121,14 @@ describe('random movements', () => {
     await using database = await createReadDatabase();
     await database.write(...model.frames);
 
-    const wanted = model.changes.map((c) =>
+    const expected = model.changes.map((c) =>
       [c.offset, c.account, c.amountIn, c.amountOut, c.lockedIn, c.lockedOut, c.holdingsIn, c.holdingsOut].join(' '),
     );
-    expect(sorted(await changes(database))).toEqual(sorted(wanted));
+    expect(sorted(await changes(database))).toEqual(sorted(expected));
     for (let offset = 0; offset <= model.offset; offset += 1) {
       expect(await balancesAt(database, offset)).toEqual(model.balances[offset]);
     }
-    expect(sorted(await told(database))).toEqual(sorted(model.told));
+    expect(sorted(await readMovements(database))).toEqual(sorted(model.reportedMovements));
     expect(await database.query(unbalanced)).toEqual([]);
     const discrepancies = await database.query(
       `select concat_ws('|', "offset", ${keySql}) as text from explore.token_discrepancies`,
@@ -169,8 +169,8 @@ async function statements({ url }: ReadDatabase, offset: number): Promise<readon
   const database = openDatabase({ url, schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' });
   const made: Made[] = [];
   for (const party of owners) {
-    const wanted = { party, instrument: null, admin: null, from: { offset }, to: null };
-    const one = await readAccountStatement(database, wanted, async (made) => {
+    const request = { party, instrument: null, admin: null, from: { offset }, to: null };
+    const one = await readAccountStatement(database, request, async (made) => {
       let rows = 0;
       for await (const page of made.pages) rows += page.length;
       return { rows, sha256: made.sha256(), notes: made.notes };

@@ -9,7 +9,7 @@ import { published } from './published-models.ts';
 
 const [admin, alice, bob, venue] = ['admin', 'alice', 'bob', 'venue'];
 const until = '2027-01-01T00:00:00Z';
-const asked = '2026-01-05T08:00:00Z';
+const requestTime = '2026-01-05T08:00:00Z';
 
 const account = (owner: string | null, provider: string | null = null, id = ''): JsonObject => ({
   owner,
@@ -60,7 +60,7 @@ export class Flows {
   mint(to: JsonObject, amount: string, instrumentId = dollars): void {
     const config = { canInitiate: true, mustApprove: true };
     const receiverConfig = { admin, account: to, ownerConfig: config, providerConfig: config };
-    const argument = { receiver: to, amount, instrumentId, offeredAt: asked, receiverConfig };
+    const argument = { receiver: to, amount, instrumentId, offeredAt: requestTime, receiverConfig };
     const offer = this.#sandbox.ledger.exercise(this.#rules.v2, 'TokenRules_OfferMint', argument, [admin]);
     this.answer(2, 'Accept', asText(to['owner']), made(offer, published.offerV2));
   }
@@ -80,7 +80,7 @@ export class Flows {
       receiver: to ?? '',
       amount,
       instrumentId: dollars,
-      requestedAt: asked,
+      requestedAt: requestTime,
       executeBefore: until,
       inputHoldingCids: this.#free(sender, dollars),
       meta: reason === '' ? noMeta : reasonMeta(reason),
@@ -123,11 +123,11 @@ export class Flows {
       };
       const inputHoldingCids = this.#free(authorizer, index === 0 ? dollars : euros);
       const by = asText(authorizer['owner']);
-      const argument = { settlement, allocation, requestedAt: asked, inputHoldingCids, extraArgs: this.#extraArgs };
-      const given = { ...argument, actors: [by] };
+      const argument = { settlement, allocation, requestedAt: requestTime, inputHoldingCids, extraArgs: this.#extraArgs };
+      const fullArgument = { ...argument, actors: [by] };
       const { allocationFactory } = interfacesV2;
       return made(
-        this.#exercise(by, this.#rules.v2, allocationFactory, 'AllocationFactory_Allocate', given),
+        this.#exercise(by, this.#rules.v2, allocationFactory, 'AllocationFactory_Allocate', fullArgument),
         published.allocationV2,
       );
     });
@@ -146,7 +146,7 @@ export class Flows {
     const settlement = {
       executor: venue,
       settlementRef: { id: 'dvp-1', cid: null },
-      requestedAt: asked,
+      requestedAt: requestTime,
       allocateBefore: until,
       settleBefore: until,
       meta: noMeta,
@@ -163,7 +163,7 @@ export class Flows {
     const allocation = this.#allocationOfVersion1(sender, receiver, amount, instrumentId);
     const inputHoldingCids = inputs ?? this.#free(account(sender), instrumentId);
     const extraArgs = this.#extraArgs;
-    const argument = { expectedAdmin: admin, allocation, requestedAt: asked, inputHoldingCids, extraArgs };
+    const argument = { expectedAdmin: admin, allocation, requestedAt: requestTime, inputHoldingCids, extraArgs };
     const { allocationFactory } = interfaces;
     const template = rules === 'v1' ? published.ownAllocationV1 : published.allocationV1;
     const cid = made(
@@ -192,14 +192,14 @@ export class Flows {
       receiver: bob,
       amount,
       instrumentId,
-      requestedAt: asked,
+      requestedAt: requestTime,
       executeBefore: until,
       inputHoldingCids: [...inputs],
       meta: noMeta,
     });
     const extraArgs = this.#extraArgs;
-    const offer = (given: JsonObject): string => {
-      const argument = { expectedAdmin: admin, transfer: given, extraArgs };
+    const offer = (request: JsonObject): string => {
+      const argument = { expectedAdmin: admin, transfer: request, extraArgs };
       const { transferFactory } = interfaces;
       return made(
         this.#exercise(alice, this.#rules.v1, transferFactory, 'TransferFactory_Transfer', argument),

@@ -88,7 +88,7 @@ const registry: Registry = {
   allocation: { template: published.allocationV2, ...setAside },
   allocationV1: {
     template: published.allocationV1,
-    write: (told) => ({ allocationV2: setAside.write(told) }),
+    write: (fields) => ({ allocationV2: setAside.write(fields) }),
     read: ({ allocationV2 }) => setAside.read(object(allocationV2)),
   },
   locksAlways: true,

@@ -74,20 +74,20 @@ describe('the published test tokens', needs(noDars), () => {
   });
 
   it('are played in the shapes of their types', () => {
-    const lawful = new Lawful(models);
+    const validator = new Lawful(models);
     const faults = transactions.flatMap(({ events }) =>
       events.flatMap((event): readonly string[] => {
         if ('CreatedEvent' in event) {
           const { templateId, createArgument } = event.CreatedEvent;
-          return lawful.faults(createArgument, { kind: 'named', name: templateId, arguments: [] }, templateId);
+          return validator.faults(createArgument, { kind: 'named', name: templateId, arguments: [] }, templateId);
         }
         if (!('ExercisedEvent' in event)) return [];
         const { interfaceId, templateId, choice, choiceArgument, exerciseResult } = event.ExercisedEvent;
         const declared = choiceOf(models, interfaceId ?? templateId, choice);
         if (declared === undefined) return [`${interfaceId ?? templateId} has no ${choice}`];
         return [
-          ...lawful.faults(choiceArgument, declared.argument, `${choice} argument`),
-          ...lawful.faults(exerciseResult, declared.result, `${choice} result`),
+          ...validator.faults(choiceArgument, declared.argument, `${choice} argument`),
+          ...validator.faults(exerciseResult, declared.result, `${choice} result`),
         ];
       }),
     );
@@ -127,11 +127,11 @@ describe('the published test tokens', needs(noDars), () => {
     );
     const key = (row: Readonly<Record<string, unknown>>): string =>
       keyOf(row['owner'], row['provider'], row['account_id'], row['instrument_admin'], row['instrument_id']);
-    const told = rows.map((row) => [row['at'], key(row), units(row['total'])].map(String).join(' | '));
+    const lines = rows.map((row) => [row['at'], key(row), units(row['total'])].map(String).join(' | '));
     const books = [...heldAtEach(transactions, sandbox.ledger.ledgerEnd())].flatMap(([offset, balances]) =>
       [...balances].map(([held, amount]) => [offset, held, amount].map(String).join(' | ')),
     );
-    expect(told.toSorted()).toEqual(books.toSorted());
+    expect(lines.toSorted()).toEqual(books.toSorted());
     expect(rows.filter((row) => units(row['summed']) !== units(row['total']))).toEqual([]);
     expect(rows.length).toBeGreaterThan(100);
   });
@@ -168,9 +168,9 @@ function heldBy({ templateId, createArgument: payload }: CreatedEvent): { key: s
   const of = (value: unknown, ...path: string[]): unknown =>
     path.reduce<unknown>((at, field) => (at as Record<string, unknown> | null | undefined)?.[field], value);
   const entity = templateId.slice(templateId.indexOf(':') + 1);
-  const plain = (told: unknown, owner: string): { key: string; amount: bigint } => ({
-    key: keyOf(of(told, owner), '', '', of(told, 'instrumentId', 'admin'), of(told, 'instrumentId', 'id')),
-    amount: units(of(told, 'amount')),
+  const plain = (record: unknown, owner: string): { key: string; amount: bigint } => ({
+    key: keyOf(of(record, owner), '', '', of(record, 'instrumentId', 'admin'), of(record, 'instrumentId', 'id')),
+    amount: units(of(record, 'amount')),
   });
   switch (entity) {
     case 'Splice.Testing.Tokens.TestTokenV1:Token':

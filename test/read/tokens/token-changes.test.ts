@@ -11,7 +11,7 @@ import { gone } from './token-frames.ts';
 const { alice, bob } = frames;
 const carol = 'Carol::1220cc';
 const admin = 'admin::1220ad';
-const stranger = 'Mallory::1220ee';
+const outsider = 'Mallory::1220ee';
 const instrument = { admin, id: 'Coin' };
 
 interface Held {
@@ -23,8 +23,8 @@ interface Held {
 const account = (owner: string | null, id = ''): tokens.Account => ({ owner, provider: null, id });
 
 /** A created holding of the coin. */
-function held(contractId: string, owner: string, amount: string, nodeId: number, { id, ...given }: Held = {}) {
-  return tokens.held({ contractId, account: account(owner, id), instrument, amount, ...given }, nodeId);
+function held(contractId: string, owner: string, amount: string, nodeId: number, { id, ...options }: Held = {}) {
+  return tokens.held({ contractId, account: account(owner, id), instrument, amount, ...options }, nodeId);
 }
 
 interface Leg extends Omit<tokens.Leg, 'other'> {
@@ -79,8 +79,8 @@ async function changes(at: number): Promise<unknown[]> {
   return rows.map((row) => Object.values(row));
 }
 
-const give = (owner: string, id: string, amount: string, given?: Held): Promise<number> =>
-  update(held(id, owner, amount, 0, given));
+const give = (owner: string, id: string, amount: string, options?: Held): Promise<number> =>
+  update(held(id, owner, amount, 0, options));
 
 describe('a movement', () => {
   it('in choices of both versions and in events counts once', async () => {
@@ -133,7 +133,7 @@ describe('a movement', () => {
     const at = await update(
       gone('00a3', 0),
       held('00a4', alice, '3.0', 1),
-      logged(alice, 2, [{ side: 'ReceiverSide', other: null, amount: '1000000', reason: 'a present' }], stranger),
+      logged(alice, 2, [{ side: 'ReceiverSide', other: null, amount: '1000000', reason: 'a present' }], outsider),
     );
     expect(await movements(at)).toEqual([]);
     expect(await changes(at)).toEqual([['Alice', 'change', 0, []]]);

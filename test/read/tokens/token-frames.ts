@@ -37,8 +37,8 @@ export interface Holding {
 export const own = (owner: string): Account => ({ owner, provider: null, id: '' });
 
 /** The created event of a holding, signed by the admin and the owner. */
-export function holding(given: Holding): frames.JsonRecord {
-  const { contractId, account, instrument, amount, lock = null, versions = [1, 2], failed = [], event } = given;
+export function holding(options: Holding): frames.JsonRecord {
+  const { contractId, account, instrument, amount, lock = null, versions = [1, 2], failed = [], event } = options;
   const { owner } = account;
   const view = (version: 1 | 2, viewValue: frames.JsonRecord): frames.JsonRecord => ({
     interfaceId: named(`HoldingV${String(version)}:Holding`),
@@ -49,7 +49,7 @@ export function holding(given: Holding): frames.JsonRecord {
   });
   const common = { instrumentId: instrument, lock, meta: noMeta };
   const views = [
-    view(1, { owner, amount: given.amountV1 ?? amount, ...common }),
+    view(1, { owner, amount: options.amountV1 ?? amount, ...common }),
     view(2, { account, amount, ...common }),
   ].filter((_, at) => versions.includes(at === 0 ? 1 : 2));
   const signatories = owner === null ? [instrument.admin] : [instrument.admin, owner];
@@ -64,8 +64,8 @@ export function holding(given: Holding): frames.JsonRecord {
 }
 
 /** A created holding. */
-export function held(given: Holding, nodeId: number): frames.JsonRecord {
-  return { CreatedEvent: { ...holding(given), nodeId } };
+export function held(options: Holding, nodeId: number): frames.JsonRecord {
+  return { CreatedEvent: { ...holding(options), nodeId } };
 }
 
 /** An archived holding. */
@@ -95,7 +95,7 @@ export interface Logged {
 }
 
 /** Events of the registry for an account. */
-export function logged({ account, instrument, legs, ...given }: Logged, nodeId: number): frames.JsonRecord {
+export function logged({ account, instrument, legs, ...options }: Logged, nodeId: number): frames.JsonRecord {
   const { owner } = account;
   const event = {
     contractId: '00rules',
@@ -104,12 +104,12 @@ export function logged({ account, instrument, legs, ...given }: Logged, nodeId: 
     consuming: false,
     interfaceId: named('TransferEventsV2:EventLog'),
     choice: 'EventLog_HoldingsChange',
-    actingParties: [given.by ?? instrument.admin],
+    actingParties: [options.by ?? instrument.admin],
     choiceArgument: {
       admin: instrument.admin,
       account,
-      inputHoldingCids: [...(given.inputs ?? [])],
-      outputHoldingCids: [...(given.outputs ?? [])],
+      inputHoldingCids: [...(options.inputs ?? [])],
+      outputHoldingCids: [...(options.outputs ?? [])],
       transferLegSides: legs.map(({ side, other, amount, leg = '', reason }) => ({
         transferLegId: leg,
         side,
@@ -122,7 +122,7 @@ export function logged({ account, instrument, legs, ...given }: Logged, nodeId: 
       extraArgs: { context: noMeta, meta: noMeta },
     },
     exerciseResult: {},
-    witnessParties: [...(given.witnesses ?? (owner === null ? [instrument.admin] : [owner]))],
+    witnessParties: [...(options.witnesses ?? (owner === null ? [instrument.admin] : [owner]))],
   };
   return { ExercisedEvent: frames.exercised(event) };
 }

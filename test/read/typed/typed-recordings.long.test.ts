@@ -27,7 +27,7 @@ async function makeViews({ client, databaseUrl }: Run): Promise<void> {
 }
 
 /** The rows of all views of a kind, one text each. */
-async function shown(client: Client, kind: string, columns: readonly string[]): Promise<readonly string[]> {
+async function readViewTexts(client: Client, kind: string, columns: readonly string[]): Promise<readonly string[]> {
   const { rows } = await client.query<{ view: string }>(
     `select format('typed.%I', view_name || case kind when 'template' then '__history' else '' end) as view
        from ledger.typed_views where kind = $1`,
@@ -43,21 +43,21 @@ async function shown(client: Client, kind: string, columns: readonly string[]): 
 
 /** The keys of JSON in any order: jsonb has an order of its own. */
 function texts(rows: readonly Row[], columns: readonly string[]): readonly string[] {
-  const told = (row: Row, column: string): string => {
+  const textOf = (row: Row, column: string): string => {
     const leaves = [...leavesOf(row[column] ?? null)].map(([path, text]) => `${column}${path} ${text}`);
     return leaves.sort().join(' ');
   };
-  return rows.map((row) => columns.map((column) => told(row, column)).join(', ')).sort();
+  return rows.map((row) => columns.map((column) => textOf(row, column)).join(', ')).sort();
 }
 
 /** The first rows of either that the other lacks. */
-function expectSame(found: readonly string[], wanted: readonly string[]): void {
+function expectSame(found: readonly string[], expected: readonly string[]): void {
   const lacking = (some: readonly string[], all: readonly string[]): readonly string[] => {
     const there = new Set(all);
     return some.filter((row) => !there.has(row)).slice(0, 2);
   };
-  expect({ tooMany: lacking(found, wanted), lost: lacking(wanted, found) }).toEqual({ tooMany: [], lost: [] });
-  expect(found).toHaveLength(wanted.length);
+  expect({ tooMany: lacking(found, expected), lost: lacking(expected, found) }).toEqual({ tooMany: [], lost: [] });
+  expect(found).toHaveLength(expected.length);
 }
 
 const ofContracts = [
@@ -100,13 +100,13 @@ describe.each(['core', 'two-synchronizers'])('the recording %s', (name) => {
     const witnessed = contracts.filter(({ status }) => asText(status) === 'witnessed').length;
     console.log(`${name}, ${shape}: ${contracts.length} contracts, of which ${witnessed} never were active`);
     expect(witnessed > 0).toBe(shape === 'LEDGER_EFFECTS');
-    expectSame(await shown(run.client, 'template', ofContracts), texts(contracts, ofContracts));
+    expectSame(await readViewTexts(run.client, 'template', ofContracts), texts(contracts, ofContracts));
 
     const argued = new Set(rows.of('exercises').filter(hasArguments).map(choiceOf));
     const exercises = rows.of('exercises').filter((row) => argued.has(choiceOf(row)));
     expect(exercises.length > 0).toBe(shape === 'LEDGER_EFFECTS');
-    const wanted = exercises.map((row) => ({ ...row, exercised_at_offset: row['offset'] ?? null }));
-    expectSame(await shown(run.client, 'choice', ofExercises), texts(wanted, ofExercises));
+    const expected = exercises.map((row) => ({ ...row, exercised_at_offset: row['offset'] ?? null }));
+    expectSame(await readViewTexts(run.client, 'choice', ofExercises), texts(expected, ofExercises));
   });
 });
 

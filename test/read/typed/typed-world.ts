@@ -68,7 +68,7 @@ export class TypedWorld implements AsyncDisposable {
   async appears(view: string, column?: string): Promise<void> {
     await waitFor(`typed.${view} ${column ?? ''}`, async () => {
       const found = await this.columnsOf(view);
-      return found.some((shown) => column === undefined || shown.startsWith(`${column} `)) ? true : undefined;
+      return found.some((line) => column === undefined || line.startsWith(`${column} `)) ? true : undefined;
     });
   }
 

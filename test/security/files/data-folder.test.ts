@@ -13,7 +13,7 @@ import type { IndexerError } from '../../../src/errors/indexer-error.ts';
 import { main, program } from '../../cli/program.ts';
 import { needs, noRoot } from '../../support/skips/needs.ts';
 
-const stranger = 12_345;
+const otherUid = 12_345;
 /** In a separate mount namespace: no mount affects this machine. */
 const noMount = spawnSync('unshare', ['-m', 'true']).status === 0 ? undefined : 'needs the right to mount (unshare -m)';
 
@@ -83,10 +83,10 @@ describe('a folder', () => {
   });
 
   it('of another user is rejected', needs(noRoot), () => {
-    chownSync(made(0o755), stranger, stranger);
+    chownSync(made(0o755), otherUid, otherUid);
     expect(refusal()).toMatchObject({
       code: 'DATA_DIR_UNUSABLE',
-      message: expect.stringContaining(`belongs to user ${String(stranger)}`) as string,
+      message: expect.stringContaining(`belongs to user ${String(otherUid)}`) as string,
       remedy: expect.stringContaining(`chown 0 ${folder}`) as string,
     });
   });
@@ -103,7 +103,7 @@ describe('a link', () => {
   });
 
   it('of another user is rejected with its target', needs(noRoot), () => {
-    lchownSync(folder, stranger, stranger);
+    lchownSync(folder, otherUid, otherUid);
     expect(refusal()).toMatchObject({
       code: 'DATA_DIR_UNUSABLE',
       remedy: expect.stringContaining(`export INDEXER_DATA_DIR=${join(parent, 'target')}`) as string,
@@ -113,7 +113,7 @@ describe('a link', () => {
 
 it('a world-writable volume of another user is accepted', needs(noMount), () => {
   made(0o755);
-  const mount = `mount -t tmpfs -o mode=0777,uid=${String(stranger)} none '${folder}'`;
+  const mount = `mount -t tmpfs -o mode=0777,uid=${String(otherUid)} none '${folder}'`;
   const module = new URL('cli/demo/data-dir.js', pathToFileURL(main)).href;
   const run = `'${process.execPath}' --input-type=module -e "import { prepareDataDir } from '${module}'; prepareDataDir('${folder}')"`;
   const { status, stderr } = spawnSync('unshare', ['-m', 'sh', '-c', `${mount} && ${run}`], { encoding: 'utf8' });

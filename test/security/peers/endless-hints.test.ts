@@ -71,9 +71,9 @@ it('no client has read more than a socket buffers', () => {
 
 it('of the responses that arrive together only the allowed number is created', async () => {
   let made = 0;
-  const asked = request(url, { agent: false });
-  limitInformational(asked);
-  asked.on('information', () => (made += 1)).end();
-  await new Promise((resolve) => asked.once('error', resolve).once('close', resolve));
+  const clientRequest = request(url, { agent: false });
+  limitInformational(clientRequest);
+  clientRequest.on('information', () => (made += 1)).end();
+  await new Promise((resolve) => clientRequest.once('error', resolve).once('close', resolve));
   expect(made).toBe(9);
 });

@@ -10,14 +10,14 @@ import type { Ended } from '../../cli/program.ts';
 
 let folder: string;
 let listener: Server;
-let asked: IncomingHttpHeaders[];
+let receivedHeaders: IncomingHttpHeaders[];
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-cloned-'));
   await mkdir(join(folder, '.ledger-indexer'));
-  asked = [];
+  receivedHeaders = [];
   listener = createServer((request, response) => {
-    asked.push(request.headers);
+    receivedHeaders.push(request.headers);
     response.setHeader('content-type', 'application/json').end('{"offset":7}');
   });
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
@@ -56,14 +56,14 @@ const ledgerEnd = (...flags: readonly string[]): Promise<Ended> =>
 it('a note that other users can read, as in a checkout, is ignored', async () => {
   await leaveNote({}, 0o644);
   expect((await ledgerEnd()).stderr).toContain('LEDGER_URL');
-  expect(asked).toEqual([]);
+  expect(receivedHeaders).toEqual([]);
 });
 
 it('a link to a note is ignored', async () => {
   await leaveNote({}, 0o600, 'elsewhere.json');
   await symlink('elsewhere.json', join(folder, '.ledger-indexer', 'running.json'));
   expect((await ledgerEnd()).stderr).toContain('LEDGER_URL');
-  expect(asked).toEqual([]);
+  expect(receivedHeaders).toEqual([]);
 });
 
 it.each([
@@ -74,19 +74,19 @@ it.each([
 ])('a note of %s is ignored', async (_, change) => {
   await leaveNote(change);
   expect((await ledgerEnd()).stderr).toContain('LEDGER_URL');
-  expect(asked).toEqual([]);
+  expect(receivedHeaders).toEqual([]);
 });
 
 it('the ledger of an accepted note is queried without a token', async () => {
   await leaveNote();
   await ledgerEnd();
-  expect(asked.length).toBeGreaterThan(0);
-  for (const headers of asked) expect(JSON.stringify(headers)).not.toContain('victims-ledger-token');
+  expect(receivedHeaders.length).toBeGreaterThan(0);
+  for (const headers of receivedHeaders) expect(JSON.stringify(headers)).not.toContain('victims-ledger-token');
 });
 
 it('a token file that is named for the call is not sent there', async () => {
   await leaveNote();
   await writeFile(join(folder, 'token'), 'victims-ledger-token');
   expect((await ledgerEnd('--ledger-token-file', 'token')).stderr).toContain('LEDGER_URL');
-  expect(asked).toEqual([]);
+  expect(receivedHeaders).toEqual([]);
 });

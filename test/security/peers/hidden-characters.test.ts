@@ -14,7 +14,7 @@ import { decodeUpdate } from '../../support/wire/decode.ts';
 const schemas = schemasOfFile();
 /** Unescaped, `Bank` would be displayed as `knaB`; and a zero-width blank makes two names look equal. */
 const name = '\u202EknaB\u2066\u200B::1220';
-const shown = String.raw`\u202eknaB\u2066\u200b::1220`;
+const escapedName = String.raw`\u202eknaB\u2066\u200b::1220`;
 /** A script of the page, which has no types here. */
 const elements = new URL('../../../src/observe/page/browser/elements.js', import.meta.url).pathname;
 const hidden = /[\p{Cf}\u2028\u2029]/u;
@@ -34,14 +34,14 @@ describe('a name with hidden characters', () => {
 
   it('is escaped by explain', async () => {
     const { stdout } = await run('explain', '1');
-    expect(stdout).toContain(shown);
+    expect(stdout).toContain(escapedName);
     expect(stdout).not.toMatch(hidden);
   });
 
   it('is escaped in the tables of query, and unchanged for programs', async () => {
     const statement = 'select signatories[1] as name from explore.contracts';
     const table = await run('query', statement, '--table');
-    expect(table.stdout).toContain(shown);
+    expect(table.stdout).toContain(escapedName);
     expect(table.stdout).not.toMatch(hidden);
     for (const format of ['--json', '--csv']) expect((await run('query', statement, format)).stdout).toContain(name);
   });
@@ -60,12 +60,12 @@ describe('a name with hidden characters', () => {
     expect(JSON.parse(printed)).toEqual({ name });
     printed = '';
     await output.text(`${name},\u001B[2J\tx\ny`);
-    expect(printed).toBe(`${shown},${String.raw`\u001b[2J`}\tx\ny\n`);
+    expect(printed).toBe(`${escapedName},${String.raw`\u001b[2J`}\tx\ny\n`);
   });
 
   it('is escaped in failures reported by the ledger, and in the log', () => {
     const error = errorFromBody({ code: 'X', cause: `no such party ${name}` });
-    expect(error.message).toContain(shown);
+    expect(error.message).toContain(escapedName);
     const lines: string[] = [];
     const stream = { write: (line: string) => lines.push(line) > 0 };
     createLogger({ level: 'info', format: 'pretty', stream }).logger.info({ party: name }, 'seen');
@@ -77,6 +77,6 @@ describe('a name with hidden characters', () => {
     const { visible: visibleOnPage } = (await import(elements)) as { visible: (text: string) => string };
     const all = `${name}\u00AD\u{E0041}\u2028\uFEFFplain ✓ ä`;
     expect(visibleOnPage(all)).toBe(escapeFormat(all));
-    expect(visibleOnPage(all)).toBe(String.raw`${shown}\u00ad\udb40\udc41\u2028\ufeffplain ✓ ä`);
+    expect(visibleOnPage(all)).toBe(String.raw`${escapedName}\u00ad\udb40\udc41\u2028\ufeffplain ✓ ä`);
   });
 });

@@ -36,8 +36,8 @@ function placesOf(text: string, character: string): readonly string[] {
 }
 
 /** Readable pieces of a secret: four characters of its second half. */
-function expectGone(shown: string, secret: string): void {
-  const plain = shown.replaceAll(/\\+u[0-9a-f]{4}|\\+[bf]|[^\w.-]/gi, '');
+function expectGone(output: string, secret: string): void {
+  const plain = output.replaceAll(/\\+u[0-9a-f]{4}|\\+[bf]|[^\w.-]/gi, '');
   const half = secret.slice(secret.length / 2);
   for (let at = 0; at + 4 <= half.length; at += 1) expect(plain).not.toContain(half.slice(at, at + 4));
 }

@@ -22,7 +22,7 @@ const asking = {
 let server: Server;
 let ask: Buffer = asking['in clear text'];
 /** Messages after the first one, which names user and database. */
-let told: Promise<string>[] = [];
+let messages: Promise<string>[] = [];
 
 beforeAll(async () => {
   server = createServer((socket) => {
@@ -34,7 +34,7 @@ beforeAll(async () => {
         socket.end();
       });
     });
-    told.push(new Promise((resolve) => socket.on('error', () => undefined).once('close', () => resolve(later))));
+    messages.push(new Promise((resolve) => socket.on('error', () => undefined).once('close', () => resolve(later))));
   });
   await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve));
 });
@@ -45,8 +45,8 @@ afterAll(async () => {
 /**
  * Connects by the pool and by the connection with the lock; resolves to both failures, and the messages to the server.
  */
-async function attempt(host: string): Promise<{ readonly codes: unknown[]; readonly told: readonly string[] }> {
-  told = [];
+async function attempt(host: string): Promise<{ readonly codes: unknown[]; readonly messages: readonly string[] }> {
+  messages = [];
   const { port } = server.address() as AddressInfo;
   const url = `postgres://writer:hunter2-password@${host}:${String(port)}/ledger`;
   const database = openDatabase({ url, schema: 'ledger', statementTimeoutMs: 5_000, applicationName: 'test' });
@@ -54,7 +54,7 @@ async function attempt(host: string): Promise<{ readonly codes: unknown[]; reado
   try {
     const byPool = await database.withClient(() => Promise.resolve('connected')).catch(codeOf);
     const byLock = await openLockConnection(database, 60_000).catch(codeOf);
-    return { codes: [byPool, byLock], told: await Promise.all(told) };
+    return { codes: [byPool, byLock], messages: await Promise.all(messages) };
   } finally {
     await database.close();
   }
@@ -71,6 +71,6 @@ describe.each(Object.entries(asking))('a server that requests the password %s', 
     ask = bytes;
     const answer = await attempt('127.0.0.1');
     expect(answer.codes).not.toContain('STORE_TLS_REFUSED');
-    for (const text of answer.told) expect(text.startsWith('p')).toBe(true);
+    for (const text of answer.messages) expect(text.startsWith('p')).toBe(true);
   });
 });

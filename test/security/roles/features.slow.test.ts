@@ -52,9 +52,9 @@ const call = (feature: Feature, ...calls: readonly (readonly string[])[]): Case 
 
 async function refuses(login: Login, argv: readonly string[], { feature, env }: Case, role: Login): Promise<void> {
   const { code, stdout, stderr } = await world.run(login, argv, env);
-  const said = `${feature} as ${login}: ${stderr}${stdout.slice(-500)}`;
-  expect(code, said).not.toBe(0);
-  expect(`${stderr}${stdout}`, said).toMatch(names[role]);
+  const message = `${feature} as ${login}: ${stderr}${stdout.slice(-500)}`;
+  expect(code, message).not.toBe(0);
+  expect(`${stderr}${stdout}`, message).toMatch(names[role]);
   expect(stderr).not.toMatch(/UNEXPECTED|grant the role its rights/);
 }
 

@@ -48,16 +48,16 @@ describe('rights that differ from those of this version', () => {
     await world.query(
       `grant insert on ledger.updates to ${prefix}_writer; revoke insert on ledger.archives from ${prefix}_writer`,
     );
-    const told = [
+    const reportLines = [
       `role "${prefix}_redactor" lacks execute on function "pqs".redact_exercise("pqs".event_id, text), and has no more use for update (contract_key_hash) on contracts`,
       `role "${prefix}_writer" lacks insert on archives, update (problem_at) on webhooks`,
     ];
     const again = `as the migrator: \`ledger-indexer grant-roles --prefix ${prefix}\``;
     const { stdout } = await world.succeeds('migrator', ['migrate']);
-    expect(stdout.split('\n').slice(1)).toEqual([...told, `grant the rights of this version, ${again}`, '']);
+    expect(stdout.split('\n').slice(1)).toEqual([...reportLines, `grant the rights of this version, ${again}`, '']);
     expect(await checked('writer', 'rights of roles')).toMatchObject({
       state: 'warn',
-      found: told.join('; '),
+      found: reportLines.join('; '),
       fix: again,
     });
     await world.succeeds('migrator', ['grant-roles', ...world.named]);

@@ -1,7 +1,7 @@
 /** Pages of changes: together every event after the cursor once, in order, and under a role only what it may see. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { formatCursor, parseCursor, type Change, type ChangesWanted } from '../../../src/model/push/changes.ts';
+import { formatCursor, parseCursor, type Change, type ChangesRequest } from '../../../src/model/push/changes.ts';
 import { readChanges } from '../../../src/store/changes/read-changes.ts';
 import { openDatabase, type Database } from '../../../src/store/connection/database.ts';
 import { grantReader } from '../../../src/store/roles/reader-role.ts';
@@ -16,7 +16,7 @@ import { needs } from '../../support/skips/needs.ts';
 import { noLimits } from '../../support/skips/server-version.ts';
 
 const history = new PrivateHistory(22, 60);
-const everything: ChangesWanted = {
+const everything: ChangesRequest = {
   after: { offset: 0, node: null },
   template: null,
   party: null,
@@ -45,10 +45,10 @@ afterAll(async () => {
   await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${role}`);
 });
 
-async function all(wanted: Partial<ChangesWanted>, rows: number, characters?: number): Promise<readonly Change[]> {
+async function all(filter: Partial<ChangesRequest>, rows: number, characters?: number): Promise<readonly Change[]> {
   const found: Change[] = [];
   for (let { after } = everything; ;) {
-    const page = await readChanges(database, { ...everything, ...wanted, after }, rows, characters);
+    const page = await readChanges(database, { ...everything, ...filter, after }, rows, characters);
     expect(page.changes.length).toBeLessThanOrEqual(rows);
     found.push(...page.changes);
     after = page.next;

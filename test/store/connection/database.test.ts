@@ -168,13 +168,13 @@ describe('a transaction', () => {
   it('leaves nothing behind when its work fails, holds no lock afterwards, and passes our errors through', async () => {
     const database = open();
     await database.pool.query('create table fails (id int)');
-    const ours = new IndexerError('fenced', { code: 'WRITER_FENCED' });
+    const indexerError = new IndexerError('fenced', { code: 'WRITER_FENCED' });
     const failed = database.transaction(async (client) => {
       await client.query('insert into fails values (1)');
       await client.query('lock table fails in access exclusive mode');
-      throw ours;
+      throw indexerError;
     });
-    await expect(failed).rejects.toBe(ours);
+    await expect(failed).rejects.toBe(indexerError);
     const { rows } = await database.pool.query('select * from fails');
     expect(rows).toEqual([]);
   });

@@ -74,9 +74,9 @@ describe('the driver', () => {
     const { connection } = client as Client & { readonly connection: Connection };
     const parse = connection.parse.bind(connection);
     let parsed = 0;
-    connection.parse = (...given) => {
+    connection.parse = (...args) => {
       parsed += 1;
-      parse(...given);
+      parse(...args);
     };
     const other = { name: 'other', text: 'select $1::int' };
     expect(await inOneRoundTrip(client, [{ ...other, values: ['3'] }])).toEqual([1]);
@@ -127,8 +127,8 @@ describe('the driver', () => {
       applicationName: 'ask',
     });
     const question = { statement: 'commit; select 1', paged: false, explains: false };
-    const asked = ask(reads, question, { asJson: false, stop: new AbortController().signal }, () => Promise.resolve());
-    await expect(asked).rejects.toMatchObject({
+    const result = ask(reads, question, { asJson: false, stop: new AbortController().signal }, () => Promise.resolve());
+    await expect(result).rejects.toMatchObject({
       code: 'QUERY_REFUSED',
       message: expect.stringMatching(/multiple commands/) as string,
     });

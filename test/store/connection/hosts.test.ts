@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { IndexerError } from '../../../src/errors/indexer-error.ts';
 import { openDatabase } from '../../../src/store/connection/database.ts';
-import { HostList, placeOf, samePlace, urlsOf } from '../../../src/store/connection/hosts.ts';
+import { HostList, databaseLabel, samePlace, urlsOf } from '../../../src/store/connection/hosts.ts';
 import { createTestDatabase } from '../../support/database.ts';
 
 const gone = new IndexerError('gone', { code: 'STORE_UNREACHABLE', retry: 'retry' });
@@ -55,7 +55,7 @@ describe('the database label', () => {
     ['postgres://u@h1,h2/db', 'postgres://u@h1:5432,h2:5432/db', true],
     ['postgres://u@h1,h2/db', 'postgres://u@h1/db', false],
   ])('of %s and of %s: equal is %s', (one, other, same) => {
-    expect(samePlace(placeOf(one), placeOf(other))).toBe(same);
+    expect(samePlace(databaseLabel(one), databaseLabel(other))).toBe(same);
   });
 });
 

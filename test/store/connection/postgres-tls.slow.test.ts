@@ -88,14 +88,14 @@ describe('a connection with sslmode=verify-full', () => {
   });
 
   it('is rejected when another authority is trusted, and when only the public ones are', async () => {
-    const stranger = await failure(urlWith({ sslrootcert: file('client.pem') }));
-    expect(stranger).toMatchObject({ code: 'STORE_TLS_REFUSED', retry: 'park' });
+    const untrustedAuthority = await failure(urlWith({ sslrootcert: file('client.pem') }));
+    expect(untrustedAuthority).toMatchObject({ code: 'STORE_TLS_REFUSED', retry: 'park' });
     const unknown = await failure(urlWith({ sslrootcert: '' }));
     expect(unknown).toMatchObject({ code: 'STORE_TLS_REFUSED', retry: 'park' });
     expect(unknown.remedy).toContain('sslrootcert=FILE');
     // The value that libpq uses here is not a file.
     expect(await failure(urlWith({ sslrootcert: 'system' }))).toMatchObject({ code: 'STORE_TLS_REFUSED' });
-    for (const { message, remedy = '' } of [stranger, unknown]) {
+    for (const { message, remedy = '' } of [untrustedAuthority, unknown]) {
       expect(`${message} ${remedy}`).not.toContain(new URL(server.url).password);
     }
   });
@@ -112,8 +112,8 @@ describe('a connection with sslmode=verify-full', () => {
   });
 
   it('sends our certificate to a server that requests one', async () => {
-    const shown = { sslcert: file('client.pem'), sslkey: file('client-key.pem') };
-    expect(await select(encrypted, urlWith(shown, '127.0.0.1', 'certified'))).toMatchObject([{ ssl: true }]);
+    const clientCertificate = { sslcert: file('client.pem'), sslkey: file('client-key.pem') };
+    expect(await select(encrypted, urlWith(clientCertificate, '127.0.0.1', 'certified'))).toMatchObject([{ ssl: true }]);
     const none = await failure(urlWith({}, '127.0.0.1', 'certified'));
     expect(none).toMatchObject({ code: 'STORE_LOGIN_REFUSED', retry: 'park' });
   });

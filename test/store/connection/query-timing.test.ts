@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { placeOf } from '../../../src/store/connection/hosts.ts';
+import { databaseLabel } from '../../../src/store/connection/hosts.ts';
 import { opOfText } from '../../../src/store/connection/query-timing.ts';
 
 describe('the purpose of a query', () => {
@@ -31,7 +31,7 @@ describe('the database label', () => {
     ['postgres://user@h1:5432,h2:5432/ledger', 'h1:5432,h2:5432/ledger'],
     ['postgres://user:secret@db', 'db'],
     ['another text with a secret', ''],
-  ])('of %s is %s', (url, place) => {
-    expect(placeOf(url)).toBe(place);
+  ])('of %s is %s', (url, label) => {
+    expect(databaseLabel(url)).toBe(label);
   });
 });

@@ -34,13 +34,13 @@ if (server?.['compiles'] !== true)
 
 describe('a session of ours', () => {
   const limits = { statementTimeoutMs: 60_000, lockTimeoutMs: 30_000, idleInTransactionMs: 60_000, idleSessionMs: 0 };
-  const wanted = Object.fromEntries(sessionSettings('ledger', limits));
+  const expected = Object.fromEntries(sessionSettings('ledger', limits));
 
   it.each(['jit', 'datestyle', 'enable_nestloop', 'default_transaction_isolation'])(
     'for reads or writes has its own %s',
     async (name) => {
       const { rows } = await database.withClient((client) => client.query<Record<string, string>>(`show ${name}`));
-      expect(Object.values(rows[0] ?? {})).toEqual([wanted[name]]);
+      expect(Object.values(rows[0] ?? {})).toEqual([expected[name]]);
     },
   );
 

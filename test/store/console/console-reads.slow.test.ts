@@ -128,15 +128,15 @@ describe('a statement', () => {
       expect([status, body]).toEqual([504, expect.stringContaining('longer than 1 s')]);
     }
     const stop = new AbortController();
-    const asked = reads.ask(endless, { rows: 100_000, characters: 1_000_000 }, stop.signal);
-    asked.catch(() => undefined);
+    const pendingResult = reads.ask(endless, { rows: 100_000, characters: 1_000_000 }, stop.signal);
+    pendingResult.catch(() => undefined);
     const running = async (): Promise<number> => {
       const found = `select 1 from pg_stat_activity where usename = '${schema}_console' and state = 'active'`;
       return (await query(created.url, found)).length;
     };
     await waitFor('it runs', async () => ((await running()) > 0 ? true : undefined));
     stop.abort();
-    await expect(asked).rejects.toThrow();
+    await expect(pendingResult).rejects.toThrow();
     await waitFor('it runs no more', async () => ((await running()) === 0 ? true : undefined));
   });
 

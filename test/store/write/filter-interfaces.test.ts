@@ -3,7 +3,7 @@
  * backfill.
  */
 import { expect, it } from 'vitest';
-import { noteInterfaces, wantedInterfaces } from '../../../src/store/write/filter-interfaces.ts';
+import { noteInterfaces, readRequestedInterfaces } from '../../../src/store/write/filter-interfaces.ts';
 import { schemasOfFile } from '../../support/schemas.ts';
 
 const schemas = schemasOfFile();
@@ -15,14 +15,14 @@ it('keeps the start of a complete interface that was stored after the session ha
       `insert into stream (filter, filter_hash, transaction_shape) values ('{}', 'h', 'LEDGER_EFFECTS');
        insert into filter_interfaces (interface_id, state) values ('#a:A:Followed', 'followed'), ('#a:A:Unknown', 'waiting')`,
     );
-    const read = await wantedInterfaces(client);
+    const read = await readRequestedInterfaces(client);
     await client.query(`update filter_interfaces set complete_from = 391 where state = 'followed'`);
     await noteInterfaces(
       client,
       0,
       read.map((one) => (one.state === 'waiting' ? { ...one, unknownAt: 531 } : one)),
     );
-    expect(await wantedInterfaces(client)).toEqual([
+    expect(await readRequestedInterfaces(client)).toEqual([
       { id: '#a:A:Followed', state: 'followed', completeFrom: 391, unknownAt: null },
       { id: '#a:A:Unknown', state: 'waiting', completeFrom: null, unknownAt: 531 },
     ]);

@@ -46,11 +46,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
 }
 
 async function startServer(): Promise<Server> {
-  const given = process.env['TEST_DATABASE_URL'];
-  if (given !== undefined && given !== '')
-    return { kind: 'TEST_DATABASE_URL', url: given, stop: async () => undefined };
-  const wanted = process.env['TEST_POSTGRES'];
-  if (wanted === 'testcontainers' || (wanted !== 'embedded' && (await hasImage()))) return startContainer();
+  const configuredUrl = process.env['TEST_DATABASE_URL'];
+  if (configuredUrl !== undefined && configuredUrl !== '')
+    return { kind: 'TEST_DATABASE_URL', url: configuredUrl, stop: async () => undefined };
+  const requestedKind = process.env['TEST_POSTGRES'];
+  if (requestedKind === 'testcontainers' || (requestedKind !== 'embedded' && (await hasImage()))) return startContainer();
   return startEmbedded();
 }
 

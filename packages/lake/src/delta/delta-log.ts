@@ -33,10 +33,10 @@ export class DeltaLogs {
 
   /** Compares the logs with all files of the manifest and commits the differences, in case a process was stopped between the two. */
   async compare(manifest: Manifest): Promise<void> {
-    const wanted = byTable(manifest.files());
+    const filesByTable = byTable(manifest.files());
     await forEach(manifest.head.tables, async (table, { columns }) => {
       const logged = await this.#logged(table);
-      const files = wanted.get(table) ?? [];
+      const files = filesByTable.get(table) ?? [];
       const paths = new Set(files.map(pathOf));
       const gone = [...logged.paths()].filter((path) => !paths.has(path));
       await this.#commit(table, columns, { added: files.filter((file) => !logged.has(pathOf(file))), gone });

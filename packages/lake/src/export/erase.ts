@@ -44,8 +44,8 @@ export class Eraser {
   }
 
   async #names(file: StoredFile, source: ReadTable, redacted: Redactable, find: Find): Promise<boolean> {
-    const wanted = new Set([...source.order, redacted.contractId, redacted.redactionId]);
-    const columns = source.columns.filter((column) => wanted.has(column.name));
+    const columnNames = new Set([...source.order, redacted.contractId, redacted.redactionId]);
+    const columns = source.columns.filter((column) => columnNames.has(column.name));
     for await (const { values, rows } of storedRows(this.#folder, file, columns)) {
       if (find(columns, values, rows).size > 0) return true;
     }

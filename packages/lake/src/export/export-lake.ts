@@ -40,7 +40,7 @@ export async function exportLake(reads: Reads, request: ExportRequest): Promise<
       await onBegin();
       for (;;) {
         const began = performance.now();
-        const options = { until, isWanted, stop, logs, onProgress: progress.show };
+        const options = { until, isWanted, stop, logs, onProgress: progress.display };
         const result = await exportOnce(reads, folder, options).finally(progress.end);
         await onExported(result.until);
         if (everyMs === undefined || result.files > 0) print(resultLine(result, performance.now() - began, asJson));
@@ -57,6 +57,6 @@ function resultLine(result: ExportResult, ms: number, asJson: boolean): string {
   const rowsPerSecond = Math.round(result.rows / Math.max(seconds, 0.001));
   if (asJson) return JSON.stringify({ ...result, seconds: Number(seconds.toFixed(3)), rowsPerSecond });
   const { until, rows, files, bytes, rewritten } = result;
-  const anew = rewritten === 0 ? '' : `, ${String(rewritten)} of them rewritten`;
-  return `exported up to offset ${String(until)}: ${String(rows)} rows in ${String(files)} files${anew}, ${String(bytes)} bytes, ${String(rowsPerSecond)} rows/s`;
+  const rewrittenText = rewritten === 0 ? '' : `, ${String(rewritten)} of them rewritten`;
+  return `exported up to offset ${String(until)}: ${String(rows)} rows in ${String(files)} files${rewrittenText}, ${String(bytes)} bytes, ${String(rowsPerSecond)} rows/s`;
 }

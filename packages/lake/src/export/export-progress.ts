@@ -8,7 +8,7 @@ export interface ProgressOutput {
 }
 
 export interface ProgressDisplay {
-  readonly show: (progress: ExportProgress) => void;
+  readonly display: (progress: ExportProgress) => void;
   /** Removes the bar. */
   readonly end: () => void;
 }
@@ -24,22 +24,22 @@ export function progressOn(stderr: ProgressOutput): ProgressDisplay {
   const isTerminal = stderr.isTTY === true;
   const every = isTerminal ? barEveryMs : lineEveryMs;
   let began: number | undefined;
-  let shownAt = performance.now();
-  let isShown = false;
+  let displayedAtMs = performance.now();
+  let isBarVisible = false;
   return {
-    show: (progress) => {
+    display: (progress) => {
       const now = performance.now();
       began ??= now;
-      if (now - shownAt < every) return;
-      shownAt = now;
+      if (now - displayedAtMs < every) return;
+      displayedAtMs = now;
       const rowsPerSecond = Math.round((progress.rows * 1000) / Math.max(now - began, 1));
-      isShown = isTerminal;
+      isBarVisible = isTerminal;
       const line = `${JSON.stringify({ ...progress, rowsPerSecond })}\n`;
       stderr.write(isTerminal ? `${clearLine}${barOf(progress, rowsPerSecond)}` : line);
     },
     end: () => {
-      if (isShown) stderr.write(clearLine);
-      isShown = false;
+      if (isBarVisible) stderr.write(clearLine);
+      isBarVisible = false;
       began = undefined;
     },
   };

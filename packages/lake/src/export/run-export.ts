@@ -107,7 +107,7 @@ class ExportRun {
     await this.#logs.compare(this.#manifest);
     const named = new Set(this.#manifest.paths());
     for (const folder of await this.#folder.folders()) {
-      const isOfLake = folder === segmentFolder ? isSegmentName : isOurs;
+      const isOfLake = folder === segmentFolder ? isSegmentName : fileNamePattern;
       const files = (await this.#folder.list(folder)).filter((name) => isOfLake.test(name));
       await this.#folder.remove(files.map((name) => `${folder}/${name}`).filter((path) => !named.has(path)));
     }
@@ -199,8 +199,8 @@ class ExportRun {
   /** A table that is added after its oldest rows were pruned begins with the first complete range. */
   #beginLater(): void {
     const { until, tables } = this.#manifest.head;
-    const whole = this.#manifest.ranges().find((range) => range.from > this.#facts.prunedToOffset);
-    const from = whole?.from ?? (until ?? -1) + 1;
+    const firstUnprunedRange = this.#manifest.ranges().find((range) => range.from > this.#facts.prunedToOffset);
+    const from = firstUnprunedRange?.from ?? (until ?? -1) + 1;
     if (from === 0) return;
     const later = this.#sources.filter(({ name }) => tables[name] === undefined);
     const entries = later.map(({ name, columns }) => [name, { columns, from }] as const);
@@ -236,9 +236,9 @@ class ExportRun {
     const known = this.#manifest.head.tables;
     const tables = this.#sources.map(({ name, columns }) => [name, { ...known[name], columns }] as const);
     this.#manifest.setHead({ ...head, tables: { ...known, ...Object.fromEntries(tables) } });
-    const former = await this.#manifest.save(this.#folder);
+    const obsoletePaths = await this.#manifest.save(this.#folder);
     await this.#logs.follow(this.#manifest.head.tables, change);
-    await this.#folder.remove([...change.gone.map(({ path }) => path), ...former]);
+    await this.#folder.remove([...change.gone.map(({ path }) => path), ...obsoletePaths]);
   }
 
   async #write(range: LakeRange, sources: readonly ReadTable[]): Promise<readonly LakeFile[]> {
@@ -250,10 +250,10 @@ class ExportRun {
     return files;
   }
 
-  async #writeTable({ from, to }: LakeRange, source: ReadTable, former: LakeFile | undefined): Promise<LakeFile> {
+  async #writeTable({ from, to }: LakeRange, source: ReadTable, previous: LakeFile | undefined): Promise<LakeFile> {
     const unfinished = await this.#folder.begin();
     const entry = { table: source.name, from, to, fingerprint: fingerprintOf(source, { from, to }, this.#facts) };
-    if (former !== undefined) this.#rewritten += 1;
+    if (previous !== undefined) this.#rewritten += 1;
     try {
       const parquet = new ParquetFile(unfinished, source, this.#codec);
       for await (const { values, rows } of rangeRows(this.#snapshot, source, [from, to])) {
@@ -267,7 +267,7 @@ class ExportRun {
         return { ...entry, path: null, rows: 0, bytes: 0, sha256: null };
       }
       await parquet.finish();
-      const path = `${source.name}/${nameOf(from, to, former)}`;
+      const path = `${source.name}/${nameOf(from, to, previous)}`;
       const { bytes, sha256 } = await unfinished.finish(path);
       this.#report(bytes);
       return { ...entry, path, rows: parquet.rows, bytes, sha256 };
@@ -298,13 +298,13 @@ function withRedactions(file: LakeFile, source: ReadTable, facts: ReadFacts): La
   return redacted === 0 ? file : { ...file, fingerprint: { ...file.fingerprint, redacted } };
 }
 
-const isOurs = /^from=\d+-to=\d+(?:\.r(\d+))?\.parquet$/;
+const fileNamePattern = /^from=\d+-to=\d+(?:\.r(\d+))?\.parquet$/;
 
 /** A replacement gets a different name: the manifest names the previous file until the new manifest is written. */
-function nameOf(from: number, to: number, former: LakeFile | undefined): string {
+function nameOf(from: number, to: number, previous: LakeFile | undefined): string {
   const name = `from=${String(from)}-to=${String(to)}`;
-  if (former?.path === undefined || former.path === null) return `${name}.parquet`;
-  const revision = Number(isOurs.exec(former.path.slice(former.table.length + 1))?.[1] ?? 1);
+  if (previous?.path === undefined || previous.path === null) return `${name}.parquet`;
+  const revision = Number(fileNamePattern.exec(previous.path.slice(previous.table.length + 1))?.[1] ?? 1);
   return `${name}.r${String(revision + 1)}.parquet`;
 }
 

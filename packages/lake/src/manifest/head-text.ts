@@ -11,7 +11,7 @@ export const version = 2;
 export function headText(
   { tables, ...head }: ManifestHead,
   segments: readonly Segment[],
-  former: readonly string[],
+  previousSegments: readonly string[],
 ): string {
   const entries = Object.entries(tables).map(
     ([name, table]) => `    ${JSON.stringify(name)}: ${JSON.stringify(table)}`,
@@ -25,7 +25,7 @@ ${entries.join(',\n')}
   "segments": [
 ${linesOf(named)}
   ],
-  "previousSegments": ${JSON.stringify(former)}
+  "previousSegments": ${JSON.stringify(previousSegments)}
 }
 `;
 }

@@ -32,8 +32,8 @@ export class Manifest {
    * @param isStored whether the folder contains this manifest; false: it has a different form there, or there is none;
    *   the last argument has the segments that only the head before the stored one names
    */
-  constructor(head: ManifestHead, segments: readonly Segment[], isStored: boolean, former: readonly string[] = []) {
-    this.#former = former;
+  constructor(head: ManifestHead, segments: readonly Segment[], isStored: boolean, previousSegments: readonly string[] = []) {
+    this.#former = previousSegments;
     this.#head = head;
     this.#segments = [...segments];
     this.#isStored = isStored;
@@ -99,11 +99,11 @@ export class Manifest {
     for (const file of files) {
       const segment = this.#segmentOf.get(file.from);
       if (segment === undefined) throw new RangeError(`no range begins at offset ${String(file.from)}`);
-      const former = segment.put(file);
+      const previous = segment.put(file);
       this.#noteChange(segment);
-      if (former?.path === file.path) continue;
+      if (previous?.path === file.path) continue;
       if (isNamed(file)) added.push(file);
-      if (former !== undefined && isNamed(former)) gone.push(former);
+      if (previous !== undefined && isNamed(previous)) gone.push(previous);
     }
     return { added, gone };
   }
@@ -133,12 +133,12 @@ export class Manifest {
   async save(folder: LakeStorage): Promise<readonly string[]> {
     for (const segment of this.#changed) await segment.save(folder);
     const named = new Set(this.#segments.map(({ stored }) => stored?.path));
-    const former = this.#replaced.filter((path) => !named.has(path));
-    await folder.write(manifestName, headText(this.#head, this.#segments, former));
-    const gone = this.#former.filter((path) => !named.has(path) && !former.includes(path));
+    const previousSegments = this.#replaced.filter((path) => !named.has(path));
+    await folder.write(manifestName, headText(this.#head, this.#segments, previousSegments));
+    const gone = this.#former.filter((path) => !named.has(path) && !previousSegments.includes(path));
     this.#changed.clear();
     this.#replaced = [];
-    this.#former = former;
+    this.#former = previousSegments;
     this.#isStored = true;
     return gone;
   }

@@ -48,7 +48,7 @@ async function manifestOf(
   const isStored = found === version;
   const read = isStored ? await readSegments(folder, segments, tables) : segmentsOf({ ranges, files }, tables);
   const known = { ...head, participant: head.participant ?? identity.participant };
-  return new Manifest(known, read, isStored, formerOf(previousSegments));
+  return new Manifest(known, read, isStored, previousSegmentsOf(previousSegments));
 }
 
 function parsedHead(text: string): Fields {
@@ -96,16 +96,16 @@ function segmentsOf(lists: Fields, tables: Tables): readonly Segment[] {
 }
 
 /** Older lakes have none. The paths are removed later, so each must be a segment. */
-function formerOf(former: unknown = []): readonly string[] {
-  if (!Array.isArray(former)) throw lacking('previousSegments');
-  for (const path of former as readonly unknown[]) {
+function previousSegmentsOf(previousSegments: unknown = []): readonly string[] {
+  if (!Array.isArray(previousSegments)) throw lacking('previousSegments');
+  for (const path of previousSegments as readonly unknown[]) {
     if (typeof path === 'string' && isSegmentPath(path)) continue;
     throw refused(
       `its manifest.json names a segment that does not belong to the lake: "${shortened(String(path))}"`,
       elsewhere,
     );
   }
-  return former as readonly string[];
+  return previousSegments as readonly string[];
 }
 
 async function readSegments(folder: LakeStorage, entries: unknown, tables: Tables): Promise<readonly Segment[]> {

@@ -54,9 +54,9 @@ export class Segment {
   /** Returns the file that it replaces. */
   put(file: LakeFile): LakeFile | undefined {
     const key = keyOf(file.table, file.from);
-    const former = this.#files.get(key);
+    const previous = this.#files.get(key);
     this.#files.set(key, file);
-    return former;
+    return previous;
   }
 
   /** Removes up to `count` ranges from the end, and their files. */

@@ -48,8 +48,8 @@ interface Asked {
 const mostTries = 6;
 const firstPauseMs = 100;
 /** Limit until a response begins, and the same again for each 4 MB that are sent. */
-const patienceMs = 60_000;
-const bytesPerPatience = 4 * 1024 * 1024;
+const timeLimitMs = 60_000;
+const bytesPerTimeLimit = 4 * 1024 * 1024;
 const emptySha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 /** Another client is writing the same object. */
 const conflict = 409;
@@ -129,16 +129,16 @@ export class BucketClient {
   }
 
   /** @throws LakeError EXPORT_UNWRITABLE for any response that is neither successful nor `expected` */
-  async #ask(asked: Asked, expected: readonly number[]): Promise<Response> {
+  async #ask(request: Asked, expected: readonly number[]): Promise<Response> {
     for (let tries = 1; ; tries += 1) {
       const isLast = tries === mostTries;
       try {
-        const response = await this.#send(asked);
+        const response = await this.#send(request);
         if (response.ok || expected.includes(response.status)) return response;
-        if (isLast || !mayPass(response.status)) throw await refusal(asked, response);
+        if (isLast || !mayPass(response.status)) throw await refusal(request, response);
         await response.arrayBuffer();
       } catch (thrown) {
-        if (isLast || thrown instanceof LakeError) throw unreachable(asked, thrown);
+        if (isLast || thrown instanceof LakeError) throw unreachable(request, thrown);
       }
       await sleep(firstPauseMs * 2 ** (tries - 1) * (0.5 + Math.random() / 2));
     }
@@ -161,7 +161,7 @@ export class BucketClient {
       cache: this.#keys,
     });
     const signed = await signer.sign();
-    const limitMs = patienceMs * (1 + Math.ceil((body?.bytes ?? 0) / bytesPerPatience));
+    const limitMs = timeLimitMs * (1 + Math.ceil((body?.bytes ?? 0) / bytesPerTimeLimit));
     return sendToBucket({ method, url: signed.url, headers: signed.headers, body: body?.open(), limitMs });
   }
 }

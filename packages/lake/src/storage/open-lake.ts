@@ -22,17 +22,17 @@ export async function openLake(to: string, env: Env, onOperation?: OnOperation):
 }
 
 function accessOf(env: Env) {
-  const said = (...names: readonly string[]): string | undefined =>
+  const readVariable = (...names: readonly string[]): string | undefined =>
     names.map((name) => env[name]).find((value) => value !== undefined && value !== '');
-  const accessKeyId = said('AWS_ACCESS_KEY_ID');
-  const secretAccessKey = said('AWS_SECRET_ACCESS_KEY');
+  const accessKeyId = readVariable('AWS_ACCESS_KEY_ID');
+  const secretAccessKey = readVariable('AWS_SECRET_ACCESS_KEY');
   if (accessKeyId === undefined || secretAccessKey === undefined)
     throw wrong('a bucket needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY');
-  const region = said('AWS_REGION', 'AWS_DEFAULT_REGION') ?? 'us-east-1';
-  const endpoint = said('AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL') ?? `https://s3.${region}.amazonaws.com`;
+  const region = readVariable('AWS_REGION', 'AWS_DEFAULT_REGION') ?? 'us-east-1';
+  const endpoint = readVariable('AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL') ?? `https://s3.${region}.amazonaws.com`;
   if (!URL.canParse(endpoint) || !/^https?:/.test(endpoint))
     throw wrong(`AWS_ENDPOINT_URL is not an http or https URL: "${endpoint.slice(0, 80)}"`);
-  const sessionToken = said('AWS_SESSION_TOKEN');
+  const sessionToken = readVariable('AWS_SESSION_TOKEN');
   return { endpoint: endpoint.replace(/\/+$/, ''), region, accessKeyId, secretAccessKey, sessionToken };
 }
 

@@ -43,8 +43,8 @@ export function parseCompletions(
   for (const party of parties) requireParty(party);
   if (form === 'of-user' && parties.length === 0) throw missingField('parties');
   require(caller, parties.length === 0 ? ['read-as-any-party'] : parties.map((readAs) => ({ readAs })));
-  const asked = parties.length === 0 ? undefined : new Set(parties);
-  return { userId, parties: asked, beginExclusive: beginOf(body, ledger), endInclusive: undefined };
+  const requestedParties = parties.length === 0 ? undefined : new Set(parties);
+  return { userId, parties: requestedParties, beginExclusive: beginOf(body, ledger), endInclusive: undefined };
 }
 
 const slice = 64;

@@ -14,10 +14,10 @@ export interface ListOptions {
 }
 
 function numberIn(query: URLSearchParams, name: string): number | undefined {
-  const given = query.get(name);
-  if (given === null) return undefined;
-  if (!/^-?\d{1,18}$/.test(given)) throw new Undecodable(`query parameter ${name}`);
-  return Number(given);
+  const value = query.get(name);
+  if (value === null) return undefined;
+  if (!/^-?\d{1,18}$/.test(value)) throw new Undecodable(`query parameter ${name}`);
+  return Number(value);
 }
 
 /** `limit` and `stream_idle_timeout_ms` of a request. */

@@ -35,8 +35,8 @@ function checkHint(hint: string): void {
 }
 
 function annotationsIn(metadata: JsonObject, field: string): Annotations {
-  const given = Object.entries(asObject(metadata['annotations']) ?? {});
-  const annotations = Object.fromEntries(given.map(([key, value]) => [key, asText(value)]));
+  const entries = Object.entries(asObject(metadata['annotations']) ?? {});
+  const annotations = Object.fromEntries(entries.map(([key, value]) => [key, asText(value)]));
   if (Buffer.byteLength(Object.entries(annotations).flat().join('')) > annotationsLimit) {
     throw invalidArgument(`annotations from field '${field}' are larger than the limit of 256kb`);
   }
@@ -47,10 +47,10 @@ function annotationsIn(metadata: JsonObject, field: string): Annotations {
  * The synchronizer of an allocation: the requested one, otherwise the first. The real participant requires one to be
  * named.
  */
-function synchronizerIn(asked: string, { ledger }: Participant): string {
-  if (asked === '') return ledger.synchronizers[0].id;
-  if (ledger.synchronizers.some(({ id }) => id === asked)) return asked;
-  throw invalidArgument(`This node is not connected to the requested synchronizer ${asked}.`);
+function synchronizerIn(synchronizerId: string, { ledger }: Participant): string {
+  if (synchronizerId === '') return ledger.synchronizers[0].id;
+  if (ledger.synchronizers.some(({ id }) => id === synchronizerId)) return synchronizerId;
+  throw invalidArgument(`This node is not connected to the requested synchronizer ${synchronizerId}.`);
 }
 
 /**
@@ -85,9 +85,9 @@ const changeable = new Set(['local_metadata', 'local_metadata.annotations', 'loc
 
 /** The fields that a mask names; refuses an empty mask and fields that cannot change. */
 function checkMask(mask: Json | undefined, party: string): readonly string[] {
-  const given = asObject(mask);
-  if (given === undefined) throw missingField('update_mask');
-  const paths = asTexts(given['paths']);
+  const updateMask = asObject(mask);
+  if (updateMask === undefined) throw missingField('update_mask');
+  const paths = asTexts(updateMask['paths']);
   const wrong = paths.find((path) => !changeable.has(path));
   if (paths.length > 0 && wrong === undefined) return paths;
   const reason = wrong === undefined ? 'The update mask contains no entries' : `The update path '${wrong}' is invalid`;
@@ -106,9 +106,9 @@ export function parsePartyUpdate(body: JsonObject, pathParty: string, caller: Ca
   if (party !== pathParty)
     throw invalidArgument(`party ${party} of the body is not the party ${pathParty} of the path`);
   const metadata = asObject(details['localMetadata']) ?? {};
-  const given = annotationsIn(metadata, 'party_details.local_metadata.annotations');
+  const requestedAnnotations = annotationsIn(metadata, 'party_details.local_metadata.annotations');
   const paths = checkMask(body['updateMask'], party);
   const annotates = paths.some((path) => path === 'local_metadata' || path === 'local_metadata.annotations');
-  const annotations = annotates ? given : {};
+  const annotations = annotates ? requestedAnnotations : {};
   return { party, identityProviderId, change: { resourceVersion: asText(metadata['resourceVersion']), annotations } };
 }

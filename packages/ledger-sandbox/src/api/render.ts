@@ -62,14 +62,14 @@ export class Renderer {
   transaction(
     value: Transaction,
     archived: StoredUpdate['archived'],
-    asked: { readonly format: EventFormat; readonly shape: Shape } | undefined,
+    transactionFormat: { readonly format: EventFormat; readonly shape: Shape } | undefined,
   ): Transaction | undefined {
-    if (asked === undefined) return undefined;
-    const delta = asked.shape === 'TRANSACTION_SHAPE_ACS_DELTA';
+    if (transactionFormat === undefined) return undefined;
+    const delta = transactionFormat.shape === 'TRANSACTION_SHAPE_ACS_DELTA';
     const events: TransactionEvent[] = [];
     for (const [index, event] of value.events.entries()) {
-      const shown = this.#event(event, asked.format, delta, archived?.[index], value);
-      if (shown !== undefined) events.push(shown);
+      const visibleEvent = this.#event(event, transactionFormat.format, delta, archived?.[index], value);
+      if (visibleEvent !== undefined) events.push(visibleEvent);
     }
     return events.length === 0 ? undefined : this.#fields.transaction({ ...value, events });
   }
@@ -104,21 +104,21 @@ export class Renderer {
     format: EventFormat,
     delta: boolean,
     archived: CreatedEvent | undefined,
-    place: Place,
+    position: Place,
   ): TransactionEvent | undefined {
     if ('CreatedEvent' in event) {
       const created = event.CreatedEvent;
       if (delta && !created.acsDelta) return undefined;
       const parties = delta ? stakeholdersOf(created) : created.witnessParties;
-      const shown = this.#created(created, format, this.#ledger.hosted(parties, place));
-      return shown === undefined ? undefined : { CreatedEvent: shown };
+      const visibleEvent = this.#created(created, format, this.#ledger.hosted(parties, position));
+      return visibleEvent === undefined ? undefined : { CreatedEvent: visibleEvent };
     }
     if ('ArchivedEvent' in event) {
-      const parties = this.#ledger.hosted(event.ArchivedEvent.witnessParties, place);
+      const parties = this.#ledger.hosted(event.ArchivedEvent.witnessParties, position);
       const seen = this.#match(event.ArchivedEvent, format, parties);
       return seen === undefined ? undefined : event;
     }
-    return this.#exercise(event.ExercisedEvent, format, delta, archived, place);
+    return this.#exercise(event.ExercisedEvent, format, delta, archived, position);
   }
 
   #exercise(
@@ -126,11 +126,11 @@ export class Renderer {
     format: EventFormat,
     delta: boolean,
     archived: CreatedEvent | undefined,
-    place: Place,
+    position: Place,
   ): TransactionEvent | undefined {
     if (delta && !(event.consuming && event.acsDelta)) return undefined;
     const parties = delta && archived !== undefined ? stakeholdersOf(archived) : event.witnessParties;
-    const seen = this.#match(event, format, this.#ledger.hosted(parties, place));
+    const seen = this.#match(event, format, this.#ledger.hosted(parties, position));
     if (seen === undefined) return undefined;
     if (!delta) {
       const implementedInterfaces = this.#interfaceIds(event, seen);
@@ -194,8 +194,8 @@ export class Renderer {
   #interfaceIds(event: ArchivedEvent | ExercisedEvent, seen: Match): readonly string[] {
     if (seen.views.size === 0) return event.implementedInterfaces;
     const name = `${event.packageName}:${entityOf(event.templateId)}`;
-    const shown = this.#model.interfacesOf(name).filter((implemented) => seen.views.has(entityOf(implemented.name)));
-    return shown.map((implemented) => this.#model.id(implemented.name));
+    const visibleInterfaces = this.#model.interfacesOf(name).filter((implemented) => seen.views.has(entityOf(implemented.name)));
+    return visibleInterfaces.map((implemented) => this.#model.id(implemented.name));
   }
 
   /** The part of a reassignment that is visible to the reader; undefined if none is. */

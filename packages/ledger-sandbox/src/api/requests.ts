@@ -64,9 +64,9 @@ export function int64Of(value: Json | undefined): number | bigint | undefined {
 
 /** An int64 of a request that must fit a number. */
 export function numberOf(value: Json | undefined): number | undefined {
-  const given = int64Of(value);
-  if (typeof given === 'bigint') throw new Undecodable('body');
-  return given;
+  const int64 = int64Of(value);
+  if (typeof int64 === 'bigint') throw new Undecodable('body');
+  return int64;
 }
 
 /** Filters of a legacy request with a wildcard next to the named ones, as the tree calls require. */
@@ -228,11 +228,11 @@ export function parseActiveContractsRequest(
   const path = '/v2/state/active-contracts';
   const eventFormat = oneForm(body, { key: 'eventFormat', path, legacy: (filter) => filter }, release);
   require(caller, eventFormatNeeds(eventFormat));
-  const asked = int64Of(body['activeAtOffset']) ?? 0;
-  requireNotNegative(asked);
+  const requestedOffset = int64Of(body['activeAtOffset']) ?? 0;
+  requireNotNegative(requestedOffset);
   const format = parseEventFormat(eventFormat, participant.ledger.model, release);
-  checkSnapshotOffset(asked, format, participant);
-  const activeAtOffset = Number(asked);
+  checkSnapshotOffset(requestedOffset, format, participant);
+  const activeAtOffset = Number(requestedOffset);
   const incomplete = showsIncomplete(body, release);
   const binding = entryBinding(participant, eventFormat, incomplete);
   const token = release === '3.4' ? '' : asText(body['streamContinuationToken']);
@@ -240,9 +240,9 @@ export function parseActiveContractsRequest(
 }
 
 /** The hash of a transaction as hex; requests have it in Base64. */
-export function hashOf(given: string): string {
-  if (given === '') throw missingField('transaction_hash');
-  const bytes = Buffer.from(given, 'base64');
-  if (bytes.toString('base64') !== given) throw new Undecodable('body', 'The string is not a valid Base64');
+export function hashOf(base64Hash: string): string {
+  if (base64Hash === '') throw missingField('transaction_hash');
+  const bytes = Buffer.from(base64Hash, 'base64');
+  if (bytes.toString('base64') !== base64Hash) throw new Undecodable('body', 'The string is not a valid Base64');
   return bytes.toString('hex');
 }

@@ -23,10 +23,10 @@ function ownFormat({ actAs, readAs = [] }: Readers, transactionShape: string): J
  * The format of the response: the requested one, otherwise ACS_DELTA for the parties of the submission. Checks its
  * rights.
  */
-export function answerFormat({ participant, caller }: Call, readers: Readers, asked: Json | undefined): UpdateFormat {
-  const given = asObject(asked);
-  if (given !== undefined) require(caller, eventFormatNeeds(given['eventFormat']));
-  const includeTransactions = given ?? ownFormat(readers, 'TRANSACTION_SHAPE_ACS_DELTA');
+export function answerFormat({ participant, caller }: Call, readers: Readers, transactionFormat: Json | undefined): UpdateFormat {
+  const requestedFormat = asObject(transactionFormat);
+  if (requestedFormat !== undefined) require(caller, eventFormatNeeds(requestedFormat['eventFormat']));
+  const includeTransactions = requestedFormat ?? ownFormat(readers, 'TRANSACTION_SHAPE_ACS_DELTA');
   return parseUpdateFormat({ includeTransactions }, participant.ledger.model, participant.release);
 }
 

@@ -24,8 +24,8 @@ export function treeOf(renderer: Renderer, stored: StoredUpdate, format: UpdateF
     return undefined;
   }
   // A tree has no archives: it has exercises in every requested shape.
-  const asked = { ...format.transactions, shape: 'TRANSACTION_SHAPE_LEDGER_EFFECTS' } as const;
-  const seen = renderer.transaction(stored.update.Transaction.value, stored.archived, asked);
+  const effectsFormat = { ...format.transactions, shape: 'TRANSACTION_SHAPE_LEDGER_EFFECTS' } as const;
+  const seen = renderer.transaction(stored.update.Transaction.value, stored.archived, effectsFormat);
   if (seen === undefined) return undefined;
   const { updateId, commandId, workflowId, effectiveAt, offset, synchronizerId, traceContext, recordTime } = seen;
   const head = { updateId, commandId, workflowId, effectiveAt, offset, eventsById: eventsById(seen) };

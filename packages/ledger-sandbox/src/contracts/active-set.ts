@@ -167,8 +167,8 @@ export class ActiveSet {
   deactivate(contractId: string, synchronizerId: string, offset: number, seen: Seen): Activation | undefined {
     const candidates = this.#active.get(contractId);
     if (candidates === undefined) return undefined;
-    const wanted = candidates.findIndex((candidate) => candidate.synchronizerId === synchronizerId);
-    const [ended] = candidates.splice(Math.max(wanted, 0), 1);
+    const index = candidates.findIndex((candidate) => candidate.synchronizerId === synchronizerId);
+    const [ended] = candidates.splice(Math.max(index, 0), 1);
     if (candidates.length === 0) this.#active.delete(contractId);
     if (ended?.until !== Infinity) return ended;
     if (seen(ended.created)) ended.until = offset;

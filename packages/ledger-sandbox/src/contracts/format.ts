@@ -141,8 +141,8 @@ export function parseUpdateFormat(body: JsonObject, model: Model, release: Relea
 }
 
 /** The implemented interface that a filter requests, by full name or, for unregistered templates, by entity. */
-function implemented(asked: string, names: readonly string[]): boolean {
-  return names.includes(asked) || names.includes(`:${entityOf(asked)}`);
+function implemented(interfaceName: string, names: readonly string[]): boolean {
+  return names.includes(interfaceName) || names.includes(`:${entityOf(interfaceName)}`);
 }
 
 /**
@@ -164,11 +164,11 @@ export function match(
     const byTemplate = filters.templates.get(template);
     if (byTemplate !== undefined) accepted = true;
     blob ||= byTemplate === true;
-    for (const [name, wanted] of filters.interfaces) {
+    for (const [name, interfaceFilter] of filters.interfaces) {
       if (!implemented(name, interfaces)) continue;
       accepted = true;
-      blob ||= wanted.blob;
-      if (wanted.view) views.add(entityOf(name));
+      blob ||= interfaceFilter.blob;
+      if (interfaceFilter.view) views.add(entityOf(name));
     }
     return accepted;
   };

@@ -37,10 +37,10 @@ export class Hosting {
   apply({ events, synchronizerId }: TopologyTransaction, offset: number): void {
     for (const { event } of events) {
       for (const [variant, body] of Object.entries(event)) {
-        const told = asObject(asObject(body)?.['value']);
+        const authorization = asObject(asObject(body)?.['value']);
         const hosted = variant !== 'ParticipantAuthorizationRevoked';
         if (!hosted) this.#anybodyLeft = true;
-        const key = `${textAt(told, 'participantId')} ${synchronizerId} ${textAt(told, 'partyId')}`;
+        const key = `${textAt(authorization, 'participantId')} ${synchronizerId} ${textAt(authorization, 'partyId')}`;
         const changes = this.#changes.get(key);
         if (changes === undefined) this.#changes.set(key, [{ offset, hosted }]);
         else changes.push({ offset, hosted });

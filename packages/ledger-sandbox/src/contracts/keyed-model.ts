@@ -20,8 +20,8 @@ function invalid(field: string, expected: string): never {
 }
 
 function numeric(value: Json | undefined, field: string): bigint {
-  const given = typeof value === 'number' ? String(value) : asText(value);
-  return parseNumeric(given) ?? invalid(field, 'a Numeric 10');
+  const text = typeof value === 'number' ? String(value) : asText(value);
+  return parseNumeric(text) ?? invalid(field, 'a Numeric 10');
 }
 
 /** Int64 is a text on the wire; releases since 3.5 refuse a number. */
@@ -34,15 +34,15 @@ function party(value: Json | undefined, field: string): string {
 }
 
 /** The payload with all fields in order; trailing fields that are None are omitted. */
-function normalize(given: JsonObject): JsonObject {
+function normalize(input: JsonObject): JsonObject {
   const payload: JsonObject = {
-    bank: party(given['bank'], 'bank'),
-    owner: party(given['owner'], 'owner'),
-    number: asText(given['number']),
-    balance: formatNumeric(numeric(given['balance'], 'balance')),
-    version: int(given['version'], 'version'),
-    nickname: given['nickname'] ?? null,
-    limit: (given['limit'] ?? null) === null ? null : formatNumeric(numeric(given['limit'], 'limit')),
+    bank: party(input['bank'], 'bank'),
+    owner: party(input['owner'], 'owner'),
+    number: asText(input['number']),
+    balance: formatNumeric(numeric(input['balance'], 'balance')),
+    version: int(input['version'], 'version'),
+    nickname: input['nickname'] ?? null,
+    limit: (input['limit'] ?? null) === null ? null : formatNumeric(numeric(input['limit'], 'limit')),
   };
   return withoutTrailingNones(payload, optionals);
 }

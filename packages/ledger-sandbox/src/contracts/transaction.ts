@@ -57,8 +57,8 @@ export class TransactionBuilder {
   }
 
   /** Creates a contract of a registered template. @param seenBy informees of the exercise above */
-  create(template: Template, given: JsonObject, seenBy: readonly string[] = []): CreatedEvent {
-    const argument = template.normalize?.(given) ?? given;
+  create(template: Template, input: JsonObject, seenBy: readonly string[] = []): CreatedEvent {
+    const argument = template.normalize?.(input) ?? input;
     const signatories = this.#base.parties(template.signatories(argument));
     const observers = this.#base.parties(template.observers(argument).filter((p) => !signatories.includes(p)));
     const templateId = this.#base.model.id(template.name);

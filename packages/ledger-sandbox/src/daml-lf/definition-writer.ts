@@ -74,9 +74,9 @@ export class DefinitionWriter {
         caseType = this.#type(type);
       } else {
         records.push(this.#record(`${entity}.${name}`, type));
-        const place = { ...this.#lookup(entity), entity: `${entity}.${name}` };
+        const location = { ...this.#lookup(entity), entity: `${entity}.${name}` };
         const tree: TypeTree = { kind: 'named', name: entity, arguments: [] };
-        caseType = this.#tables.type(tree, () => place);
+        caseType = this.#tables.type(tree, () => location);
       }
       return [1, message([3, this.#tables.text(name)], [2, caseType])];
     });
@@ -125,10 +125,10 @@ export class DefinitionWriter {
   }
 
   #implementation(name: string): Uint8Array {
-    const place = this.#lookup(name);
-    if (place.view === undefined) throw new Error(`${name} is implemented, but is not an interface`);
-    const view = this.#stopped(`${place.module}:${place.view}`);
-    return message([1, this.#tables.typeName(place)], [2, message([2, view])]);
+    const location = this.#lookup(name);
+    if (location.view === undefined) throw new Error(`${name} is implemented, but is not an interface`);
+    const view = this.#stopped(`${location.module}:${location.view}`);
+    return message([1, this.#tables.typeName(location)], [2, message([2, view])]);
   }
 
   /** The type of contract ids of an interface. */

@@ -22,8 +22,8 @@ export function scopeOf(declaration: PackageDeclaration, inModule: string): Look
   const own = placesIn(declaration, undefined);
   const imported = declaration.imports.flatMap((one) => placesIn(one.declaration, one.id));
   return (name) => {
-    const fits = (place: Place): boolean =>
-      name.includes(':') ? name === `${place.module}:${place.entity}` : name === place.entity;
+    const fits = (location: Place): boolean =>
+      name.includes(':') ? name === `${location.module}:${location.entity}` : name === location.entity;
     for (const places of [own.filter(({ module }) => module === inModule), own, imported]) {
       const [found, other] = places.filter(fits);
       if (other !== undefined) throw new Error(`${declaration.name}: more than one type is named ${name}`);

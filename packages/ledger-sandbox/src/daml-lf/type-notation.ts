@@ -42,7 +42,7 @@ class Reader {
     this.#tokens = source.match(/[A-Za-z_][\w.:]*|\d+|\S/g) ?? [];
   }
 
-  whole(): TypeTree {
+  readAll(): TypeTree {
     const type = this.#applied();
     if (this.#tokens.length > 0) throw this.#wrong();
     return type;
@@ -96,5 +96,5 @@ class Reader {
 
 /** Parses a type; throws if the text is not a type. */
 export function readType(source: string): TypeTree {
-  return new Reader(source).whole();
+  return new Reader(source).readAll();
 }

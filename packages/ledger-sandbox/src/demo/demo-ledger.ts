@@ -9,7 +9,7 @@ import type { ChaosOptions } from './chaos.ts';
 import { Journal, readJournal } from './journal.ts';
 import type { Beginning, Entry, JournalContents } from './journal.ts';
 import { LiveSchedule } from './live-schedule.ts';
-import type { Stretch } from './live-schedule.ts';
+import type { PeriodStart } from './live-schedule.ts';
 import { monthBefore, playMonth } from './month.ts';
 import { Play } from './play.ts';
 import { readSnapshot, snapshotHead, snapshotOf, writeSnapshot } from './snapshot.ts';
@@ -73,7 +73,7 @@ const upgradeBefore = 3_600_000_000;
 /** Renewals under way at the start of live traffic, and how long before it they are requested. */
 const renewalsUnderWay = [50, 40, 30, 20, 10].map((seconds) => seconds * 1_000_000);
 /** Maximum lag behind the clock: beyond it, the traffic continues from now instead of catching up. Microseconds. */
-const patience = 5_000_000;
+const maxLagMicros = 5_000_000;
 const tickMs = 20;
 /**
  * Half an hour of traffic at the usual rate, and as much to replay at most: measurements are in
@@ -86,24 +86,24 @@ const usualKeeps: Keeps = { offsets: 10_000, tail: 10_000 };
  * be read. False if there is no journal.
  */
 export function isOver(journal: string): boolean {
-  return existsSync(journal) && toldIn(journal) === undefined;
+  return existsSync(journal) && readRemembered(journal) === undefined;
 }
 
 /** Contents of a journal, with its snapshot if it has one. */
 interface Remembered {
-  readonly told: JournalContents;
+  readonly contents: JournalContents;
   readonly snapshot: SnapshotHead | undefined;
 }
 
-function toldIn(journal: string): Remembered | undefined {
-  const told = readJournal(journal);
-  if (told === undefined) return undefined;
+function readRemembered(journal: string): Remembered | undefined {
+  const contents = readJournal(journal);
+  if (contents === undefined) return undefined;
   const head = snapshotHead(snapshotOf(journal));
-  const { generation } = told;
+  const { generation } = contents;
   // The process may have ended after the snapshot was written and before the next journal was begun.
-  const fits = head?.startAt === told.beginning.startAt && [generation, generation + 1].includes(head.generation);
+  const fits = head?.startAt === contents.beginning.startAt && [generation, generation + 1].includes(head.generation);
   if (!fits && generation > 0) return undefined;
-  return { told, snapshot: fits ? head : undefined };
+  return { contents, snapshot: fits ? head : undefined };
 }
 
 /** Starts the demo's ledger: its history is complete once the promise resolves. */
@@ -153,8 +153,8 @@ class RunningDemo {
 
   constructor(sandbox: Sandbox, options: DemoLedgerOptions) {
     const { seed, updatesPerSecond: perSecond, journal } = options;
-    const remembered = journal === undefined ? undefined : toldIn(journal);
-    const { beginning = newBeginning(options), generation = 0, entries = [] } = remembered?.told ?? {};
+    const remembered = journal === undefined ? undefined : readRemembered(journal);
+    const { beginning = newBeginning(options), generation = 0, entries = [] } = remembered?.contents ?? {};
     this.#sandbox = sandbox;
     this.#beginning = beginning;
     this.#keeps = options.keeps ?? usualKeeps;
@@ -191,11 +191,11 @@ class RunningDemo {
     this.#journal.begin(this.#beginning, 0, this.#steps);
   }
 
-  #goBackTo({ told, snapshot }: Remembered): void {
+  #goBackTo({ contents, snapshot }: Remembered): void {
     if (snapshot === undefined || this.#snapshotFile === undefined) this.#playMonth();
     else this.#load(this.#snapshotFile, snapshot);
-    const done = snapshot?.generation === told.generation ? 0 : (snapshot?.entries ?? 0);
-    this.#replay(told.steps, told.entries.slice(done));
+    const done = snapshot?.generation === contents.generation ? 0 : (snapshot?.entries ?? 0);
+    this.#replay(contents.steps, contents.entries.slice(done));
   }
 
   #load(file: string, { steps }: SnapshotHead): void {
@@ -257,7 +257,7 @@ class RunningDemo {
     this.#journal.write(entry);
   }
 
-  #goOn(live: Stretch): void {
+  #goOn(live: PeriodStart): void {
     this.#journal.write({ live });
     this.#schedule = new LiveSchedule(this.#beginning.seed, live);
   }
@@ -266,7 +266,7 @@ class RunningDemo {
     const now = this.#now() * 1000;
     const perSecond = this.#schedule.perSecond;
     // A demo that ends at a given update produces the same updates however late it is.
-    if (now - this.#schedule.next > patience && this.#maxUpdates === Infinity) {
+    if (now - this.#schedule.next > maxLagMicros && this.#maxUpdates === Infinity) {
       this.#goOn({ after: this.#steps, at: now, perSecond });
     }
     while (this.#schedule.next <= now && this.#steps < this.#maxUpdates) {

@@ -17,7 +17,7 @@ import {
 import { dirname } from 'node:path';
 import type { ClientAction } from '../ledger/client-action.ts';
 import type { Hosting } from '../parties/parties.ts';
-import type { Stretch } from './live-schedule.ts';
+import type { PeriodStart } from './live-schedule.ts';
 import { replaceFile } from './snapshot.ts';
 
 /** Beginning of the history of a demo. */
@@ -32,7 +32,7 @@ export interface Beginning {
 
 /** An action after this many steps. */
 export type Entry =
-  | { readonly live: Stretch }
+  | { readonly live: PeriodStart }
   | { readonly after: number; readonly hosting: Hosting & { readonly at: number } }
   | ({ readonly after: number } & ClientAction);
 
@@ -57,10 +57,10 @@ function headLine(steps: number): string {
 export function readJournal(file: string): JournalContents | undefined {
   if (!existsSync(file)) return undefined;
   const text = readFileSync(file, 'utf8');
-  const whole = text.slice(0, text.lastIndexOf('\n') + 1);
+  const completeLines = text.slice(0, text.lastIndexOf('\n') + 1);
   // A line truncated by a crash was never visible to any client.
-  if (whole.length < text.length) writeFileSync(file, whole);
-  const [head = '', beginning = '', ...rest] = whole.split('\n').filter((line) => line !== '');
+  if (completeLines.length < text.length) writeFileSync(file, completeLines);
+  const [head = '', beginning = '', ...rest] = completeLines.split('\n').filter((line) => line !== '');
   if (!head.startsWith(`{"demo":${version},`) || beginning === '') return undefined;
   const { steps } = JSON.parse(head) as { steps: string };
   const entries = rest.map((line) => JSON.parse(line) as Entry);

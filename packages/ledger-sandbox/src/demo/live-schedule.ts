@@ -5,7 +5,7 @@ import { Random } from '../wire/random.ts';
 import type { SavedRandom } from '../wire/random.ts';
 
 /** Beginning of a period of live traffic. */
-export interface Stretch {
+export interface PeriodStart {
   /** Updates made before the period. */
   readonly after: number;
   /** Microseconds since 1970. */
@@ -15,7 +15,7 @@ export interface Stretch {
 
 /** A schedule as stored in a snapshot. */
 export interface SavedSchedule {
-  readonly stretch: Stretch;
+  readonly stretch: PeriodStart;
   readonly random: SavedRandom;
   readonly next: number;
 }
@@ -31,14 +31,14 @@ const pause = [2, 6] as const;
 export class LiveSchedule {
   readonly #random: Random;
   readonly perSecond: number;
-  readonly #stretch: Stretch;
+  readonly #stretch: PeriodStart;
   #next: number;
 
-  constructor(seed: number, stretch: Stretch) {
-    this.#random = new Random(seed + 5 * stretch.after + 3);
-    this.perSecond = stretch.perSecond;
-    this.#stretch = stretch;
-    this.#next = stretch.at;
+  constructor(seed: number, start: PeriodStart) {
+    this.#random = new Random(seed + 5 * start.after + 3);
+    this.perSecond = start.perSecond;
+    this.#stretch = start;
+    this.#next = start.at;
     this.advance();
   }
 

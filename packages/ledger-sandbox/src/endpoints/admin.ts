@@ -15,71 +15,71 @@ import { isIPv4 } from 'node:net';
 
 interface Act {
   readonly shape: Shape;
-  run(ledger: Ledger, given: JsonObject): void;
+  run(ledger: Ledger, args: JsonObject): void;
 }
 
-const count = (given: JsonObject, name: string): number => Number(given[name]);
+const count = (args: JsonObject, name: string): number => Number(args[name]);
 
 /** A party leaves the participant, or is hosted on it: on one synchronizer, or on all. */
-function moveParty(ledger: Ledger, given: JsonObject, hosted: boolean): void {
-  const wanted = asText(given['synchronizerId']);
+function moveParty(ledger: Ledger, args: JsonObject, hosted: boolean): void {
+  const synchronizerId = asText(args['synchronizerId']);
   for (const { id } of ledger.synchronizers) {
-    if (wanted === '' || wanted === id)
-      authorize(ledger, asText(given['party']), hosted, undefined, { synchronizerId: id });
+    if (synchronizerId === '' || synchronizerId === id)
+      authorize(ledger, asText(args['party']), hosted, undefined, { synchronizerId: id });
   }
 }
 
 const acts: Readonly<Record<string, Act>> = {
-  prune: { shape: { needs: { to: 'count' } }, run: (ledger, given) => ledger.pruneTo(count(given, 'to')) },
+  prune: { shape: { needs: { to: 'count' } }, run: (ledger, args) => ledger.pruneTo(count(args, 'to')) },
   reset: { shape: { flag: true }, run: (ledger) => ledger.reset() },
   skipOffsets: {
     shape: { needs: { count: 'count' } },
-    run: (ledger, given) => ledger.skipOffsets(count(given, 'count')),
+    run: (ledger, args) => ledger.skipOffsets(count(args, 'count')),
   },
-  restore: { shape: { needs: { to: 'count' } }, run: (ledger, given) => ledger.restore(count(given, 'to')) },
+  restore: { shape: { needs: { to: 'count' } }, run: (ledger, args) => ledger.restore(count(args, 'to')) },
   rewriteAfter: {
     shape: { needs: { offset: 'count' } },
-    run: (ledger, given) => ledger.rewriteAfter(count(given, 'offset')),
+    run: (ledger, args) => ledger.rewriteAfter(count(args, 'offset')),
   },
   lagBehind: {
     shape: { needs: { offsets: 'count' } },
-    run: (ledger, given) => ledger.lagBehind(count(given, 'offsets')),
+    run: (ledger, args) => ledger.lagBehind(count(args, 'offsets')),
   },
   lagSynchronizer: {
     shape: { needs: { synchronizerId: 'text', micros: 'count' } },
-    run: (ledger, given) => ledger.lagSynchronizer(asText(given['synchronizerId']), count(given, 'micros')),
+    run: (ledger, args) => ledger.lagSynchronizer(asText(args['synchronizerId']), count(args, 'micros')),
   },
   participantId: {
     shape: { needs: { id: 'text' } },
-    run: (ledger, given) => {
-      ledger.participantId = asText(given['id']);
+    run: (ledger, args) => {
+      ledger.participantId = asText(args['id']);
     },
   },
   leave: {
     shape: { needs: { party: 'text' }, takes: { synchronizerId: 'text' } },
-    run: (ledger, given) => moveParty(ledger, given, false),
+    run: (ledger, args) => moveParty(ledger, args, false),
   },
   join: {
     shape: { needs: { party: 'text' }, takes: { synchronizerId: 'text' } },
-    run: (ledger, given) => moveParty(ledger, given, true),
+    run: (ledger, args) => moveParty(ledger, args, true),
   },
   append: {
     shape: { needs: { update: 'object' } },
-    run: (ledger, given) => ledger.append(given['update'] as unknown as UpdateInput),
+    run: (ledger, args) => ledger.append(args['update'] as unknown as UpdateInput),
   },
   appendRaw: {
     shape: { needs: { frame: 'object' } },
-    run: (ledger, given) => ledger.appendRaw(asObject(given['frame']) ?? {}),
+    run: (ledger, args) => ledger.appendRaw(asObject(args['frame']) ?? {}),
   },
 };
 
 function runActs({ participant, body }: Call): string {
   const { ledger } = participant;
   checkNames(body, acts, 'act');
-  const asked = Object.entries(body).map(([name, given]) => ({ name, given, act: acts[name] }));
-  for (const { name, given, act } of asked) if (act !== undefined) check(given, act.shape, `act ${name}`);
+  const requestedActs = Object.entries(body).map(([name, given]) => ({ name, given, act: acts[name] }));
+  for (const { name, given, act } of requestedActs) if (act !== undefined) check(given, act.shape, `act ${name}`);
   try {
-    for (const { given, act } of asked) act?.run(ledger, asObject(given) ?? {});
+    for (const { given, act } of requestedActs) act?.run(ledger, asObject(given) ?? {});
   } catch (thrown) {
     if (thrown instanceof SandboxError) throw new Undecodable('body', thrown.message);
     throw thrown;
@@ -126,8 +126,8 @@ function hostOf(request: IncomingMessage): string {
  */
 export function isLocalAdmin(request: IncomingMessage, pathPrefix: string): boolean {
   const local = isThisMachine(request.socket.remoteAddress ?? '');
-  const asked = (request.url ?? '').startsWith(`${pathPrefix}/sandbox/`);
-  return asked && local && isThisMachine(hostOf(request)) && request.headers.origin === undefined;
+  const isAdminPath = (request.url ?? '').startsWith(`${pathPrefix}/sandbox/`);
+  return isAdminPath && local && isThisMachine(hostOf(request)) && request.headers.origin === undefined;
 }
 
 // The addresses of this machine itself.

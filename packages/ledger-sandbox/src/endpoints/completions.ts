@@ -9,7 +9,7 @@ import { listAnswer, listOptions, listed } from '../api/list-answer.ts';
 import type { Participant } from '../api/participant.ts';
 import { decode, follow, guarded } from '../api/streams.ts';
 import { hashOf } from '../api/requests.ts';
-import { shownCompletion } from '../ledger/completions.ts';
+import { visibleCompletion } from '../ledger/completions.ts';
 import { failure } from '../wire/failure.ts';
 import { asText } from '../wire/json.ts';
 
@@ -30,16 +30,16 @@ function byHash({ participant, caller, body }: Call): string {
   const mayRead = (readAs: string): boolean => caller.may('read-as-any-party') || caller.may({ readAs });
   const all = ledger.completions.ofHash(hash).map((completion) => ({
     accepted: completion.refusal === undefined,
-    shown: shownCompletion(completion, mayRead, release),
+    shown: visibleCompletion(completion, mayRead, release),
   }));
-  const shown = all.filter((one) => one.shown !== undefined);
-  if (shown.length === 0) {
+  const visibleCompletions = all.filter((one) => one.shown !== undefined);
+  if (visibleCompletions.length === 0) {
     const cause = 'Completion not found, or not visible.';
     throw failure({ code: 'COMPLETION_NOT_FOUND', category: 11, cause, resources: [['TRANSACTION_HASH', hash]] });
   }
   return JSON.stringify({
-    acceptedCompletion: shown.find(({ accepted }) => accepted)?.shown ?? null,
-    lastRejectedCompletions: shown.filter(({ accepted }) => !accepted).map((one) => one.shown),
+    acceptedCompletion: visibleCompletions.find(({ accepted }) => accepted)?.shown ?? null,
+    lastRejectedCompletions: visibleCompletions.filter(({ accepted }) => !accepted).map((one) => one.shown),
   });
 }
 

@@ -23,21 +23,21 @@ function visible(participant: Participant, found: ContractEvents, format: EventF
   const renderer = new Renderer(participant);
   const { created, synchronizerId, archived } = found;
   const createdEvent = renderer.created(created, format);
-  const shown = archived !== undefined && archived.offset <= ledger.ledgerEnd() ? archived : undefined;
-  const archivedEvent = shown === undefined ? undefined : renderer.archived(shown.event, format, created);
+  const visibleArchive = archived !== undefined && archived.offset <= ledger.ledgerEnd() ? archived : undefined;
+  const archivedEvent = visibleArchive === undefined ? undefined : renderer.archived(visibleArchive.event, format, created);
   if (createdEvent === undefined && archivedEvent === undefined) return undefined;
   return {
     created: createdEvent === undefined ? null : { createdEvent, synchronizerId },
-    archived: archivedEvent === undefined ? null : { archivedEvent, synchronizerId: shown?.synchronizerId },
+    archived: archivedEvent === undefined ? null : { archivedEvent, synchronizerId: visibleArchive?.synchronizerId },
   };
 }
 
 function eventsById({ participant, caller, body }: Call): string {
   const contractId = asText(body['contractId']);
-  const asked = asObject(body['eventFormat']);
-  if (asked === undefined) throw missingField('event_format');
-  require(caller, eventFormatNeeds(asked));
-  const format = parseEventFormat(asked, participant.ledger.model, participant.release);
+  const eventFormat = asObject(body['eventFormat']);
+  if (eventFormat === undefined) throw missingField('event_format');
+  require(caller, eventFormatNeeds(eventFormat));
+  const format = parseEventFormat(eventFormat, participant.ledger.model, participant.release);
   const found = known(participant, contractId);
   const events = found === undefined ? undefined : visible(participant, found, format);
   if (events !== undefined) return JSON.stringify(events);
@@ -52,10 +52,10 @@ function contractById({ participant, caller, body }: Call): string {
   require(caller, parties.length === 0 ? ['read-as-any-party'] : parties.map((readAs) => ({ readAs })));
   const found = known(participant, contractId);
   const filtersByParty = Object.fromEntries(parties.map((party) => [party, {}]));
-  const asked = parties.length === 0 ? { filtersForAnyParty: {} } : { filtersByParty };
-  const format = parseEventFormat(asked, participant.ledger.model, participant.release);
-  const shown = found === undefined ? undefined : new Renderer(participant).created(found.created, format);
-  if (shown === undefined) {
+  const eventFormat = parties.length === 0 ? { filtersForAnyParty: {} } : { filtersByParty };
+  const format = parseEventFormat(eventFormat, participant.ledger.model, participant.release);
+  const createdEvent = found === undefined ? undefined : new Renderer(participant).created(found.created, format);
+  if (createdEvent === undefined) {
     const cause = 'Contract payload not found, or not visible.';
     throw failure({
       code: 'CONTRACT_PAYLOAD_NOT_FOUND',
@@ -64,10 +64,10 @@ function contractById({ participant, caller, body }: Call): string {
       resources: [['CONTRACT_ID', contractId]],
     });
   }
-  const witnessParties = parties.length === 0 ? [] : shown.witnessParties;
-  const representativePackageId = shown.templateId.slice(0, shown.templateId.indexOf(':'));
+  const witnessParties = parties.length === 0 ? [] : createdEvent.witnessParties;
+  const representativePackageId = createdEvent.templateId.slice(0, createdEvent.templateId.indexOf(':'));
   const nothing = { offset: 0, nodeId: 0, createdEventBlob: '', interfaceViews: [], acsDelta: false };
-  return JSON.stringify({ createdEvent: { ...shown, ...nothing, witnessParties, representativePackageId } });
+  return JSON.stringify({ createdEvent: { ...createdEvent, ...nothing, witnessParties, representativePackageId } });
 }
 
 export const contractEndpoints: readonly Endpoint[] = [

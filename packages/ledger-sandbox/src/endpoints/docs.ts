@@ -49,8 +49,8 @@ function schemaOf(name: string): object {
 
 /** Keys that a release has added to a request, as far as clients check for them. */
 function propertiesOf(title: string, release: Release): object {
-  const asked = ['GetActiveContractsRequest', 'GetActiveContractsPageRequest'].includes(title);
-  if (!asked || !isFrom(release, '3.7')) return {};
+  const isContractsRequest = ['GetActiveContractsRequest', 'GetActiveContractsPageRequest'].includes(title);
+  if (!isContractsRequest || !isFrom(release, '3.7')) return {};
   return { properties: { activeAtOffset: { type: 'integer' }, includeIncompleteReassignments: { type: 'boolean' } } };
 }
 

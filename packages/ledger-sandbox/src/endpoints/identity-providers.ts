@@ -9,8 +9,8 @@ function configBody({ identityProviderId, isDeactivated, issuer, jwksUrl, audien
   return { identityProviderId, isDeactivated, issuer, jwksUrl, audience };
 }
 
-function readConfig(given: Json | undefined): IdentityProvider {
-  const config = asObject(given);
+function readConfig(value: Json | undefined): IdentityProvider {
+  const config = asObject(value);
   if (config === undefined) throw missingField('identity_provider_config');
   const identityProviderId = asText(config['identityProviderId']);
   const issuer = asText(config['issuer']);

@@ -15,16 +15,16 @@ const largestVettingPage = 100;
  */
 function synchronizersIn({ participant, query }: Call): readonly string[] {
   const ids = participant.ledger.synchronizers.map(({ id }) => id);
-  const asked = query.get('synchronizerId') ?? '';
-  if (asked === '') return ids;
-  if (!ids.includes(asked)) throw new Undecodable('query parameter synchronizerId');
-  return [asked];
+  const synchronizerId = query.get('synchronizerId') ?? '';
+  if (synchronizerId === '') return ids;
+  if (!ids.includes(synchronizerId)) throw new Undecodable('query parameter synchronizerId');
+  return [synchronizerId];
 }
 
 function vetsIn(query: URLSearchParams): boolean {
-  const asked = query.get('vetAllPackages') ?? 'true';
-  if (asked !== 'true' && asked !== 'false') throw new Undecodable('query parameter vetAllPackages');
-  return asked === 'true';
+  const vetAllPackages = query.get('vetAllPackages') ?? 'true';
+  if (vetAllPackages !== 'true' && vetAllPackages !== 'false') throw new Undecodable('query parameter vetAllPackages');
+  return vetAllPackages === 'true';
 }
 
 function upload(call: Call): string {

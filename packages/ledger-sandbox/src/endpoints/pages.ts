@@ -26,8 +26,8 @@ import {
 const acsSize = { standard: 2000, most: 10_000 };
 const updatesSize = { standard: 100, most: 2000 };
 
-function pageSize(given: Json | undefined, { standard, most }: typeof acsSize): number {
-  const size = numberOf(given) ?? 0;
+function pageSize(value: Json | undefined, { standard, most }: typeof acsSize): number {
+  const size = numberOf(value) ?? 0;
   if (size < 0 || size > most) throw invalidArgument(`max_page_size must be between 1 and ${most}, found ${size}`);
   return size === 0 ? standard : size;
 }
@@ -54,18 +54,18 @@ function formatOf(body: JsonObject, key: 'eventFormat' | 'updateFormat'): JsonOb
 
 function activeContractsPage({ participant, caller, body }: Call): string {
   const { ledger, release } = participant;
-  const asked = formatOf(body, 'eventFormat');
-  require(caller, eventFormatNeeds(asked));
-  const given = numberOf(body['activeAtOffset']);
-  if (given !== undefined) requireNotNegative(given);
-  const format = parseEventFormat(asked, ledger.model, release);
+  const eventFormat = formatOf(body, 'eventFormat');
+  require(caller, eventFormatNeeds(eventFormat));
+  const requestedOffset = numberOf(body['activeAtOffset']);
+  if (requestedOffset !== undefined) requireNotNegative(requestedOffset);
+  const format = parseEventFormat(eventFormat, ledger.model, release);
   const size = pageSize(body['maxPageSize'], acsSize);
   const incomplete = showsIncomplete(body, release);
-  const binding = bindingOf('acs', ledger.participantId, participant.version, asked, given ?? null, incomplete);
-  const [activeAtOffset, skip] = resumedAt(body, binding, 'ACS') ?? [given ?? ledger.ledgerEnd(), 0];
+  const binding = bindingOf('acs', ledger.participantId, participant.version, eventFormat, requestedOffset ?? null, incomplete);
+  const [activeAtOffset, skip] = resumedAt(body, binding, 'ACS') ?? [requestedOffset ?? ledger.ledgerEnd(), 0];
   checkSnapshotOffset(activeAtOffset, format, participant);
   const renderer = new Renderer(participant);
-  const ofEntry = entryBinding(participant, asked, incomplete);
+  const ofEntry = entryBinding(participant, eventFormat, incomplete);
   const entries: string[] = [];
   let position = 0;
   let nextPageToken: string | null = null;
@@ -125,15 +125,15 @@ function beginOf(begin: number, end: number, { ledger }: Participant): number {
 
 function updatesPage({ participant, caller, body }: Call): string {
   const { ledger, release } = participant;
-  const asked = formatOf(body, 'updateFormat');
-  require(caller, updateFormatNeeds(asked));
-  const given = { begin: numberOf(body['beginOffsetExclusive']) ?? 0, end: numberOf(body['endOffsetInclusive']) };
+  const updateFormat = formatOf(body, 'updateFormat');
+  require(caller, updateFormatNeeds(updateFormat));
+  const requestedRange = { begin: numberOf(body['beginOffsetExclusive']) ?? 0, end: numberOf(body['endOffsetInclusive']) };
   const descending = body['descendingOrder'] === true;
-  const last = given.end ?? ledger.ledgerEnd();
-  checkOffsets(given.begin, given.end ?? undefined, false, ledger.ledgerEnd());
-  const format = parseUpdateFormat(asked, ledger.model, release);
-  if (last < given.begin) {
-    const cause = `End offset ${last} is before begin offset ${given.begin}.`;
+  const last = requestedRange.end ?? ledger.ledgerEnd();
+  checkOffsets(requestedRange.begin, requestedRange.end ?? undefined, false, ledger.ledgerEnd());
+  const format = parseUpdateFormat(updateFormat, ledger.model, release);
+  if (last < requestedRange.begin) {
+    const cause = `End offset ${last} is before begin offset ${requestedRange.begin}.`;
     throw failure({ code: 'OFFSET_OUT_OF_RANGE', category: 9, cause });
   }
   const size = pageSize(body['maxPageSize'], updatesSize);
@@ -141,17 +141,17 @@ function updatesPage({ participant, caller, body }: Call): string {
     'updates',
     ledger.participantId,
     participant.version,
-    asked,
-    given.begin,
-    given.end ?? null,
+    updateFormat,
+    requestedRange.begin,
+    requestedRange.end ?? null,
     descending,
   );
   const resumed = resumedAt(body, binding, 'UPDATES')?.[0];
   const end = descending ? (resumed ?? last) : last;
-  const begin = beginOf(descending ? given.begin : (resumed ?? given.begin), end, participant);
+  const begin = beginOf(descending ? requestedRange.begin : (resumed ?? requestedRange.begin), end, participant);
   const range = { begin, end: Math.max(begin, end), descending };
   const { updates, lowest, highest } = readPage(participant, range, size, format);
-  const through = descending ? lowest <= begin : given.end !== undefined && highest >= range.end;
+  const through = descending ? lowest <= begin : requestedRange.end !== undefined && highest >= range.end;
   const nextPageToken = through ? null : sealToken(binding, descending ? lowest : highest, 0);
   const rest = { lowestPageOffsetExclusive: lowest, highestPageOffsetInclusive: highest, nextPageToken };
   return `{"updates":[${updates.join()}],${JSON.stringify(rest).slice(1)}`;

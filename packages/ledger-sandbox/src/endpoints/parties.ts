@@ -47,8 +47,8 @@ function listParties(call: Call): string {
 
 function getParties(call: Call): string {
   const identityProviderId = providerOf(call);
-  const asked = [call.path['party'] ?? '', ...call.query.getAll('parties')];
-  return JSON.stringify({ partyDetails: details(call, [...new Set(asked)], identityProviderId) });
+  const requestedParties = [call.path['party'] ?? '', ...call.query.getAll('parties')];
+  return JSON.stringify({ partyDetails: details(call, [...new Set(requestedParties)], identityProviderId) });
 }
 
 function allocate({ participant, caller, body }: Call): string {

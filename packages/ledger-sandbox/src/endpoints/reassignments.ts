@@ -7,28 +7,28 @@ import { performJournaled } from '../ledger/perform.ts';
 import { eventFormatNeeds } from '../identity/read-rights.ts';
 import { parseReassignment } from '../ledger/reassignment-commands.ts';
 import { Renderer } from '../api/render.ts';
-import { naming, parseAsked } from '../ledger/submission-request.ts';
+import { naming, parseSubmissionIds } from '../ledger/submission-request.ts';
 import { storedAt } from '../api/transaction-answer.ts';
 import { withoutWaiting } from './commands.ts';
 
 /** Reads, authorizes and names a request; the result runs it and returns the offset of its update. */
 function reassignmentOf({ participant: { ledger }, caller, body }: Call): () => number {
   const commands = asObject(body['reassignmentCommands']) ?? {};
-  const asked = parseAsked(ledger, commands, caller);
-  const submission = parseReassignment(ledger, commands, asked);
+  const submissionIds = parseSubmissionIds(ledger, commands, caller);
+  const submission = parseReassignment(ledger, commands, submissionIds);
   require(caller, [{ actAs: submission.submitter }]);
   const at = ledger.clock();
-  const named = { ...asked, commands: [], actAs: [submission.submitter], workflowId: submission.workflowId, at };
+  const named = { ...submissionIds, commands: [], actAs: [submission.submitter], workflowId: submission.workflowId, at };
   return () => naming(named, () => performJournaled(ledger, { reassignment: { ...submission, at } }));
 }
 
 function submitForReassignment(call: Call): string {
   const { participant, caller, body } = call;
   const submit = reassignmentOf(call);
-  const asked = asObject(body['eventFormat']);
-  if (asked !== undefined) require(caller, eventFormatNeeds(asked));
+  const eventFormat = asObject(body['eventFormat']);
+  if (eventFormat !== undefined) require(caller, eventFormatNeeds(eventFormat));
   const { model } = participant.ledger;
-  const format = asked === undefined ? undefined : parseEventFormat(asked, model, participant.release);
+  const format = eventFormat === undefined ? undefined : parseEventFormat(eventFormat, model, participant.release);
   const stored = storedAt(call, submit());
   if (stored.update === undefined || !('Reassignment' in stored.update)) throw new Error('not a reassignment');
   const { value } = stored.update.Reassignment;

@@ -20,11 +20,11 @@ interface Key {
   find(ledger: Ledger): StoredUpdate | undefined;
 }
 
-function offsetKey(given: Json | undefined): Key {
-  const asked = int64Of(given) ?? 0;
-  if (asked <= 0) throw nonPositiveOffset(asked, 'offset');
-  const offset = Number(asked);
-  return { kind: 'OFFSET', name: String(asked), find: (ledger) => ledger.range(offset - 1, offset, 1)[0] };
+function offsetKey(value: Json | undefined): Key {
+  const requestedOffset = int64Of(value) ?? 0;
+  if (requestedOffset <= 0) throw nonPositiveOffset(requestedOffset, 'offset');
+  const offset = Number(requestedOffset);
+  return { kind: 'OFFSET', name: String(requestedOffset), find: (ledger) => ledger.range(offset - 1, offset, 1)[0] };
 }
 
 function idKey(updateId: string): Key {
@@ -32,8 +32,8 @@ function idKey(updateId: string): Key {
   return { kind: 'UPDATE_ID', name: updateId, find: (ledger) => ledger.findUpdate('id', updateId) };
 }
 
-function hashKey(given: string): Key {
-  const hash = hashOf(given);
+function hashKey(base64Hash: string): Key {
+  const hash = hashOf(base64Hash);
   return { kind: 'TRANSACTION_HASH', name: hash, find: (ledger) => ledger.findUpdate('hash', hash) };
 }
 
@@ -43,19 +43,19 @@ function notFound({ kind, name }: Key): Error {
 }
 
 /** The update, if the participant returns it yet, and the checked format to print it in. */
-function lookUp({ participant, caller }: Call, key: Key, asked: JsonObject): [StoredUpdate, UpdateFormat] {
+function lookUp({ participant, caller }: Call, key: Key, updateFormat: JsonObject): [StoredUpdate, UpdateFormat] {
   const { ledger, release } = participant;
-  require(caller, updateFormatNeeds(asked));
-  const format = parseUpdateFormat(asked, ledger.model, release);
+  require(caller, updateFormatNeeds(updateFormat));
+  const format = parseUpdateFormat(updateFormat, ledger.model, release);
   const stored = key.find(ledger);
   if (stored === undefined || stored.offset > ledger.ledgerEnd()) throw notFound(key);
   return [stored, format];
 }
 
 function update(call: Call, key: Key): string {
-  const asked = asObject(call.body['updateFormat']);
-  if (asked === undefined) throw missingField('update_format');
-  const answer = new Renderer(call.participant).update(...lookUp(call, key, asked));
+  const updateFormat = asObject(call.body['updateFormat']);
+  if (updateFormat === undefined) throw missingField('update_format');
+  const answer = new Renderer(call.participant).update(...lookUp(call, key, updateFormat));
   if (answer === undefined) throw notFound(key);
   return answer;
 }

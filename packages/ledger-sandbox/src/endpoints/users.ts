@@ -58,17 +58,17 @@ function assertMayGive({ caller, participant }: Call, rights: readonly Right[], 
   if (caller.may('admin')) return;
   if (rights.some(({ kind }) => kind === 'ParticipantAdmin')) throw permissionDenied();
   const parties = rights.flatMap((right) => ('party' in right ? [right.party] : []));
-  const strange = parties.filter((party) => !participant.parties.isOf(identityProviderId, party));
-  if (strange.length === 0) return;
+  const unknownParties = parties.filter((party) => !participant.parties.isOf(identityProviderId, party));
+  if (unknownParties.length === 0) return;
   throw invalidArgument(
-    `Provided parties have not been found in identity_provider_id=${identityProviderId}: [${strange.join()}].`,
+    `Provided parties have not been found in identity_provider_id=${identityProviderId}: [${unknownParties.join()}].`,
   );
 }
 
-function pageSize(given: string | null): number {
-  if (given === null) return largestPage;
-  if (!/^-?\d{1,10}$/.test(given)) throw new Undecodable('query parameter pageSize');
-  const size = Number(given);
+function pageSize(value: string | null): number {
+  if (value === null) return largestPage;
+  if (!/^-?\d{1,10}$/.test(value)) throw new Undecodable('query parameter pageSize');
+  const size = Number(value);
   if (size < 0) throw invalidArgument('Max page size must be non-negative');
   return size === 0 ? largestPage : Math.min(size, largestPage);
 }
@@ -117,13 +117,13 @@ function authenticatedUser(call: Call): string {
 
 function updateUser(call: Call): string {
   const { id } = managed(call, 'updating user');
-  const given = asObject(call.body['user']);
-  if (given === undefined) throw missingField('user');
-  assertSameUser(call, asText(given['id']));
+  const requestedUser = asObject(call.body['user']);
+  if (requestedUser === undefined) throw missingField('user');
+  assertSameUser(call, asText(requestedUser['id']));
   const current = call.participant.users.get(id, 'updating user');
-  const change = userChange(current, given, call.body['updateMask']);
+  const change = userChange(current, requestedUser, call.body['updateMask']);
   if (change.isDeactivated === true) assertDispensable(call, id, 'deactivated');
-  const expected = textAt(given, 'metadata', 'resourceVersion');
+  const expected = textAt(requestedUser, 'metadata', 'resourceVersion');
   return userAnswer(call.participant.users.update(id, change, expected), call);
 }
 

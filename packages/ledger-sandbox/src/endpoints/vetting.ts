@@ -12,9 +12,9 @@ import { vettingBody } from './packages.ts';
 
 /** The ids of the packages that the references of a change match; all of several. */
 function referenced({ packages }: Participant, references: Json | undefined): readonly string[] {
-  const given = asList(references).map((one) => asObject(one) ?? {});
-  if (given.length === 0) throw missingField('packages');
-  return given.flatMap((one) => {
+  const packageReferences = asList(references).map((one) => asObject(one) ?? {});
+  if (packageReferences.length === 0) throw missingField('packages');
+  return packageReferences.flatMap((one) => {
     const [id, name, version] = [asText(one['packageId']), asText(one['packageName']), asText(one['packageVersion'])];
     if (id === '' && name === '') throw invalidArgument('a package reference needs a package_id or a package_name');
     return packages.matching({ id, name, version }).map((found) => found.id);
@@ -25,18 +25,18 @@ function referenced({ packages }: Participant, references: Json | undefined): re
 function changeOf(participant: Participant, body: Json): VettingChange {
   const operation = asObject(asObject(body)?.['operation']) ?? {};
   const vet = asObject(asObject(operation['Vet'])?.['value']);
-  const given = vet ?? asObject(asObject(operation['Unvet'])?.['value']);
-  if (given === undefined) throw missingField('operation');
-  if ((given['newValidFromInclusive'] ?? given['newValidUntilExclusive'] ?? null) !== null) {
+  const operationValue = vet ?? asObject(asObject(operation['Unvet'])?.['value']);
+  if (operationValue === undefined) throw missingField('operation');
+  if ((operationValue['newValidFromInclusive'] ?? operationValue['newValidUntilExclusive'] ?? null) !== null) {
     throw invalidArgument('the sandbox does not support vetting for a limited time');
   }
-  return { vets: vet !== undefined, packages: referenced(participant, given['packages']) };
+  return { vets: vet !== undefined, packages: referenced(participant, operationValue['packages']) };
 }
 
 /** Refuses a change for another serial than the current one. */
-function requireSerial(given: Json | undefined, serial: number): void {
-  const asked = asObject(asObject(given)?.['serial']) ?? {};
-  const prior = asObject(asked['NoPrior']) === undefined ? numberOf(asObject(asked['Prior'])?.['value']) : 0;
+function requireSerial(expectedSerial: Json | undefined, serial: number): void {
+  const serialField = asObject(asObject(expectedSerial)?.['serial']) ?? {};
+  const prior = asObject(serialField['NoPrior']) === undefined ? numberOf(asObject(serialField['Prior'])?.['value']) : 0;
   if (prior === undefined || prior === serial) return;
   const cause = `The given serial ${prior} does not match the actual serial ${serial}`;
   throw failure({ code: 'TOPOLOGY_SERIAL_MISMATCH', category: 9, cause });
@@ -46,9 +46,9 @@ function requireSerial(given: Json | undefined, serial: number): void {
  * The synchronizer of a request; the first if none is named. The real participant requires one of several to be named.
  */
 function synchronizerOf({ participant: { ledger }, body }: Call): string {
-  const asked = asText(body['synchronizerId']);
-  if (asked !== '') requireSynchronizer(ledger, asked);
-  return asked === '' ? ledger.synchronizers[0].id : asked;
+  const synchronizerId = asText(body['synchronizerId']);
+  if (synchronizerId !== '') requireSynchronizer(ledger, synchronizerId);
+  return synchronizerId === '' ? ledger.synchronizers[0].id : synchronizerId;
 }
 
 function updateVetted(call: Call): string {
@@ -70,8 +70,8 @@ interface Requirement {
 }
 
 function requirementOf(body: Json): Requirement {
-  const given = asObject(body) ?? {};
-  const [packageName, parties] = [asText(given['packageName']), asTexts(given['parties'])];
+  const requirement = asObject(body) ?? {};
+  const [packageName, parties] = [asText(requirement['packageName']), asTexts(requirement['parties'])];
   if (packageName === '') throw missingField('package_name');
   if (parties.length === 0) throw missingField('parties');
   return { packageName, parties };
@@ -80,9 +80,9 @@ function requirementOf(body: Json): Requirement {
 /**
  * The newest vetted package of the name where all the parties are hosted; this participant represents all of theirs.
  */
-function preferred({ packages, parties }: Participant, synchronizerId: string, asked: Requirement): object | undefined {
-  if (!asked.parties.every((party) => parties.permissions(party)?.has(synchronizerId) === true)) return undefined;
-  const named = packages.vetting(synchronizerId).packages.filter(({ name }) => name === asked.packageName);
+function preferred({ packages, parties }: Participant, synchronizerId: string, requirement: Requirement): object | undefined {
+  if (!requirement.parties.every((party) => parties.permissions(party)?.has(synchronizerId) === true)) return undefined;
+  const named = packages.vetting(synchronizerId).packages.filter(({ name }) => name === requirement.packageName);
   const newest = [...named].sort((a, b) => compareVersions(a.version, b.version)).at(-1);
   return newest && { packageId: newest.id, packageName: newest.name, packageVersion: newest.version };
 }
@@ -92,9 +92,9 @@ function preferredPackages({ participant, body }: Call): string {
   const requirements = asList(body['packageVettingRequirements']).map(requirementOf);
   if (requirements.length === 0) throw missingField('package_vetting_requirements');
   parseTime(body['vettingValidAt'], 'vetting_valid_at');
-  const asked = asText(body['synchronizerId']);
-  if (asked !== '') requireSynchronizer(ledger, asked);
-  for (const { id } of ledger.synchronizers.filter((one) => asked === '' || one.id === asked)) {
+  const synchronizerId = asText(body['synchronizerId']);
+  if (synchronizerId !== '') requireSynchronizer(ledger, synchronizerId);
+  for (const { id } of ledger.synchronizers.filter((one) => synchronizerId === '' || one.id === synchronizerId)) {
     const packageReferences = requirements.map((one) => preferred(participant, id, one));
     if (!packageReferences.includes(undefined)) return JSON.stringify({ packageReferences, synchronizerId: id });
   }

@@ -15,9 +15,9 @@ interface Signed {
 }
 
 function onboardingIn(value: Json | undefined): readonly Signed[] {
-  const given = asList(value).map((one) => asObject(one) ?? {});
-  if (given.length === 0) throw missingField('onboarding_transactions');
-  return given.map((one) => ({ bytes: base64(one['transaction']), signatures: asList(one['signatures']) }));
+  const transactions = asList(value).map((one) => asObject(one) ?? {});
+  if (transactions.length === 0) throw missingField('onboarding_transactions');
+  return transactions.map((one) => ({ bytes: base64(one['transaction']), signatures: asList(one['signatures']) }));
 }
 
 /** Refuses unless the party's key signed the hash of all transactions, or each of them. */

@@ -7,7 +7,7 @@ import { asList, asObject, asText } from '../wire/json.ts';
 import type { Json } from '../wire/json.ts';
 import type { Parties } from '../parties/parties.ts';
 import { performJournaled } from '../ledger/perform.ts';
-import { naming, parseAsked, parseWhat } from '../ledger/submission-request.ts';
+import { naming, parseSubmissionIds, parseWhat } from '../ledger/submission-request.ts';
 import type { ClientSubmission } from '../ledger/submission-request.ts';
 import { base64, isSigned, parseSignature } from './keys.ts';
 import type { Signature } from './keys.ts';
@@ -21,9 +21,9 @@ function refuseExecution(reason: string): never {
 
 /** The signatures of a request by party. */
 function signaturesIn(value: Json | undefined): ReadonlyMap<string, readonly Signature[]> {
-  const given = asList(asObject(value)?.['signatures']).map((one) => asObject(one) ?? {});
-  if (given.length === 0) throw missingField('party_signatures');
-  return new Map(given.map((one) => [asText(one['party']), asList(one['signatures']).map(parseSignature)]));
+  const entries = asList(asObject(value)?.['signatures']).map((one) => asObject(one) ?? {});
+  if (entries.length === 0) throw missingField('party_signatures');
+  return new Map(entries.map((one) => [asText(one['party']), asList(one['signatures']).map(parseSignature)]));
 }
 
 /** Refuses unless every acting party signed the hash with its own key, and no other party did. */
@@ -36,16 +36,16 @@ function requireSigned(
   for (const party of actAs) {
     const key = parties.signingKey(party);
     if (key === undefined) refuseExecution(`the party ${party} has no signing keys on this participant`);
-    const given = signatures.get(party) ?? [];
-    const valid = given.filter((one) => isSigned(hash, Buffer.from(key, 'base64'), one));
-    if (valid.length > 0 && valid.length === given.length) continue;
-    const found = `Received ${valid.length > 0 ? 1 : 0} valid signatures from distinct keys (${given.length - valid.length} invalid)`;
+    const partySignatures = signatures.get(party) ?? [];
+    const valid = partySignatures.filter((one) => isSigned(hash, Buffer.from(key, 'base64'), one));
+    if (valid.length > 0 && valid.length === partySignatures.length) continue;
+    const found = `Received ${valid.length > 0 ? 1 : 0} valid signatures from distinct keys (${partySignatures.length - valid.length} invalid)`;
     refuseExecution(
       `${found}, but expected at least 1 valid for ${party}. Transaction hash to be signed: ${hash.toString('hex')}.`,
     );
   }
-  const strangers = [...signatures.keys()].filter((party) => !actAs.includes(party));
-  if (strangers.length > 0) refuseExecution(`signatures were given for parties that do not act: ${strangers.join()}`);
+  const nonActingParties = [...signatures.keys()].filter((party) => !actAs.includes(party));
+  if (nonActingParties.length > 0) refuseExecution(`signatures were given for parties that do not act: ${nonActingParties.join()}`);
 }
 
 function requireYoung({ preparedAt }: Prepared, at: number): void {
@@ -66,7 +66,7 @@ export function executionOf({ participant, caller, body }: Call): ClientSubmissi
   const prepared = decodePrepared(bytes);
   const { commands, actAs } = parseWhat(ledger, { ...prepared });
   if (asText(body['submissionId']) === '') throw missingField('submission_id');
-  const asked = parseAsked(ledger, { ...body, commandId: prepared.commandId }, caller);
+  const submissionIds = parseSubmissionIds(ledger, { ...body, commandId: prepared.commandId }, caller);
   require(caller, actAs.map((executeAs) => ({ executeAs })));
   const hash = hashPrepared(bytes, scheme);
   requireSigned(parties, actAs, hash, signaturesIn(body['partySignatures']));
@@ -76,7 +76,7 @@ export function executionOf({ participant, caller, body }: Call): ClientSubmissi
   const { synchronizerId, maxRecordTime } = prepared;
   const limits = maxRecordTime === undefined ? {} : { maxRecordTime };
   const signed = { commands, actAs, readAs: [], synchronizerId, ...limits, externalHash: hash.toString('hex') };
-  return { ...signed, ...asked, deduplication, at };
+  return { ...signed, ...submissionIds, deduplication, at };
 }
 
 /** Submits the transaction. Returns its offset. */

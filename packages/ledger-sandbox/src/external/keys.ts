@@ -44,13 +44,13 @@ export function base64(value: Json | undefined): Buffer {
 
 /** The raw Ed25519 key of a `SigningPublicKey`. Throws INVALID_ARGUMENT for every other kind of key. */
 export function parsePublicKey(value: Json | undefined): Buffer {
-  const given = asObject(value);
-  if (given === undefined) throw missingField('public_key');
-  const [format, spec] = [asText(given['format']), asText(given['keySpec'])];
+  const publicKey = asObject(value);
+  if (publicKey === undefined) throw missingField('public_key');
+  const [format, spec] = [asText(publicKey['format']), asText(publicKey['keySpec'])];
   if (spec !== 'SIGNING_KEY_SPEC_EC_CURVE25519') {
     throw invalidArgument(`Unable to parse public key: key spec ${spec.slice(0, 60)} is not supported`);
   }
-  const data = base64(given['keyData']);
+  const data = base64(publicKey['keyData']);
   const x509 = format === 'CRYPTO_KEY_FORMAT_DER_X509_SUBJECT_PUBLIC_KEY_INFO';
   if (!x509 && format !== 'CRYPTO_KEY_FORMAT_RAW') {
     throw invalidArgument(`Unable to parse public key: key format ${format.slice(0, 60)} is not supported`);
@@ -71,17 +71,17 @@ export interface Signature {
 
 /** A `Signature`. Throws INVALID_ARGUMENT unless it is a raw Ed25519 signature. */
 export function parseSignature(value: Json): Signature {
-  const given = asObject(value) ?? {};
-  const [format, spec] = [asText(given['format']), asText(given['signingAlgorithmSpec'])];
+  const signature = asObject(value) ?? {};
+  const [format, spec] = [asText(signature['format']), asText(signature['signingAlgorithmSpec'])];
   if (!['SIGNATURE_FORMAT_RAW', 'SIGNATURE_FORMAT_CONCAT'].includes(format)) {
     throw invalidArgument(`Unable to parse signature: format ${format.slice(0, 60)} is not supported`);
   }
   if (spec !== 'SIGNING_ALGORITHM_SPEC_ED25519') {
     throw invalidArgument(`Unable to parse signature: algorithm ${spec.slice(0, 60)} is not supported`);
   }
-  const signedBy = asText(given['signedBy']);
+  const signedBy = asText(signature['signedBy']);
   if (signedBy === '') throw missingField('signed_by');
-  return { signedBy, bytes: base64(given['signature']) };
+  return { signedBy, bytes: base64(signature['signature']) };
 }
 
 /** Whether the signature is the key's over the content. @param key the raw public key */

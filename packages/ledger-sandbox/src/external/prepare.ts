@@ -7,7 +7,7 @@ import type { Call } from '../api/endpoint.ts';
 import { failure, invalidArgument } from '../wire/failure.ts';
 import { asList, asObject, type Json, type JsonObject } from '../wire/json.ts';
 import { Random, fingerprint } from '../wire/random.ts';
-import { parseAsked, parseTime, parseWhat } from '../ledger/submission-request.ts';
+import { parseSubmissionIds, parseTime, parseWhat } from '../ledger/submission-request.ts';
 import { interpret } from '../ledger/submission-run.ts';
 import type { Submission } from '../ledger/commands.ts';
 import type { TransactionBuilder } from '../contracts/transaction.ts';
@@ -41,7 +41,7 @@ interface Preparation {
 /** Reads a JsPrepareSubmissionRequest; rights to read as the acting parties are enough, because nothing is executed. */
 function preparationOf({ participant: { ledger }, caller, body }: Call): Preparation {
   const what = parseWhat(ledger, body);
-  const { commandId, userId } = parseAsked(ledger, body, caller);
+  const { commandId, userId } = parseSubmissionIds(ledger, body, caller);
   require(caller, [...what.actAs, ...(what.readAs ?? [])].map((readAs) => ({ readAs })));
   refuseMany(what.commands);
   const preparedAt = ledger.clock();

@@ -39,10 +39,10 @@ const unspecified = 'HASHING_SCHEME_VERSION_UNSPECIFIED';
 
 /** The scheme of a request; undefined when it names none. Throws the decoder's refusal for an unknown name. */
 export function parseScheme(value: Json | undefined, release: Release): string | undefined {
-  const given = asText(value);
-  if (given === '' || given === unspecified) return undefined;
-  if (schemesOf(release).includes(given)) return given;
-  throw new Undecodable('body', `Unknown enum value: ${given.slice(0, 60)}`);
+  const scheme = asText(value);
+  if (scheme === '' || scheme === unspecified) return undefined;
+  if (schemesOf(release).includes(scheme)) return scheme;
+  throw new Undecodable('body', `Unknown enum value: ${scheme.slice(0, 60)}`);
 }
 
 /** The scheme of preparations that request none. */

@@ -83,21 +83,21 @@ export function check(value: Json, { flag, needs = {}, takes = {} }: Shape, what
     throw new Undecodable('body', `${what}: expected ${flag === true ? 'true' : `an object of ${fields.join(', ')}`}`);
   }
   for (const [name, kind] of Object.entries({ ...needs, ...object })) {
-    const wanted = Object.hasOwn(known, name) ? known[name] : undefined;
-    if (wanted === undefined)
+    const expectedKind = Object.hasOwn(known, name) ? known[name] : undefined;
+    if (expectedKind === undefined)
       throw new Undecodable('body', `${what}: unknown field ${name}; known: ${fields.join(', ')}`);
     if (!(name in object)) throw new Undecodable('body', `${what}: missing field ${name}, ${expected(kind as Kind)}`);
-    if (!fits(object[name] ?? null, wanted)) {
-      throw new Undecodable('body', `${what}: field ${name} is not ${expected(wanted)}`);
+    if (!fits(object[name] ?? null, expectedKind)) {
+      throw new Undecodable('body', `${what}: field ${name} is not ${expected(expectedKind)}`);
     }
   }
 }
 
 /** Refuses keys that are not among the known ones. */
 export function checkNames(body: JsonObject, known: Readonly<Record<string, unknown>>, what: string): void {
-  const stranger = Object.keys(body).find((name) => !Object.hasOwn(known, name));
-  if (stranger === undefined) return;
-  throw new Undecodable('body', `unknown ${what} ${stranger}; known: ${Object.keys(known).join(', ')}`);
+  const unknownName = Object.keys(body).find((name) => !Object.hasOwn(known, name));
+  if (unknownName === undefined) return;
+  throw new Undecodable('body', `unknown ${what} ${unknownName}; known: ${Object.keys(known).join(', ')}`);
 }
 
 /** Faults from JSON; `null` or false removes one. Throws Undecodable. */

@@ -167,8 +167,8 @@ export class FrameScript {
   #brokenOff(name: 'cutMidFrame' | 'reset', text: string, sent: number): readonly Output[] | undefined {
     const fault = this.#take(name, text, sent);
     if (fault === undefined) return undefined;
-    const whole = edit.wireBytes(text);
-    const bytes = whole.subarray(0, fault.bytes ?? this.#scene.random.between(1, whole.length - 1));
+    const frameBytes = edit.wireBytes(text);
+    const bytes = frameBytes.subarray(0, fault.bytes ?? this.#scene.random.between(1, frameBytes.length - 1));
     return [{ do: 'break-off', bytes, reset: name === 'reset' }];
   }
 

@@ -5,16 +5,16 @@ import type { Json, JsonObject } from '../wire/json.ts';
 
 /** The rights for an EventFormat (or a legacy filter). */
 export function eventFormatNeeds(format: Json | undefined): Need[] {
-  const given = asObject(format);
-  if (given === undefined) return [];
-  const parties = Object.keys(asObject(given['filtersByParty']) ?? {});
-  const any: Need[] = asObject(given['filtersForAnyParty']) === undefined ? [] : ['read-as-any-party'];
+  const eventFormat = asObject(format);
+  if (eventFormat === undefined) return [];
+  const parties = Object.keys(asObject(eventFormat['filtersByParty']) ?? {});
+  const any: Need[] = asObject(eventFormat['filtersForAnyParty']) === undefined ? [] : ['read-as-any-party'];
   return [...any, ...parties.map((readAs): Need => ({ readAs }))];
 }
 
 function topologyNeeds(format: JsonObject): Need[] {
-  const asked = asObject(format['includeTopologyEvents']);
-  const authorizations = asObject(asked?.['includeParticipantAuthorizationEvents']);
+  const topologyEvents = asObject(format['includeTopologyEvents']);
+  const authorizations = asObject(topologyEvents?.['includeParticipantAuthorizationEvents']);
   if (authorizations === undefined) return [];
   const parties = asTexts(authorizations['parties']);
   return parties.length === 0 ? ['read-as-any-party'] : parties.map((readAs) => ({ readAs }));

@@ -31,8 +31,8 @@ export function rightBody(right: Right): JsonObject {
   return { kind: { [right.kind]: { value: 'party' in right ? { party: right.party } : {} } } };
 }
 
-function parseRight(given: Json, release: Release): Right {
-  const kinds = asObject(asObject(given)?.['kind']) ?? {};
+function parseRight(value: Json, release: Release): Right {
+  const kinds = asObject(asObject(value)?.['kind']) ?? {};
   const [name = ''] = Object.keys(kinds);
   const withParty = partyKinds.find((kind) => kind === name);
   if (withParty !== undefined) {
@@ -47,8 +47,8 @@ function parseRight(given: Json, release: Release): Right {
 }
 
 /** The `rights` of a request. Throws INVALID_ARGUMENT or MISSING_FIELD for one that the release does not know. */
-export function parseRights(given: Json | undefined, release: Release): Right[] {
-  return asList(given).map((right) => parseRight(right, release));
+export function parseRights(value: Json | undefined, release: Release): Right[] {
+  return asList(value).map((right) => parseRight(right, release));
 }
 
 function implying(need: Exclude<Need, 'authenticated' | { readonly administer: string }>): readonly Right[] {

@@ -84,9 +84,9 @@ function trusts(own: Trust, providers: IdentityProviders): (issuer: string) => T
     const { identityProviderId, jwksUrl, audience } = provider;
     const key = keys.get(jwksUrl) ?? createRemoteJWKSet(new URL(jwksUrl), jwksCache);
     keys.set(jwksUrl, key);
-    const asked = audience === '' ? own.audience : audience;
+    const expectedAudience = audience === '' ? own.audience : audience;
     const { scope, needsAudience } = own;
-    return { identityProviderId, algorithms: asymmetric, key, issuer, audience: asked, scope, needsAudience };
+    return { identityProviderId, algorithms: asymmetric, key, issuer, audience: expectedAudience, scope, needsAudience };
   };
 }
 

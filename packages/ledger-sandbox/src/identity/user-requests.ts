@@ -14,8 +14,8 @@ function annotationsOf(user: Json | undefined): Readonly<Record<string, string>>
 }
 
 /** The `user` of a request. Throws MISSING_FIELD or INVALID_FIELD if it has no valid id. */
-export function readUser(given: Json | undefined): User {
-  const user = asObject(given);
+export function readUser(value: Json | undefined): User {
+  const user = asObject(value);
   if (user === undefined) throw missingField('user');
   const id = asText(user['id']);
   if (id === '') throw missingField('user.id');
@@ -39,21 +39,21 @@ function refusedUpdate(id: string, reason: string): LedgerFailure {
 }
 
 /** An annotation set to an empty text is removed, others are added to the existing ones. */
-function merged(current: User['annotations'], given: User['annotations']): User['annotations'] {
-  return Object.fromEntries(Object.entries({ ...current, ...given }).filter(([, value]) => value !== ''));
+function merged(current: User['annotations'], requestedAnnotations: User['annotations']): User['annotations'] {
+  return Object.fromEntries(Object.entries({ ...current, ...requestedAnnotations }).filter(([, value]) => value !== ''));
 }
 
-function masked(current: User, given: User, path: string): Partial<User> {
+function masked(current: User, requestedUser: User, path: string): Partial<User> {
   switch (path) {
     case 'primary_party':
-      return { primaryParty: given.primaryParty };
+      return { primaryParty: requestedUser.primaryParty };
     case 'is_deactivated':
-      return { isDeactivated: given.isDeactivated };
+      return { isDeactivated: requestedUser.isDeactivated };
     case 'primary_party_authentication':
-      return { primaryPartyAuthentication: given.primaryPartyAuthentication };
+      return { primaryPartyAuthentication: requestedUser.primaryPartyAuthentication };
     case 'metadata':
     case 'metadata.annotations':
-      return { annotations: merged(current.annotations, given.annotations) };
+      return { annotations: merged(current.annotations, requestedUser.annotations) };
     default:
       throw refusedUpdate(current.id, `The update path: '${path}' points to a field that cannot be updated.`);
   }
@@ -63,9 +63,9 @@ function masked(current: User, given: User, path: string): Partial<User> {
  * The fields that an `updateMask` takes from the given user. Throws INVALID_USER_UPDATE_REQUEST for a mask without
  * fields.
  */
-export function userChange(current: User, given: Json, updateMask: Json | undefined): Partial<User> {
+export function userChange(current: User, body: Json, updateMask: Json | undefined): Partial<User> {
   const paths = asTexts(asObject(updateMask)?.['paths']);
   if (paths.length === 0) throw refusedUpdate(current.id, 'The update mask contains no entries');
-  const wanted = readUser(given);
-  return Object.assign({}, ...paths.map((path) => masked(current, wanted, path))) as Partial<User>;
+  const requestedUser = readUser(body);
+  return Object.assign({}, ...paths.map((path) => masked(current, requestedUser, path))) as Partial<User>;
 }

@@ -57,36 +57,36 @@ export interface Submission {
 }
 
 function required(of: JsonObject, key: string, field: string): string {
-  const given = asText(of[key]);
-  if (given === '') throw missingField(field);
-  return given;
+  const value = asText(of[key]);
+  if (value === '') throw missingField(field);
+  return value;
 }
 
-function exerciseOf(given: JsonObject): Exercise & { readonly templateId: string } {
-  const templateId = required(given, 'templateId', 'template_id');
-  return { templateId, choice: required(given, 'choice', 'choice'), argument: asObject(given['choiceArgument']) ?? {} };
+function exerciseOf(command: JsonObject): Exercise & { readonly templateId: string } {
+  const templateId = required(command, 'templateId', 'template_id');
+  return { templateId, choice: required(command, 'choice', 'choice'), argument: asObject(command['choiceArgument']) ?? {} };
 }
 
 /** One element of `commands`. Throws MISSING_FIELD. */
 export function parseCommand(body: Json): Command {
-  const given = asObject(body) ?? {};
+  const command = asObject(body) ?? {};
   const argument = (of: JsonObject): JsonObject => asObject(of['createArguments']) ?? {};
-  const create = asObject(given['CreateCommand']);
+  const create = asObject(command['CreateCommand']);
   if (create !== undefined) {
     return { kind: 'create', templateId: required(create, 'templateId', 'template_id'), argument: argument(create) };
   }
-  const both = asObject(given['CreateAndExerciseCommand']);
+  const both = asObject(command['CreateAndExerciseCommand']);
   if (both !== undefined) {
     const { templateId, choice, argument: choiceArgument } = exerciseOf(both);
     return { kind: 'create-and-exercise', templateId, argument: argument(both), choice, choiceArgument };
   }
-  const byKey = asObject(given['ExerciseByKeyCommand']);
+  const byKey = asObject(command['ExerciseByKeyCommand']);
   if (byKey !== undefined) {
     const key = byKey['contractKey'] ?? null;
     if (key === null) throw missingField('contract_key');
     return { kind: 'exercise-by-key', key, ...exerciseOf(byKey) };
   }
-  const exercise = asObject(given['ExerciseCommand']);
+  const exercise = asObject(command['ExerciseCommand']);
   if (exercise === undefined) throw missingField('command');
   const contractId = required(exercise, 'contractId', 'contract_id');
   return { kind: 'exercise', contractId, ...exerciseOf(exercise) };
@@ -108,12 +108,12 @@ function requireType(model: Model, contract: CreatedEvent, identifier: string): 
   if (contract.templateId === identifier || `#${name}` === identifier) return;
   const expected = model.resolve(identifier)?.name;
   if (expected === name) return;
-  const asked = model.resolveInterface(identifier);
-  if (asked !== undefined && model.interfacesOf(name).some((implemented) => implemented.name === asked)) return;
-  if (expected === undefined && asked === undefined) unknownIdentifier(model, identifier);
+  const interfaceName = model.resolveInterface(identifier);
+  if (interfaceName !== undefined && model.interfacesOf(name).some((implemented) => implemented.name === interfaceName)) return;
+  if (expected === undefined && interfaceName === undefined) unknownIdentifier(model, identifier);
   const found = `the contract ${contract.contractId} is of type ${contract.templateId}`;
   const cause = `Interpretation error: Error: wrongly typed contract: ${found}, expected ${identifier}`;
-  const code = asked === undefined ? 'WRONGLY_TYPED_CONTRACT' : 'CONTRACT_DOES_NOT_IMPLEMENT_INTERFACE';
+  const code = interfaceName === undefined ? 'WRONGLY_TYPED_CONTRACT' : 'CONTRACT_DOES_NOT_IMPLEMENT_INTERFACE';
   throw failure({ code, category: 9, cause });
 }
 

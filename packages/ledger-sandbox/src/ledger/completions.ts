@@ -177,12 +177,12 @@ export function completionFrame(
   parties: ReadonlySet<string> | undefined,
   release: Release,
 ): string | undefined {
-  const value = shownCompletion(completion, (party) => parties === undefined || parties.has(party), release);
+  const value = visibleCompletion(completion, (party) => parties === undefined || parties.has(party), release);
   return value === undefined ? undefined : JSON.stringify({ completionResponse: { Completion: { value } } });
 }
 
 /** A completion as it is visible to readers of these parties; undefined if it is not. */
-export function shownCompletion(
+export function visibleCompletion(
   completion: Completion,
   mayRead: (party: string) => boolean,
   release: Release,

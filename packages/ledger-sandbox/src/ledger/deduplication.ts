@@ -23,22 +23,22 @@ function invalidPeriod(reason: string, context: Readonly<Record<string, string>>
 
 function duration(value: JsonObject): DeduplicationPeriod {
   const { seconds, nanos } = value;
-  const whole = typeof seconds === 'number' ? seconds : 0;
+  const wholeSeconds = typeof seconds === 'number' ? seconds : 0;
   const rest = typeof nanos === 'number' ? nanos : 0;
   const longest = { longest_duration: 'PT168H' };
-  if (whole < 0 || rest < 0) invalidPeriod('the duration is negative', longest);
-  if (whole > longestSeconds || (whole === longestSeconds && rest > 0)) {
-    invalidPeriod(`the duration ${durationText(whole)} exceeds the longest duration PT168H`, longest);
+  if (wholeSeconds < 0 || rest < 0) invalidPeriod('the duration is negative', longest);
+  if (wholeSeconds > longestSeconds || (wholeSeconds === longestSeconds && rest > 0)) {
+    invalidPeriod(`the duration ${durationText(wholeSeconds)} exceeds the longest duration PT168H`, longest);
   }
-  return { kind: 'duration', seconds: whole, nanos: rest };
+  return { kind: 'duration', seconds: wholeSeconds, nanos: rest };
 }
 
 /** A `deduplicationPeriod` of a request. Throws INVALID_DEDUPLICATION_PERIOD. @param pruned the pruned offset */
 export function parseDeduplication(value: Json | undefined, pruned: number): DeduplicationPeriod {
-  const given = asObject(value);
-  const byDuration = asObject(asObject(given?.['DeduplicationDuration'])?.['value']);
+  const period = asObject(value);
+  const byDuration = asObject(asObject(period?.['DeduplicationDuration'])?.['value']);
   if (byDuration !== undefined) return duration(byDuration);
-  const offset = asObject(given?.['DeduplicationOffset'])?.['value'];
+  const offset = asObject(period?.['DeduplicationOffset'])?.['value'];
   if (typeof offset !== 'number') return longestPeriod;
   if (offset < pruned) {
     invalidPeriod(`the offset ${offset} precedes the pruned offset ${pruned}`, { earliest_offset: String(pruned) });

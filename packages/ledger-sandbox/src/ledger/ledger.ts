@@ -156,8 +156,8 @@ export class Ledger {
    */
   append(input: UpdateInput): number {
     const update = canonicalUpdate(input);
-    const wanted = valueOf(update).offset;
-    return this.commit(update, wanted === 0 ? undefined : wanted);
+    const requestedOffset = valueOf(update).offset;
+    return this.commit(update, requestedOffset === 0 ? undefined : requestedOffset);
   }
 
   /** Appends a complete update without copying it: the caller must not use it afterwards. */

@@ -11,23 +11,23 @@ import { admit, complete } from './submission-run.ts';
 import type { ReassignmentEvent } from '../wire/wire.ts';
 
 function requiredText(of: JsonObject, key: string, field: string): string {
-  const given = asText(of[key]);
-  if (given === '') throw missingField(field);
-  return given;
+  const value = asText(of[key]);
+  if (value === '') throw missingField(field);
+  return value;
 }
 
 function move(ledger: Ledger, body: Json): Move {
   const command = asObject(asObject(body)?.['command']) ?? {};
   const unassign = asObject(asObject(command['UnassignCommand'])?.['value']);
-  const given = unassign ?? asObject(asObject(command['AssignCommand'])?.['value']);
-  if (given === undefined) throw missingField('command');
-  const source = requiredText(given, 'source', 'source');
-  const target = requiredText(given, 'target', 'target');
+  const commandValue = unassign ?? asObject(asObject(command['AssignCommand'])?.['value']);
+  if (commandValue === undefined) throw missingField('command');
+  const source = requiredText(commandValue, 'source', 'source');
+  const target = requiredText(commandValue, 'target', 'target');
   for (const id of [source, target]) requireSynchronizer(ledger, id);
   if (unassign === undefined) {
-    return { kind: 'assign', reassignmentId: requiredText(given, 'reassignmentId', 'reassignment_id'), source, target };
+    return { kind: 'assign', reassignmentId: requiredText(commandValue, 'reassignmentId', 'reassignment_id'), source, target };
   }
-  const contractId = requiredText(given, 'contractId', 'contract_id');
+  const contractId = requiredText(commandValue, 'contractId', 'contract_id');
   if (source === target) {
     const what = `Cannot unassign contract \`ContractId(${contractId})\``;
     throw invalidArgument(`${what}: source and target domains are the same`);
@@ -36,7 +36,7 @@ function move(ledger: Ledger, body: Json): Move {
 }
 
 /** The commands of a request. Throws the participant's refusal. */
-export function parseReassignment(ledger: Ledger, body: JsonObject, asked: Asked): ReassignmentSubmission {
+export function parseReassignment(ledger: Ledger, body: JsonObject, submissionIds: Asked): ReassignmentSubmission {
   const submitter = requiredText(body, 'submitter', 'submitter');
   const moves = asList(body['commands']).map((one) => move(ledger, one));
   const [first] = moves;
@@ -47,7 +47,7 @@ export function parseReassignment(ledger: Ledger, body: JsonObject, asked: Asked
   if (!alike) {
     throw invalidArgument('all commands of a reassignment must be of one kind and between the same synchronizers');
   }
-  return { ...asked, submitter, workflowId: asText(body['workflowId']), moves };
+  return { ...submissionIds, submitter, workflowId: asText(body['workflowId']), moves };
 }
 
 function leaving(

@@ -34,9 +34,9 @@ export type ClientSubmission = Submission & Asked & { readonly at: number };
 
 /** A LedgerString (up to 255 of a few characters), empty if absent. */
 function ledgerString(body: JsonObject, key: string, field: string): string {
-  const given = asText(body[key]);
-  if (given === '' || /^[A-Za-z0-9#:\-_/ ]{1,255}$/.test(given)) return given;
-  throw invalidField(field, `"${given.slice(0, 80)}" is not a ledger string of up to 255 characters`);
+  const value = asText(body[key]);
+  if (value === '' || /^[A-Za-z0-9#:\-_/ ]{1,255}$/.test(value)) return value;
+  throw invalidField(field, `"${value.slice(0, 80)}" is not a ledger string of up to 255 characters`);
 }
 
 /**
@@ -44,9 +44,9 @@ function ledgerString(body: JsonObject, key: string, field: string): string {
  * token's.
  */
 export function userOf(body: JsonObject, caller: Caller): string {
-  const given = asText(body['userId']);
-  if (caller.userId === '') return given === '' ? defaultUser : given;
-  if (given !== '' && given !== caller.userId) throw permissionDenied();
+  const requestedUserId = asText(body['userId']);
+  if (caller.userId === '') return requestedUserId === '' ? defaultUser : requestedUserId;
+  if (requestedUserId !== '' && requestedUserId !== caller.userId) throw permissionDenied();
   return caller.userId;
 }
 
@@ -57,7 +57,7 @@ function madeUpId(ledger: Ledger, userId: string, commandId: string): string {
 }
 
 /** User, command id and submission id of a request. Throws MISSING_FIELD, INVALID_FIELD or PERMISSION_DENIED. */
-export function parseAsked(ledger: Ledger, body: JsonObject, caller: Caller): Asked {
+export function parseSubmissionIds(ledger: Ledger, body: JsonObject, caller: Caller): Asked {
   const userId = userOf(body, caller);
   const commandId = ledgerString(body, 'commandId', 'command_id');
   if (commandId === '') throw missingField('command_id');
@@ -109,12 +109,12 @@ function checkLedgerTime(body: JsonObject): void {
 /** Reads `JsCommands` and checks the caller's rights. Throws the participant's refusal. */
 export function parseSubmission(ledger: Ledger, body: JsonObject, caller: Caller): ClientSubmission {
   const what = parseWhat(ledger, body);
-  const asked = parseAsked(ledger, body, caller);
+  const submissionIds = parseSubmissionIds(ledger, body, caller);
   require(caller, [...what.actAs.map((actAs) => ({ actAs })), ...(what.readAs ?? []).map((readAs) => ({ readAs }))]);
   checkLedgerTime(body);
   const deduplication = parseDeduplication(body['deduplicationPeriod'], ledger.prunedTo());
   const workflowId = ledgerString(body, 'workflowId', 'workflow_id');
-  return { ...what, ...asked, workflowId, deduplication, at: ledger.clock() };
+  return { ...what, ...submissionIds, workflowId, deduplication, at: ledger.clock() };
 }
 
 /** The submission as the context of a refusal describes it. */

@@ -20,13 +20,13 @@ interface Contents {
 
 function unzip(bytes: Uint8Array, limit: number): Contents {
   const names: string[] = [];
-  const wanted = new Set<string>();
+  const extractedNames = new Set<string>();
   let inflated = 0;
   const filter = ({ name, originalSize }: UnzipFileInfo): boolean => {
     names.push(name);
     if (name !== manifestName && !name.endsWith('.dalf')) return false;
-    if (wanted.has(name)) throw invalidZipEntry(name, names);
-    wanted.add(name);
+    if (extractedNames.has(name)) throw invalidZipEntry(name, names);
+    extractedNames.add(name);
     inflated += originalSize;
     if (inflated > limit) throw zipBomb(`the archives inflate to more than ${limit} bytes`);
     return true;

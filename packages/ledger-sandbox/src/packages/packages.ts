@@ -38,11 +38,11 @@ function refuseClashes(vetted: readonly PackageArchive[], next: readonly Package
   const all = [...vetted.filter((known) => !isUtility(known)), ...upgradable];
   for (const one of upgradable) {
     const same = all.find(({ id, name, version }) => id !== one.id && name === one.name && version === one.version);
-    if (same !== undefined) throw knownPackageVersion(shown(same), shown(one));
+    if (same !== undefined) throw knownPackageVersion(formatPackageName(same), formatPackageName(one));
   }
 }
 
-function shown({ id, name, version }: PackageName): string {
+function formatPackageName({ id, name, version }: PackageName): string {
   return `${id}(${name} v${version})`;
 }
 
@@ -116,7 +116,7 @@ export class Packages {
    * The packages with this id, name and version; an empty text matches any. Throws PACKAGE_NOT_FOUND if there are none.
    */
   matching({ id, name, version }: PackageName): readonly PackageName[] {
-    const fits = (asked: string, found: string): boolean => asked === '' || asked === found;
+    const fits = (requested: string, found: string): boolean => requested === '' || requested === found;
     const found = [...this.#own(), ...this.#stored.values()].filter(
       (known) => fits(id, known.id) && fits(name, known.name) && fits(version, known.version),
     );

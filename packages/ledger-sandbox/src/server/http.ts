@@ -114,8 +114,8 @@ export async function serveHttp(
   const method = request.method ?? 'GET';
   const found = findRoute(routes, method, pathname);
   if (found === undefined) {
-    const asked = query === '' ? pathname : `${pathname}?${query}`;
-    send(response, 404, noRoute(method, `http://${request.headers.host ?? 'localhost'}${asked}`));
+    const requestTarget = query === '' ? pathname : `${pathname}?${query}`;
+    send(response, 404, noRoute(method, `http://${request.headers.host ?? 'localhost'}${requestTarget}`));
     return;
   }
   try {

@@ -37,11 +37,11 @@ export function routesOf<E extends Routable>(
     .sort((a, b) => bound(a.endpoint.path) - bound(b.endpoint.path));
 }
 
-function bind(segments: readonly string[], given: readonly string[]): Record<string, string> | undefined {
-  if (segments.length !== given.length) return undefined;
+function bind(segments: readonly string[], pathSegments: readonly string[]): Record<string, string> | undefined {
+  if (segments.length !== pathSegments.length) return undefined;
   const path: Record<string, string> = {};
   for (const [index, segment] of segments.entries()) {
-    const value = given[index] ?? '';
+    const value = pathSegments[index] ?? '';
     if (!segment.startsWith('{')) {
       if (segment !== value) return undefined;
       continue;
@@ -63,10 +63,10 @@ function decode(value: string): string | undefined {
 
 /** The endpoint for a method and a path as in the request line. */
 export function findRoute<E>(routes: readonly Route<E>[], method: string, pathname: string): Found<E> | undefined {
-  const given = pathname.split('/');
+  const pathSegments = pathname.split('/');
   for (const route of routes) {
     if (route.method !== method) continue;
-    const path = bind(route.segments, given);
+    const path = bind(route.segments, pathSegments);
     if (path !== undefined) return { endpoint: route.endpoint, path };
   }
   return undefined;

@@ -18,9 +18,9 @@ export function assertionFailed(message: string): LedgerFailure {
 }
 
 /** Refuses actions that the given parties may not authorize: signatories and controllers must be among them. */
-export function authorize(needed: readonly string[], given: readonly string[], what: string): void {
-  if (needed.every((party) => given.includes(party))) return;
-  const cause = `Interpretation error: Error: ${what} requires authorizers ${needed.join(',')}, but only ${given.join(',')} were given`;
+export function authorize(needed: readonly string[], authorizers: readonly string[], what: string): void {
+  if (needed.every((party) => authorizers.includes(party))) return;
+  const cause = `Interpretation error: Error: ${what} requires authorizers ${needed.join(',')}, but only ${authorizers.join(',')} were given`;
   throw failure({ code: 'DAML_AUTHORIZATION_ERROR', category: 8, cause });
 }
 

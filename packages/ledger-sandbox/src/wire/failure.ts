@@ -157,10 +157,10 @@ export function requireKeys(body: JsonObject, paths: readonly string[]): void {
 
 /** The response to a first frame that is not a request. */
 export function undecodableFrame(text: string): LedgerFailure {
-  const shown = text.slice(0, 200);
+  const excerpt = text.slice(0, 200);
   const problem = syntaxProblem(text);
   const thrown = problem === undefined ? '' : `JsonDecodeException(List(JsonError(${problem},List())),io.circe.Errors)`;
-  const cause = `Cannot decode frame: Text(${shown},true,None)${thrown === '' ? '' : `, due to: Error(${shown},${thrown})`}`;
+  const cause = `Cannot decode frame: Text(${excerpt},true,None)${thrown === '' ? '' : `, due to: Error(${excerpt},${thrown})`}`;
   const body: JsonObject = {
     code: 'LEDGER_API_INTERNAL_ERROR',
     cause,

@@ -22,7 +22,7 @@ export interface Limits {
 }
 
 /** The limits of a release, overridden by the given ones. */
-export function limitsOf(release: Release, given: Partial<Limits> = {}): Limits {
+export function limitsOf(release: Release, overrides: Partial<Limits> = {}): Limits {
   return {
     checkpointIntervalMs: 60_000,
     listElements: 200,
@@ -30,7 +30,7 @@ export function limitsOf(release: Release, given: Partial<Limits> = {}): Limits 
     bodyBytes: (isFrom(release, '3.6') ? 10 : 8) * mebibyte,
     requestTimeoutMs: 20_000,
     nesting: isFrom(release, '3.6') ? 110 : 512,
-    ...given,
+    ...overrides,
   };
 }
 
@@ -72,9 +72,9 @@ export class RequestTimeout extends Error {
  * sets none. Throws Undecodable for other values.
  */
 export function requestTimeoutOf({ headers }: IncomingMessage, release: Release): number | undefined {
-  const given = headers['request-timeout'];
-  if (given === undefined || !isFrom(release, '3.6')) return undefined;
-  const milliseconds = typeof given === 'string' && /^\d{1,6}$/.test(given) ? Number(given) : 0;
+  const header = headers['request-timeout'];
+  if (header === undefined || !isFrom(release, '3.6')) return undefined;
+  const milliseconds = typeof header === 'string' && /^\d{1,6}$/.test(header) ? Number(header) : 0;
   if (milliseconds >= 1000 && milliseconds <= 60_000) return milliseconds;
   throw new Undecodable('header Request-Timeout', 'expected milliseconds from 1000 to 60000');
 }

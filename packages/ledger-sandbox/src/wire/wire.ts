@@ -176,19 +176,19 @@ function canonicalReassignmentEvent(event: ReassignmentEvent): ReassignmentEvent
 /** The complete update for a partial one: a copy deep enough that offsets can be changed without changing the input. */
 export function canonicalUpdate(input: UpdateInput): Update {
   if ('Transaction' in input) {
-    const given = input.Transaction.value;
+    const transaction = input.Transaction.value;
     const head = { updateId: '', commandId: '', workflowId: '', effectiveAt: noTime, events: [], offset: 0 };
     const tail = { synchronizerId: '', traceContext: null, recordTime: noTime };
     const rest = { externalTransactionHash: null, paidTrafficCost: null };
-    const events = (given.events ?? []).map(canonicalEvent);
-    return { Transaction: { value: { ...head, ...tail, ...rest, ...given, events } } };
+    const events = (transaction.events ?? []).map(canonicalEvent);
+    return { Transaction: { value: { ...head, ...tail, ...rest, ...transaction, events } } };
   }
   if ('Reassignment' in input) {
-    const given = input.Reassignment.value;
+    const reassignment = input.Reassignment.value;
     const head = { updateId: '', commandId: '', workflowId: '', offset: 0, events: [], traceContext: null };
-    const events = (given.events ?? []).map(canonicalReassignmentEvent);
+    const events = (reassignment.events ?? []).map(canonicalReassignmentEvent);
     const tail = { recordTime: noTime, synchronizerId: '', paidTrafficCost: null };
-    return { Reassignment: { value: { ...head, ...tail, ...given, events } } };
+    return { Reassignment: { value: { ...head, ...tail, ...reassignment, events } } };
   }
   const head = { updateId: '', offset: 0, synchronizerId: '', recordTime: noTime, events: [], traceContext: null };
   return { TopologyTransaction: { value: { ...head, ...input.TopologyTransaction.value } } };

@@ -63,18 +63,18 @@ describe('the sandbox program', () => {
 
   it('exits with 2 for invalid arguments, and prints the valid ones', async () => {
     const child = spawn(process.execPath, [main, '--port', 'x']);
-    let said = '';
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+    let output = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (output += text));
     expect(await once(child, 'close')).toEqual([2, null]);
-    expect(said).toContain('--port: expected');
-    expect(said).toContain('usage: ledger-sandbox');
+    expect(output).toContain('--port: expected');
+    expect(output).toContain('usage: ledger-sandbox');
   });
 
   it('exits with 1 and a remedy if it cannot listen', async () => {
     const child = spawn(process.execPath, [main, '--host', '192.0.2.1', '--max-updates', '10']);
-    let said = '';
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+    let output = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (output += text));
     expect(await once(child, 'close')).toEqual([1, null]);
-    expect(said).toMatch(/cannot listen on 192\.0\.2\.1:7575[^]*what to do: /);
+    expect(output).toMatch(/cannot listen on 192\.0\.2\.1:7575[^]*what to do: /);
   });
 });

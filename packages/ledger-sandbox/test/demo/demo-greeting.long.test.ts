@@ -1,6 +1,6 @@
 /** The three queries of the startup banner, verbatim, on a running demo; and the traffic that dashboards rely on. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { greeting } from '../../../../src/cli/demo/greeting.ts';
+import { formatBanner } from '../../../../src/cli/demo/greeting.ts';
 import { startDemoLedger, type DemoLedger } from '../../src/demo/demo-ledger.ts';
 import { demoInterfaces } from '../../src/demo/templates/names.ts';
 import { runIndexer, type IndexerRun } from '../../../../test/e2e/runs/indexer-run.ts';
@@ -29,7 +29,7 @@ beforeAll(async () => {
     180_000,
   );
   const where = { ledgerUrl: ledger.url, databaseUrl: database.url, embeddedLedger: true, embeddedDatabase: true };
-  const text = greeting(where, indexer.httpUrl, 'ledger');
+  const text = formatBanner(where, indexer.httpUrl, 'ledger');
   // As printed: over several lines, each up to its semicolon.
   queries = [...text.matchAll(/^ {4}(select [^;]*;)$/gm)].map(([, sql = '']) => sql);
   expect(queries).toHaveLength(3);

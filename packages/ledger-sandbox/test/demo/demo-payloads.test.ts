@@ -10,7 +10,7 @@ import { playDemo } from '../../../../test/support/demo-play.ts';
 import { Lawful } from './lawful.ts';
 
 const models = [...demoPackages, licensingUpgrade].map(({ payload }) => readPackageArchive(payload));
-const lawful = new Lawful(models);
+const validator = new Lawful(models);
 
 /** Type of the payload of a template, or of the view of an interface. */
 function viewType(id: string): DamlType | undefined {
@@ -44,12 +44,12 @@ function entity(id: string): string {
 function checkCreate(ledger: Ledger, event: CreatedEvent): void {
   const type: DamlType = { kind: 'named', name: event.templateId, arguments: [] };
   created.set(entity(event.templateId), (created.get(entity(event.templateId)) ?? 0) + 1);
-  note(event.templateId, lawful.faults(event.createArgument, type));
+  note(event.templateId, validator.faults(event.createArgument, type));
   for (const implemented of ledger.model.interfacesOf(`${event.packageName}:${entity(event.templateId)}`)) {
     const { name } = implemented;
     const declared = viewType(ledger.model.id(name));
     if (declared === undefined) note(event.templateId, [`the interface ${name} is not declared`]);
-    else note(`${event.templateId} as ${name}`, lawful.faults(implemented.view(event.createArgument), declared));
+    else note(`${event.templateId} as ${name}`, validator.faults(implemented.view(event.createArgument), declared));
   }
 }
 
@@ -63,8 +63,8 @@ function checkExercise(event: ExercisedEvent): void {
     return;
   }
   note(what, choice.consuming === event.consuming ? [] : ['consumes otherwise than declared']);
-  note(`${what} argument`, lawful.faults(event.choiceArgument, choice.argument));
-  note(`${what} result`, lawful.faults(event.exerciseResult, choice.result));
+  note(`${what} argument`, validator.faults(event.choiceArgument, choice.argument));
+  note(`${what} result`, validator.faults(event.exerciseResult, choice.result));
 }
 
 beforeAll(() => {
@@ -81,8 +81,8 @@ beforeAll(() => {
 
 describe('the traffic of the demo', () => {
   it('writes only values that its packages declare', () => {
-    const told = [...faults].map(([what, each]) => [what, [...each].slice(0, 3)]);
-    expect(told).toEqual([]);
+    const faultExamples = [...faults].map(([what, each]) => [what, [...each].slice(0, 3)]);
+    expect(faultExamples).toEqual([]);
   });
 
   it('uses the templates of every package, except the Iou of tutorials', () => {

@@ -25,9 +25,9 @@ beforeAll(() => {
   count = choiceCounts(transactions);
 });
 
-function expectShare(part: number, whole: number, least: number, most: number): void {
-  expect(part / whole).toBeGreaterThan(least);
-  expect(part / whole).toBeLessThan(most);
+function expectShare(part: number, total: number, least: number, most: number): void {
+  expect(part / total).toBeGreaterThan(least);
+  expect(part / total).toBeLessThan(most);
 }
 
 /** Requests to the factories: whether the receiver was another user, and whether the transfer took one step. */
@@ -57,12 +57,12 @@ describe('the shares of the demo', () => {
   it('are 70 % transfers in one step; of the others 85 % are accepted, 8 % rejected, 7 % withdrawn', () => {
     const { oneStep, twoSteps } = transfers();
     expectShare(oneStep, oneStep + twoSteps, 0.66, 0.74);
-    const answered =
+    const responseCount =
       count('TransferInstruction_Accept') + count('TransferInstruction_Reject') + count('TransferInstruction_Withdraw');
-    expect(answered).toBeGreaterThan(500);
-    expectShare(count('TransferInstruction_Accept'), answered, 0.8, 0.9);
-    expectShare(count('TransferInstruction_Reject'), answered, 0.05, 0.115);
-    expectShare(count('TransferInstruction_Withdraw'), answered, 0.035, 0.105);
+    expect(responseCount).toBeGreaterThan(500);
+    expectShare(count('TransferInstruction_Accept'), responseCount, 0.8, 0.9);
+    expectShare(count('TransferInstruction_Reject'), responseCount, 0.05, 0.115);
+    expectShare(count('TransferInstruction_Withdraw'), responseCount, 0.035, 0.105);
   });
 
   it('are 6 % merges and splits, and 4 % trades of which 90 % settle, 7 % are cancelled, 3 % missed', () => {

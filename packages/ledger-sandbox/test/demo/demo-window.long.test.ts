@@ -95,9 +95,9 @@ describe('a demo that runs for a long time', () => {
       const more = { keeps: { ...keeps, tail } };
       await (await run(0, 3_400, more)).close();
       const ledger = await run(3_400, 4_800, more);
-      const told = await everything(ledger);
+      const contents = await everything(ledger);
       await ledger.close();
-      return told;
+      return contents;
     };
     const loaded = await goOn(keeps.tail);
     const head = /"steps":(\d+)/.exec(await readFile(`${journal}.snapshot`, 'latin1'))?.[1];
@@ -126,10 +126,10 @@ describe('a snapshot of a demo', () => {
     for (let made = 0; made < 12; made += 1) {
       expect((await submit(ledger, `command-${String(made)}`)).text).toContain('updateId');
       if (made % 5 !== 4) continue;
-      const told = await everything(ledger);
+      const contents = await everything(ledger);
       await ledger.close();
       ledger = await start();
-      expect(await everything(ledger)).toEqual(told);
+      expect(await everything(ledger)).toEqual(contents);
     }
     // A change made before the snapshot is still known.
     expect((await submit(ledger, 'command-0')).text).toContain('DUPLICATE_COMMAND');
@@ -143,7 +143,7 @@ describe('a snapshot of a demo', () => {
     const first = await start();
     await submit(first, 'first');
     await submit(first, 'second');
-    const told = await everything(first);
+    const contents = await everything(first);
     // If a file cannot be created, the current action ends at that point, as the process would.
     await rm(`${journal}${blocked}`, { force: true });
     await mkdir(`${journal}${blocked}`);
@@ -152,7 +152,7 @@ describe('a snapshot of a demo', () => {
     await rmdir(`${journal}${blocked}`);
     await writeFile(`${journal}${blocked}`, 'half of it');
     const second = await start();
-    expect(await everything(second)).toEqual(told);
+    expect(await everything(second)).toEqual(contents);
     expect((await submit(second, 'third')).text).toContain('updateId');
     const later = await everything(second);
     await second.close();
@@ -168,11 +168,11 @@ describe('a snapshot of a demo', () => {
     await copyFile(`${journal}.snapshot`, join(folder, 'stale'));
     await rm(journal);
     const second = await startDemoLedger({ ...quiet, journal, startAt: begin + 60_000 });
-    const told = await everything(second);
+    const contents = await everything(second);
     await second.close();
     await copyFile(join(folder, 'stale'), `${journal}.snapshot`);
     const third = await start();
-    expect(await everything(third)).toEqual(told);
+    expect(await everything(third)).toEqual(contents);
     await third.close();
   });
 

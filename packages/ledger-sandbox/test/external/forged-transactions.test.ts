@@ -56,8 +56,8 @@ describe('signed transactions that no preparation created', () => {
       keyData: pair.raw.toString('base64'),
     };
     const synchronizer = sandbox.ledger.synchronizers[0].id;
-    const asked = { synchronizer, partyHint: 'signer', publicKey };
-    const { body } = await admin('POST /v2/parties/external/generate-topology', asked);
+    const request = { synchronizer, partyHint: 'signer', publicKey };
+    const { body } = await admin('POST /v2/parties/external/generate-topology', request);
     const transactions = at(body, 'topologyTransactions') as string[];
     const allocated = await admin('POST /v2/parties/external/allocate', {
       synchronizer,
@@ -83,7 +83,7 @@ describe('signed transactions that no preparation created', () => {
     return await relay(path, request([signature(pair, Buffer.from(hash, 'hex').toString('base64'))]));
   }
 
-  const lawful = (): object => ({
+  const validTransaction = (): object => ({
     commands: [{ CreateCommand: { templateId: iou, createArguments: argumentOf(party) } }],
     actAs: [party],
     commandId: 'forged',
@@ -112,14 +112,14 @@ describe('signed transactions that no preparation created', () => {
     { maxRecordTime: 'never' },
     { transactionUuid: 7 },
   ])('are refused if they are not a transaction: %j', async (wrong) => {
-    const { status } = await executed({ ...lawful(), ...wrong });
+    const { status } = await executed({ ...validTransaction(), ...wrong });
     expect(status).toBe(400);
   });
 
   it('reveal to the signer nothing that only others may see', async () => {
-    const shownTo = { ...argumentOf(party), observers: [alice] };
-    const commands = [{ CreateCommand: { templateId: iou, createArguments: shownTo } }];
-    const { status, text } = await executed({ ...lawful(), commandId: 'readers', commands, readAs: [alice] });
+    const observedArgument = { ...argumentOf(party), observers: [alice] };
+    const commands = [{ CreateCommand: { templateId: iou, createArguments: observedArgument } }];
+    const { status, text } = await executed({ ...validTransaction(), commandId: 'readers', commands, readAs: [alice] });
     expect([status, text]).toEqual([200, expect.not.stringContaining(`"witnessParties":["${party}","${alice}"]`)]);
   });
 

@@ -15,8 +15,8 @@ export const frameRows: readonly FaultRow[] = [
         const seen = await watch(url, updates, after(begin), { maxPayload: 200_000 });
         expect([seen.code, seen.error]).toEqual([1006, 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH']);
       }
-      const whole = await watch(url, updates, after(0, ledger.ledgerEnd()));
-      expect([whole.frames[6]?.length, whole.frames[6]?.trim()]).toEqual([300_000, frames[6]]);
+      const completeStream = await watch(url, updates, after(0, ledger.ledgerEnd()));
+      expect([completeStream.frames[6]?.length, completeStream.frames[6]?.trim()]).toEqual([300_000, frames[6]]);
       const alone = await ask(url, '/v2/updates/update-by-offset', { offset, updateFormat: effects });
       expect(alone.body).toBe(frames[6]);
     },

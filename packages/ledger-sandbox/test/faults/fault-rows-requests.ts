@@ -30,11 +30,11 @@ export const requestRows: readonly FaultRow[] = [
     says: 'a list is too long: really, and by the fault',
     async run({ url, ledger, faults }) {
       faults.answer = { as: 'LIST_TOO_LONG', path: contracts, times: 1 };
-      const asked = activeAt(ledger.ledgerEnd());
-      const refused = await ask(url, contracts, asked);
+      const request = activeAt(ledger.ledgerEnd());
+      const refused = await ask(url, contracts, request);
       expect(refused).toMatchObject({ status: 413, type: 'application/json' });
       expect(refused.body).toContain('JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED');
-      expect((await ask(url, contracts, asked)).status).toBe(200);
+      expect((await ask(url, contracts, request)).status).toBe(200);
     },
   },
   {

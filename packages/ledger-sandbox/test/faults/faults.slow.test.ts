@@ -70,10 +70,10 @@ describe('the endpoints that script the sandbox', () => {
     [{ cut: { times: -1 } }, /fault cut: field times is not count/],
     [{ answer: { as: 'X' } }, /fault answer: field as is not one of SERVICE_NOT_RUNNING/],
     [{ compress: 1 }, /fault compress: expected true/],
-  ])('refuse unknown entries, and change nothing: %j', async (body, said) => {
+  ])('refuse unknown entries, and change nothing: %j', async (body, expectedMessage) => {
     const refused = await ask(sandbox.url, '/sandbox/faults', { duplicateCheckpoints: true, ...body });
     expect(refused).toMatchObject({ status: 400, type: 'text/plain; charset=UTF-8' });
-    expect(refused.body).toMatch(said);
+    expect(refused.body).toMatch(expectedMessage);
     expect((await ask(sandbox.url, '/sandbox/faults')).body).toBe('{}');
   });
 

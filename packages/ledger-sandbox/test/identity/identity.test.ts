@@ -136,12 +136,12 @@ describe('rights', () => {
     async (_name, index, allowed) => {
       const bearer = await token(shared, { sub: `user${index}` });
       const passed: string[] = [];
-      for (const [asked, [what, body]] of Object.entries(requests)) {
+      for (const [requestName, [what, body]] of Object.entries(requests)) {
         const answer = await call(sandbox.url, bearer, what, body);
         if (answer.status === 403) expect(answer.body).toMatchObject({ ...refused, grpcCodeValue: 7 });
-        else passed.push(asked);
+        else passed.push(requestName);
       }
-      expect(passed).toEqual(Object.keys(requests).filter((asked) => allowed.includes(asked as Asked)));
+      expect(passed).toEqual(Object.keys(requests).filter((requestName) => allowed.includes(requestName as Asked)));
     },
   );
 
@@ -232,7 +232,7 @@ describe('the authorization of a running stream', () => {
     const sandbox = await start();
     const bearer = await token(shared, { exp: endsIn(50) });
     generateHistory(sandbox.ledger, { seed: 1, updates: 1 });
-    let asked = 0;
+    let requestCount = 0;
     const received = await follow(sandbox, bearer, (frames) => {
       if (frames.length > 1) return false;
       // Too little for an OffsetCheckpoint, which would be an element to send.
@@ -240,15 +240,15 @@ describe('the authorization of a running stream', () => {
       // Many turns of the sandbox, in which it would end a stream with an expired token.
       void (async () => {
         const other = await token(shared);
-        while (asked < 20) {
+        while (requestCount < 20) {
           await call(sandbox.url, other, 'GET /v2/state/ledger-end');
-          asked += 1;
+          requestCount += 1;
         }
         generateHistory(sandbox.ledger, { seed: 2, updates: 1 });
       })();
       return false;
     });
-    expect([asked, received.frames.length, at(last(received), 'code')]).toEqual([20, 2, 'ACCESS_TOKEN_EXPIRED']);
+    expect([requestCount, received.frames.length, at(last(received), 'code')]).toEqual([20, 2, 'ACCESS_TOKEN_EXPIRED']);
   });
 
   const grant = { userId: 'alice', rights: [{ kind: { CanReadAs: { value: { party } } } }] };
@@ -259,14 +259,14 @@ describe('the authorization of a running stream', () => {
     const quiet = await whileUpdatesFlow(sandbox, () => follow(sandbox, bearer, (frames) => frames.length > 20));
     expect(quiet.frames.join()).not.toContain('STALE');
     const admin = await token(shared, { sub: 'participant_admin' });
-    let asked: Promise<Answered> | undefined;
+    let grantResponse: Promise<Answered> | undefined;
     const received = await whileUpdatesFlow(sandbox, () =>
       follow(sandbox, bearer, (frames) => {
-        if (frames.length === 5) asked = call(sandbox.url, admin, 'POST /v2/users/alice/rights', grant);
+        if (frames.length === 5) grantResponse = call(sandbox.url, admin, 'POST /v2/users/alice/rights', grant);
         return frames.length > 500;
       }),
     );
-    expect(await asked).toMatchObject({ status: 200, body: { newlyGrantedRights: grant.rights } });
+    expect(await grantResponse).toMatchObject({ status: 200, body: { newlyGrantedRights: grant.rights } });
     expect([at(last(received), 'code'), at(last(received), 'cause'), received.code]).toEqual([
       'STALE_STREAM_AUTHORIZATION',
       'Stale stream authorization. Retry quickly.',

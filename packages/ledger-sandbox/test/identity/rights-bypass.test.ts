@@ -201,8 +201,8 @@ describe('acting as a party without the right', () => {
     const allocation = { partyIdHint: 'ours', synchronizerId: global.id };
     const party = String(at((await admin('POST /v2/parties', allocation)).body, 'partyDetails', 'party'));
     const identityProviderId = 'theirs';
-    const theirs = { ...allocation, synchronizerId: other.id, identityProviderId };
-    expect(await theirAdmin('POST /v2/parties', theirs)).toMatchObject(denied);
+    const otherAllocation = { ...allocation, synchronizerId: other.id, identityProviderId };
+    expect(await theirAdmin('POST /v2/parties', otherAllocation)).toMatchObject(denied);
     const partyDetails = { party, identityProviderId, localMetadata: { annotations: { mine: 'yes' } } };
     const change = { partyDetails, updateMask: { paths: ['local_metadata'] } };
     expect(await theirAdmin(`PATCH /v2/parties/${party}`, change)).toMatchObject(denied);
@@ -215,8 +215,8 @@ describe('acting as a party without the right', () => {
     expect((await theirAdmin('GET /v2/users/puppet/rights')).body).toEqual({ rights: [] });
     const own = await theirAdmin('POST /v2/parties', { partyIdHint: 'their-own', identityProviderId });
     const theirOwn = String(at(own.body, 'partyDetails', 'party'));
-    const lawful = [{ kind: { CanActAs: { value: { party: theirOwn } } } }];
-    expect((await theirAdmin('POST /v2/users/puppet/rights', { ...grant, rights: lawful })).status).toBe(200);
+    const validRights = [{ kind: { CanActAs: { value: { party: theirOwn } } } }];
+    expect((await theirAdmin('POST /v2/users/puppet/rights', { ...grant, rights: validRights })).status).toBe(200);
     expect((await admin('POST /v2/users/puppet/rights', grant)).status).toBe(200);
   });
 

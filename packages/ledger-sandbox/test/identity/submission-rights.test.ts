@@ -27,8 +27,8 @@ afterEach(async () => {
 
 /** A request of a user; lists are parsed too. */
 async function as(sub: string, request: string, body: object): Promise<Answered> {
-  const answered = await call(sandbox.url, await token(shared, { sub }), request, body);
-  return { ...answered, body: JSON.parse(answered.text) as unknown };
+  const response = await call(sandbox.url, await token(shared, { sub }), request, body);
+  return { ...response, body: JSON.parse(response.text) as unknown };
 }
 
 const submit = (sub: string, more: object = {}): Promise<Answered> =>

@@ -113,9 +113,9 @@ describe('rights of a user', () => {
   });
 
   it('are listed as in the sample', async () => {
-    const wanted = sample('users/rights.json');
-    await call('POST /v2/users/bob/rights', change((JSON.parse(wanted) as { rights: unknown[] }).rights));
-    expect((await call('GET /v2/users/bob/rights')).text).toBe(wanted);
+    const expected = sample('users/rights.json');
+    await call('POST /v2/users/bob/rights', change((JSON.parse(expected) as { rights: unknown[] }).rights));
+    expect((await call('GET /v2/users/bob/rights')).text).toBe(expected);
   });
 
   it('are granted and revoked, and the response names only the added or removed ones', async () => {

@@ -27,10 +27,10 @@ describe('real DARs', needs(noDars), () => {
       expect(inside.every((entry) => archives.some(({ id }) => entry.endsWith(`-${id}.dalf`)))).toBe(true);
       return archives[0];
     });
-    const shown = mains.map((main) => [main?.name, main?.version, main?.templates, main?.interfaces]);
-    expect(shown).toContainEqual(['richtypes', '0.0.1', ['RichTypes:Marker', 'RichTypes:RichRecord'], []]);
+    const summaries = mains.map((main) => [main?.name, main?.version, main?.templates, main?.interfaces]);
+    expect(summaries).toContainEqual(['richtypes', '0.0.1', ['RichTypes:Marker', 'RichTypes:RichRecord'], []]);
     const holding = 'Splice.Api.Token.HoldingV1:Holding';
-    expect(shown).toContainEqual(['splice-api-token-holding-v1', '1.0.0', [], [holding]]);
+    expect(summaries).toContainEqual(['splice-api-token-holding-v1', '1.0.0', [], [holding]]);
   });
 
   it('all upload to one participant, although their standard libraries differ', async () => {
@@ -63,7 +63,7 @@ describe('compiled packages', needs(noDars), () => {
     const compiled = readDar(`${name}-1.0.0.dar`, name);
     const written = demoPackages.find((one) => one.name === name);
     if (written === undefined) throw new Error(`${name} is not written`);
-    const ours = comparable(readPackageArchive(written.payload), (id) => all.find((one) => one.id === id)?.name);
-    expect(ours).toEqual(comparable(compiled.main, (id) => compiled.packages(id)?.name));
+    const ownModel = comparable(readPackageArchive(written.payload), (id) => all.find((one) => one.id === id)?.name);
+    expect(ownModel).toEqual(comparable(compiled.main, (id) => compiled.packages(id)?.name));
   });
 });

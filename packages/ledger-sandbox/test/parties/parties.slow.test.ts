@@ -141,8 +141,8 @@ describe('the list of parties', () => {
     sandbox.ledger.addLocalParty(bank);
     const alice = await allocated({ partyIdHint: 'alice' });
     const all = [alice, bank, sandbox.participantId].sort();
-    const [, whole] = await call('GET', '/v2/parties');
-    expect([partiesIn(whole), at(whole, 'nextPageToken')]).toEqual([all, '']);
+    const [, fullList] = await call('GET', '/v2/parties');
+    expect([partiesIn(fullList), at(fullList, 'nextPageToken')]).toEqual([all, '']);
     const [, one] = await call('GET', '/v2/parties?pageSize=2');
     expect(partiesIn(one)).toEqual(all.slice(0, 2));
     const next = encodeURIComponent(String(at(one, 'nextPageToken')));
@@ -187,8 +187,8 @@ describe('the metadata of a party', () => {
 
   it('is not changed by stale, unknown or wrong requests', async () => {
     const party = await allocated({ partyIdHint: 'alice' });
-    const codes = async (...given: Parameters<typeof change>): Promise<unknown[]> => {
-      const [status, body] = await change(...given);
+    const codes = async (...args: Parameters<typeof change>): Promise<unknown[]> => {
+      const [status, body] = await change(...args);
       return [status, at(body, 'code')];
     };
     expect(await codes(party, { resourceVersion: '7' }, mask)).toEqual([

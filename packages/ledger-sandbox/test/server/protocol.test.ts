@@ -173,8 +173,8 @@ describe('faults', () => {
     sandbox.faults.errorFrameOnce = { body: { code: 'SERVICE_NOT_RUNNING' }, afterFrames: 7 };
     const broken = await stream(sandbox.url, '/v2/updates', all);
     expect([broken.frames.length, broken.code, broken.frames[7]]).toEqual([8, 1000, '{"code":"SERVICE_NOT_RUNNING"}']);
-    const whole = await stream(sandbox.url, '/v2/updates', all, (frames) => frames.length === 40);
-    expect(whole.frames).toHaveLength(40);
+    const completeStream = await stream(sandbox.url, '/v2/updates', all, (frames) => frames.length === 40);
+    expect(completeStream.frames).toHaveLength(40);
   });
 
   it('close with 1011 once, and repeat checkpoints', async () => {

@@ -34,15 +34,15 @@ export class Agenda {
     const entry = { at, order: this.#added, errand };
     this.#added += 1;
     const heap = this.#heap;
-    let place = heap.push(entry) - 1;
-    while (place > 0) {
-      const parent = (place - 1) >> 1;
+    let index = heap.push(entry) - 1;
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
       const above = heap[parent];
       if (above === undefined || !before(entry, above)) break;
-      heap[place] = above;
-      place = parent;
+      heap[index] = above;
+      index = parent;
     }
-    heap[place] = entry;
+    heap[index] = entry;
   }
 
   save(): SavedAgenda {
@@ -65,15 +65,15 @@ export class Agenda {
 
   #sink(entry: Entry): void {
     const heap = this.#heap;
-    let place = 0;
+    let index = 0;
     for (;;) {
-      const [left, right] = [heap[2 * place + 1], heap[2 * place + 2]];
+      const [left, right] = [heap[2 * index + 1], heap[2 * index + 2]];
       if (left === undefined) break;
       const child = right !== undefined && before(right, left) ? right : left;
       if (!before(child, entry)) break;
-      heap[place] = child;
-      place = child === left ? 2 * place + 1 : 2 * place + 2;
+      heap[index] = child;
+      index = child === left ? 2 * index + 1 : 2 * index + 2;
     }
-    heap[place] = entry;
+    heap[index] = entry;
   }
 }

@@ -21,7 +21,7 @@ export function amountOf(random: Random, median: number, spread = 1.1): bigint {
  * A waiting time of people in microseconds.
  * @param medianSeconds half of the waiting times are shorter
  */
-export function patience(random: Random, medianSeconds: number): number {
+export function drawDelayMicros(random: Random, medianSeconds: number): number {
   return Math.round(Math.min(logNormal(random, medianSeconds, 0.7), 12 * medianSeconds) * 1_000_000);
 }
 
@@ -35,10 +35,10 @@ export class Weights {
   }
 
   draw(random: Random): number {
-    const wanted = random.float() * (this.#sums.at(-1) ?? 0);
+    const threshold = random.float() * (this.#sums.at(-1) ?? 0);
     return Math.max(
       0,
-      this.#sums.findIndex((sum) => wanted < sum),
+      this.#sums.findIndex((sum) => threshold < sum),
     );
   }
 }

@@ -5,7 +5,7 @@ import { legSide } from '../registry/holdings-change.ts';
 import { dollars, instrumentById, pounds } from '../templates/instruments.ts';
 import { noMeta, reasonMeta } from '../templates/metadata.ts';
 import { interfacesV2, names } from '../templates/names.ts';
-import { amountOf, patience, Weights } from './chance.ts';
+import { amountOf, drawDelayMicros, Weights } from './chance.ts';
 import { tradeEndings } from './errand.ts';
 import type { LegId, Trade } from './errand.ts';
 import { mint } from './issuance.ts';
@@ -92,9 +92,9 @@ export function allocateExchange(state: MarketState, trade: Trade, leg: LegId, a
   const done = state.exercise(sender, rules, 'AllocationFactory_Allocate', argument, more);
   trade.allocations.set(leg, state.made(done, names.depositAllocation));
   if (leg === 'delivery' && trade.ending !== 'miss')
-    agenda.add(at + patience(random, 15), { what: 'allocate-exchange', trade, leg: 'payment' });
+    agenda.add(at + drawDelayMicros(random, 15), { what: 'allocate-exchange', trade, leg: 'payment' });
   else if (leg === 'delivery') agenda.add(at + settleWithin + second, { what: 'leave-exchange', trade });
-  else agenda.add(at + patience(random, 5), { what: 'conclude-exchange', trade });
+  else agenda.add(at + drawDelayMicros(random, 5), { what: 'conclude-exchange', trade });
   return true;
 }
 

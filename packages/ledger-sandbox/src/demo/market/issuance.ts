@@ -4,7 +4,7 @@ import type { JsonObject } from '../../wire/json.ts';
 import type { CreatedEvent } from '../../wire/wire.ts';
 import { formatNumeric, formatTimestamp } from '../../wire/values.ts';
 import { nameOf } from '../templates/funds.ts';
-import { amountOf, patience } from './chance.ts';
+import { amountOf, drawDelayMicros } from './chance.ts';
 import { mintDeposit, payOutDeposit } from './deposits.ts';
 import type { MarketState } from './market-state.ts';
 import { amulet, bond, isDeposit, stableCoin } from '../templates/instruments.ts';
@@ -99,7 +99,7 @@ export function buyTraffic(state: MarketState, at: number): boolean {
   else buyByRules(state, provider, inputs, bought, at);
   // Only once, because more may arrive while it waits.
   if (state.traffic.get(memberId)?.length === manyPurchases)
-    state.agenda.add(at + patience(random, 30), { what: 'merge-traffic', member: memberId });
+    state.agenda.add(at + drawDelayMicros(random, 30), { what: 'merge-traffic', member: memberId });
   return true;
 }
 

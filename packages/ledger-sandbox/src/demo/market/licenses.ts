@@ -2,7 +2,7 @@
 import { asText, textAt } from '../../wire/json.ts';
 import type { JsonObject } from '../../wire/json.ts';
 import { formatNumeric, formatTimestamp } from '../../wire/values.ts';
-import { patience } from './chance.ts';
+import { drawDelayMicros } from './chance.ts';
 import type { ErrandOf, Payment } from './errand.ts';
 import type { MarketState } from './market-state.ts';
 import { amulet } from '../templates/instruments.ts';
@@ -67,8 +67,8 @@ export class Licenses {
     const meta = { values: { channel: random.chance(0.5) ? 'web' : 'partner' } };
     const request = { dso: people.dso, provider: people.licensor, user, meta };
     const done = this.#state.create(user, names.installRequest, request, { at, workflowId: 'licensing' });
-    const asked = this.#state.made(done, names.installRequest);
-    agenda.add(at + patience(random, 30), { what: 'accept-install', request: asked });
+    const requestCid = this.#state.made(done, names.installRequest);
+    agenda.add(at + drawDelayMicros(random, 30), { what: 'accept-install', request: requestCid });
     return true;
   }
 
@@ -105,7 +105,7 @@ export class Licenses {
     const request = this.#state.made(done, names.renewalRequest);
     if (random.chance(unpaidShare))
       agenda.add(at + renewalWithin + second, { what: 'cancel-renewal', request, license });
-    else agenda.add(at + patience(random, 20), { what: 'pay-renewal', request, license });
+    else agenda.add(at + drawDelayMicros(random, 20), { what: 'pay-renewal', request, license });
     return true;
   }
 
@@ -117,7 +117,7 @@ export class Licenses {
     const more = { at, workflowId: 'licensing' };
     const done = this.#state.exercise(people.licensor, request, 'AppInstallRequest_Accept', argument, more);
     const install = this.#state.made(done, names.install);
-    agenda.add(at + patience(random, 15), { what: 'license', install });
+    agenda.add(at + drawDelayMicros(random, 15), { what: 'license', install });
     return true;
   }
 
@@ -159,7 +159,7 @@ export class Licenses {
     const more = { at, workflowId: 'licensing' };
     const done = this.#state.exercise(user, factory, 'AllocationFactory_Allocate', argument, more);
     const allocation = this.#state.made(done, amulet.allocation);
-    agenda.add(at + patience(random, 45), { what: 'complete-renewal', request, license, allocation });
+    agenda.add(at + drawDelayMicros(random, 45), { what: 'complete-renewal', request, license, allocation });
     return true;
   }
 

@@ -55,7 +55,7 @@ const trafficCost = [2_000, 40_000] as const;
 /** Share of the own submissions that carry a trace context. */
 const tracedShare = 0.6;
 /** Templates with a single contract. */
-const whole: ReadonlySet<string> = new Set([names.amuletRules, names.externalPartyConfig]);
+const singletons: ReadonlySet<string> = new Set([names.amuletRules, names.externalPartyConfig]);
 /** Templates with one contract per party, with the field that names the party. */
 const singles: ReadonlyMap<string, string> = new Map([
   [names.validatorLicense, 'validator'],
@@ -195,7 +195,7 @@ export class MarketState {
     this.wallets.add(created);
     const name = nameOf(created);
     const { contractId, createArgument: payload } = created;
-    if (whole.has(name) || instruments.some(({ factory }) => factory === name)) this.#single.set(name, contractId);
+    if (singletons.has(name) || instruments.some(({ factory }) => factory === name)) this.#single.set(name, contractId);
     const whose = singles.get(name);
     if (whose !== undefined) this.#single.set(`${name}${textAt(payload, whose)}`, contractId);
     this.#roundsOf(name)?.push({ contractId, number: Number(textAt(payload, 'round', 'number')) });
@@ -222,12 +222,12 @@ export class MarketState {
   #consumed(contractId: string): void {
     this.wallets.remove(contractId);
     for (const rounds of [this.rounds, this.summarizing, this.issuing, this.closedRounds]) {
-      const place = rounds.findIndex((round) => round.contractId === contractId);
-      if (place !== -1) rounds.splice(place, 1);
+      const index = rounds.findIndex((round) => round.contractId === contractId);
+      if (index !== -1) rounds.splice(index, 1);
     }
     for (const ids of [this.markers, this.calculations, this.rewardBatches]) {
-      const place = ids.indexOf(contractId);
-      if (place !== -1) ids.splice(place, 1);
+      const index = ids.indexOf(contractId);
+      if (index !== -1) ids.splice(index, 1);
     }
   }
 }

@@ -17,7 +17,7 @@ import { upgradeLicensing } from '../templates/licensing-templates.ts';
 import { names } from '../templates/names.ts';
 import { Population } from './population.ts';
 import { advance, handOut, openRounds } from './rounds.ts';
-import { accept, allocate, conclude, giveUp, initiate, propose, takeBack } from './settlements.ts';
+import { accept, allocate, conclude, abandon, initiate, propose, takeBack } from './settlements.ts';
 import { live } from './tempo.ts';
 import type { Tempo } from './tempo.ts';
 import { anyInstrument, endTransfer, mergeSplit, transfer } from './transfers.ts';
@@ -170,7 +170,7 @@ function doings(state: MarketState, tempo: Tempo, licenses: Licenses): Doings {
     'leave-exchange': ({ trade }, at) => leaveExchange(state, trade, at),
     'conclude-trade': ({ trade }, at) => conclude(state, trade, at),
     'take-back': ({ trade }, at) => takeBack(state, trade, at),
-    'give-up-trade': ({ trade }, at) => giveUp(state, trade, at),
+    'give-up-trade': ({ trade }, at) => abandon(state, trade, at),
     install: (_, at) => licenses.install(at),
     'accept-install': ({ request }, at) => licenses.accept(request, at),
     license: ({ install }, at) => licenses.license(install, at),

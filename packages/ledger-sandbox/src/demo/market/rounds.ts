@@ -10,7 +10,7 @@ import type { CreatedEvent } from '../../wire/wire.ts';
 import { nameOf } from '../templates/funds.ts';
 import { amuletPrice } from '../templates/holding-templates.ts';
 import { openRoundPayload } from '../templates/round-templates.ts';
-import { amountOf, patience } from './chance.ts';
+import { amountOf, drawDelayMicros } from './chance.ts';
 import type { MarketState } from './market-state.ts';
 import { names } from '../templates/names.ts';
 import type { Tempo } from './tempo.ts';
@@ -176,10 +176,10 @@ export function handOut(state: MarketState, number: number, at: number): boolean
   state.submit([people.dso], commands, { at, workflowId: 'rewards' });
   for (const party of [...people.apps, ...people.validators]) {
     if (!random.chance(promptShare)) continue;
-    agenda.add(at + patience(random, 15), { what: 'collect-rewards', party });
+    agenda.add(at + drawDelayMicros(random, 15), { what: 'collect-rewards', party });
   }
   for (const party of people.featured) {
-    if (random.chance(markedShare)) agenda.add(at + patience(random, 60), { what: 'mark-activity', party });
+    if (random.chance(markedShare)) agenda.add(at + drawDelayMicros(random, 60), { what: 'mark-activity', party });
   }
   planBeats(state, at);
   return true;

@@ -2,7 +2,7 @@
 import { asObject } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
 import { formatNumeric, formatTimestamp } from '../../wire/values.ts';
-import { amountOf, patience, Weights } from './chance.ts';
+import { amountOf, drawDelayMicros, Weights } from './chance.ts';
 import { tradeEndings } from './errand.ts';
 import type { Leg, LegId, Trade } from './errand.ts';
 import type { MarketState } from './market-state.ts';
@@ -58,7 +58,7 @@ export function propose(state: MarketState, at: number): boolean {
   const proposal = { venue: people.venue, tradeCid: null, transferLegs, approvers: [seller] };
   const done = state.create(seller, names.tradeProposal, proposal, { at, workflowId: trade.workflowId });
   const contractId = state.made(done, names.tradeProposal);
-  state.agenda.add(at + patience(random, 20), { what: 'accept-trade', trade, proposal: contractId });
+  state.agenda.add(at + drawDelayMicros(random, 20), { what: 'accept-trade', trade, proposal: contractId });
   return true;
 }
 
@@ -68,7 +68,7 @@ export function accept(state: MarketState, trade: Trade, proposal: string, at: n
   const more = { at, workflowId: trade.workflowId };
   const done = state.exercise(approver, proposal, 'OTCTradeProposal_Accept', { approver }, more);
   const accepted = state.made(done, names.tradeProposal);
-  state.agenda.add(at + patience(state.random, 8), { what: 'initiate-trade', trade, proposal: accepted });
+  state.agenda.add(at + drawDelayMicros(state.random, 8), { what: 'initiate-trade', trade, proposal: accepted });
   return true;
 }
 
@@ -82,7 +82,7 @@ export function initiate(state: MarketState, trade: Trade, proposal: string, at:
   const more = { at, workflowId: trade.workflowId };
   const done = state.exercise(people.venue, proposal, 'OTCTradeProposal_InitiateSettlement', argument, more);
   trade.contractId = state.made(done, names.trade);
-  const wait = (): number => Math.min(patience(random, 20), prepareWithin - second);
+  const wait = (): number => Math.min(drawDelayMicros(random, 20), prepareWithin - second);
   const [first, then] = [wait(), wait()];
   agenda.add(at + first, { what: 'allocate-leg', trade, leg: 'delivery' });
   // A user who misses a settlement never allocated the payment.
@@ -116,7 +116,7 @@ export function allocate(state: MarketState, trade: Trade, leg: LegId, at: numbe
   const factory = state.single(instrument.factory);
   const done = state.exercise(sender, factory, 'AllocationFactory_Allocate', argument, more);
   trade.allocations.set(leg, state.made(done, instrument.allocation));
-  if (trade.allocations.size === 2) agenda.add(at + patience(random, 10), { what: 'conclude-trade', trade });
+  if (trade.allocations.size === 2) agenda.add(at + drawDelayMicros(random, 10), { what: 'conclude-trade', trade });
   return true;
 }
 
@@ -145,7 +145,7 @@ export function takeBack(state: MarketState, trade: Trade, at: number): boolean 
 }
 
 /** The venue withdraws a trade that was not settled. */
-export function giveUp(state: MarketState, trade: Trade, at: number): boolean {
+export function abandon(state: MarketState, trade: Trade, at: number): boolean {
   if (state.payload(trade.contractId) === undefined) return false;
   const argument = { extraArgs: noExtraArgs };
   const more = { at, workflowId: trade.workflowId };

@@ -1,6 +1,6 @@
 /** Transfers between users, in one step or two, and owners who merge and split their holdings. */
 import { formatNumeric, formatTimestamp } from '../../wire/values.ts';
-import { amountOf, patience, Weights } from './chance.ts';
+import { amountOf, drawDelayMicros, Weights } from './chance.ts';
 import { transferEndings } from './errand.ts';
 import type { TransferEnd } from './errand.ts';
 import type { MarketState } from './market-state.ts';
@@ -67,8 +67,8 @@ export function transfer(state: MarketState, at: number): boolean {
   const inputs = inputsOf(state, sender, instrument);
   if (inputs.length === 0) return mint(state, instrument, sender, at);
   const sum = wallets.sum(inputs);
-  const wanted = amountOf(random, transferMedian);
-  const units = wanted < sum ? wanted : sum;
+  const amount = amountOf(random, transferMedian);
+  const units = amount < sum ? amount : sum;
   const oneStep = random.chance(oneStepShare);
   const receiver = people.otherThan(sender, random);
   const reason = `${reasons[random.between(0, reasons.length - 1)] ?? ''} ${random.between(1000, 9999)}`;
@@ -86,7 +86,7 @@ function plan(
   const { random, agenda } = state;
   const ending = transferEndings[endingWeights.draw(random)] ?? 'Accept';
   const wait =
-    ending === 'Expire' ? executeWithin + second : Math.min(patience(random, waits[ending]), executeWithin - second);
+    ending === 'Expire' ? executeWithin + second : Math.min(drawDelayMicros(random, waits[ending]), executeWithin - second);
   const { instrument, sender, receiver } = payment;
   agenda.add(at + wait, {
     what: 'end-transfer',

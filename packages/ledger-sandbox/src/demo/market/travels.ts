@@ -2,7 +2,7 @@
  * Updates without a command: stable-coins that are reassigned between the synchronizers, and changes of party hosting.
  */
 import { assign, authorize, unassign } from '../../ledger/reassignments.ts';
-import { patience } from './chance.ts';
+import { drawDelayMicros } from './chance.ts';
 import type { ErrandOf } from './errand.ts';
 import type { MarketState } from './market-state.ts';
 import { stableCoin } from '../templates/instruments.ts';
@@ -24,7 +24,7 @@ export function travel(state: MarketState, at: number): boolean {
 
 function leave(state: MarketState, holding: string, at: number, outward: boolean): void {
   const reassignmentId = unassign(state.ledger, holding, at);
-  state.agenda.add(at + patience(state.random, journey), { what: 'arrive', reassignmentId, outward });
+  state.agenda.add(at + drawDelayMicros(state.random, journey), { what: 'arrive', reassignmentId, outward });
 }
 
 /** A stable-coin arrives. On the other synchronizer it stays a while. */
@@ -36,7 +36,7 @@ export function arrive(state: MarketState, { reassignmentId, outward }: ErrandOf
     wallets.add(created);
     return true;
   }
-  agenda.add(at + patience(random, stay), { what: 'return', holding: created.contractId });
+  agenda.add(at + drawDelayMicros(random, stay), { what: 'return', holding: created.contractId });
   return true;
 }
 

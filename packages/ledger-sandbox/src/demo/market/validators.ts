@@ -2,7 +2,7 @@
 import { asText, textAt } from '../../wire/json.ts';
 import { formatNumeric, formatTimestamp } from '../../wire/values.ts';
 import { amuletPrice } from '../templates/holding-templates.ts';
-import { patience } from './chance.ts';
+import { drawDelayMicros } from './chance.ts';
 import type { MarketState } from './market-state.ts';
 import { names } from '../templates/names.ts';
 
@@ -58,7 +58,7 @@ export function license(state: MarketState, at: number): boolean {
 export function planBeats(state: MarketState, at: number): void {
   const { people, random, agenda } = state;
   for (const party of people.validators) {
-    if (random.chance(presentShare)) agenda.add(at + patience(random, 90), { what: 'be-there', party });
+    if (random.chance(presentShare)) agenda.add(at + drawDelayMicros(random, 90), { what: 'be-there', party });
   }
 }
 

@@ -34,13 +34,13 @@ function sum(sides: readonly JsonObject[], only?: 'SenderSide' | 'ReceiverSide')
 /** Locks the amounts that an account gives, and returns the allocation and the change by instrument. */
 function setAside(
   { place, shape }: { readonly place: Place; readonly shape: Shape<SetAside> },
-  told: Omit<SetAside, 'holdingCids'>,
+  reservation: Omit<SetAside, 'holdingCids'>,
   inputs: readonly string[],
 ): { readonly allocationCid: string; readonly change: ReadonlyMap<string, string> } {
-  const { authorizer = null, settlementDeadline } = told.allocation;
-  const given = sum(sidesOf(told), 'SenderSide');
+  const { authorizer = null, settlementDeadline } = reservation.allocation;
+  const senderSums = sum(sidesOf(reservation), 'SenderSide');
   const held = take(place, authorizer, inputs);
-  const reason = `allocation for ${asText(told.settlement['id'])}`;
+  const reason = `allocation for ${asText(reservation.settlement['id'])}`;
   const lock = {
     holders: [place.admin, ownerOf(authorizer)],
     expiresAt: settlementDeadline ?? null,
@@ -49,55 +49,55 @@ function setAside(
   };
   const locked: string[] = [];
   const change = new Map<string, string>();
-  for (const id of new Set([...given.keys(), ...held.keys()])) {
-    const out = -(given.get(id) ?? 0n);
+  for (const id of new Set([...senderSums.keys(), ...held.keys()])) {
+    const out = -(senderSums.get(id) ?? 0n);
     const rest = give(place, authorizer, id, (held.get(id) ?? 0n) - out);
     if (rest !== undefined) change.set(id, rest);
     const made = give(place, authorizer, id, out, lock);
     if (made !== undefined) locked.push(made);
   }
   log(place, { account: authorizer, inputs, outputs: [...locked, ...change.values()], reason: `lock for ${reason}` });
-  const payload = shape.write({ ...told, holdingCids: locked });
+  const payload = shape.write({ ...reservation, holdingCids: locked });
   return { allocationCid: place.context.create(shape.template, payload), change };
 }
 
 /** Ends the allocations of an account, which receives its amounts, logged as the legs it took part in. */
-function settle(place: Place, { allocation, holdingCids }: SetAside, sides: readonly JsonObject[]): JsonObject {
+function settle(registryContext: Place, { allocation, holdingCids }: SetAside, sides: readonly JsonObject[]): JsonObject {
   const { authorizer = null } = allocation;
-  const held = take(place, authorizer, holdingCids, true);
+  const held = take(registryContext, authorizer, holdingCids, true);
   const due = sum(sides);
   const made = new Map<string, string>();
   for (const id of new Set([...held.keys(), ...due.keys()])) {
-    const holding = give(place, authorizer, id, (held.get(id) ?? 0n) + (due.get(id) ?? 0n));
+    const holding = give(registryContext, authorizer, id, (held.get(id) ?? 0n) + (due.get(id) ?? 0n));
     if (holding !== undefined) made.set(id, holding);
   }
-  log(place, { account: authorizer, inputs: holdingCids, sides, outputs: [...made.values()] });
+  log(registryContext, { account: authorizer, inputs: holdingCids, sides, outputs: [...made.values()] });
   return Object.fromEntries([...made].map(([id, holding]) => [id, [holding]]));
 }
 
-function giveBack(place: Place, { allocation, holdingCids }: SetAside): JsonObject {
+function giveBack(registryContext: Place, { allocation, holdingCids }: SetAside): JsonObject {
   const { authorizer = null } = allocation;
-  const held = take(place, authorizer, holdingCids, true);
-  const back = [...held].map(([id, amount]) => [id, give(place, authorizer, id, amount) ?? ''] as const);
+  const held = take(registryContext, authorizer, holdingCids, true);
+  const back = [...held].map(([id, amount]) => [id, give(registryContext, authorizer, id, amount) ?? ''] as const);
   const outputs = back.map(([, holding]) => holding);
-  log(place, { account: authorizer, inputs: holdingCids, outputs, reason: 'unlock' });
+  log(registryContext, { account: authorizer, inputs: holdingCids, outputs, reason: 'unlock' });
   return Object.fromEntries(back.map(([id, holding]) => [id, [holding]]));
 }
 
 /** The specification of version 1 in terms of version 2: the sender's side of one leg. */
 function ofVersion1(argument: JsonObject, admin: string): Omit<SetAside, 'holdingCids'> {
-  const given = asObject(argument['allocation']) ?? {};
+  const allocationInput = asObject(argument['allocation']) ?? {};
   const {
     executor = '',
     settlementRef,
     settleBefore = null,
     allocateBefore,
     meta = noMeta,
-  } = asObject(given['settlement']) ?? {};
-  const leg = asObject(given['transferLeg']) ?? {};
+  } = asObject(allocationInput['settlement']) ?? {};
+  const leg = asObject(allocationInput['transferLeg']) ?? {};
   const { id, cid } = asObject(settlementRef) ?? {};
-  const told = {
-    id: asText(given['transferLegId']),
+  const legDetails = {
+    id: asText(allocationInput['transferLegId']),
     amount: asText(leg['amount']),
     instrumentId: textAt(leg, 'instrumentId', 'id'),
     meta: leg['meta'] ?? noMeta,
@@ -107,7 +107,7 @@ function ofVersion1(argument: JsonObject, admin: string): Omit<SetAside, 'holdin
     allocation: {
       admin,
       authorizer: basicAccount(asText(leg['sender'])),
-      transferLegSides: [legSide('SenderSide', told, basicAccount(asText(leg['receiver'])))],
+      transferLegSides: [legSide('SenderSide', legDetails, basicAccount(asText(leg['receiver'])))],
       settlementDeadline: settleBefore,
       nextIterationFunding: null,
       committed: true,
@@ -145,8 +145,8 @@ function viewOfVersion1({ settlement, allocation, holdingCids, requestedAt, allo
   };
 }
 
-function viewOfVersion2(told: SetAside): JsonObject {
-  const { settlement, allocation, holdingCids, requestedAt } = told;
+function viewOfVersion2(reservation: SetAside): JsonObject {
+  const { settlement, allocation, holdingCids, requestedAt } = reservation;
   const executors = asTexts(settlement['executors']);
   const authorizer = ownerOf(allocation['authorizer']);
   const by = { Settle: executors, Cancel: executors, Withdraw: [authorizer] };
@@ -165,17 +165,17 @@ function viewOfVersion2(told: SetAside): JsonObject {
 
 /** Choices that end allocations of one template, by ending. */
 function endings(registry: Registry, { read }: Shape<SetAside>): Record<string, Choice> {
-  const choice = (output: (held: SetAside, place: Place, argument: JsonObject) => JsonObject, by: Actors): Choice => ({
+  const choice = (output: (held: SetAside, registryContext: Place, argument: JsonObject) => JsonObject, by: Actors): Choice => ({
     consuming: false,
     interface: interfacesV2.allocation,
     controllers: (_, argument) => asTexts(argument['actors']),
     run: (context) => {
       const { contract, argument } = context;
-      const told = read(contract.createArgument);
-      if (!by(told).every((party) => asTexts(argument['actors']).includes(party)))
-        throw assertionFailed(`only allowed to ${by(told).join(', ')}`);
+      const reservation = read(contract.createArgument);
+      if (!by(reservation).every((party) => asTexts(argument['actors']).includes(party)))
+        throw assertionFailed(`only allowed to ${by(reservation).join(', ')}`);
       context.exercise(contract.contractId, 'Archive', {}, contract.signatories);
-      return output(told, placeIn(context, registry, asText(told.allocation['admin'])), argument);
+      return output(reservation, placeIn(context, registry, asText(reservation.allocation['admin'])), argument);
     },
   });
   const executors: Actors = ({ settlement }) => asTexts(settlement['executors']);
@@ -186,31 +186,31 @@ function endings(registry: Registry, { read }: Shape<SetAside>): Record<string, 
     meta,
   });
   return {
-    Allocation_Settle: choice((told, place, argument) => {
+    Allocation_Settle: choice((reservation, registryContext, argument) => {
       const extra = asList(argument['extraTransferLegSides']).map((side) => asObject(side) ?? {});
-      const holdings = settle(place, told, [...sidesOf(told), ...extra]);
+      const holdings = settle(registryContext, reservation, [...sidesOf(reservation), ...extra]);
       return ended('Settled', { nextIterationAllocationCid: null }, holdings, kindMeta('transfer'));
     }, executors),
-    Allocation_Cancel: choice((told, place) => {
-      return ended('Cancelled', {}, giveBack(place, told), kindMeta('unlock'));
+    Allocation_Cancel: choice((reservation, registryContext) => {
+      return ended('Cancelled', {}, giveBack(registryContext, reservation), kindMeta('unlock'));
     }, executors),
-    Allocation_Withdraw: choice((told, place) => {
-      return ended('Withdrawn', {}, giveBack(place, told), kindMeta('unlock'));
+    Allocation_Withdraw: choice((reservation, registryContext) => {
+      return ended('Withdrawn', {}, giveBack(registryContext, reservation), kindMeta('unlock'));
     }, authorizer),
   };
 }
 
-type Actors = (told: SetAside) => readonly string[];
+type Actors = (reservation: SetAside) => readonly string[];
 
 /** Executes the one leg of an allocation of version 1. */
-function execute(place: Place, told: SetAside): Json {
-  const [side = {}] = sidesOf(told);
-  const { authorizer = null } = told.allocation;
+function execute(registryContext: Place, reservation: SetAside): Json {
+  const [side = {}] = sidesOf(reservation);
+  const { authorizer = null } = reservation.allocation;
   const { otherside = null, amount, instrumentId, meta = noMeta, transferLegId } = side;
-  const kept = settle(place, told, [side]);
-  const made = give(place, otherside, asText(instrumentId), units(amount));
+  const kept = settle(registryContext, reservation, [side]);
+  const made = give(registryContext, otherside, asText(instrumentId), units(amount));
   const leg = { id: asText(transferLegId), amount: asText(amount), instrumentId: asText(instrumentId), meta };
-  log(place, {
+  log(registryContext, {
     account: otherside,
     inputs: [],
     sides: [legSide('ReceiverSide', leg, authorizer)],
@@ -230,18 +230,18 @@ function endingsV1(registry: Registry, { read }: Shape<SetAside>): Record<string
     const [executor = ''] = asTexts(settlement['executors']);
     return [...new Set([executor, ownerOf(allocation['authorizer']), ownerOf(side['otherside'])])];
   };
-  const choice = (run: (place: Place, told: SetAside) => Json, controllers = all): Choice => ({
+  const choice = (run: (registryContext: Place, reservation: SetAside) => Json, controllers = all): Choice => ({
     consuming: true,
     interface: interfaces.allocation,
     controllers,
     run: (context) => {
-      const told = read(context.contract.createArgument);
-      return run(placeIn(context, registry, asText(told.allocation['admin'])), told);
+      const reservation = read(context.contract.createArgument);
+      return run(placeIn(context, registry, asText(reservation.allocation['admin'])), reservation);
     },
   });
-  const back = (place: Place, told: SetAside): Json => ({
-    senderHoldingCids: Object.values(giveBack(place, told)).flatMap((cids) => asTexts(cids)),
-    meta: kindMeta('unlock', ownerOf(told.allocation['authorizer'])),
+  const back = (registryContext: Place, reservation: SetAside): Json => ({
+    senderHoldingCids: Object.values(giveBack(registryContext, reservation)).flatMap((cids) => asTexts(cids)),
+    meta: kindMeta('unlock', ownerOf(reservation.allocation['authorizer'])),
   });
   return {
     Allocation_ExecuteTransfer: choice(execute),
@@ -304,11 +304,11 @@ function settleBatch(context: ChoiceContext, registry: Registry): Json {
   const { extraArgs = null, actors = [] } = argument;
   const results = allocations.map((one) => {
     const { allocationCid, ...more } = asObject(one) ?? {};
-    const given = { actors, ...more, extraArgs };
+    const choiceArgument = { actors, ...more, extraArgs };
     return context.exercise(
       asText(allocationCid),
       'Allocation_Settle',
-      given,
+      choiceArgument,
       asTexts(actors),
       interfacesV2.allocation,
     );
@@ -319,21 +319,21 @@ function settleBatch(context: ChoiceContext, registry: Registry): Json {
 /** The choices by which the rules allocate holdings and settle. */
 export function allocationFactoryChoices(registry: Registry): Template['choices'] {
   const adminIn = ({ contract }: ChoiceContext): string => textAt(contract.createArgument, 'admin');
-  const placeOf = (context: ChoiceContext): Place => placeIn(context, registry, adminIn(context));
+  const registryContextOf = (context: ChoiceContext): Place => placeIn(context, registry, adminIn(context));
   const version2: Choice = {
     consuming: false,
     interface: interfacesV2.allocationFactory,
     controllers: (_, argument) => asTexts(argument['actors']),
     run: (context) => {
       const { settlement, allocation, requestedAt, inputHoldingCids } = context.argument;
-      const told = {
+      const reservation = {
         settlement: asObject(settlement) ?? {},
         allocation: asObject(allocation) ?? {},
         requestedAt: asText(requestedAt),
         allocateBefore: null,
       };
-      const where = { place: placeOf(context), shape: registry.allocation };
-      const { allocationCid, change } = setAside(where, told, asTexts(inputHoldingCids));
+      const where = { place: registryContextOf(context), shape: registry.allocation };
+      const { allocationCid, change } = setAside(where, reservation, asTexts(inputHoldingCids));
       const authorizerChangeCids = Object.fromEntries([...change].map(([id, cid]) => [id, [cid]]));
       const output = { tag: 'AllocationInstructionResult_Completed', value: { allocationCid } };
       return { output, authorizerChangeCids, meta: noMeta };
@@ -344,11 +344,11 @@ export function allocationFactoryChoices(registry: Registry): Template['choices'
     interface: interfaces.allocationFactory,
     controllers: (_, argument) => [textAt(argument, 'allocation', 'transferLeg', 'sender')],
     run: (context) => {
-      const told = ofVersion1(context.argument, adminIn(context));
-      const where = { place: placeOf(context), shape: registry.allocationV1 };
-      const { allocationCid, change } = setAside(where, told, asTexts(context.argument['inputHoldingCids']));
+      const reservation = ofVersion1(context.argument, adminIn(context));
+      const where = { place: registryContextOf(context), shape: registry.allocationV1 };
+      const { allocationCid, change } = setAside(where, reservation, asTexts(context.argument['inputHoldingCids']));
       const output = { tag: 'AllocationInstructionResult_Completed', value: { allocationCid } };
-      const sender = ownerOf(told.allocation['authorizer']);
+      const sender = ownerOf(reservation.allocation['authorizer']);
       return { output, senderChangeCids: [...change.values()], meta: kindMeta('transfer', sender) };
     },
   };

@@ -12,7 +12,7 @@ import { names } from '../templates/names.ts';
 function allocationShape(template: string): Shape<SetAside> {
   return {
     template,
-    write: (told) => ({ setAside: { ...told, holdingCids: [...told.holdingCids], meta: noMeta } }),
+    write: (reservation) => ({ setAside: { ...reservation, holdingCids: [...reservation.holdingCids], meta: noMeta } }),
     read: (payload) => {
       const { settlement, allocation, holdingCids, requestedAt, allocateBefore } = asObject(payload['setAside']) ?? {};
       return {
@@ -49,10 +49,10 @@ const ownRules: Template['choices'] = {
     run: (context) => {
       const { account = null, currency, amount, reason } = context.argument;
       const admin = asText(context.contract.createArgument['admin']);
-      const place = { context, registry: depositRegistry, admin, rules: context.contract.contractId };
-      const made = give(place, account, asText(currency), units(amount)) ?? '';
+      const registryContext = { context, registry: depositRegistry, admin, rules: context.contract.contractId };
+      const made = give(registryContext, account, asText(currency), units(amount)) ?? '';
       const leg = { amount: asText(amount), instrumentId: asText(currency), meta: reasonMeta(asText(reason)) };
-      log(place, { account, inputs: [], sides: [legSide('ReceiverSide', leg, mintAccount)], outputs: [made] });
+      log(registryContext, { account, inputs: [], sides: [legSide('ReceiverSide', leg, mintAccount)], outputs: [made] });
       return { depositCid: made };
     },
   },
@@ -68,10 +68,10 @@ const ownDeposits: Template['choices'] = {
       const instrumentId = textAt(payload, 'instrumentId', 'id');
       const { rules, reason } = context.argument;
       const admin = textAt(payload, 'instrumentId', 'admin');
-      const place = { context, registry: depositRegistry, admin, rules: asText(rules) };
+      const registryContext = { context, registry: depositRegistry, admin, rules: asText(rules) };
       const leg = { amount: asText(amount), instrumentId, meta: reasonMeta(asText(reason)) };
       const sides: JsonObject[] = [legSide('SenderSide', leg, burnAccount)];
-      log(place, { account, inputs: [contractId], sides, outputs: [] });
+      log(registryContext, { account, inputs: [contractId], sides, outputs: [] });
       return {};
     },
   },

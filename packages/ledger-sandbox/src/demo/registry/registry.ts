@@ -25,7 +25,7 @@ export interface SetAside {
 export interface Shape<Told> {
   /** `package:Module:Entity` */
   readonly template: string;
-  readonly write: (told: Told) => JsonObject;
+  readonly write: (value: Told) => JsonObject;
   readonly read: (payload: JsonObject) => Told;
 }
 

@@ -11,7 +11,7 @@ import type { Place } from './holdings-change.ts';
 import type { Registry } from './registry.ts';
 
 /** Contents of a `Transfer` of version 2. */
-function told(transfer: JsonObject): { id: string; amount: bigint; sender: Json; receiver: Json; inputs: string[] } {
+function detailsOf(transfer: JsonObject): { id: string; amount: bigint; sender: Json; receiver: Json; inputs: string[] } {
   const { sender = null, receiver = null, amount } = transfer;
   const id = textAt(transfer, 'instrumentId', 'id');
   return { id, amount: units(amount), sender, receiver, inputs: asTexts(transfer['inputHoldingCids']) };
@@ -33,20 +33,20 @@ function resultOf(output: JsonObject, change: string | undefined, meta: JsonObje
 }
 
 /** Pays with these holdings, locked ones or free, and returns the change. */
-function pay(place: Place, transfer: JsonObject, inputs: readonly string[], locked: boolean): Json {
-  const { id, amount, sender, receiver } = told(transfer);
+function pay(registryContext: Place, transfer: JsonObject, inputs: readonly string[], locked: boolean): Json {
+  const { id, amount, sender, receiver } = detailsOf(transfer);
   const own = isSameAccount(sender, receiver);
   const minted = ownerOf(sender) === '';
-  const held = take(place, sender, inputs, locked).get(id) ?? 0n;
-  const change = minted ? undefined : give(place, sender, id, held - amount);
-  const made = give(place, receiver, id, amount);
+  const held = take(registryContext, sender, inputs, locked).get(id) ?? 0n;
+  const change = minted ? undefined : give(registryContext, sender, id, held - amount);
+  const made = give(registryContext, receiver, id, amount);
   const { meta = noMeta } = transfer;
   const leg = { amount: asText(transfer['amount']), instrumentId: id, meta };
   const [sent, received] = [legSide('SenderSide', leg, receiver), legSide('ReceiverSide', leg, sender)];
-  if (own) log(place, { account: sender, inputs, sides: [sent, received], outputs: [made, change] });
+  if (own) log(registryContext, { account: sender, inputs, sides: [sent, received], outputs: [made, change] });
   else {
-    log(place, { account: sender, inputs, sides: [sent], outputs: [change] });
-    log(place, { account: receiver, inputs: [], sides: [received], outputs: [made] });
+    log(registryContext, { account: sender, inputs, sides: [sent], outputs: [change] });
+    log(registryContext, { account: receiver, inputs: [], sides: [received], outputs: [made] });
   }
   const value = { receiverHoldingCids: made === undefined ? [] : [made] };
   const kind = minted ? 'mint' : 'transfer';
@@ -55,43 +55,43 @@ function pay(place: Place, transfer: JsonObject, inputs: readonly string[], lock
 }
 
 /** Turns an owner's holdings into one of the amount, and a remainder. */
-function rearrange(place: Place, transfer: JsonObject): Json {
-  const { id, amount, sender, inputs } = told(transfer);
-  const held = take(place, sender, inputs).get(id) ?? 0n;
-  const change = give(place, sender, id, held - amount);
-  const made = give(place, sender, id, amount);
-  log(place, { account: sender, inputs, outputs: [made, change], reason: 'merge or split' });
+function rearrange(registryContext: Place, transfer: JsonObject): Json {
+  const { id, amount, sender, inputs } = detailsOf(transfer);
+  const held = take(registryContext, sender, inputs).get(id) ?? 0n;
+  const change = give(registryContext, sender, id, held - amount);
+  const made = give(registryContext, sender, id, amount);
+  log(registryContext, { account: sender, inputs, outputs: [made, change], reason: 'merge or split' });
   const output = { tag: 'TransferInstructionResult_Completed', value: { receiverHoldingCids: [made ?? ''] } };
   return resultOf(output, change, kindMeta('merge-split', ownerOf(sender)));
 }
 
 /** Locks the amount until the receiver has responded. */
-function lock(place: Place, transfer: JsonObject): { readonly locked: string; readonly change: string | undefined } {
-  const { id, amount, sender, receiver, inputs } = told(transfer);
-  const held = take(place, sender, inputs).get(id) ?? 0n;
-  const change = give(place, sender, id, held - amount);
+function lock(registryContext: Place, transfer: JsonObject): { readonly locked: string; readonly change: string | undefined } {
+  const { id, amount, sender, receiver, inputs } = detailsOf(transfer);
+  const held = take(registryContext, sender, inputs).get(id) ?? 0n;
+  const change = give(registryContext, sender, id, held - amount);
   const reason = `transfer to ${ownerOf(receiver)}`;
-  const locked = give(place, sender, id, amount, {
-    holders: [place.admin, ownerOf(sender)],
+  const locked = give(registryContext, sender, id, amount, {
+    holders: [registryContext.admin, ownerOf(sender)],
     expiresAt: transfer['executeBefore'] ?? null,
     expiresAfter: null,
     context: reason,
   });
-  log(place, { account: sender, inputs, outputs: [locked, change], reason: `lock for ${reason}` });
+  log(registryContext, { account: sender, inputs, outputs: [locked, change], reason: `lock for ${reason}` });
   return { locked: locked ?? '', change };
 }
 
 /** One step if the receiver approved in advance or is the sender, otherwise two. */
-function begin(place: Place, transfer: JsonObject, extraArgs: Json | undefined): Json {
-  const { context, registry, admin } = place;
-  const { amount, sender, receiver, inputs } = told(transfer);
+function begin(registryContext: Place, transfer: JsonObject, extraArgs: Json | undefined): Json {
+  const { context, registry, admin } = registryContext;
+  const { amount, sender, receiver, inputs } = detailsOf(transfer);
   if (amount <= 0n) throw assertionFailed('the amount must be positive');
   const own = isSameAccount(sender, receiver);
   const atOnce = own || contextValue(extraArgs, 'transfer-preapproval') !== undefined;
-  if (atOnce && !registry.locksAlways) return own ? rearrange(place, transfer) : pay(place, transfer, inputs, false);
-  const { locked, change } = lock(place, transfer);
+  if (atOnce && !registry.locksAlways) return own ? rearrange(registryContext, transfer) : pay(registryContext, transfer, inputs, false);
+  const { locked, change } = lock(registryContext, transfer);
   if (atOnce) {
-    const paid = asObject(pay(place, transfer, [locked], true)) ?? {};
+    const paid = asObject(pay(registryContext, transfer, [locked], true)) ?? {};
     return { ...paid, senderChangeCids: change === undefined ? [] : [change] };
   }
   const waiting = { admin, transfer: { ...transfer, inputHoldingCids: [locked] } };
@@ -101,11 +101,11 @@ function begin(place: Place, transfer: JsonObject, extraArgs: Json | undefined):
 }
 
 /** Returns the locked amount. */
-function giveBack(place: Place, transfer: JsonObject): Json {
-  const { id, sender, inputs } = told(transfer);
-  const held = take(place, sender, inputs, true).get(id) ?? 0n;
-  const back = give(place, sender, id, held);
-  log(place, { account: sender, inputs, outputs: [back], reason: 'unlock' });
+function giveBack(registryContext: Place, transfer: JsonObject): Json {
+  const { id, sender, inputs } = detailsOf(transfer);
+  const held = take(registryContext, sender, inputs, true).get(id) ?? 0n;
+  const back = give(registryContext, sender, id, held);
+  log(registryContext, { account: sender, inputs, outputs: [back], reason: 'unlock' });
   const output = { tag: 'TransferInstructionResult_Failed', value: {} };
   return resultOf(output, back, kindMeta('unlock', ownerOf(sender)));
 }
@@ -113,8 +113,8 @@ function giveBack(place: Place, transfer: JsonObject): Json {
 /** Ends a pending transfer; the caller archives the contract itself. */
 function end(context: ChoiceContext, registry: Registry, action: Action): Json {
   const { admin, transfer } = registry.transfer.read(context.contract.createArgument);
-  const place = placeIn(context, registry, admin);
-  return action === 'Accept' ? pay(place, transfer, told(transfer).inputs, true) : giveBack(place, transfer);
+  const registryContext = placeIn(context, registry, admin);
+  return action === 'Accept' ? pay(registryContext, transfer, detailsOf(transfer).inputs, true) : giveBack(registryContext, transfer);
 }
 
 const actions = ['Accept', 'Reject', 'Withdraw'] as const;

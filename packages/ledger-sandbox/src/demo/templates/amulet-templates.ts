@@ -16,9 +16,9 @@ import { accountingChoices } from './reward-accounting.ts';
 import { dso, ofDso, roundChoices } from './round-templates.ts';
 import { trafficCost, trafficOf } from './traffic.ts';
 
-function outputOf(given: Json): Output {
-  const lock = asObject(asObject(given)?.['lock']);
-  const output = { receiver: textAt(given, 'receiver'), amount: textAt(given, 'amount') };
+function outputOf(value: Json): Output {
+  const lock = asObject(asObject(value)?.['lock']);
+  const output = { receiver: textAt(value, 'receiver'), amount: textAt(value, 'amount') };
   if (lock === undefined) return output;
   const holders = asList(lock['holders']).map((holder) => asText(holder));
   return { ...output, lock: { holders, expiresAt: asText(lock['expiresAt']), context: asText(lock['optContext']) } };
@@ -80,10 +80,10 @@ function summaryOf(taken: Taken, outputs: readonly Output[], sender: string, cha
 }
 
 function transfer(context: ChoiceContext): Json {
-  const given = asObject(context.argument['transfer']) ?? {};
-  const sender = asText(given['sender']);
+  const transferInput = asObject(context.argument['transfer']) ?? {};
+  const sender = asText(transferInput['sender']);
   const [admin = ''] = dso(context.contract.createArgument);
-  const outputs = asList(given['outputs']).map(outputOf);
+  const outputs = asList(transferInput['outputs']).map(outputOf);
   const taken = takeInputs(context, sender);
   const { made, change } = payOut(context, amulet, { admin, sender, outputs }, taken);
   const tag = (index: number): string =>

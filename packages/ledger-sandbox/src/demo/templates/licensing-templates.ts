@@ -92,13 +92,13 @@ const renewalFields = [
 
 function requestRenewal({ contract, argument, create }: ChoiceContext): Json {
   const { provider: by, user: of, dso, licenseNum } = contract.createArgument;
-  const asked = Object.fromEntries(renewalFields.map((key) => [key, argument[key] ?? '']));
+  const renewalValues = Object.fromEntries(renewalFields.map((key) => [key, argument[key] ?? '']));
   return create(names.renewalRequest, {
     provider: by ?? '',
     user: of ?? '',
     dso: dso ?? '',
     licenseNum: licenseNum ?? '',
-    ...asked,
+    ...renewalValues,
   });
 }
 

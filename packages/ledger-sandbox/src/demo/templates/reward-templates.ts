@@ -43,8 +43,8 @@ export interface Issuances {
 }
 
 /** Reads the transfer context of a choice. */
-export function issuances({ fetch }: ChoiceContext, given: Json | undefined): Issuances {
-  const context = asObject(given);
+export function issuances({ fetch }: ChoiceContext, value: Json | undefined): Issuances {
+  const context = asObject(value);
   const pairs = (field: string): readonly (readonly Json[])[] => asList(context?.[field]).map((pair) => asList(pair));
   const open = asText(context?.['openMiningRound']);
   return {
@@ -226,7 +226,7 @@ function markActivity({ contract, argument, create }: ChoiceContext): Json {
 }
 
 function featured(): Template[] {
-  const shown =
+  const viewOfFields =
     (...fields: readonly string[]) =>
     (payload: JsonObject): JsonObject =>
       Object.fromEntries(fields.map((field) => [field, payload[field] ?? '']));
@@ -243,7 +243,7 @@ function featured(): Template[] {
       },
       {
         observers: observer('provider'),
-        interfaces: [{ name: featuredAppInterfaces.right, view: shown('dso', 'provider') }],
+        interfaces: [{ name: featuredAppInterfaces.right, view: viewOfFields('dso', 'provider') }],
         optionals: ['activityWeight'],
         normalize: (payload) => withoutTrailingNones(payload, ['activityWeight']),
       },
@@ -254,7 +254,7 @@ function featured(): Template[] {
       {
         observers: (payload) => [...new Set([asText(payload['provider']), asText(payload['beneficiary'])])],
         interfaces: [
-          { name: featuredAppInterfaces.activityMarker, view: shown('dso', 'provider', 'beneficiary', 'weight') },
+          { name: featuredAppInterfaces.activityMarker, view: viewOfFields('dso', 'provider', 'beneficiary', 'weight') },
         ],
       },
     ),

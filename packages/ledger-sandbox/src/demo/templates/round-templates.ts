@@ -24,10 +24,10 @@ export function ofDso(name: string, choices: Template['choices'], more: Partial<
 
 /** The product of two numbers of 10^-10 units, rounded as the language does: halves to the even neighbor. */
 export function product(a: bigint, b: bigint): bigint {
-  const whole = (a * b) / one;
+  const quotient = (a * b) / one;
   const rest = ((a * b) % one) * 2n;
-  const up = rest > one || (rest === one && whole % 2n === 1n);
-  return up ? whole + 1n : whole;
+  const up = rest > one || (rest === one && quotient % 2n === 1n);
+  return up ? quotient + 1n : quotient;
 }
 
 /** Times are API timestamps. */
@@ -202,13 +202,13 @@ function convertMarkers(context: ChoiceContext): Json {
 function mergeTraffic(context: ChoiceContext): Json {
   const bought = asList(context.argument['trafficCids']).map((cid) => taken(context, asText(cid)));
   const texts = (field: string): readonly string[] => bought.map((traffic) => asText(traffic[field]));
-  const whole = (field: string): string => String(texts(field).reduce((sum, text) => sum + BigInt(text), 0n));
+  const integer = (field: string): string => String(texts(field).reduce((sum, text) => sum + BigInt(text), 0n));
   const numeric = (field: string): string =>
     formatNumeric(texts(field).reduce((sum, text) => sum + (parseNumeric(text) ?? 0n), 0n));
   const mergedTrafficCid = context.create(names.memberTraffic, {
     ...bought[0],
-    totalPurchased: whole('totalPurchased'),
-    numPurchases: whole('numPurchases'),
+    totalPurchased: integer('totalPurchased'),
+    numPurchases: integer('numPurchases'),
     amuletSpent: numeric('amuletSpent'),
     usdSpent: numeric('usdSpent'),
   });

@@ -58,8 +58,8 @@ const proposal: Template = {
 /** Ends every given allocation by a choice; the results by leg. */
 function endAllocations(context: ChoiceContext, choice: string): JsonObject {
   const { venue, transferLegs } = context.contract.createArgument;
-  const given = asObject(context.argument['allocationsWithContext']) ?? {};
-  const results = Object.entries(given).map(([leg, pair]) => {
+  const allocations = asObject(context.argument['allocationsWithContext']) ?? {};
+  const results = Object.entries(allocations).map(([leg, pair]) => {
     const allocation = textAt(pair, '_1');
     const { sender, receiver } = asObject(asObject(transferLegs)?.[leg]) ?? {};
     const actors = [venue, sender, receiver].map((party) => asText(party));
