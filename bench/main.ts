@@ -50,7 +50,9 @@ async function measure(sessions: readonly [Session, ...Session[]]): Promise<void
   for (const [index, profile] of options.profiles.entries()) {
     const isFullRun = index === 0 || options.everywhere;
     const measures = isFullRun ? options.measures : ingestOnly(options.measures);
-    const rounds = isFullRun ? options.rounds : Math.min(options.rounds, furtherRounds[options.quick ? 'quick' : 'full']);
+    const rounds = isFullRun
+      ? options.rounds
+      : Math.min(options.rounds, furtherRounds[options.quick ? 'quick' : 'full']);
     await runRounds(sessions, profile, measures, rounds);
     if (measures.has('memory')) await runMemories(session, profile);
     if (measures.has('growth')) await runGrowth(session, profile);

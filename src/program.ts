@@ -52,7 +52,8 @@ function onDefect(thrown: unknown): void {
 async function command(): Promise<ExitCode> {
   const [argument] = argv;
   // Without a command, the only flags are options and these two.
-  if (first !== verb && (argument === '--version' || argument === '-v')) return printText((await import('./version.ts')).version);
+  if (first !== verb && (argument === '--version' || argument === '-v'))
+    return printText((await import('./version.ts')).version);
   const { commands, runCommandNamed } = await import('./cli/commands.ts');
   if (first !== verb && (argument === '--help' || argument === '-h')) {
     return printText((await import('./cli/command-line/help.ts')).help(commands));

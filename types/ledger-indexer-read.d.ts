@@ -116,14 +116,14 @@ export declare interface ReadTable {
 }
 
 /**
- * What a program reads from one snapshot of the database: facts about the stream, descriptions of tables, rows of a range of
+ * Data that a program reads from one snapshot of the database: facts about the stream, descriptions of tables, rows of a range of
  * offsets, and redactions. Types only: `ledger-indexer/read` exports them, and `ledger-indexer-lake` is written against them.
  */
 /** Type of a column. `texts` is a list of texts, `decimal` has 38 digits, timestamps are in UTC to the microsecond. */
 export declare type ReadType =
   'boolean' | 'int32' | 'int64' | 'double' | 'text' | 'timestamp' | 'date' | 'texts' | 'decimal';
 
-/** What a redaction removes from a row of a table. */
+/** Contents that a redaction removes from a row of a table. */
 export declare interface Redactable {
   readonly rows: RedactedRows;
   /** Columns that become null. */
@@ -141,7 +141,7 @@ export declare type RedactedRows = 'contracts' | 'exercises' | 'interface_views'
 export declare interface Snapshot {
   readonly facts: ReadFacts;
   /** Describes the tables of schema `explore`, and those typed views whose name (`typed.NAME`) is wanted. */
-  readonly tables: (isWanted: (name: string) => boolean) => Promise<readonly ReadTable[]>;
+  readonly tables: (isRequested: (name: string) => boolean) => Promise<readonly ReadTable[]>;
   /**
    * Rows of a table in a range of offsets, both ends part of it, as the pieces of a binary COPY. Read it to its end: the
    * connection is busy until then.

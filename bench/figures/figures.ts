@@ -103,7 +103,8 @@ export function ratio(of: Line | undefined, to: Line | undefined, column: Column
 }
 
 const kilo = (value: number): string => (value >= 10_000 ? `${(value / 1000).toFixed(1)}k` : String(Math.round(value)));
-const formatValue = (value: number | undefined, digits = 1): string => (value === undefined ? '-' : value.toFixed(digits));
+const formatValue = (value: number | undefined, digits = 1): string =>
+  value === undefined ? '-' : value.toFixed(digits);
 
 function cells(line: Line): readonly string[] {
   const rates = values(line, 'rate');

@@ -1,7 +1,14 @@
 /** Runs all queries of the dashboards against a running demo, until every panel has data or the time is over. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { queryOf, findVisiblePanels, type Dashboard, type DashboardFile, type Panel, type Target } from './dashboard.ts';
+import {
+  queryOf,
+  findVisiblePanels,
+  type Dashboard,
+  type DashboardFile,
+  type Panel,
+  type Target,
+} from './dashboard.ts';
 import type { Demo } from './demo.ts';
 import type { Answer } from './frame.ts';
 import { milliseconds, type Choice, type Choices, type View } from './interpolation.ts';
@@ -87,7 +94,9 @@ interface Sources {
 
 async function askOne(name: string, dashboard: Dashboard, sources: Sources): Promise<DashboardAnswers> {
   const problems: string[] = [];
-  const overSql = findVisiblePanels(dashboard).some(({ targets = [] }) => targets.some(({ rawSql }) => rawSql !== undefined));
+  const overSql = findVisiblePanels(dashboard).some(({ targets = [] }) =>
+    targets.some(({ rawSql }) => rawSql !== undefined),
+  );
   const view = overSql ? historyView() : recentView(sources.startedAt);
   const choices = await choose(dashboard, view, sources, problems);
   const panels: PanelAnswer[] = [];

@@ -36,7 +36,9 @@ export function lint(files: readonly DashboardFile[], metrics?: ReadonlySet<stri
     ...repeated(files.map(({ dashboard }) => dashboard.uid ?? '')).map((uid) =>
       globalProblem(`two dashboards with uid ${uid}`),
     ),
-    ...repeated(files.map(({ dashboard }) => dashboard.title ?? '')).map((t) => globalProblem(`two dashboards called "${t}"`)),
+    ...repeated(files.map(({ dashboard }) => dashboard.title ?? '')).map((t) =>
+      globalProblem(`two dashboards called "${t}"`),
+    ),
   ];
 }
 
@@ -72,7 +74,10 @@ function ofPanel(panel: Panel, dashboard: Dashboard, metrics: ReadonlySet<string
   const always = [
     ...unless(typeof panel.id === 'number', 'no id'),
     ...unless((panel.title ?? '') !== '', 'no title'),
-    ...unless(position !== undefined && position.x >= 0 && position.x + position.w <= gridWidth, 'not inside the 24 columns'),
+    ...unless(
+      position !== undefined && position.x >= 0 && position.x + position.w <= gridWidth,
+      'not inside the 24 columns',
+    ),
   ];
   if (panel.type === 'row') {
     return [...always, ...unless((panel.title ?? '').endsWith('?'), 'the title of a row is a question')];

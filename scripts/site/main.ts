@@ -29,7 +29,10 @@ else if (!process.argv.includes('--install')) process.exitCode = build();
 
 function installed(): boolean {
   mkdirSync(house, { recursive: true });
-  const [lock, sourceLock] = [join(house, 'package-lock.json'), readFileSync(join(source, 'package-lock.json'), 'utf8')];
+  const [lock, sourceLock] = [
+    join(house, 'package-lock.json'),
+    readFileSync(join(source, 'package-lock.json'), 'utf8'),
+  ];
   const isHere = existsSync(join(house, 'node_modules/vitepress')) && existsSync(lock);
   if (isHere && readFileSync(lock, 'utf8') === sourceLock) return true;
   cpSync(join(source, 'package.json'), join(house, 'package.json'));

@@ -34,7 +34,8 @@ export interface MostConnections {
 
 /** Maximum number of connections of an indexer with this configuration, without those of the query page. */
 export function mostConnections({ indexer }: Pick<Config, 'indexer'>): MostConnections {
-  const always = indexer.writeConcurrency + extraConnections + lockConnections + 2 * pageConnections + lookupConnections;
+  const always =
+    indexer.writeConcurrency + extraConnections + lockConnections + 2 * pageConnections + lookupConnections;
   const jobs = Object.values(jobConnections).reduce((sum, { stream, staging }) => sum + stream + staging, 0);
   return { always, withJobs: always + jobs };
 }

@@ -210,7 +210,12 @@ function openForStream({ config, databaseUrl: url }: IndexerOptions, metrics: Me
   });
 }
 
-function pageOf({ guide }: IndexerOptions, health: HealthTracker, pageDatabase: Database, hasConsole: boolean): StatusPage {
+function pageOf(
+  { guide }: IndexerOptions,
+  health: HealthTracker,
+  pageDatabase: Database,
+  hasConsole: boolean,
+): StatusPage {
   return new StatusPage({
     health,
     readRecent: () => readRecentFacts(pageDatabase),

@@ -77,7 +77,9 @@ export function pipelineParts(options: PartsOptions, built: PartsIn): PipelinePa
     viewStaging: viewStaging(options, candidate),
     filterExtensionPlace: filterExtensionPlace(options, candidate),
     earlierPlace: async () =>
-      postgresEarlierPlace(openJobDatabase(options, 'history', jobConnections.history.stream), () => candidate.assertHeld()),
+      postgresEarlierPlace(openJobDatabase(options, 'history', jobConnections.history.stream), () =>
+        candidate.assertHeld(),
+      ),
     retention: retention(options),
     start: indexer.start,
     stopAt: indexer.stopAt,
@@ -94,7 +96,12 @@ export function pipelineParts(options: PartsOptions, built: PartsIn): PipelinePa
 }
 
 /** For background jobs: opened when there is one, and closed after it, with time for large tables. */
-function openJobDatabase({ config, databaseUrl: url }: PartsOptions, name: string, connections: number, schema?: string) {
+function openJobDatabase(
+  { config, databaseUrl: url }: PartsOptions,
+  name: string,
+  connections: number,
+  schema?: string,
+) {
   const { database, indexer } = config;
   return openDatabase({
     url,
@@ -112,8 +119,10 @@ function viewStaging(options: PartsOptions, candidate: WriterCandidate): Pipelin
   const staging = stagingSchema(options.config.database.schema, 'interfaces');
   const { stream, staging: inStaging } = jobConnections.views;
   return async () =>
-    postgresViewStaging(openJobDatabase(options, 'views', stream), openJobDatabase(options, 'views', inStaging, staging), () =>
-      candidate.assertHeld(),
+    postgresViewStaging(
+      openJobDatabase(options, 'views', stream),
+      openJobDatabase(options, 'views', inStaging, staging),
+      () => candidate.assertHeld(),
     );
 }
 

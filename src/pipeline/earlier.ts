@@ -135,7 +135,8 @@ export class EarlierWatch implements BackgroundJob {
           'run ledger-indexer jobs to see why filter-extend did not finish, then: ledger-indexer jobs resume history',
       });
     }
-    if (isKnown) parts.observers.filterExtension.changed({ kind: 'earlier', offset: await storage.finish(begin, epoch) });
+    if (isKnown)
+      parts.observers.filterExtension.changed({ kind: 'earlier', offset: await storage.finish(begin, epoch) });
     else await storage.askForList(begin, epoch);
     return undefined;
   }

@@ -141,7 +141,11 @@ async function inPlace<T>(parts: PipelineParts, work: (staging: FilterExtensionP
 }
 
 /** Reads the active contracts, then adds them. @returns why the session should end; undefined when stopped */
-async function gathered(context: JobContext, staging: FilterExtensionPlace, notBefore: number): Promise<Turn | undefined> {
+async function gathered(
+  context: JobContext,
+  staging: FilterExtensionPlace,
+  notBefore: number,
+): Promise<Turn | undefined> {
   const { connected, following, stop } = context;
   const note = new Notes(connected.parts);
   const offset = await listed(context, staging, notBefore, note);

@@ -141,7 +141,8 @@ class Run {
     const connected = await connect(this.#parts, { isInterfaceRefused: this.#nameRefused });
     this.#wantsInterfaces = connected.parts.wantedInterfaces.length > 0;
     let current = connected;
-    for (const job of this.#jobs) if (await job.putIn(current)) current = await connect(this.#parts, { isInterfaceRefused: false });
+    for (const job of this.#jobs)
+      if (await job.putIn(current)) current = await connect(this.#parts, { isInterfaceRefused: false });
     return current;
   }
 

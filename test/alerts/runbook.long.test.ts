@@ -36,7 +36,9 @@ function blocksOf(markdown: string): Block[] {
     if (title !== undefined) heading = title;
     if (language !== 'sh' && language !== 'sql') return [];
     const [, , nextLanguage = '', nextBody = ''] = found[at + 1] ?? [];
-    const expectedOutput = ['text', 'json'].includes(nextLanguage) ? { language: nextLanguage, body: nextBody } : undefined;
+    const expectedOutput = ['text', 'json'].includes(nextLanguage)
+      ? { language: nextLanguage, body: nextBody }
+      : undefined;
     return [{ heading, language, body: body ?? '', expectedOutput }];
   });
 }

@@ -224,7 +224,11 @@ describe('a reader token', needs(noLimits), () => {
       expect([response.status, response.headers['www-authenticate']]).toEqual([401, 'Bearer realm="ledger-indexer"']);
       expect(response.body).toMatch(why);
       const json = { 'content-type': 'application/json', origin: world.indexer.httpUrl };
-      const queryResponse = await world.request('/query', { ...from, ...json, ...headers() }, { method: 'POST', body: {} });
+      const queryResponse = await world.request(
+        '/query',
+        { ...from, ...json, ...headers() },
+        { method: 'POST', body: {} },
+      );
       expect(queryResponse.status).toBe(401);
     }
   });

@@ -173,7 +173,9 @@ describe('text that others wrote', () => {
   ])('fails for %s and names the nearest party', async (_, party) => {
     const refused = await runProgram('account-statement', '--party', party, '--json');
     expect([refused.code, refused.stdout]).toEqual([2, '']);
-    expect(refused.stderr).toMatch(/Unknown party: no event, topology change or command names Car.*Nearest parties: Carol::1220cc/s);
+    expect(refused.stderr).toMatch(
+      /Unknown party: no event, topology change or command names Car.*Nearest parties: Carol::1220cc/s,
+    );
   });
 
   it('is empty for a party without holdings, and rejected when it ends before it begins', async () => {

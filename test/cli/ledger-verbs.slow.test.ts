@@ -242,13 +242,18 @@ describe('commands', () => {
   it('that are incomplete, or would lose digits, are not sent', async () => {
     const before = sandbox.ledger.ledgerEnd();
     const commandsJson = await iou('one');
-    for (const stdin of ['{', '[]', commandsJson.replace('"one"', '""'), commandsJson.replace('"1.0"', '0.12345678901234567')]) {
+    for (const stdin of [
+      '{',
+      '[]',
+      commandsJson.replace('"one"', '""'),
+      commandsJson.replace('"1.0"', '0.12345678901234567'),
+    ]) {
       await expect(run(['submit', '-'], { stdin })).rejects.toMatchObject({ code: 'COMMANDS_INVALID', exitCode: 65 });
     }
     expect(sandbox.ledger.ledgerEnd()).toBe(before);
-    expect((await run(['submit', '-'], { stdin: commandsJson.replace('"ops"', '"0.12345678901234567"') })).rows).toHaveLength(
-      1,
-    );
+    expect(
+      (await run(['submit', '-'], { stdin: commandsJson.replace('"ops"', '"0.12345678901234567"') })).rows,
+    ).toHaveLength(1);
   });
 });
 

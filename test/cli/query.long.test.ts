@@ -184,7 +184,10 @@ describe('query on a terminal', () => {
   const statement = `select 7 as n, repeat('long', 100) as text, jsonb '{"a": 1}' as body`;
 
   it('truncates long values to its width', needs(noTerminal), () => {
-    expect(runInTerminal(40, statement)).toEqual([`n  ${'text'.padEnd(27)}  body`, `7  ${'long'.repeat(6)}lo…  {"a": 1}`]);
+    expect(runInTerminal(40, statement)).toEqual([
+      `n  ${'text'.padEnd(27)}  body`,
+      `7  ${'long'.repeat(6)}lo…  {"a": 1}`,
+    ]);
   });
 
   it('prints one line per column when the columns are too narrow', needs(noTerminal), () => {

@@ -137,7 +137,10 @@ describe('status --sizes', () => {
   });
 
   it('works for every role and marks tables that the role may not read as unknown', async () => {
-    const [fullReader, none] = ['whole', 'none'].map((name) => `sizes_${name}_${String(process.pid)}`) as [string, string];
+    const [fullReader, none] = ['whole', 'none'].map((name) => `sizes_${name}_${String(process.pid)}`) as [
+      string,
+      string,
+    ];
     const owner = openDatabase({
       url: database.url,
       schema: 'ledger',
@@ -153,7 +156,12 @@ describe('status --sizes', () => {
       for (const grant of ['select', `grant usage on schema ledger to ${none}`]) {
         await query(database.url, grant);
         const unprivileged = await sizesAt(as(none));
-        expect(unprivileged).toMatchObject({ tables: asOwner.tables, events: 12, growth: null, disk: { daysLeft: null } });
+        expect(unprivileged).toMatchObject({
+          tables: asOwner.tables,
+          events: 12,
+          growth: null,
+          disk: { daysLeft: null },
+        });
         expect(unprivileged.notes).toContainEqual(expect.stringMatching(/growth is not known/));
       }
     } finally {

@@ -25,7 +25,9 @@ describe('an address that holds a password', () => {
   it('is read from a file, whose contents and path are both kept', () => {
     const file = secretFile(secret);
     expect(addressFromFlags(argsWith({ 'url-file': file }), 'url', '')).toEqual({ url: secret, urlFile: file });
-    expect(() => addressFromFlags(argsWith({ 'url-file': file, url: 'postgres://db/x' }), 'url', '')).toThrow('given twice');
+    expect(() => addressFromFlags(argsWith({ 'url-file': file, url: 'postgres://db/x' }), 'url', '')).toThrow(
+      'given twice',
+    );
     expect(() => addressFromFlags(argsWith({ 'url-file': `${file}-absent` }), 'url', '')).toThrow('cannot be read');
     expect(addressFromFlags(argsWith({}), 'url', '')).toBeUndefined();
   });

@@ -32,7 +32,9 @@ async function submitSome(random: Random, from: number, count: number): Promise<
     const outcomes = [await world.submit(commandId, { submissionId: `${commandId}-1` })];
     if (random.chance(0.5)) outcomes.push(await world.submit(commandId, { submissionId: `${commandId}-2` }));
     for (const [nth, { status, body }] of outcomes.entries()) {
-      outcomeLines.push(`${commandId}-${String(nth + 1)} ${status === 200 ? String(body['updateId']) : String(body['code'])}`);
+      outcomeLines.push(
+        `${commandId}-${String(nth + 1)} ${status === 200 ? String(body['updateId']) : String(body['code'])}`,
+      );
     }
   }
   return outcomeLines;

@@ -117,7 +117,9 @@ describe('an indexer whose token has expired while its stream is idle', () => {
     await storesUpTo(daemon, 3);
     const requestsBefore = ledger.count('/v2/state/ledger-end');
     const held = query(database.url, 'begin; lock table ledger.stream; select pg_sleep(5); commit');
-    await waitFor('four more questions', () => (ledger.count('/v2/state/ledger-end') >= requestsBefore + 4 ? true : undefined));
+    await waitFor('four more questions', () =>
+      ledger.count('/v2/state/ledger-end') >= requestsBefore + 4 ? true : undefined,
+    );
     expect(await readiness(daemon)).toMatchObject({ status: 200 });
     await held;
   });

@@ -87,7 +87,9 @@ async function finishes(more: Readonly<Record<string, string>> = {}): Promise<In
 async function isSeededAt(offset: number): Promise<void> {
   const [row] = await query(database.url, 'select seed_offset, seed_token from ledger.stream');
   expect(row).toEqual({ seed_offset: String(offset), seed_token: null });
-  const expectedIds = [...sandbox.ledger.activeAt(offset)].map(({ activation }) => activation.created.contractId).sort();
+  const expectedIds = [...sandbox.ledger.activeAt(offset)]
+    .map(({ activation }) => activation.created.contractId)
+    .sort();
   const seeded = `select contract_id as id from ledger.decoded_contracts where origin = 'seed' order by contract_id collate "C"`;
   expect((await query(database.url, seeded)).map(({ id }) => id)).toEqual(expectedIds);
   const lived = `select contract_id as id from ledger.lifetimes where activated_offset <= ${offset} order by contract_id collate "C"`;

@@ -62,7 +62,9 @@ describe('interfaces that are named later', () => {
     await using indexer = await world.run('ledger', tokens);
     expect(await untilFollowed(url(), 'ledger', holding)).toBe(pruned);
     await indexer.reaches(end());
-    expect(await queryValue(`select count(*)::int from explore.token_balances_at(${String(pruned)})`)).toBeGreaterThan(0);
+    expect(await queryValue(`select count(*)::int from explore.token_balances_at(${String(pruned)})`)).toBeGreaterThan(
+      0,
+    );
     const before = String(pruned - 1);
     for (const partial of [
       `select * from explore.token_balances_at(${before})`,

@@ -102,7 +102,9 @@ describe('prune --exported', () => {
     await exportTo(dir.path, world.url, 'a', '--views', 'typed.harbor*', '--hold', 'lake');
     const after = manifestOf(dir.path);
     for (const [table, expectedHash] of Object.entries(history)) {
-      expect(await hashInDuckDb(async (sql) => (await duck(sql))[0], dir.path, after, table), table).toEqual(expectedHash);
+      expect(await hashInDuckDb(async (sql) => (await duck(sql))[0], dir.path, after, table), table).toEqual(
+        expectedHash,
+      );
     }
     // A table requested later begins at the start of the remaining history, and reports that.
     const later = Object.entries(after.tables).filter(([name]) => name.startsWith('typed.harbor'));

@@ -91,7 +91,8 @@ function expectAsModelled(steps: readonly Step[], lifetimes = new Lifetimes()): 
     }),
   );
   const ends = [...lifetimes.deactivations()];
-  const formatEnd = ({ offset, nodeId, by, at }: End): string => [offset, nodeId ?? 'none', by, at ?? 'never'].join(' ');
+  const formatEnd = ({ offset, nodeId, by, at }: End): string =>
+    [offset, nodeId ?? 'none', by, at ?? 'never'].join(' ');
   expect(ends.map(({ end }) => formatEnd(end))).toEqual(ends.map(({ end }) => formatEnd(endAt(end.offset))));
   const left = ends.map(
     ({ contractId, synchronizerPk, end }) => `${String(synchronizerPk)} ${stringOf(contractId)} ${String(end.offset)}`,

@@ -81,7 +81,12 @@ describe('the logger', () => {
   it('writes only name and SQLSTATE of errors from other libraries, because their messages quote rows', () => {
     const driver = Object.assign(new Error('duplicate key (payload)=(hunter2)'), { code: '23505', detail: 'hunter2' });
     expect(serializeError(driver)).toEqual({ name: 'Error', sqlstate: '23505' });
-    const indexerError = new IndexerError('refused', { code: 'STORE_CONFLICT', retry: 'retry', remedy: 'wait', cause: driver });
+    const indexerError = new IndexerError('refused', {
+      code: 'STORE_CONFLICT',
+      retry: 'retry',
+      remedy: 'wait',
+      cause: driver,
+    });
     expect(serializeError(indexerError)).toEqual({
       name: 'IndexerError',
       code: 'STORE_CONFLICT',

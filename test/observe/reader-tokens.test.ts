@@ -46,9 +46,9 @@ it('reads nothing for a text that cannot be a token, and rejects at once when to
   }
   expect(facts.reads).toBe(0);
   const many = await Promise.all(Array.from({ length: 1_500 }, () => tokens.check(showing(`Bearer ${newToken()}`))));
-  expect(many.filter((result) => result !== undefined && 'status' in result && result.status === 503).length).toBeGreaterThan(
-    0,
-  );
+  expect(
+    many.filter((result) => result !== undefined && 'status' in result && result.status === 503).length,
+  ).toBeGreaterThan(0);
   tokens.close();
 });
 

@@ -18,7 +18,12 @@ interface Asked {
 }
 
 /** Status and body of a request like those of the page, with the given changes. */
-function sendRequest({ method = 'POST', path = '/query', headers = {}, body = '{"statement":"select 1 as n"}' }: Asked = {}) {
+function sendRequest({
+  method = 'POST',
+  path = '/query',
+  headers = {},
+  body = '{"statement":"select 1 as n"}',
+}: Asked = {}) {
   const own = { 'content-type': 'application/json', origin: world.indexer.httpUrl };
   return new Promise<readonly [number | undefined, string]>((resolve, reject) => {
     const request = httpRequest(

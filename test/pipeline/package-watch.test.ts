@@ -120,7 +120,9 @@ describe('the watch for packages', () => {
     let watch: PackageWatch | undefined;
     for (let session = 1; session <= 5; session += 1) watch = await looked(world, watch);
     expect(world.reports.of('packages.failed')).toHaveLength(4);
-    expect(world.reports.of('packages.read')[0]?.[0].refused).toMatchObject([{ error: { code: 'LEDGER_UNAVAILABLE' } }]);
+    expect(world.reports.of('packages.read')[0]?.[0].refused).toMatchObject([
+      { error: { code: 'LEDGER_UNAVAILABLE' } },
+    ]);
   });
 
   it('waits without the database, and does not read packages meanwhile', async () => {

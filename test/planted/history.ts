@@ -51,7 +51,8 @@ export const history: PlantedArea = {
       name: 'the first update of a range is missing from every range',
       file: 'src/pipeline/earlier.ts',
       line: 'const updates = await earlierUpdates(connected.parts, { from, to, most: 4 * targetUpdates }, stop);',
-      instead: 'const updates = await earlierUpdates(connected.parts, { from: from + 1, to, most: 4 * targetUpdates }, stop);',
+      instead:
+        'const updates = await earlierUpdates(connected.parts, { from: from + 1, to, most: 4 * targetUpdates }, stop);',
       test,
       only: allRowsTest,
     },

@@ -190,7 +190,12 @@ describe('explore.coverage', () => {
 
   it('has every offset from 0 to the checkpoint once, with a reason', async () => {
     await inTransaction(withGap, async () => {
-      expect(await coverageLines()).toEqual(['0 100 before_start', '100 344 complete', '344 574 gap', '574 584 complete']);
+      expect(await coverageLines()).toEqual([
+        '0 100 before_start',
+        '100 344 complete',
+        '344 574 gap',
+        '574 584 complete',
+      ]);
       const [, , gap] = await database.query<{ reason: string }>('select reason from explore.coverage');
       expect(gap?.reason).toBe('these updates are not known: the participant pruned');
     });

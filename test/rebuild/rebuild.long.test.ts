@@ -161,14 +161,24 @@ describe('a rebuild', { timeout: 120_000 }, () => {
     {
       await using storages = open();
       const { live, next } = storages;
-      const swapArgs = { prepared: await prepareSwap(live, next), target: 'next', ahead: false, notify: false } as const;
+      const swapArgs = {
+        prepared: await prepareSwap(live, next),
+        target: 'next',
+        ahead: false,
+        notify: false,
+      } as const;
       const writerStopped = await halt(live);
       const last = await complete(live, next);
       const behind = swap(live, { ...swapArgs, writerStopped, last, writer: 'test' });
       await expect(behind).rejects.toMatchObject({ code: 'WRITER_FENCED' });
       // Caught up with the earlier position of the live stream, which has moved since.
       const filled = Number(await value(world, 'select checkpoint from ledger_next.stream'));
-      const moved = swap(live, { ...swapArgs, writerStopped: { ...writerStopped, checkpoint: filled }, last, writer: 'test' });
+      const moved = swap(live, {
+        ...swapArgs,
+        writerStopped: { ...writerStopped, checkpoint: filled },
+        last,
+        writer: 'test',
+      });
       await expect(moved).rejects.toMatchObject({ code: 'WRITER_FENCED' });
     }
     expect(await schemas()).toEqual(['ledger', 'ledger_next']);

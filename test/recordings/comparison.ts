@@ -29,7 +29,8 @@ export async function compare(client: Client, expectation: Expectation, only?: s
 export async function compareRelations(client: Client, rows: Rows, selection: readonly Relation[]) {
   await client.query("set timezone to 'UTC'");
   const found = new Differences();
-  for (const relation of selection) found.relation(relation, rows.of(relation.name), await readRelation(client, relation));
+  for (const relation of selection)
+    found.relation(relation, rows.of(relation.name), await readRelation(client, relation));
   return found;
 }
 

@@ -226,7 +226,9 @@ function asksForAll(format: EventFormat | undefined): boolean {
   const requestedFilters = JSON.stringify(format?.filtersForAnyParty?.cumulative ?? []);
   const view = (interfaceId: string): boolean =>
     requestedFilters.includes(`"interfaceId":"${interfaceId}","includeInterfaceView":true`);
-  return requestedFilters.includes('{"WildcardFilter":{"value":{"includeCreatedEventBlob":true}}}') && interfaces.every(view);
+  return (
+    requestedFilters.includes('{"WildcardFilter":{"value":{"includeCreatedEventBlob":true}}}') && interfaces.every(view)
+  );
 }
 
 function asksForOneInterface(format: EventFormat | undefined): boolean {

@@ -83,7 +83,11 @@ describe('two participants that send the same updates', () => {
   const cuts = Array.from({ length: runs }, (_, run) => 1 + Math.round((run * (updates - 1)) / Math.max(1, runs - 1)));
   it.each(cuts)('form one history when the second is read after %i updates', async (cut) => {
     const [firstFrames, secondFrames] = frames();
-    const [at, last, own] = [firstFrames[cut - 1]?.offset ?? 0, secondFrames.at(-1)?.offset ?? 0, secondFrames[cut - 1]?.offset ?? 0];
+    const [at, last, own] = [
+      firstFrames[cut - 1]?.offset ?? 0,
+      secondFrames.at(-1)?.offset ?? 0,
+      secondFrames[cut - 1]?.offset ?? 0,
+    ];
     for (const schema of ['explore', 'typed', 'pqs_multisync', 'pqs', 'ledger'])
       await client.query(`drop schema if exists ${schema} cascade`);
     servers[0].growTo(at);
@@ -92,7 +96,10 @@ describe('two participants that send the same updates', () => {
     const shift = at - own;
     await follow(servers[1], last + shift);
     const after = secondFrames.slice(cut).map((frame) => shifted(frame, shift));
-    const recording = { ...recordingOf([...firstFrames.slice(0, cut), ...after], second.participantId), end: last + shift };
+    const recording = {
+      ...recordingOf([...firstFrames.slice(0, cut), ...after], second.participantId),
+      end: last + shift,
+    };
     const expectation = expectationOf({ ...recording, second: { from: at, shift } }, 'LEDGER_EFFECTS', undefined, [at]);
     const { differences, recorded, compared } = await compare(client, expectation);
     expect(differences.slice(0, 5)).toEqual([]);

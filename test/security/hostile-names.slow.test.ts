@@ -60,7 +60,10 @@ describe('names that are SQL', () => {
     await using history = await createReadDatabase();
     const packages = hostile.map((name, nth) => packageOf(name, nth));
     for (const [nth, name] of hostile.entries()) {
-      const templateFields = { templateId: `${packageIdOf(nth)}:${name.replaceAll(':', '')}:${name}`, packageName: name };
+      const templateFields = {
+        templateId: `${packageIdOf(nth)}:${name.replaceAll(':', '')}:${name}`,
+        packageName: name,
+      };
       const contract = {
         ...templateFields,
         contractId: `00${nth}`,

@@ -206,7 +206,13 @@ export class PrivateHistory {
     const [createdEvent, contract] = this.#begin({ node: 0, offset }, 'seed');
     const { id, synchronizer } = contract;
     const other = synchronizer === frames.here ? frames.there : frames.here;
-    const reassignment = { contractId: id, submitter: this.#pick(parties), source: synchronizer, target: other, offset };
+    const reassignment = {
+      contractId: id,
+      submitter: this.#pick(parties),
+      source: synchronizer,
+      target: other,
+      offset,
+    };
     if (offset % 7 === 0) {
       const witnessParties = this.#some(3, 1);
       this.#half([offset, id, 'u'], witnessParties);

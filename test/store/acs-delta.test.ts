@@ -131,7 +131,9 @@ async function expectArchives(schema: string, { expected }: DeltaHistory): Promi
     `select contract_id as contract, archived_at_offset::int as "offset" from ${schema}_pqs.archives()`,
   );
   const expectedLines = expected.archives.map(({ contract, offset }) => `${contract} ${offset}`);
-  expect(ends.map(({ contract, offset }) => `${String(contract)} ${String(offset)}`).sort()).toEqual(expectedLines.sort());
+  expect(ends.map(({ contract, offset }) => `${String(contract)} ${String(offset)}`).sort()).toEqual(
+    expectedLines.sort(),
+  );
 }
 
 async function expectStatus(schema: string, history: DeltaHistory): Promise<void> {

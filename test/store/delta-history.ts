@@ -99,7 +99,9 @@ export class DeltaHistory {
   }
 
   #find(state: Contract['state'], synchronizer?: string): Contract | undefined {
-    const found = this.#contracts.filter((c) => c.state === state && (synchronizer === undefined || c.synchronizer === synchronizer));
+    const found = this.#contracts.filter(
+      (c) => c.state === state && (synchronizer === undefined || c.synchronizer === synchronizer),
+    );
     return found.length === 0 ? undefined : this.#pick(found);
   }
 
@@ -146,7 +148,9 @@ export class DeltaHistory {
   #new(isStakeholder: boolean): Contract {
     // Without a stakeholder among the parties of the reader a contract is witnessed only.
     const others = all.filter((party) => !hosted.includes(party));
-    const signatories = isStakeholder ? [this.#pick(hosted), ...this.#parties(others, 0, 1)] : this.#parties(others, 1, 2);
+    const signatories = isStakeholder
+      ? [this.#pick(hosted), ...this.#parties(others, 0, 1)]
+      : this.#parties(others, 1, 2);
     this.#made += 1;
     return {
       id: `00${String(this.#made).padStart(4, '0')}`,
@@ -185,7 +189,9 @@ export class DeltaHistory {
   #create(isStakeholder: boolean): Contract | undefined {
     if (!isStakeholder && this.#rendering === 'delta') return undefined;
     const contract = this.#new(isStakeholder);
-    const witnesses = isStakeholder ? this.#witnesses([...contract.signatories, ...contract.observers]) : [this.#pick(hosted)];
+    const witnesses = isStakeholder
+      ? this.#witnesses([...contract.signatories, ...contract.observers])
+      : [this.#pick(hosted)];
     this.#events.push({ CreatedEvent: this.#createdEvent(contract, witnesses, isStakeholder) });
     this.#node += 1;
     this.#count({ creates: 1 }, contract);
@@ -274,7 +280,12 @@ export class DeltaHistory {
     const contract = this.#find('active', this.#place);
     if (contract === undefined || this.#rendering === 'delta') return;
     const { id: contractId, entity, version, signatories } = contract;
-    const eventFields = { offset: this.#offset, nodeId: this.#node, contractId, templateId: `${version}:Main:${entity}` };
+    const eventFields = {
+      offset: this.#offset,
+      nodeId: this.#node,
+      contractId,
+      templateId: `${version}:Main:${entity}`,
+    };
     const event = { ...eventFields, witnessParties: this.#witnesses(signatories), packageName: 'money' };
     this.#events.push({ ExercisedEvent: this.#exercised(event, 'Look', false, false) });
     this.#count({ exercises: 1 }, contract, 'Look');
@@ -282,7 +293,8 @@ export class DeltaHistory {
   }
 
   #half(contract: Contract) {
-    const [source, target] = contract.synchronizer === frames.here ? [frames.here, frames.there] : [frames.there, frames.here];
+    const [source, target] =
+      contract.synchronizer === frames.here ? [frames.here, frames.there] : [frames.there, frames.here];
     return { source, target, reassignmentId: `r${contract.id}`, submitter: hosted[0] ?? '' };
   }
 

@@ -96,7 +96,10 @@ describe('migrate', () => {
 
   it('rejects a schema of the previous layout, and changes nothing in it', async () => {
     const database = open(freshSchema());
-    const previousLayout = ['0001_storage', '0009_departed_parties'].map((id) => ({ id, sql: `create table "${id}" ()` }));
+    const previousLayout = ['0001_storage', '0009_departed_parties'].map((id) => ({
+      id,
+      sql: `create table "${id}" ()`,
+    }));
     await migrate(database, { files: [] });
     for (const { id, sql } of previousLayout) {
       await database.pool.query(`${sql}; insert into schema_migrations (id) values ('${id}')`);

@@ -44,7 +44,12 @@ export async function openCluster(installation: Place, dataDir: string): Promise
 }
 
 /** Creates `database` if it does not exist. The server must not be running. */
-export async function ensureDatabase(installation: Place, dataDir: string, cluster: Cluster, database: string): Promise<void> {
+export async function ensureDatabase(
+  installation: Place,
+  dataDir: string,
+  cluster: Cluster,
+  database: string,
+): Promise<void> {
   if (await hasDatabase(dataDir, database)) return;
   const args = ['--single', '-D', cluster.name, '-c', 'log_min_messages=error', 'postgres'];
   const output = await runProgram(

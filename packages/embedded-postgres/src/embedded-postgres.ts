@@ -111,7 +111,11 @@ async function takeOver(
 }
 
 /** Retries two temporary failures: a port taken meanwhile, and the last processes of a killed server. */
-async function startPatiently(installation: Place, cluster: Cluster, options: EmbeddedPostgresOptions): Promise<Postmaster> {
+async function startPatiently(
+  installation: Place,
+  cluster: Cluster,
+  options: EmbeddedPostgresOptions,
+): Promise<Postmaster> {
   for (let attempt = 1; ; attempt++) {
     const { port: requestedPort = freePort } = options;
     const port = typeof requestedPort === 'number' ? requestedPort : await requestedPort();

@@ -57,11 +57,20 @@ export async function findPostmaster(cluster: Cluster): Promise<Postmaster | und
  * this process lives; it does not keep this process alive.
  * @throws ServerError EMBEDDED_POSTGRES_FAILED with the server's last lines if it does not start
  */
-export async function startPostmaster(installation: Place, cluster: Cluster, start: PostmasterStart): Promise<Postmaster> {
+export async function startPostmaster(
+  installation: Place,
+  cluster: Cluster,
+  start: PostmasterStart,
+): Promise<Postmaster> {
   const { port, log } = start;
   const all = { ...ownSettings(port, await walRoom(cluster.folder)), ...start.settings };
   const args = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const child = startProgram(installation, installation.binaries.postgres, ['-D', cluster.name, ...args], cluster.folder);
+  const child = startProgram(
+    installation,
+    installation.binaries.postgres,
+    ['-D', cluster.name, ...args],
+    cluster.folder,
+  );
   child.stdin?.end();
   child.stdout?.resume();
   await untilReady(child, log, start.limitMs);

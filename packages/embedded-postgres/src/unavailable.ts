@@ -26,9 +26,12 @@ export function unusableData(found: string, remedy: string): ServerError {
 /** A program of the server failed (`EMBEDDED_POSTGRES_FAILED`); `output` is the end of its output. */
 export function failedProgram(program: string, output: string, cause?: unknown): ServerError {
   const lastLines = output.trim().split('\n').slice(-5).join(' | ');
-  return new ServerError(`the embedded Postgres failed: ${program} printed: ${lastLines === '' ? 'nothing' : lastLines}`, {
-    code: 'EMBEDDED_POSTGRES_FAILED',
-    remedy: `read the message above, or ${OWN_SERVER}`,
-    cause,
-  });
+  return new ServerError(
+    `the embedded Postgres failed: ${program} printed: ${lastLines === '' ? 'nothing' : lastLines}`,
+    {
+      code: 'EMBEDDED_POSTGRES_FAILED',
+      remedy: `read the message above, or ${OWN_SERVER}`,
+      cause,
+    },
+  );
 }

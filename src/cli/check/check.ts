@@ -55,7 +55,8 @@ function lines(outcomes: readonly Outcome[]): readonly string[] {
     ]),
     ...(fix !== undefined ? [`${indent}fix: ${fix}`] : []),
   ]);
-  const count = (stateToCount: Outcome['state']): number => outcomes.filter(({ state }) => state === stateToCount).length;
+  const count = (stateToCount: Outcome['state']): number =>
+    outcomes.filter(({ state }) => state === stateToCount).length;
   const failures = count('fail');
   const warnings = count('warn');
   const failed = failures === 0 ? 'nothing failed' : `${String(failures)} failed`;

@@ -161,7 +161,8 @@ async function clock(client: LedgerClient): Promise<Finding> {
 /** Compares two clocks, one of which was read between `fromMs` and `toMs` of the other, to the second. */
 export function judgeClock(whose: string, otherClockMs: number, fromMs: number, toMs: number): Finding {
   // A Date header is truncated to the second.
-  const skewMs = otherClockMs > toMs ? otherClockMs - toMs : otherClockMs + 1_000 < fromMs ? otherClockMs + 1_000 - fromMs : 0;
+  const skewMs =
+    otherClockMs > toMs ? otherClockMs - toMs : otherClockMs + 1_000 < fromMs ? otherClockMs + 1_000 - fromMs : 0;
   const seconds = (Math.abs(skewMs) / 1000).toFixed(1);
   const found = `the clock of ${whose} is ${seconds} s ${skewMs < 0 ? 'behind' : 'ahead of'} the clock of this machine`;
   if (Math.abs(skewMs) <= tolerableSkewMs)

@@ -78,7 +78,9 @@ function withLeastRole(thrown: unknown, feature: Feature): unknown {
   }
   // Sessions of readers are read-only.
   if (thrown.code === 'STORE_READ_ONLY' && leastRoleOf(feature) !== 'reader') {
-    return withContext(thrown, { remedy: `point the URL at the primary server; if the role may only read, ${connect}` });
+    return withContext(thrown, {
+      remedy: `point the URL at the primary server; if the role may only read, ${connect}`,
+    });
   }
   return thrown;
 }

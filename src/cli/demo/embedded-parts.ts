@@ -58,7 +58,10 @@ async function start(
   let databaseUrl = config.database.url;
   if (databaseUrl === undefined) {
     const ledgerUrl = config.ledger.url;
-    const previousParticipant = takeDataDir(dataDir, ledgerUrl === undefined ? { seed: config.indexer.demoSeed } : { ledgerUrl });
+    const previousParticipant = takeDataDir(
+      dataDir,
+      ledgerUrl === undefined ? { seed: config.indexer.demoSeed } : { ledgerUrl },
+    );
     if (previousParticipant !== undefined) warnOfParticipant(dataDir, previousParticipant, logger);
     const port = (): Promise<number> => demoPort({ dataDir, logger }, 'postgres', firstPorts.postgres);
     const { startEmbeddedPostgres } = await embeddedPostgres();

@@ -82,7 +82,12 @@ function wrong(found: string) {
   return misuse(found, `ledger-indexer account-statement ${usage}`);
 }
 
-async function printStatement(statement: AccountStatement, format: Format, stdout: Terminal, stderr: Terminal): Promise<void> {
+async function printStatement(
+  statement: AccountStatement,
+  format: Format,
+  stdout: Terminal,
+  stderr: Terminal,
+): Promise<void> {
   const output = createOutput(stdout, format === 'table');
   if (format === 'json') return json(statement, output);
   const hash = (): string => aligned([['SHA-256', statement.sha256()]]).join('\n');

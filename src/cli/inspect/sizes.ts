@@ -49,7 +49,8 @@ async function roomOf({ database, indexer }: Config, args: Given): Promise<Room>
   if (diskBytes !== undefined) return { source: 'disk', diskBytes };
   if (freeBytes !== undefined) return { source: 'free', freeBytes };
   const embedded = await runningServerUrl(join(indexer.dataDir, 'postgres'));
-  if (embedded === undefined || !samePlace(databaseLabel(embedded), databaseLabel(database.url ?? ''))) return { source: null };
+  if (embedded === undefined || !samePlace(databaseLabel(embedded), databaseLabel(database.url ?? '')))
+    return { source: null };
   const { bavail, bsize } = await statfs(indexer.dataDir);
   return { source: 'embedded', freeBytes: bavail * bsize };
 }

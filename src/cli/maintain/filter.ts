@@ -134,7 +134,8 @@ function linesOf({ schema, inForce, configured, adds, leavesOut }: Listing): rea
   }
   const currentLines = [`filter in force in schema "${schema}":`, ...filterLines(inForce)];
   const sameShape = inForce.shape === configured.shape;
-  if (sameShape && adds.length + leavesOut.length === 0) return [...currentLines, 'the configured filter is the one in force'];
+  if (sameShape && adds.length + leavesOut.length === 0)
+    return [...currentLines, 'the configured filter is the one in force'];
   return [
     ...currentLines,
     ...listed('the configured filter adds:', adds.map(partText)),

@@ -7,7 +7,14 @@ import type { Database } from '../../store/connection/database.ts';
 import { databaseLabel, samePlace } from '../../store/connection/hosts.ts';
 import { requestJob, getJob, updateJob } from '../../store/history/jobs.ts';
 import { carryFirst } from '../../store/handover/hand-over.ts';
-import { fillAgain, giveUpTarget, isCreatedByRebuild, prepareTarget, readTurn, type Turn } from '../../store/handover/target.ts';
+import {
+  fillAgain,
+  giveUpTarget,
+  isCreatedByRebuild,
+  prepareTarget,
+  readTurn,
+  type Turn,
+} from '../../store/handover/target.ts';
 import { storedExerciseJson } from '../../store/schema/exercise-json.ts';
 import { rebuildRefused } from '../../store/swap/places.ts';
 import type { Print } from '../command-line/command.ts';

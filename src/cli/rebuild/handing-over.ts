@@ -27,10 +27,14 @@ export function handingOver(options: HandingOver): Ending {
   };
 }
 
-async function handOver({ live, follower, into, logger }: HandingOver, writerStopped: Halted): Promise<number | string> {
+async function handOver(
+  { live, follower, into, logger }: HandingOver,
+  writerStopped: Halted,
+): Promise<number | string> {
   logger.info({ step: 'closing the source' }, 'swap');
   try {
-    if (!(await closeSource(live, follower.database, writerStopped, into))) return 'the rebuild was paused or cancelled';
+    if (!(await closeSource(live, follower.database, writerStopped, into)))
+      return 'the rebuild was paused or cancelled';
   } catch (thrown) {
     const error = toIndexerError(thrown);
     if (!passing.has(error.code)) throw error;

@@ -41,14 +41,20 @@ export async function planned(live: Database, request: RebuildRequest, stop: Abo
 }
 
 /** Differences from the live schema, as indented lines. */
-export async function changes(live: Database, stream: StreamFacts, { config, replacement }: RebuildRequest): Promise<readonly string[]> {
+export async function changes(
+  live: Database,
+  stream: StreamFacts,
+  { config, replacement }: RebuildRequest,
+): Promise<readonly string[]> {
   const { lines } = filterDifference(stream.filter, config.ledger);
   const stored = await live.withClient(storedExerciseJson);
   const json = config.indexer.exerciseJson ?? stored;
   const differs = [
     ...lines,
     ...(stream.shape === config.ledger.shape ? [] : [`shape: ${config.ledger.shape} instead of ${stream.shape}`]),
-    ...(replacement === 'previous' || json === stored ? [] : [`exercises as ${String(json)} instead of ${String(stored)}`]),
+    ...(replacement === 'previous' || json === stored
+      ? []
+      : [`exercises as ${String(json)} instead of ${String(stored)}`]),
   ];
   return differs.length === 0 ? ['  with the filter in force'] : differs.map((line) => `  ${line}`);
 }
@@ -142,7 +148,12 @@ export async function makeReady(live: Database, target: Database, request: Rebui
 const dropTries = 20;
 
 /** Prints the outcome, and deletes a cancelled rebuild. @throws IndexerError INTERRUPTED */
-export async function reportOutcome(live: Database, { replacement }: RebuildRequest, outcome: Outcome, print: Print): Promise<void> {
+export async function reportOutcome(
+  live: Database,
+  { replacement }: RebuildRequest,
+  outcome: Outcome,
+  print: Print,
+): Promise<void> {
   const { schema } = live;
   if (outcome === 'interrupted') {
     throw new IndexerError('the rebuild was stopped; its progress is kept', {

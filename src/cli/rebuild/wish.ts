@@ -26,7 +26,11 @@ export interface Into {
 }
 
 /** Part of the identity of a rebuild: the same request resumes it. */
-export function requestIdentity({ config, replacement, start, into }: RebuildRequest, stream: StreamFacts, exerciseJson: string): Wanted {
+export function requestIdentity(
+  { config, replacement, start, into }: RebuildRequest,
+  stream: StreamFacts,
+  exerciseJson: string,
+): Wanted {
   const { hash } = filterFingerprint(config.ledger);
   return replacement === 'previous'
     ? { rollback: true, filter: hash, shape: config.ledger.shape }

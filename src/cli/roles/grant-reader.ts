@@ -65,7 +65,12 @@ interface Arguments {
 const usage =
   'usage: ledger-indexer grant-reader ROLE [--party PARTY]... [--password-file FILE] [--connections N] [--shared-database] [--dry-run]';
 
-function printPlan(plan: readonly (readonly string[])[], schema: string, parties: readonly string[], print: Print): void {
+function printPlan(
+  plan: readonly (readonly string[])[],
+  schema: string,
+  parties: readonly string[],
+  print: Print,
+): void {
   for (const statements of plan) {
     for (const line of ['begin', `set local search_path = "${schema}"`, ...statements, 'commit']) print(`${line};`);
   }

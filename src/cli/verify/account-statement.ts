@@ -65,7 +65,9 @@ async function difference(statement: Written, made: AccountStatement): Promise<r
   for (const bound of ['from', 'to'] as const) {
     if (sameTime(statement[bound], made[bound])) continue;
     const [statementTime, stored] = [statement[bound].recordTime, made[bound].recordTime];
-    return [`different: offset ${String(statement[bound].offset)} was recorded at ${stored ?? ''}, not at ${statementTime ?? ''}`];
+    return [
+      `different: offset ${String(statement[bound].offset)} was recorded at ${stored ?? ''}, not at ${statementTime ?? ''}`,
+    ];
   }
   let index = 0;
   for await (const rows of made.pages) {
@@ -99,7 +101,8 @@ async function readFrom(file: string): Promise<Written> {
   try {
     const statement = JSON.parse(text) as Written;
     hashOf(statement);
-    if (typeof statement.party !== 'string' || typeof statement.sha256 !== 'string') throw wrong(file, 'it has another format');
+    if (typeof statement.party !== 'string' || typeof statement.sha256 !== 'string')
+      throw wrong(file, 'it has another format');
     return statement;
   } catch {
     throw wrong(file, 'it has another format');

@@ -142,7 +142,11 @@ async function* activeEntries(
     if (participantOffsets?.isStored(synchronizerId, offset) === true) return false;
     return offset <= upTo && (offset < first || offset > last);
   };
-  for await (const texts of readToEnd(call, '/v2/state/active-contracts', readAllActiveContracts(call, toParticipantOffset(call, at), call.filter))) {
+  for await (const texts of readToEnd(
+    call,
+    '/v2/state/active-contracts',
+    readAllActiveContracts(call, toParticipantOffset(call, at), call.filter),
+  )) {
     yield texts.flatMap((text) => {
       const entry = withStreamOffsets(plainEntry(text, isSeeded), participantOffsets);
       if (entry === undefined || entry.offset <= after) return [];
@@ -157,7 +161,10 @@ async function* activeEntries(
 const offsetField = comparedFields.active.indexOf('offset');
 
 /** With offsets of the stream. Contracts that became active before the switch are known by their id alone. */
-function withStreamOffsets(entry: PlainActive | PlainInFlight | undefined, participantOffsets: ParticipantOffsets | undefined) {
+function withStreamOffsets(
+  entry: PlainActive | PlainInFlight | undefined,
+  participantOffsets: ParticipantOffsets | undefined,
+) {
   if (entry === undefined || participantOffsets === undefined) return entry;
   const offset = participantOffsets.toStreamOffset(entry.offset);
   // A half whose other half came before the switch has no offset by which it could be found.

@@ -70,7 +70,9 @@ export class PackageNames {
 /** The offset up to which (inclusive) the participant returns no updates, in offsets of the stream: pruned, or of another participant. */
 export async function updatesAvailableAfter({ client, participantOffsets }: VerifyCall): Promise<number> {
   const pruned = await client.state.latestPrunedOffsets();
-  return participantOffsets === undefined ? pruned : Math.max(participantOffsets.from, participantOffsets.toStreamOffset(pruned));
+  return participantOffsets === undefined
+    ? pruned
+    : Math.max(participantOffsets.from, participantOffsets.toStreamOffset(pruned));
 }
 
 /** The offset of the participant. */

@@ -133,7 +133,12 @@ async function sameLedger({ pqs, indexer }: Sides, span: Span): Promise<readonly
   if (others.length === 0) return [pqsUpdates.length, undefined];
   const first = others.slice(0, named).map(([at, id]) => `${String(at)} ${id}`);
   const counted = { kind: 'updates', name: 'updates', type: 'template', choice: '' } as const;
-  const counts = { pqs: pqsUpdates.length, indexer: pqsUpdates.length - others.length, missing: others.length, extra: 0 };
+  const counts = {
+    pqs: pqsUpdates.length,
+    indexer: pqsUpdates.length - others.length,
+    missing: others.length,
+    extra: 0,
+  };
   const [from, to] = [pqsUpdates.at(-1)?.[0] ?? span.from, pqsUpdates[0]?.[0] ?? span.to];
   return [pqsUpdates.length, { ...counted, from, to, ...counts, firstMissing: first, firstExtra: [] }];
 }

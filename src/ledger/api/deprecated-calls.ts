@@ -57,7 +57,10 @@ const legacyFields: Readonly<Record<string, string>> = {
 
 function matches({ operation }: DeprecatedCall, called: string): boolean {
   const [calledParts, operationParts] = [called.split('/'), operation.split('/')];
-  return calledParts.length === operationParts.length && operationParts.every((part, at) => part.startsWith('{') || part === calledParts[at]);
+  return (
+    calledParts.length === operationParts.length &&
+    operationParts.every((part, at) => part.startsWith('{') || part === calledParts[at])
+  );
 }
 
 interface Removed {

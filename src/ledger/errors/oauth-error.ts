@@ -78,7 +78,10 @@ function responseIn(chain: readonly unknown[]): Response | undefined {
 
 /** The requested delay, as a fact; empty if there is none. */
 function waitOf({ status, headers }: Response): { retryAfterSeconds?: number } {
-  const delayHeaders = { 'retry-after': headers.get('retry-after') ?? undefined, date: headers.get('date') ?? undefined };
+  const delayHeaders = {
+    'retry-after': headers.get('retry-after') ?? undefined,
+    date: headers.get('date') ?? undefined,
+  };
   const seconds = retryAfterSeconds(status, delayHeaders);
   return seconds === undefined ? {} : { retryAfterSeconds: seconds };
 }

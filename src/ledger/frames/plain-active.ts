@@ -41,7 +41,11 @@ function entryOf(frame: JsonObject, isSeeded: IsSeeded, print: Print): PlainActi
   if ('JsActiveContract' in entry) {
     const active = part(entry, 'JsActiveContract');
     const { synchronizerId, reassignmentCounter } = active;
-    const stay = { synchronizer: plain(synchronizerId) ?? '', counter: integerText(reassignmentCounter) ?? '0', workflowId };
+    const stay = {
+      synchronizer: plain(synchronizerId) ?? '',
+      counter: integerText(reassignmentCounter) ?? '0',
+      workflowId,
+    };
     return activeEntry(part(active, 'createdEvent'), stay, isSeeded, print);
   }
   if ('JsIncompleteUnassigned' in entry) {

@@ -125,7 +125,10 @@ export class ConsolePage {
   }
 
   readonly #kinds: Readonly<Record<string, { readonly field: string; readonly read: Reading }>> = {
-    '/query': { field: 'statement', read: async (reads, text, stop) => this.#rows(reads.ask(text, displayLimits, stop)) },
+    '/query': {
+      field: 'statement',
+      read: async (reads, text, stop) => this.#rows(reads.ask(text, displayLimits, stop)),
+    },
     '/query/csv': {
       field: 'statement',
       read: async (reads, text, stop) => csvOf(await reads.ask(text, exported, stop)),

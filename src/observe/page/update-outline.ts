@@ -82,6 +82,7 @@ export class OutlineReader {
 
 function offsetIn(query: URLSearchParams): number | undefined {
   const offsetText = query.get('offset') ?? '';
-  if ([...query].length !== 1 || !/^\d{1,16}$/.test(offsetText) || !Number.isSafeInteger(Number(offsetText))) return undefined;
+  if ([...query].length !== 1 || !/^\d{1,16}$/.test(offsetText) || !Number.isSafeInteger(Number(offsetText)))
+    return undefined;
   return Number(offsetText);
 }

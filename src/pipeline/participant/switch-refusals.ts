@@ -13,7 +13,9 @@ const describeUpdate = ({ offset, updateId, synchronizerId }: Named): string =>
 /** The participant has none of the newest updates, and none before them. */
 export function noOverlap(newest: Named | undefined): IndexerError {
   const what =
-    newest === undefined ? 'no stored update could be on both participants' : `it does not know ${describeUpdate(newest)}`;
+    newest === undefined
+      ? 'no stored update could be on both participants'
+      : `it does not know ${describeUpdate(newest)}`;
   return new IndexerError(`the participant shares no update with what is stored: ${what}`, {
     code: 'SWITCH_NO_OVERLAP',
   });
@@ -21,10 +23,13 @@ export function noOverlap(newest: Named | undefined): IndexerError {
 
 /** The participant knows older updates, and not yet the newest. */
 export function behind(newest: Named): IndexerError {
-  return new IndexerError(`the participant does not yet return ${describeUpdate(newest)}, the newest of this synchronizer`, {
-    code: 'SWITCH_BEHIND',
-    facts: { offset: newest.offset },
-  });
+  return new IndexerError(
+    `the participant does not yet return ${describeUpdate(newest)}, the newest of this synchronizer`,
+    {
+      code: 'SWITCH_BEHIND',
+      facts: { offset: newest.offset },
+    },
+  );
 }
 
 export function prunedPast(pruned: number): IndexerError {

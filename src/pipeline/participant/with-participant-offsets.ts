@@ -39,7 +39,9 @@ export function updateOf({ participantOffsets }: ToRead, frame: Text, unknown?: 
 /** The completion of a frame, in offsets of the stream. */
 export function completionOf({ participantOffsets }: ToRead, frame: string, unknown: UnknownNames): CompletionFrame {
   if (participantOffsets === undefined) return decodeCompletion(frame, unknown);
-  return participantOffsets.completion(decodeWithTranslatedErrors(participantOffsets, () => decodeCompletion(frame, unknown)));
+  return participantOffsets.completion(
+    decodeWithTranslatedErrors(participantOffsets, () => decodeCompletion(frame, unknown)),
+  );
 }
 
 function decodeWithTranslatedErrors<T>(participantOffsets: ParticipantOffsets, decode: () => T): T {
@@ -73,7 +75,11 @@ function translated(
     updates: {
       byOffset: (offset, format) => ledger.updates.byOffset(participantOffsets.toParticipantOffset(offset), format),
       list: (request, options) =>
-        listUnstored(ledger.updates, { request: theirRequest(request, participantOffsets), options, participantOffsets }),
+        listUnstored(ledger.updates, {
+          request: theirRequest(request, participantOffsets),
+          options,
+          participantOffsets,
+        }),
     },
     events: {
       async byContractId(contractId, format) {

@@ -49,5 +49,7 @@ const partsWithOption = [
 /** The options that differ from the filter in force. */
 export function outdatedOptions(configured: StreamIdentity, inForce: StreamIdentity): readonly string[] {
   const [configuredFilter, currentFilter] = [keptFilter(configured.filter), keptFilter(inForce.filter)];
-  return partsWithOption.filter(([part]) => String(configuredFilter[part]) !== String(currentFilter[part])).map(([, option]) => option);
+  return partsWithOption
+    .filter(([part]) => String(configuredFilter[part]) !== String(currentFilter[part]))
+    .map(([, option]) => option);
 }

@@ -29,7 +29,10 @@ export interface Connected {
 }
 
 /** `anew`: whether the participant has refused an interface that the stream requests. */
-export async function connect(configured: PipelineParts, { isInterfaceRefused }: { readonly isInterfaceRefused: boolean }): Promise<Connected> {
+export async function connect(
+  configured: PipelineParts,
+  { isInterfaceRefused }: { readonly isInterfaceRefused: boolean },
+): Promise<Connected> {
   const { ledger, sink } = configured;
   // First, because it is displayed for as long as the ledger does not respond.
   const stored = await sink.marks.checkpoint();

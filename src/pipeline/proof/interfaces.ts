@@ -25,7 +25,10 @@ export async function interfacesInForce(
   const previous = ids.map((id) => stored.get(id) ?? waitingInterface(id));
   const current =
     isNew || isInterfaceRefused
-      ? withUpdatedStates(previous, await knownInterfaces(parts.ledger, parts.filter, ids, ledgerEnd), { ledgerEnd, isNew })
+      ? withUpdatedStates(previous, await knownInterfaces(parts.ledger, parts.filter, ids, ledgerEnd), {
+          ledgerEnd,
+          isNew,
+        })
       : previous;
   if (current.length !== stored.size || current.some((one) => !isStored(one, stored))) {
     await session.noteInterfaces(current);

@@ -86,5 +86,10 @@ const unitFactors: Readonly<Record<string, number>> = {
 function settingOf({ value, unit, shown, words, givenAtStart }: Row): ServerSetting {
   const [, count = '', unitName = ''] = /^(\d*)([A-Za-z]*)$/.exec(unit ?? '') ?? [];
   const factor = unitName === '' ? 1 : (unitFactors[unitName] ?? Number.NaN);
-  return { formatted: shown, amount: Number(value) * Number(count || 1) * factor, words: words ?? [], isSetAtServerStart: givenAtStart };
+  return {
+    formatted: shown,
+    amount: Number(value) * Number(count || 1) * factor,
+    words: words ?? [],
+    isSetAtServerStart: givenAtStart,
+  };
 }

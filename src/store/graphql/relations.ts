@@ -53,7 +53,13 @@ function toUpdate(column: string, field: string, back?: string, mayMiss?: string
 }
 
 function ofExercise(back?: string, columns: readonly string[] = positionColumns): Relation {
-  return { columns, to: 'exercises', toColumns: positionColumns, field: 'exercise', ...(back === undefined ? {} : { back }) };
+  return {
+    columns,
+    to: 'exercises',
+    toColumns: positionColumns,
+    field: 'exercise',
+    ...(back === undefined ? {} : { back }),
+  };
 }
 
 function ofContract(back?: string, columns: readonly string[] = activation): Relation {

@@ -99,7 +99,8 @@ export function closeSource(live: Database, target: Database, writerStopped: Hal
     // The writer has stopped meanwhile; sessions that hold locks get more time at the next attempt.
     await from.query(`set local lock_timeout = '1s'`);
     const liveStream = await lockStream(from);
-    if (liveStream?.checkpoint !== writerStopped.checkpoint || liveStream.epoch !== writerStopped.epoch) throw fenced('the live stream moved');
+    if (liveStream?.checkpoint !== writerStopped.checkpoint || liveStream.epoch !== writerStopped.epoch)
+      throw fenced('the live stream moved');
     // Commands that redact contents, or place a hold, run before this, or in the other storage, and not in between.
     await from.query(`lock table ${lockedTables.join(', ')} in exclusive mode`);
     if (!(await updateJob(from, 'rebuild', { step: 'handing over', perSecond: null, problem: null }))) return false;

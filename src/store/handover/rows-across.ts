@@ -54,7 +54,11 @@ export async function acrossServers(
   await to.query(drop);
 }
 
-async function listBroughtTables(to: ClientBase, schema: string, completions: Completions): Promise<readonly Brought[]> {
+async function listBroughtTables(
+  to: ClientBase,
+  schema: string,
+  completions: Completions,
+): Promise<readonly Brought[]> {
   const storage = escapeIdentifier(schema);
   const { rows } = await to.query<{ packages: string; read: string; begun: string | null }>(
     `select (select coalesce(jsonb_agg(package_id), '[]') from ${storage}.packages)::text as packages,

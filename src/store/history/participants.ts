@@ -167,7 +167,11 @@ async function refuseUnfinishedJobs(client: ClientBase): Promise<void> {
   throw refused('switch-participant', `job ${job.name} is not finished`, remedy);
 }
 
-async function addParticipant(client: PoolClient, change: ParticipantSwitch, previousParticipantId: string | null): Promise<void> {
+async function addParticipant(
+  client: PoolClient,
+  change: ParticipantSwitch,
+  previousParticipantId: string | null,
+): Promise<void> {
   const { participantId = null, checkpoint, shift, overlaps, common, reason } = change;
   await client.query(
     `insert into participants (participant_number, participant_id, from_offset, offset_shift, overlap_to_offset)

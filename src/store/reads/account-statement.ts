@@ -90,7 +90,11 @@ export function readAccountStatement<T>(
   return inSnapshot(database, async (client) => use(await statementOf(client, explore, request)));
 }
 
-async function statementOf(client: ClientBase, explore: string, request: AccountStatementOf): Promise<AccountStatement> {
+async function statementOf(
+  client: ClientBase,
+  explore: string,
+  request: AccountStatementOf,
+): Promise<AccountStatement> {
   const { party, instrument, admin } = request;
   await refuseUnknownParty(client, explore, party);
   const [from, to] = [await offsetOf(client, explore, request.from), await offsetOf(client, explore, request.to)];

@@ -38,7 +38,9 @@ const sampled = 1_000;
  */
 export function unseenField(database: Database, expression: string): Promise<readonly string[] | undefined> {
   return withoutLimit(database, async (client) => {
-    const seen = await client.query(withBuildTimeout(`select from contracts where (${expression}) is not null limit 1`));
+    const seen = await client.query(
+      withBuildTimeout(`select from contracts where (${expression}) is not null limit 1`),
+    );
     if (seen.rows.length > 0) return undefined;
     const { rows } = await client.query<{ key: string }>(
       `select distinct k.key

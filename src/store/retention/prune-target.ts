@@ -61,9 +61,15 @@ export async function pruneTarget(client: ClientBase, before: PruneBefore): Prom
     .orderBy('offset')
     .orderBy('name')
     .executeTakeFirst();
-  const ahead = requestedBoundary.heldBy !== null && requestedBoundary.heldBy.offset < most ? requestedBoundary.heldBy : null;
+  const ahead =
+    requestedBoundary.heldBy !== null && requestedBoundary.heldBy.offset < most ? requestedBoundary.heldBy : null;
   const heldBy = hold !== undefined && hold.offset < requestedOffset ? hold : ahead;
-  return { boundary: Math.max(heldBy?.offset ?? requestedOffset, prunedToOffset ?? 0), checkpoint, prunedToOffset, heldBy };
+  return {
+    boundary: Math.max(heldBy?.offset ?? requestedOffset, prunedToOffset ?? 0),
+    checkpoint,
+    prunedToOffset,
+    heldBy,
+  };
 }
 
 interface RequestedBoundary {
@@ -72,7 +78,11 @@ interface RequestedBoundary {
   readonly heldBy: Holding | null;
 }
 
-async function findRequestedBoundary(client: ClientBase, before: PruneBefore, checkpoint: number): Promise<RequestedBoundary> {
+async function findRequestedBoundary(
+  client: ClientBase,
+  before: PruneBefore,
+  checkpoint: number,
+): Promise<RequestedBoundary> {
   if ('offset' in before) return { offset: before.offset, heldBy: null };
   const time = 'time' in before ? before.time : await timeBefore(client, before.retentionMs);
   if (time === null) return { offset: 0, heldBy: null };

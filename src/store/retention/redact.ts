@@ -273,6 +273,8 @@ interface ContractRow {
   readonly open: boolean;
 }
 
+const activeStates: readonly string[] = ['active', 'unhosted', 'unassigned'];
+
 /**
  * Reads all contracts for a party. @throws IndexerError REDACTION_REFUSED for contracts that are not stored, or active
  * and not included
@@ -308,7 +310,6 @@ async function findContracts(
               group by known.contract_id) m`,
     [value, exercises],
   );
-  const isActive = ({ state }: ContractRow): boolean => ['active', 'unhosted', 'unassigned'].includes(state);
   const [first] = rows;
   const pruned = inLake?.contracts ?? [];
   if (first === undefined && pruned.length === 0) {
@@ -317,11 +318,11 @@ async function findContracts(
     const nearest = subject.kind === 'party' ? await similarParties(client, schema, subject.party) : '';
     throw refused(`${what}${nearest}`, `check the id of the ${subject.kind}${elsewhere(inLake)}`);
   }
-  if (first !== undefined && subject.kind === 'contract' && isActive(first) && !active) {
+  if (first !== undefined && subject.kind === 'contract' && activeStates.includes(first.state) && !active) {
     throw refused(`the contract is ${first.state}`, 'archive it on the ledger first, or add --include-active');
   }
   const open = rows.filter((row) => row.open);
-  const meant = open.filter((row) => active || !isActive(row));
+  const meant = open.filter((row) => active || !activeStates.includes(row.state));
   return {
     settled: meant.filter(({ state }) => state === 'archived').map(({ id }) => id),
     unsettled: meant.filter(({ state }) => state !== 'archived').map(({ id }) => id),

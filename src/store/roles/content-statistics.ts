@@ -89,7 +89,10 @@ async function buildAgain(
 ): Promise<void> {
   const schema = escapeIdentifier(storage);
   const next = escapeIdentifier(`${index.slice(0, 55)}_again`);
-  const withBuildTimeout = (text: string): QueryConfig & { query_timeout: number } => ({ text, query_timeout: buildLimitMs });
+  const withBuildTimeout = (text: string): QueryConfig & { query_timeout: number } => ({
+    text,
+    query_timeout: buildLimitMs,
+  });
   await client.query(withBuildTimeout(`drop index concurrently if exists ${schema}.${next}`));
   await client.query(withBuildTimeout(definition.replace(`INDEX ${quoted} ON`, () => `INDEX CONCURRENTLY ${next} ON`)));
   await keepNoContentStatistics(client, storage);

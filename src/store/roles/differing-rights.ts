@@ -26,7 +26,10 @@ export async function differingRoles(client: ClientBase, storage: string): Promi
     const expectedRights = new Set(listRights(expected));
     const found = await client.query<{ right: string }>(grantedTo, [role]);
     const has = new Set(found.rows.map(({ right }) => right));
-    const missing = [...[...expectedRights].filter((right) => !has.has(right)), ...(await uncallable(client, role, expected))];
+    const missing = [
+      ...[...expectedRights].filter((right) => !has.has(right)),
+      ...(await uncallable(client, role, expected)),
+    ];
     const superfluous = [...has].filter((right) => !expectedRights.has(right));
     if (missing.length + superfluous.length > 0) differing.push({ role, prefix, missing, superfluous });
   }

@@ -76,7 +76,11 @@ const functionsOverTables = '0005_writer_functions';
  * @param next the migration to be applied afterwards; undefined: none is left
  * @throws IndexerError `CITUS_REFUSED`: no Citus in this database, or tables that are on this server only
  */
-export async function distribute(client: ClientBase, requestedDistribution: Distribution | undefined, next?: string): Promise<void> {
+export async function distribute(
+  client: ClientBase,
+  requestedDistribution: Distribution | undefined,
+  next?: string,
+): Promise<void> {
   const begun = await isDistributed(client);
   if (!begun && requestedDistribution === undefined) return;
   if (!begun && !(await citusAtHand(client))) {

@@ -139,7 +139,9 @@ function locked<T>(database: Database, work: (client: PoolClient) => Promise<T>)
     await client.query(
       `set transaction isolation level read committed; set local statement_timeout = 0; set local lock_timeout = '10min'`,
     );
-    await client.query(withMigrationTimeout('select pg_advisory_xact_lock(hashtext($1))', [`ledger_indexer:${database.schema}`]));
+    await client.query(
+      withMigrationTimeout('select pg_advisory_xact_lock(hashtext($1))', [`ledger_indexer:${database.schema}`]),
+    );
     // Short from here on: a migration that waits for a table lock makes every later reader of the table wait too.
     await client.query(`set local lock_timeout = '5s'; set local search_path to ${escapeIdentifier(database.schema)}`);
     return work(client);

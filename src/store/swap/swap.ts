@@ -184,8 +184,12 @@ async function requireSameOffset(
   const other = await lockStream(client);
   await searchIn(client, live);
   const liveStream = await lockStream(client);
-  if (liveStream?.checkpoint !== writerStopped.checkpoint || liveStream.epoch !== writerStopped.epoch) throw fenced('the live stream moved');
-  if (liveStream.participantId !== null && (other?.participantId ?? liveStream.participantId) !== liveStream.participantId) {
+  if (liveStream?.checkpoint !== writerStopped.checkpoint || liveStream.epoch !== writerStopped.epoch)
+    throw fenced('the live stream moved');
+  if (
+    liveStream.participantId !== null &&
+    (other?.participantId ?? liveStream.participantId) !== liveStream.participantId
+  ) {
     throw rebuildRefused('the live storage is of another participant', 'run the command again, for that participant');
   }
   const checkpoint = other?.seeded === true ? (other.checkpoint ?? -1) : -1;

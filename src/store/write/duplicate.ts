@@ -93,23 +93,29 @@ function isOwnConstraint({ facts }: IndexerError): boolean {
 
 /** Valid data, refused by a rule that was added by hand: it is not quarantined. */
 function foreignIndex(error: IndexerError): IndexerError {
-  return new IndexerError(`expected no unique index except our own, found one that refuses a row (${constraintLabel(error)})`, {
-    code: 'STORE_CONSTRAINT',
-    exitCode: ExitCode.configuration,
-    remedy: 'drop that index, or make it one that is not unique',
-    facts: error.facts,
-    cause: error,
-  });
+  return new IndexerError(
+    `expected no unique index except our own, found one that refuses a row (${constraintLabel(error)})`,
+    {
+      code: 'STORE_CONSTRAINT',
+      exitCode: ExitCode.configuration,
+      remedy: 'drop that index, or make it one that is not unique',
+      facts: error.facts,
+      cause: error,
+    },
+  );
 }
 
 function foreignRows(error: IndexerError): IndexerError {
-  return new IndexerError(`expected no rows after the checkpoint, found some already there (${constraintLabel(error)})`, {
-    code: 'STORE_DUPLICATE',
-    retry: 'park',
-    remedy: 'find out which other program writes to these tables, or which restore left them ahead of the stream row',
-    facts: error.facts,
-    cause: error,
-  });
+  return new IndexerError(
+    `expected no rows after the checkpoint, found some already there (${constraintLabel(error)})`,
+    {
+      code: 'STORE_DUPLICATE',
+      retry: 'park',
+      remedy: 'find out which other program writes to these tables, or which restore left them ahead of the stream row',
+      facts: error.facts,
+      cause: error,
+    },
+  );
 }
 
 function constraintLabel({ facts }: IndexerError): string {

@@ -11,10 +11,18 @@ export interface FilterDifference {
 }
 
 /** @param previousFilter filter of the stream row, which may lack parts in an old row */
-export function differenceOf(previousFilter: Partial<Record<keyof KeptFilter, unknown>>, newFilter: KeptFilter): FilterDifference {
+export function differenceOf(
+  previousFilter: Partial<Record<keyof KeptFilter, unknown>>,
+  newFilter: KeptFilter,
+): FilterDifference {
   const found = { lines: [] as string[], adds: false, removes: false };
   for (const name of ['parties', 'templates'] as const) {
-    compareLists(found, { name, previousNames: textsOf(previousFilter[name]), newNames: newFilter[name], emptyIsAll: true });
+    compareLists(found, {
+      name,
+      previousNames: textsOf(previousFilter[name]),
+      newNames: newFilter[name],
+      emptyIsAll: true,
+    });
   }
   const [was, is] = [textsOf(previousFilter.interfaces), newFilter.interfaces];
   compareLists(found, { name: 'interfaces', previousNames: was, newNames: is, emptyIsAll: false });

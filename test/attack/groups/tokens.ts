@@ -32,11 +32,15 @@ const showing = [
   invalidTokenRow('as-basic', 'a token as the password of Basic', (token) => ({
     headers: { authorization: `Basic ${Buffer.from(`x:${token}`).toString('base64')}` },
   })),
-  invalidTokenRow('in-x-header', 'a token in another header', (token) => ({ headers: { 'x-authorization': `Bearer ${token}` } })),
+  invalidTokenRow('in-x-header', 'a token in another header', (token) => ({
+    headers: { 'x-authorization': `Bearer ${token}` },
+  })),
   invalidTokenRow('cut', 'a token without its last character', (token) => ({
     headers: { authorization: `Bearer ${token.slice(0, -1)}` },
   })),
-  invalidTokenRow('longer', 'a token and one character more', (token) => ({ headers: { authorization: `Bearer ${token}A` } })),
+  invalidTokenRow('longer', 'a token and one character more', (token) => ({
+    headers: { authorization: `Bearer ${token}A` },
+  })),
   invalidTokenRow('other-case', 'a token in upper case', (token) => ({
     headers: { authorization: `Bearer ${token.toUpperCase()}` },
   })),

@@ -47,7 +47,10 @@ export function requestRow({ id, what, path, options = {}, statuses, without }: 
     expected: `status ${statuses.join(' or ')}`,
     run: async (world) => {
       const requestOptions = typeof options === 'function' ? options(world) : options;
-      const { status, body } = await ask(`${world.httpUrl}${textOf(path, world)}`, { most: 2_000_000, ...requestOptions });
+      const { status, body } = await ask(`${world.httpUrl}${textOf(path, world)}`, {
+        most: 2_000_000,
+        ...requestOptions,
+      });
       const leaked = (without?.(world) ?? []).filter((value) => value !== '' && body.includes(value));
       const seen = `status ${String(status)}, ${leaked.length === 0 ? body.slice(0, 120) : 'a hidden value in the body'}`;
       return verdict(statuses.includes(status) && leaked.length === 0, seen);

@@ -226,7 +226,8 @@ export class ModelLedger implements AsyncDisposable {
       stream.on('error', () => undefined);
       stream.once('message', (data: Buffer) => {
         const streamRequest = JSON.parse(data.toString()) as StreamRequest;
-        const served = request.url === '/v2/updates' ? this.#follow(stream, streamRequest) : this.#entries(stream, streamRequest);
+        const served =
+          request.url === '/v2/updates' ? this.#follow(stream, streamRequest) : this.#entries(stream, streamRequest);
         served.catch((thrown: unknown) => {
           stream.close(1011, String(thrown).slice(0, 100));
         });

@@ -71,7 +71,8 @@ function progressOf(items: readonly Item[]): Row {
   let last: Row = {};
   for (const { kind, offset, updateId, value } of items) {
     const synchronizerTimes = kind === 'checkpoint' ? (value['synchronizerTimes'] as readonly Fields[]) : [value];
-    for (const { synchronizerId, recordTime } of synchronizerTimes) times.set(textOf(synchronizerId), textOf(recordTime));
+    for (const { synchronizerId, recordTime } of synchronizerTimes)
+      times.set(textOf(synchronizerId), textOf(recordTime));
     if (updateId !== undefined) last = { checkpoint_update_offset: integer(offset), checkpoint_update_id: updateId };
   }
   const newest = [...times.values()].map(comparable).sort().at(-1);

@@ -248,7 +248,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'one clean close before any update is taken for an empty range',
     file: 'pipeline/proof/idle-probe.js',
-    line: 'return nothingLeft(this.#parts, checkpoint, ledgerEnd);',
+    line: 'return isRangeEmpty(this.#parts, checkpoint, ledgerEnd);',
     instead: 'return true;',
     fault: 'silent, then closed',
   },

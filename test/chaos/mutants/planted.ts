@@ -41,8 +41,13 @@ const replay = 'npm run chaos -- --tier planted';
 
 /** The selected trials. Only with `--tests fast` are there bugs without a test. */
 function selectTrials(context: TierContext): { trials: readonly Trial[]; untested: readonly Omit<Trial, 'tests'>[] } {
-  const selectedDefects = areas.flatMap((area) => area.defects.map((defect) => ({ area, defect }))).filter(isMeant(context));
-  const tested = selectedDefects.map((each) => ({ ...each, tests: context.fastOnly ? fastTestsOf(each.defect) : each.defect }));
+  const selectedDefects = areas
+    .flatMap((area) => area.defects.map((defect) => ({ area, defect })))
+    .filter(isMeant(context));
+  const tested = selectedDefects.map((each) => ({
+    ...each,
+    tests: context.fastOnly ? fastTestsOf(each.defect) : each.defect,
+  }));
   return {
     trials: tested.filter((each): each is Trial => each.tests !== undefined),
     untested: tested.filter(({ tests }) => tests === undefined),

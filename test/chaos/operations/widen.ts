@@ -302,7 +302,12 @@ async function compared(world: World, end: number): Promise<Omit<Found, 'kills'>
   const [onlyLedger, onlyFresh] = [places('only ledger: '), places('only fresh: ')];
   const altered = onlyLedger.filter((key) => onlyFresh.includes(key)).length;
   if (found.length > 0) for (const line of found.slice(0, 5)) console.error(line);
-  return { in_flight: inFlight.length, lost: onlyFresh.length - altered, duplicated: onlyLedger.length - altered, altered };
+  return {
+    in_flight: inFlight.length,
+    lost: onlyFresh.length - altered,
+    duplicated: onlyLedger.length - altered,
+    altered,
+  };
 }
 
 /** Contracts in flight when the filter came into force: only the list has them, not the updates. */

@@ -127,7 +127,12 @@ async function isSeeded(database: ChaosDatabase): Promise<boolean> {
 }
 
 /** Carries it out; returns the surviving process, if there is one. */
-async function violate(run: Run, daemon: Daemon, violence: Violence, visibleItems: number): Promise<Daemon | undefined> {
+async function violate(
+  run: Run,
+  daemon: Daemon,
+  violence: Violence,
+  visibleItems: number,
+): Promise<Daemon | undefined> {
   const { wires, random, context } = run;
   const moment = wires.messages(random.between(1, sessionMessages));
   const calm = untilStored(run.database, offsetAfter(run.history, visibleItems), daemon).catch((thrown: unknown) => {

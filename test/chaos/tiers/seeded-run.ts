@@ -135,7 +135,10 @@ class SeededRun {
       this.#arm(kind);
       visibleItems = Math.min(history.items.length, visibleItems + share);
       this.#world.ledger.grow(visibleItems);
-      await this.#reaches(endAfter(history, visibleItems), `offset ${String(endAfter(history, visibleItems))} after ${kind.name}`);
+      await this.#reaches(
+        endAfter(history, visibleItems),
+        `offset ${String(endAfter(history, visibleItems))} after ${kind.name}`,
+      );
       this.#disarm();
     }
   }

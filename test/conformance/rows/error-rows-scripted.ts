@@ -190,7 +190,9 @@ function closed(closeCode: number): Raise {
 
 export const scriptedRows: readonly ErrorRow[] = [
   ...codes.map(([code, error]) => scriptedRow(code, error)),
-  ...categories.map(([category, grpc, status, code]) => scriptedRow(code, { code: 'NEW_CODE', category, grpc, status })),
+  ...categories.map(([category, grpc, status, code]) =>
+    scriptedRow(code, { code: 'NEW_CODE', category, grpc, status }),
+  ),
   ...grpcStatuses.map(([grpc, status, code]) =>
     scriptedRow(code, { code: 'NA', category: -1, grpc, status, cause: redactedCause }),
   ),

@@ -58,7 +58,11 @@ const listed: readonly Case[] = paths.flatMap((path): readonly Case[] => {
         ...refusals(list),
         ...(ofUser ? noParty : {}),
         JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED: ({ client }, world) =>
-          all(ofUser ? client.completions.list(requestFor(world)) : client.completions.commandCompletions(requestFor(world))),
+          all(
+            ofUser
+              ? client.completions.list(requestFor(world))
+              : client.completions.commandCompletions(requestFor(world)),
+          ),
       },
     },
     {

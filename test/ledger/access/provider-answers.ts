@@ -202,7 +202,9 @@ const errorRows: readonly ProviderRow[] = [
   {
     provider: '400 `invalid_client` (Cognito), description with the secret and control characters',
     indexer: 'Parks; the secret is removed, control characters are escaped',
-    behavior: { first: () => ({ status: 400, body: { error: 'invalid_client', error_description: errorDescription } }) },
+    behavior: {
+      first: () => ({ status: 400, body: { error: 'invalid_client', error_description: errorDescription } }),
+    },
     expected: parks(/invalid_client \(secret … of \\u000d\\u000a\\u001b\[2J …\)$/u),
   },
   {

@@ -172,7 +172,10 @@ describe('readFrame', () => {
     const entry = { createdEvent: frames.created(), synchronizerId: 'here', reassignmentCounter: 3 };
     const frameText = JSON.stringify({ workflowId: 'w', contractEntry: { JsActiveContract: entry } });
     expect(quick(frameText, activeContractFrame)).toEqual(slow(frameText));
-    expect(quick(frameText, activeContractFrame)).toHaveProperty('contractEntry.JsActiveContract.reassignmentCounter', 3);
+    expect(quick(frameText, activeContractFrame)).toHaveProperty(
+      'contractEntry.JsActiveContract.reassignmentCounter',
+      3,
+    );
   });
 });
 

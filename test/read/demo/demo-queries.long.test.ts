@@ -78,7 +78,9 @@ describe('active contracts', () => {
     const renewals = world.active(names.renewalRequest);
     expect(renewals.length).toBeGreaterThan(0);
     const expected = world.active(names.license).flatMap((license) => {
-      const matchingRenewals = renewals.filter(({ payload }) => payload['licenseNum'] === license.payload['licenseNum']);
+      const matchingRenewals = renewals.filter(
+        ({ payload }) => payload['licenseNum'] === license.payload['licenseNum'],
+      );
       if (matchingRenewals.length === 0) return [license.created.contractId];
       return matchingRenewals.flatMap(({ created, payload }) => {
         const paid = world

@@ -123,7 +123,13 @@ it('are one row each through upgrades and re-created licenses, with every livene
     `select "offset"::int, validator, choice, contract_id, new_contract_id, consuming, coupon_id, dso
        from explore.validator_heartbeats where validator <> '${two}' order by 1`,
   );
-  const row = (at: number, choice: string, id: string, newContractId: string | null, coupon: string | null = null): object => ({
+  const row = (
+    at: number,
+    choice: string,
+    id: string,
+    newContractId: string | null,
+    coupon: string | null = null,
+  ): object => ({
     offset: at,
     validator: one,
     choice: `ValidatorLicense_${choice}`,

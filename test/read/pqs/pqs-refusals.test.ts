@@ -79,6 +79,8 @@ describe('an offset outside of the history is rejected', () => {
     expect(calls.length).toBeGreaterThan(8);
     const ofChoices = calls.filter((call) => call.includes('exercises'));
     const asChoice = ofChoices.map((call) => call.replace('Unseen', 'Unseen:Never'));
-    expect(await acceptedCalls(database, [...calls.filter((call) => !ofChoices.includes(call)), ...asChoice])).toEqual([]);
+    expect(await acceptedCalls(database, [...calls.filter((call) => !ofChoices.includes(call)), ...asChoice])).toEqual(
+      [],
+    );
   });
 });

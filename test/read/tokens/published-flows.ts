@@ -123,7 +123,13 @@ export class Flows {
       };
       const inputHoldingCids = this.#free(authorizer, index === 0 ? dollars : euros);
       const by = asText(authorizer['owner']);
-      const argument = { settlement, allocation, requestedAt: requestTime, inputHoldingCids, extraArgs: this.#extraArgs };
+      const argument = {
+        settlement,
+        allocation,
+        requestedAt: requestTime,
+        inputHoldingCids,
+        extraArgs: this.#extraArgs,
+      };
       const fullArgument = { ...argument, actors: [by] };
       const { allocationFactory } = interfacesV2;
       return made(

@@ -113,7 +113,9 @@ describe('a connection with sslmode=verify-full', () => {
 
   it('sends our certificate to a server that requests one', async () => {
     const clientCertificate = { sslcert: file('client.pem'), sslkey: file('client-key.pem') };
-    expect(await select(encrypted, urlWith(clientCertificate, '127.0.0.1', 'certified'))).toMatchObject([{ ssl: true }]);
+    expect(await select(encrypted, urlWith(clientCertificate, '127.0.0.1', 'certified'))).toMatchObject([
+      { ssl: true },
+    ]);
     const none = await failure(urlWith({}, '127.0.0.1', 'certified'));
     expect(none).toMatchObject({ code: 'STORE_LOGIN_REFUSED', retry: 'park' });
   });

@@ -50,7 +50,8 @@ async function startServer(): Promise<Server> {
   if (configuredUrl !== undefined && configuredUrl !== '')
     return { kind: 'TEST_DATABASE_URL', url: configuredUrl, stop: async () => undefined };
   const requestedKind = process.env['TEST_POSTGRES'];
-  if (requestedKind === 'testcontainers' || (requestedKind !== 'embedded' && (await hasImage()))) return startContainer();
+  if (requestedKind === 'testcontainers' || (requestedKind !== 'embedded' && (await hasImage())))
+    return startContainer();
   return startEmbedded();
 }
 

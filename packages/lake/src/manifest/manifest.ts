@@ -32,7 +32,12 @@ export class Manifest {
    * @param isStored whether the folder contains this manifest; false: it has a different form there, or there is none;
    *   the last argument has the segments that only the head before the stored one names
    */
-  constructor(head: ManifestHead, segments: readonly Segment[], isStored: boolean, previousSegments: readonly string[] = []) {
+  constructor(
+    head: ManifestHead,
+    segments: readonly Segment[],
+    isStored: boolean,
+    previousSegments: readonly string[] = [],
+  ) {
     this.#former = previousSegments;
     this.#head = head;
     this.#segments = [...segments];

@@ -194,7 +194,9 @@ export class Renderer {
   #interfaceIds(event: ArchivedEvent | ExercisedEvent, seen: Match): readonly string[] {
     if (seen.views.size === 0) return event.implementedInterfaces;
     const name = `${event.packageName}:${entityOf(event.templateId)}`;
-    const visibleInterfaces = this.#model.interfacesOf(name).filter((implemented) => seen.views.has(entityOf(implemented.name)));
+    const visibleInterfaces = this.#model
+      .interfacesOf(name)
+      .filter((implemented) => seen.views.has(entityOf(implemented.name)));
     return visibleInterfaces.map((implemented) => this.#model.id(implemented.name));
   }
 

@@ -23,7 +23,11 @@ function ownFormat({ actAs, readAs = [] }: Readers, transactionShape: string): J
  * The format of the response: the requested one, otherwise ACS_DELTA for the parties of the submission. Checks its
  * rights.
  */
-export function answerFormat({ participant, caller }: Call, readers: Readers, transactionFormat: Json | undefined): UpdateFormat {
+export function answerFormat(
+  { participant, caller }: Call,
+  readers: Readers,
+  transactionFormat: Json | undefined,
+): UpdateFormat {
   const requestedFormat = asObject(transactionFormat);
   if (requestedFormat !== undefined) require(caller, eventFormatNeeds(requestedFormat['eventFormat']));
   const includeTransactions = requestedFormat ?? ownFormat(readers, 'TRANSACTION_SHAPE_ACS_DELTA');

@@ -24,7 +24,8 @@ function visible(participant: Participant, found: ContractEvents, format: EventF
   const { created, synchronizerId, archived } = found;
   const createdEvent = renderer.created(created, format);
   const visibleArchive = archived !== undefined && archived.offset <= ledger.ledgerEnd() ? archived : undefined;
-  const archivedEvent = visibleArchive === undefined ? undefined : renderer.archived(visibleArchive.event, format, created);
+  const archivedEvent =
+    visibleArchive === undefined ? undefined : renderer.archived(visibleArchive.event, format, created);
   if (createdEvent === undefined && archivedEvent === undefined) return undefined;
   return {
     created: createdEvent === undefined ? null : { createdEvent, synchronizerId },

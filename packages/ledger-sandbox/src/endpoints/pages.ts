@@ -61,7 +61,14 @@ function activeContractsPage({ participant, caller, body }: Call): string {
   const format = parseEventFormat(eventFormat, ledger.model, release);
   const size = pageSize(body['maxPageSize'], acsSize);
   const incomplete = showsIncomplete(body, release);
-  const binding = bindingOf('acs', ledger.participantId, participant.version, eventFormat, requestedOffset ?? null, incomplete);
+  const binding = bindingOf(
+    'acs',
+    ledger.participantId,
+    participant.version,
+    eventFormat,
+    requestedOffset ?? null,
+    incomplete,
+  );
   const [activeAtOffset, skip] = resumedAt(body, binding, 'ACS') ?? [requestedOffset ?? ledger.ledgerEnd(), 0];
   checkSnapshotOffset(activeAtOffset, format, participant);
   const renderer = new Renderer(participant);
@@ -127,7 +134,10 @@ function updatesPage({ participant, caller, body }: Call): string {
   const { ledger, release } = participant;
   const updateFormat = formatOf(body, 'updateFormat');
   require(caller, updateFormatNeeds(updateFormat));
-  const requestedRange = { begin: numberOf(body['beginOffsetExclusive']) ?? 0, end: numberOf(body['endOffsetInclusive']) };
+  const requestedRange = {
+    begin: numberOf(body['beginOffsetExclusive']) ?? 0,
+    end: numberOf(body['endOffsetInclusive']),
+  };
   const descending = body['descendingOrder'] === true;
   const last = requestedRange.end ?? ledger.ledgerEnd();
   checkOffsets(requestedRange.begin, requestedRange.end ?? undefined, false, ledger.ledgerEnd());

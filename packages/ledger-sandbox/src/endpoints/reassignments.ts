@@ -18,7 +18,13 @@ function reassignmentOf({ participant: { ledger }, caller, body }: Call): () => 
   const submission = parseReassignment(ledger, commands, submissionIds);
   require(caller, [{ actAs: submission.submitter }]);
   const at = ledger.clock();
-  const named = { ...submissionIds, commands: [], actAs: [submission.submitter], workflowId: submission.workflowId, at };
+  const named = {
+    ...submissionIds,
+    commands: [],
+    actAs: [submission.submitter],
+    workflowId: submission.workflowId,
+    at,
+  };
   return () => naming(named, () => performJournaled(ledger, { reassignment: { ...submission, at } }));
 }
 

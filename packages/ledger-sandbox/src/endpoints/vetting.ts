@@ -36,7 +36,8 @@ function changeOf(participant: Participant, body: Json): VettingChange {
 /** Refuses a change for another serial than the current one. */
 function requireSerial(expectedSerial: Json | undefined, serial: number): void {
   const serialField = asObject(asObject(expectedSerial)?.['serial']) ?? {};
-  const prior = asObject(serialField['NoPrior']) === undefined ? numberOf(asObject(serialField['Prior'])?.['value']) : 0;
+  const prior =
+    asObject(serialField['NoPrior']) === undefined ? numberOf(asObject(serialField['Prior'])?.['value']) : 0;
   if (prior === undefined || prior === serial) return;
   const cause = `The given serial ${prior} does not match the actual serial ${serial}`;
   throw failure({ code: 'TOPOLOGY_SERIAL_MISMATCH', category: 9, cause });
@@ -80,7 +81,11 @@ function requirementOf(body: Json): Requirement {
 /**
  * The newest vetted package of the name where all the parties are hosted; this participant represents all of theirs.
  */
-function preferred({ packages, parties }: Participant, synchronizerId: string, requirement: Requirement): object | undefined {
+function preferred(
+  { packages, parties }: Participant,
+  synchronizerId: string,
+  requirement: Requirement,
+): object | undefined {
   if (!requirement.parties.every((party) => parties.permissions(party)?.has(synchronizerId) === true)) return undefined;
   const named = packages.vetting(synchronizerId).packages.filter(({ name }) => name === requirement.packageName);
   const newest = [...named].sort((a, b) => compareVersions(a.version, b.version)).at(-1);

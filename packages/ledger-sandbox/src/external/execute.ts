@@ -45,7 +45,8 @@ function requireSigned(
     );
   }
   const nonActingParties = [...signatures.keys()].filter((party) => !actAs.includes(party));
-  if (nonActingParties.length > 0) refuseExecution(`signatures were given for parties that do not act: ${nonActingParties.join()}`);
+  if (nonActingParties.length > 0)
+    refuseExecution(`signatures were given for parties that do not act: ${nonActingParties.join()}`);
 }
 
 function requireYoung({ preparedAt }: Prepared, at: number): void {

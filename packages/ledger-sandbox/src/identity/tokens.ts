@@ -86,7 +86,15 @@ function trusts(own: Trust, providers: IdentityProviders): (issuer: string) => T
     keys.set(jwksUrl, key);
     const expectedAudience = audience === '' ? own.audience : audience;
     const { scope, needsAudience } = own;
-    return { identityProviderId, algorithms: asymmetric, key, issuer, audience: expectedAudience, scope, needsAudience };
+    return {
+      identityProviderId,
+      algorithms: asymmetric,
+      key,
+      issuer,
+      audience: expectedAudience,
+      scope,
+      needsAudience,
+    };
   };
 }
 

@@ -40,7 +40,9 @@ function refusedUpdate(id: string, reason: string): LedgerFailure {
 
 /** An annotation set to an empty text is removed, others are added to the existing ones. */
 function merged(current: User['annotations'], requestedAnnotations: User['annotations']): User['annotations'] {
-  return Object.fromEntries(Object.entries({ ...current, ...requestedAnnotations }).filter(([, value]) => value !== ''));
+  return Object.fromEntries(
+    Object.entries({ ...current, ...requestedAnnotations }).filter(([, value]) => value !== ''),
+  );
 }
 
 function masked(current: User, requestedUser: User, path: string): Partial<User> {

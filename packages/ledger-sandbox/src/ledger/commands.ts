@@ -64,7 +64,11 @@ function required(of: JsonObject, key: string, field: string): string {
 
 function exerciseOf(command: JsonObject): Exercise & { readonly templateId: string } {
   const templateId = required(command, 'templateId', 'template_id');
-  return { templateId, choice: required(command, 'choice', 'choice'), argument: asObject(command['choiceArgument']) ?? {} };
+  return {
+    templateId,
+    choice: required(command, 'choice', 'choice'),
+    argument: asObject(command['choiceArgument']) ?? {},
+  };
 }
 
 /** One element of `commands`. Throws MISSING_FIELD. */
@@ -109,7 +113,8 @@ function requireType(model: Model, contract: CreatedEvent, identifier: string): 
   const expected = model.resolve(identifier)?.name;
   if (expected === name) return;
   const interfaceName = model.resolveInterface(identifier);
-  if (interfaceName !== undefined && model.interfacesOf(name).some((implemented) => implemented.name === interfaceName)) return;
+  if (interfaceName !== undefined && model.interfacesOf(name).some((implemented) => implemented.name === interfaceName))
+    return;
   if (expected === undefined && interfaceName === undefined) unknownIdentifier(model, identifier);
   const found = `the contract ${contract.contractId} is of type ${contract.templateId}`;
   const cause = `Interpretation error: Error: wrongly typed contract: ${found}, expected ${identifier}`;

@@ -25,7 +25,12 @@ function move(ledger: Ledger, body: Json): Move {
   const target = requiredText(commandValue, 'target', 'target');
   for (const id of [source, target]) requireSynchronizer(ledger, id);
   if (unassign === undefined) {
-    return { kind: 'assign', reassignmentId: requiredText(commandValue, 'reassignmentId', 'reassignment_id'), source, target };
+    return {
+      kind: 'assign',
+      reassignmentId: requiredText(commandValue, 'reassignmentId', 'reassignment_id'),
+      source,
+      target,
+    };
   }
   const contractId = requiredText(commandValue, 'contractId', 'contract_id');
   if (source === target) {

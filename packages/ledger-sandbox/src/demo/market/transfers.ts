@@ -86,7 +86,9 @@ function plan(
   const { random, agenda } = state;
   const ending = transferEndings[endingWeights.draw(random)] ?? 'Accept';
   const wait =
-    ending === 'Expire' ? executeWithin + second : Math.min(drawDelayMicros(random, waits[ending]), executeWithin - second);
+    ending === 'Expire'
+      ? executeWithin + second
+      : Math.min(drawDelayMicros(random, waits[ending]), executeWithin - second);
   const { instrument, sender, receiver } = payment;
   agenda.add(at + wait, {
     what: 'end-transfer',

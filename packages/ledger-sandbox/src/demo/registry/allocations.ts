@@ -62,7 +62,11 @@ function setAside(
 }
 
 /** Ends the allocations of an account, which receives its amounts, logged as the legs it took part in. */
-function settle(registryContext: Place, { allocation, holdingCids }: SetAside, sides: readonly JsonObject[]): JsonObject {
+function settle(
+  registryContext: Place,
+  { allocation, holdingCids }: SetAside,
+  sides: readonly JsonObject[],
+): JsonObject {
   const { authorizer = null } = allocation;
   const held = take(registryContext, authorizer, holdingCids, true);
   const due = sum(sides);
@@ -165,7 +169,10 @@ function viewOfVersion2(reservation: SetAside): JsonObject {
 
 /** Choices that end allocations of one template, by ending. */
 function endings(registry: Registry, { read }: Shape<SetAside>): Record<string, Choice> {
-  const choice = (output: (held: SetAside, registryContext: Place, argument: JsonObject) => JsonObject, by: Actors): Choice => ({
+  const choice = (
+    output: (held: SetAside, registryContext: Place, argument: JsonObject) => JsonObject,
+    by: Actors,
+  ): Choice => ({
     consuming: false,
     interface: interfacesV2.allocation,
     controllers: (_, argument) => asTexts(argument['actors']),

@@ -52,7 +52,12 @@ const ownRules: Template['choices'] = {
       const registryContext = { context, registry: depositRegistry, admin, rules: context.contract.contractId };
       const made = give(registryContext, account, asText(currency), units(amount)) ?? '';
       const leg = { amount: asText(amount), instrumentId: asText(currency), meta: reasonMeta(asText(reason)) };
-      log(registryContext, { account, inputs: [], sides: [legSide('ReceiverSide', leg, mintAccount)], outputs: [made] });
+      log(registryContext, {
+        account,
+        inputs: [],
+        sides: [legSide('ReceiverSide', leg, mintAccount)],
+        outputs: [made],
+      });
       return { depositCid: made };
     },
   },

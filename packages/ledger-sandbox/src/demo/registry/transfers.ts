@@ -11,7 +11,13 @@ import type { Place } from './holdings-change.ts';
 import type { Registry } from './registry.ts';
 
 /** Contents of a `Transfer` of version 2. */
-function detailsOf(transfer: JsonObject): { id: string; amount: bigint; sender: Json; receiver: Json; inputs: string[] } {
+function detailsOf(transfer: JsonObject): {
+  id: string;
+  amount: bigint;
+  sender: Json;
+  receiver: Json;
+  inputs: string[];
+} {
   const { sender = null, receiver = null, amount } = transfer;
   const id = textAt(transfer, 'instrumentId', 'id');
   return { id, amount: units(amount), sender, receiver, inputs: asTexts(transfer['inputHoldingCids']) };
@@ -66,7 +72,10 @@ function rearrange(registryContext: Place, transfer: JsonObject): Json {
 }
 
 /** Locks the amount until the receiver has responded. */
-function lock(registryContext: Place, transfer: JsonObject): { readonly locked: string; readonly change: string | undefined } {
+function lock(
+  registryContext: Place,
+  transfer: JsonObject,
+): { readonly locked: string; readonly change: string | undefined } {
   const { id, amount, sender, receiver, inputs } = detailsOf(transfer);
   const held = take(registryContext, sender, inputs).get(id) ?? 0n;
   const change = give(registryContext, sender, id, held - amount);
@@ -88,7 +97,8 @@ function begin(registryContext: Place, transfer: JsonObject, extraArgs: Json | u
   if (amount <= 0n) throw assertionFailed('the amount must be positive');
   const own = isSameAccount(sender, receiver);
   const atOnce = own || contextValue(extraArgs, 'transfer-preapproval') !== undefined;
-  if (atOnce && !registry.locksAlways) return own ? rearrange(registryContext, transfer) : pay(registryContext, transfer, inputs, false);
+  if (atOnce && !registry.locksAlways)
+    return own ? rearrange(registryContext, transfer) : pay(registryContext, transfer, inputs, false);
   const { locked, change } = lock(registryContext, transfer);
   if (atOnce) {
     const paid = asObject(pay(registryContext, transfer, [locked], true)) ?? {};
@@ -114,7 +124,9 @@ function giveBack(registryContext: Place, transfer: JsonObject): Json {
 function end(context: ChoiceContext, registry: Registry, action: Action): Json {
   const { admin, transfer } = registry.transfer.read(context.contract.createArgument);
   const registryContext = placeIn(context, registry, admin);
-  return action === 'Accept' ? pay(registryContext, transfer, detailsOf(transfer).inputs, true) : giveBack(registryContext, transfer);
+  return action === 'Accept'
+    ? pay(registryContext, transfer, detailsOf(transfer).inputs, true)
+    : giveBack(registryContext, transfer);
 }
 
 const actions = ['Accept', 'Reject', 'Withdraw'] as const;

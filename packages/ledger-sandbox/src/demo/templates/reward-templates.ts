@@ -254,7 +254,10 @@ function featured(): Template[] {
       {
         observers: (payload) => [...new Set([asText(payload['provider']), asText(payload['beneficiary'])])],
         interfaces: [
-          { name: featuredAppInterfaces.activityMarker, view: viewOfFields('dso', 'provider', 'beneficiary', 'weight') },
+          {
+            name: featuredAppInterfaces.activityMarker,
+            view: viewOfFields('dso', 'provider', 'beneficiary', 'weight'),
+          },
         ],
       },
     ),
