@@ -10,7 +10,7 @@ export interface Contract {
 }
 
 /** Position of an event. */
-export interface Place {
+export interface EventPosition {
   readonly offset: number;
   readonly nodeId: number;
 }
@@ -54,7 +54,7 @@ export function payload(random: Random, bytes: number): string {
 }
 
 /** The CreatedEvent without its envelope; `bytes` is the size of its argument. */
-function createdFields(position: Place, contract: Contract, random: Random, bytes: number): string {
+function createdFields(position: EventPosition, contract: Contract, random: Random, bytes: number): string {
   const { template } = contract;
   const signatory = party(random);
   const observer = party(random);
@@ -69,12 +69,12 @@ function createdFields(position: Place, contract: Contract, random: Random, byte
 }
 
 /** `{"CreatedEvent":…}`. */
-export function createdEvent(position: Place, contract: Contract, random: Random, bytes: number): string {
+export function createdEvent(position: EventPosition, contract: Contract, random: Random, bytes: number): string {
   return `{"CreatedEvent":${createdFields(position, contract, random, bytes)}}`;
 }
 
 /** `{"ExercisedEvent":…}`; a consuming one archives the contract and names its successor in the result. */
-export function exercisedEvent(position: Place, contract: Contract, random: Random, successor?: Contract): string {
+export function exercisedEvent(position: EventPosition, contract: Contract, random: Random, successor?: Contract): string {
   const { template } = contract;
   const consuming = successor !== undefined;
   const acting = party(random);
@@ -107,7 +107,7 @@ export function transactionFrame(offset: number, events: readonly string[], rand
 }
 
 /** One frame of `/v2/state/active-contracts`. */
-export function activeContractFrame(position: Place, contract: Contract, random: Random, bytes: number): string {
+export function activeContractFrame(position: EventPosition, contract: Contract, random: Random, bytes: number): string {
   return (
     `{"workflowId":"","contractEntry":{"JsActiveContract":{"createdEvent":` +
     `${createdFields(position, contract, random, bytes)},"synchronizerId":"${synchronizerId}","reassignmentCounter":0}},` +

@@ -65,7 +65,7 @@ function withPictures(prose: string): string {
   );
 }
 
-interface Place {
+interface PagePath {
   readonly root: string;
   readonly source: string;
   readonly known: ReadonlySet<string>;
@@ -73,7 +73,7 @@ interface Place {
 }
 
 /** @throws Error if the target does not exist */
-function leadTo(target: string, { root, source, known, repository }: Place): string {
+function leadTo(target: string, { root, source, known, repository }: PagePath): string {
   if (/^[a-z]+:/.test(target) || target.startsWith('#')) return target;
   const [path = '', anchor] = target.split('#');
   const file = join(dirname(source), path).replace(/\/$/, '');

@@ -12,7 +12,7 @@ import { maskAddress, maskUrl } from './url-secrets.ts';
 
 export type Origin = 'flag' | 'file' | 'environment' | 'default';
 
-interface Given {
+interface OptionValue {
   readonly text: string;
   readonly origin: Origin;
 }
@@ -45,7 +45,7 @@ export const noFlags: OptionFlags = { values: new Map(), problems: [] };
 export function gatherOptions(env: NodeJS.ProcessEnv, flags: OptionFlags): OptionSource {
   // A set, because an option may be read several times.
   const problems = new Set([...flags.problems, ...unknownVariables(env)]);
-  const settings = new Map<string, Given>();
+  const settings = new Map<string, OptionValue>();
   for (const option of optionList) {
     const found = lookUp(option, flags.values, env, problems);
     if (found !== undefined) settings.set(option.name, found);
@@ -82,7 +82,7 @@ function lookUp(
   flags: ReadonlyMap<string, string>,
   env: NodeJS.ProcessEnv,
   problems: Set<string>,
-): Given | undefined {
+): OptionValue | undefined {
   const flag = flags.get(option.name);
   if (flag !== undefined) return { text: flag, origin: 'flag' };
   const file = option.fileVariant ? env[`${option.env}_FILE`] : undefined;
@@ -92,7 +92,7 @@ function lookUp(
   return text === undefined || text === '' ? undefined : { text, origin: 'environment' };
 }
 
-function readSecret(name: string, file: string, problems: Set<string>): Given | undefined {
+function readSecret(name: string, file: string, problems: Set<string>): OptionValue | undefined {
   try {
     return { text: readSmallFileSync(file).trim(), origin: 'file' };
   } catch (error) {

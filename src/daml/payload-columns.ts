@@ -38,7 +38,7 @@ type RecordType = Extract<DataType, { kind: 'record' }>;
 type UnnamedColumn = Omit<PayloadColumn, 'name'>;
 
 /** Position of a type in the payload. */
-interface Place {
+interface FieldPosition {
   readonly path: readonly string[];
   /** Levels of fields that may still follow. */
   readonly levels: number;
@@ -83,7 +83,7 @@ function isFull(walk: Walk): boolean {
   return walk.columns.length > columnLimit || walk.visits > visitLimit;
 }
 
-function addType(type: DamlType, position: Place, walk: Walk): void {
+function addType(type: DamlType, position: FieldPosition, walk: Walk): void {
   walk.visits++;
   if (type.kind === 'named') {
     addNamed(type, position, walk);
@@ -96,7 +96,7 @@ function addType(type: DamlType, position: Place, walk: Walk): void {
 }
 
 /** @param key of the value, if it is one level below its field */
-function column(type: PostgresType, daml: DamlType, position: Place, key?: string): UnnamedColumn {
+function column(type: PostgresType, daml: DamlType, position: FieldPosition, key?: string): UnnamedColumn {
   const text = typeText(position.optional ? { kind: 'optional', of: daml } : daml);
   const path = key === undefined ? position.path : [...position.path, key];
   return { path, type, description: `${position.path.join('.')}: ${text}` };
@@ -108,7 +108,7 @@ function plainType(type: DamlType): PostgresType {
   return type.kind === 'builtin' ? builtinColumns[type.name] : 'jsonb';
 }
 
-function addNamed(type: NamedType, position: Place, walk: Walk): void {
+function addNamed(type: NamedType, position: FieldPosition, walk: Walk): void {
   const found = findDataType(type.name, walk.packages);
   if (found?.kind === 'enum') {
     walk.columns.push(column('text', type, position));
@@ -130,11 +130,11 @@ function isDuration(name: TypeName, { fields }: RecordType): boolean {
   return qualifiedName(name) === 'DA.Time.Types:RelTime' && fields.length === 1 && field?.name === 'microseconds';
 }
 
-function addFields(type: NamedType, record: RecordType, position: Place, walk: Walk): void {
+function addFields(type: NamedType, record: RecordType, position: FieldPosition, walk: Walk): void {
   const bindings = bindParameters(record.parameters, type.arguments);
   for (const field of record.fields) {
     if (isFull(walk)) return;
-    const inside: Place = {
+    const inside: FieldPosition = {
       path: [...position.path, field.name],
       levels: position.levels - 1,
       around: [...position.around, type.name],

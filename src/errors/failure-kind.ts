@@ -15,7 +15,7 @@ export type RetryClass = 'retry' | 'refresh-token' | 'fenced' | 'park' | 'fatal'
  * How long a failure is retried before an operator is needed: a number of times, or a time in milliseconds. With `named`, the
  * limit applies only if the update that causes the failure is known.
  */
-export interface Patience {
+export interface RetryLimit {
   readonly times?: number;
   readonly ms?: number;
   readonly named?: true;
@@ -31,7 +31,7 @@ export interface FailureKind {
   /** The action of the operator. An error may carry a more specific remedy; without a remedy here, it has to. */
   readonly remedy?: string;
   /** Without it, a failure that is retried is retried forever. */
-  readonly retryLimit?: Patience;
+  readonly retryLimit?: RetryLimit;
 }
 
 export function kind(
@@ -39,7 +39,7 @@ export function kind(
   exitCode: ExitCode,
   meaning: string,
   remedy: string,
-  retryLimit?: Patience,
+  retryLimit?: RetryLimit,
 ): FailureKind & { readonly remedy: string } {
   return { retry, exitCode, meaning, remedy, ...(retryLimit === undefined ? {} : { retryLimit }) };
 }

@@ -70,7 +70,7 @@ const never = new AbortController().signal;
  */
 export async function* followUpdates(options: FollowOptions): AsyncGenerator<FollowedUpdate, void, undefined> {
   const { signal } = options;
-  const position: Place = { offset: options.after, proof: proofOf(options) };
+  const position: StreamPosition = { offset: options.after, proof: proofOf(options) };
   const failures = new FailureCount();
   for (;;) {
     if (isAborted(signal)) return;
@@ -102,18 +102,18 @@ async function beforeNext(error: IndexerError, failures: FailureCount, options: 
 }
 
 /** Position of the list. */
-interface Place {
+interface StreamPosition {
   offset: number;
   /** The newest update whose id is known, which the ledger must still have. */
   proof: { readonly offset: number; readonly updateId: string } | undefined;
 }
 
-function proofOf({ after, afterUpdateId }: FollowOptions): Place['proof'] {
+function proofOf({ after, afterUpdateId }: FollowOptions): StreamPosition['proof'] {
   return afterUpdateId === undefined ? undefined : { offset: after, updateId: afterUpdateId };
 }
 
 /** Updates of one stream; moves the position before it yields an update. */
-async function* session(options: FollowOptions, position: Place): AsyncGenerator<FollowedUpdate, void, undefined> {
+async function* session(options: FollowOptions, position: StreamPosition): AsyncGenerator<FollowedUpdate, void, undefined> {
   const transport = transportOptions(options);
   const filter = filterOf(options);
   await prove(options, position, filter);
@@ -156,7 +156,7 @@ function filterOf(options: FollowOptions): LedgerFilter {
 /**
  * Offsets are reassigned after a restore, so the id decides whether this is the same history. @throws HISTORY_CHANGED
  */
-async function prove(options: FollowOptions, { proof }: Place, filter: LedgerFilter): Promise<void> {
+async function prove(options: FollowOptions, { proof }: StreamPosition, filter: LedgerFilter): Promise<void> {
   if (proof === undefined) return;
   const calls = updateCalls(createTransport(transportOptions(options)));
   const found = updateOf((await calls.byOffset(proof.offset, updateFormat(filter)))?.update ?? {});
@@ -233,7 +233,7 @@ function updateOf(update: Update): { readonly kind: string; readonly value: Upda
   return entry === undefined ? undefined : { kind: entry[0], value: entry[1].value };
 }
 
-function outOfOrder({ offset, kind }: FollowedUpdate, position: Place): IndexerError {
+function outOfOrder({ offset, kind }: FollowedUpdate, position: StreamPosition): IndexerError {
   return ledgerError(
     'LEDGER_OUT_OF_ORDER',
     `${kind} at offset ${String(offset)} came after offset ${String(position.offset)}`,

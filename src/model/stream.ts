@@ -79,7 +79,7 @@ export interface ParticipantRange {
 }
 
 /** An interface whose views are requested. */
-export interface WantedInterface {
+export interface RequestedInterface {
   /** `#package-name:Module:Entity`. */
   readonly id: string;
   /**
@@ -266,7 +266,7 @@ export function bringsContracts(part: FilterPart, wider: KeptFilter): boolean {
 }
 
 /** Request of `filter extend`. */
-export interface WantedFilterExtension {
+export interface FilterExtensionRequest {
   /** Canonical JSON of the complete new filter, and its hash. */
   readonly filter: string;
   readonly filterHash: string;
@@ -277,7 +277,7 @@ export interface WantedFilterExtension {
 }
 
 /** Request of the job `history`: history that a filter in force matches from before it came into force. */
-export interface WantedHistory {
+export interface HistoryRequest {
   readonly filterHash: string;
   /** Maximum updates per second that are read and stored. */
   readonly perSecond: number;

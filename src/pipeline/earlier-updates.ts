@@ -15,7 +15,7 @@ const silentMs = 60_000;
 const framesPerTurn = 8;
 
 /** The range: updates after `from` and up to `to`. */
-interface Asked {
+interface EarlierRange {
   readonly from: number;
   readonly to: number;
   /** No more updates than this are read. */
@@ -29,7 +29,7 @@ interface Asked {
  */
 export async function earlierUpdates(
   parts: PipelineParts,
-  { from, to, most }: Asked,
+  { from, to, most }: EarlierRange,
   signal: AbortSignal,
 ): Promise<readonly StoredUpdate[] | undefined> {
   const updates: StoredUpdate[] = [];
@@ -56,7 +56,7 @@ export async function earlierUpdates(
 /** Frames of one stream up to its clean end; undefined when the reading was stopped here. */
 async function streamed(
   parts: PipelineParts,
-  { from, to, most }: Asked,
+  { from, to, most }: EarlierRange,
   signal: AbortSignal,
 ): Promise<readonly string[] | undefined> {
   const token = await parts.tokenSource.lease();

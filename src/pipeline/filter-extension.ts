@@ -11,7 +11,7 @@ import { toIndexerError } from '../errors/indexer-error.ts';
 import { knownInterfaces } from '../ledger/api/known-interfaces.ts';
 import { activeContractsRequest } from '../ledger/api/request-format.ts';
 import { unreadRelease } from '../ledger/api/release.ts';
-import { keptFilter, type WantedFilterExtension } from '../model/stream.ts';
+import { keptFilter, type FilterExtensionRequest } from '../model/stream.ts';
 import { RequestedJob } from './beside/requested-job.ts';
 import { type BackgroundJob, type Followed, watching$ } from './beside/background-job.ts';
 import type { PipelineParts } from './ports/parts.ts';
@@ -114,7 +114,7 @@ export class FilterExtensionWatch implements BackgroundJob {
 }
 
 /** A stream that requests data it may not see would park, so one contract is requested first. */
-async function probe(all: PipelineParts, extensionRequest: WantedFilterExtension): Promise<void> {
+async function probe(all: PipelineParts, extensionRequest: FilterExtensionRequest): Promise<void> {
   const { ledger, filter } = withFilter(all, keptFilter(extensionRequest.filter));
   // The right to see contracts does not depend on reassignments in flight.
   const request = activeContractsRequest(await ledger.state.ledgerEnd(), { ...filter, interfaces: [] }, unreadRelease);
@@ -125,7 +125,7 @@ async function probe(all: PipelineParts, extensionRequest: WantedFilterExtension
  * When templates are named, an interface matches contracts of other templates too, which have to be followed from here.
  * Otherwise only its views are missing, and those are backfilled from as far back as there are any.
  */
-async function followedAtOnce(all: PipelineParts, extensionRequest: WantedFilterExtension): Promise<readonly string[]> {
+async function followedAtOnce(all: PipelineParts, extensionRequest: FilterExtensionRequest): Promise<readonly string[]> {
   const { ledger, filter, wantedInterfaces } = withFilter(all, keptFilter(extensionRequest.filter));
   if (filter.templates.length === 0) return [];
   return knownInterfaces(ledger, filter, interfacesNamed(wantedInterfaces), await ledger.state.ledgerEnd());

@@ -8,7 +8,7 @@ import { EMPTY, type Observable } from 'rxjs';
 import { pause } from '../config/pause.ts';
 import { toIndexerError } from '../errors/indexer-error.ts';
 import type { IndexerError } from '../errors/indexer-error.ts';
-import type { WantedInterface } from '../model/stream.ts';
+import type { RequestedInterface } from '../model/stream.ts';
 import { knownInterfaces } from '../ledger/api/known-interfaces.ts';
 import { type BackgroundJob, type Followed, watching$ } from './beside/background-job.ts';
 import type { PipelineParts } from './ports/parts.ts';
@@ -83,7 +83,7 @@ export class InterfaceWatch implements BackgroundJob {
 
   async #untilLevel(gathering: Gathering, once: boolean): Promise<boolean> {
     const { stop } = gathering;
-    const lastReport: Told = { interfaces: gathering.interfaces };
+    const lastReport: Reported = { interfaces: gathering.interfaces };
     const delayMs = this.#notBefore - performance.now();
     if (once && delayMs > 0) return false;
     await pause(Math.max(0, delayMs), stop);
@@ -100,7 +100,7 @@ export class InterfaceWatch implements BackgroundJob {
     return false;
   }
 
-  async #gather(gathering: Gathering, lastReport: Told): Promise<boolean> {
+  async #gather(gathering: Gathering, lastReport: Reported): Promise<boolean> {
     const history = await gathered(gathering, lastReport);
     if (history === undefined) return false;
     if (gathering.stop.aborted) {
@@ -150,12 +150,12 @@ interface Gathering extends Pick<Connected, 'session' | 'parts' | 'interfaces'> 
 }
 
 /** Last report to the sink. */
-interface Told {
-  interfaces: readonly WantedInterface[];
+interface Reported {
+  interfaces: readonly RequestedInterface[];
 }
 
 /** Undefined while the participant knows none of them, and when stopped. */
-async function gathered(gathering: Gathering, lastReport: Told): Promise<ViewHistory | undefined> {
+async function gathered(gathering: Gathering, lastReport: Reported): Promise<ViewHistory | undefined> {
   const { parts } = gathering;
   const { ledger, sink, observers } = parts;
   const { following, stop } = gathering;
@@ -192,7 +192,7 @@ async function gathered(gathering: Gathering, lastReport: Told): Promise<ViewHis
 async function askAgain(
   { ledger, filter, observers }: PipelineParts,
   { session }: Gathering,
-  lastReport: Told,
+  lastReport: Reported,
 ): Promise<readonly string[]> {
   const ledgerEnd = await ledger.state.ledgerEnd();
   const followed = lastReport.interfaces.filter(({ state }) => state === 'followed');

@@ -36,7 +36,7 @@ import { PackageWatch } from './beside/package-watch.ts';
 import { PhaseKeeper, type PipelineParts } from './ports/parts.ts';
 import type { WriterLock } from './ports/sink.ts';
 import { poll$ } from './beside/poll.ts';
-import { Patience } from './retry/give-up.ts';
+import { RetryLimits } from './retry/give-up.ts';
 import { FailureCount, decide } from './retry/retry.ts';
 import { seed$, skipSeed, type SeedAt } from './seed.ts';
 import { acquireLock } from './beside/standby.ts';
@@ -68,7 +68,7 @@ class Run {
   readonly #completions: CompletionWatch;
   #lock: WriterLock | undefined;
   readonly #failures = new FailureCount();
-  readonly #patience: Patience;
+  readonly #patience: RetryLimits;
   /**
    * The ledger has refused a name of the filter since something was stored: which interfaces it knows is queried again.
    */
@@ -84,7 +84,7 @@ class Run {
 
   constructor(parts: PipelineParts) {
     this.#parts = parts;
-    this.#patience = new Patience(parts);
+    this.#patience = new RetryLimits(parts);
     this.#phase = new PhaseKeeper(parts.observers.stream);
     this.#wantsInterfaces = parts.wantedInterfaces.length > 0;
     this.#packages = new PackageWatch(parts);

@@ -4,7 +4,7 @@
  * composition root the compiler checks one against the other.
  */
 import type { PackageLookup, PackageModel } from '../daml/package-model.ts';
-import type { WantedFilterExtension } from '../model/stream.ts';
+import type { FilterExtensionRequest } from '../model/stream.ts';
 import type { StreamIdentity } from '../model/stream.ts';
 import type { ExerciseJson } from '../model/tables.ts';
 import type { Database } from './connection/database.ts';
@@ -15,7 +15,7 @@ import { mergeStaging, type Merge } from './history/merge.ts';
 import { assertMayGather, mergeViews, type ViewMerge } from './history/merge-views.ts';
 import { dueEarlier, askForList, finishEarlier } from './history/earlier-job.ts';
 import { nameEarlier, storeEarlier, type EarlierRange } from './history/earlier-range.ts';
-import { prepareStaging, type Wanted } from './history/staging.ts';
+import { prepareStaging, type StagingRequest } from './history/staging.ts';
 import {
   firstUnknown,
   historyBegin,
@@ -93,7 +93,7 @@ export function postgresSink(database: Database, candidate: WriterCandidate, opt
       due: () => dueFilterExtension(database),
       assertAllowed: () => assertMayExtendFilter(database),
       note: (progress: FilterExtensionNote) => noteFilterExtension(database, progress),
-      set: (request: WantedFilterExtension, at: Standing, followed: readonly string[]) =>
+      set: (request: FilterExtensionRequest, at: Standing, followed: readonly string[]) =>
         setFilterExtension(database, request, at, followed),
       tidy: () => tidyFilterExtension(database),
     },
@@ -132,7 +132,7 @@ function preparation(
  */
 export function postgresStaging(database: Database, staging: Database, options: Pick<Merge, 'writer' | 'notify'>) {
   return {
-    prepare: (spec: Wanted) => prepareStaging(staging, database.schema, 'reseed', spec),
+    prepare: (spec: StagingRequest) => prepareStaging(staging, database.schema, 'reseed', spec),
     // Staged rows have no listeners.
     openSession: (identity: StreamIdentity) => openSession(staging, identity, { notify: false }),
     merge: async (merge: Omit<Merge, 'anchor' | 'writer' | 'notify'>) => {
@@ -149,7 +149,7 @@ export function postgresStaging(database: Database, staging: Database, options: 
  */
 export function postgresViewStaging(database: Database, staging: Database, assertHeld: () => void) {
   return {
-    prepare: async (spec: Wanted) => {
+    prepare: async (spec: StagingRequest) => {
       await assertMayGather(database, staging.schema);
       await prepareStaging(staging, database.schema, 'interfaces', spec);
     },
@@ -169,7 +169,7 @@ export function postgresViewStaging(database: Database, staging: Database, asser
  */
 export function postgresFilterExtensionPlace(database: Database, staging: Database, assertHeld: () => void) {
   return {
-    prepare: (spec: Wanted) => prepareStaging(staging, database.schema, 'filter_extend', spec),
+    prepare: (spec: StagingRequest) => prepareStaging(staging, database.schema, 'filter_extend', spec),
     openSession: (identity: StreamIdentity) => openSession(staging, identity, { notify: false, assertHeld }),
     isNamed: () => isNamed(database),
     name: (epoch: number) => nameStaged(database, epoch),

@@ -9,13 +9,13 @@ import { randomHistory } from '../read/random-history.ts';
 import { digestOf } from '../support/digest.ts';
 import { identity } from '../support/schemas.ts';
 import { needs } from '../support/skips/needs.ts';
-import { citusPlace, citusUrl, noCitus, plainPlace, type Place } from './places.ts';
+import { citusPlace, citusUrl, noCitus, plainPlace, type CitusPlace } from './places.ts';
 
 const history = randomHistory(33, 200);
 const never = new AbortController().signal;
 
 /** All of them on one history, in an order in which each command leaves data for the next. */
-async function collectResults(place: Place): Promise<Readonly<Record<string, unknown>>> {
+async function collectResults(place: CitusPlace): Promise<Readonly<Record<string, unknown>>> {
   const { database } = place;
   const results: Record<string, unknown> = {};
   const rules = () => inSnapshot(database, ({ client }) => brokenRules(client, () => undefined));
@@ -47,7 +47,7 @@ async function collectResults(place: Place): Promise<Readonly<Record<string, unk
 }
 
 describe('commands', needs(noCitus), () => {
-  let places: readonly Place[];
+  let places: readonly CitusPlace[];
   beforeAll(async () => {
     places = [await plainPlace('citus_history'), await citusPlace(citusUrl ?? '', 'citus_history', 4)];
     for (const place of places) await place.write(history, 5);
@@ -57,7 +57,7 @@ describe('commands', needs(noCitus), () => {
   });
 
   it('find, remove and reset the same rows', async () => {
-    const [plain, distributed] = [await collectResults(places[0] as Place), await collectResults(places[1] as Place)];
+    const [plain, distributed] = [await collectResults(places[0] as CitusPlace), await collectResults(places[1] as CitusPlace)];
     expect(distributed).toEqual(plain);
     // The filter of this history has no valid hash.
     for (const rules of ['rules', 'rules after reset', 'rules after prune']) {

@@ -9,13 +9,13 @@ import { digestOf } from '../support/digest.ts';
 import { needs } from '../support/skips/needs.ts';
 import { pause } from '../support/wait-for.ts';
 import { leftByFailure } from './left-by-failure.ts';
-import { citusPlace, citusUrl, killCommand, noCitus, noKill, plainPlace, type Place } from './places.ts';
+import { citusPlace, citusUrl, killCommand, noCitus, noKill, plainPlace, type CitusPlace } from './places.ts';
 
 const history = randomHistory(21, 240);
 
 describe('a history over the workers', needs(noCitus), () => {
-  let plain: Place;
-  let distributed: Place;
+  let plain: CitusPlace;
+  let distributed: CitusPlace;
   beforeAll(async () => {
     plain = await plainPlace('citus_history');
     await plain.write(history, 7);
@@ -83,7 +83,7 @@ describe('a history over the workers', needs(noCitus), () => {
 });
 
 /** Ends the sessions of the coordinator on all workers, six times, each as soon as one is active. */
-async function cutConnections(place: Place, stop: AbortSignal): Promise<void> {
+async function cutConnections(place: CitusPlace, stop: AbortSignal): Promise<void> {
   const cut = `select count(pg_terminate_backend(pid)) from pg_stat_activity
                 where application_name like 'citus_internal%' and state <> 'idle' and pid <> pg_backend_pid()`;
   for (let cuts = 0; cuts < 6 && !stop.aborted; await pause(100)) {
@@ -98,7 +98,7 @@ async function killWorker(number: number): Promise<void> {
 }
 
 /** Writes until everything is stored, and retries after each failure. Returns the codes of the failures. */
-async function writeInSpiteOfLosses(place: Place, limitMs: number, frames = history): Promise<ReadonlySet<string>> {
+async function writeInSpiteOfLosses(place: CitusPlace, limitMs: number, frames = history): Promise<ReadonlySet<string>> {
   const met = new Set<string>();
   for (const end = performance.now() + limitMs; performance.now() < end;) {
     try {

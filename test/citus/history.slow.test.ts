@@ -4,11 +4,11 @@ import { migrate } from '../../src/store/schema/migrations.ts';
 import { randomHistory } from '../read/random-history.ts';
 import { digestOf } from '../support/digest.ts';
 import { leftByFailure } from './left-by-failure.ts';
-import { plainPlace, type Place } from './places.ts';
+import { plainPlace, type CitusPlace } from './places.ts';
 
 const history = randomHistory(21, 240);
 
-let plain: Place;
+let plain: CitusPlace;
 beforeAll(async () => {
   plain = await plainPlace('citus_history');
   await plain.write(history, 7);

@@ -1,10 +1,10 @@
 /** A transaction over several workers that fails. */
 import { expect } from 'vitest';
 import { inOneTransaction, type Statement } from '../../src/store/connection/round-trip.ts';
-import type { Place } from './places.ts';
+import type { CitusPlace } from './places.ts';
 
 /** Rows on one worker each, then a row that fails: none of them may remain. */
-export async function leftByFailure(place: Place): Promise<unknown> {
+export async function leftByFailure(place: CitusPlace): Promise<unknown> {
   const insert = (offset: number): Statement => ({
     name: 'add-completion',
     text: `insert into completions ("offset", status_code, submitters_key) values ($1, 0, '')`,

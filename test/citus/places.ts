@@ -23,7 +23,7 @@ export const noCitus =
 export const noKill =
   killCommand === undefined ? 'needs a command that kills a Citus worker (TEST_CITUS_KILL)' : undefined;
 
-export interface Place extends AsyncDisposable {
+export interface CitusPlace extends AsyncDisposable {
   readonly url: string;
   readonly schema: string;
   readonly database: Database;
@@ -34,13 +34,13 @@ export interface Place extends AsyncDisposable {
 }
 
 /** A migrated schema on a server of this kind. @param begun whether its stream begins at genesis, for `write` */
-export async function plainPlace(schema: string, begun = true): Promise<Place> {
+export async function plainPlace(schema: string, begun = true): Promise<CitusPlace> {
   const created = await createTestDatabase();
   return openPlace(created.url, schema, { drop: () => created.drop(), begun });
 }
 
 /** The same, distributed over the workers. */
-export async function citusPlace(url: string, schema: string, shards: number, begun = true): Promise<Place> {
+export async function citusPlace(url: string, schema: string, shards: number, begun = true): Promise<CitusPlace> {
   await dropSchemas(url, schema);
   return openPlace(url, schema, { drop: () => dropSchemas(url, schema), begun, distribution: { shards } });
 }
@@ -51,7 +51,7 @@ interface Making {
   readonly distribution?: Distribution;
 }
 
-async function openPlace(url: string, schema: string, { drop, begun, distribution }: Making): Promise<Place> {
+async function openPlace(url: string, schema: string, { drop, begun, distribution }: Making): Promise<CitusPlace> {
   const database = openDatabase({ url, schema, statementTimeoutMs: 60_000, applicationName: 'test' });
   await migrate(database, { distribution });
   if (begun) await (await openSession(database, identity)).publishSeed(0, 'genesis');

@@ -15,7 +15,7 @@ import { documented, functionCalls, viewNames } from '../read/demo/reader-statem
 import { runCommand } from '../support/run-command.ts';
 import { needs } from '../support/skips/needs.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
-import { citusPlace, citusUrl, noCitus, plainPlace, type Place } from './places.ts';
+import { citusPlace, citusUrl, noCitus, plainPlace, type CitusPlace } from './places.ts';
 
 /**
  * Statements that Citus rejects and why, by kind. Empty means that all succeed; document every new entry in
@@ -28,7 +28,7 @@ const fewest: Readonly<Record<string, number>> = { documented: 50, views: 232, f
 
 describe('statements of readers', needs(noCitus), () => {
   let sandbox: Sandbox;
-  let places: readonly [plain: Place, distributed: Place];
+  let places: readonly [plain: CitusPlace, distributed: CitusPlace];
   let on: readonly [plain: Client, distributed: Client];
 
   beforeAll(async () => {
@@ -81,7 +81,7 @@ describe('statements of readers', needs(noCitus), () => {
 });
 
 /** Runs both until each has read the same packages, created the views for readers, and is idle. */
-async function index(sandbox: Sandbox, places: readonly [Place, Place]): Promise<void> {
+async function index(sandbox: Sandbox, places: readonly [CitusPlace, CitusPlace]): Promise<void> {
   const options = { LEDGER_URL: sandbox.url, LEDGER_INTERFACES: demoInterfaces.join(','), INDEXER_START: 'genesis' };
   await using plain = await runIndexer({ ...options, DATABASE_URL: places[0].url });
   await using distributed = await runIndexer({ ...options, DATABASE_URL: places[1].url });

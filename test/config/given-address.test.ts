@@ -1,7 +1,7 @@
 /** Addresses in arguments, which every user of the machine can read. */
 import { describe, expect, it } from 'vitest';
 import { addressFromFlags } from '../../src/cli/command-line/given-address.ts';
-import type { Given } from '../../src/cli/command-line/parse.ts';
+import type { Args } from '../../src/cli/command-line/parse.ts';
 import { comparePqsCommand } from '../../src/cli/verify/compare-pqs.ts';
 import { rebuildCommand } from '../../src/cli/rebuild/rebuild.ts';
 import { webhookCommand } from '../../src/cli/webhooks/webhook.ts';
@@ -26,13 +26,13 @@ describe('an address that holds a password', () => {
     const file = secretFile(secret);
     expect(addressFromFlags(argsWith({ 'url-file': file }), 'url', '')).toEqual({ url: secret, urlFile: file });
     expect(() => addressFromFlags(argsWith({ 'url-file': file, url: 'postgres://db/x' }), 'url', '')).toThrow(
-      'given twice',
+      'cannot be combined',
     );
     expect(() => addressFromFlags(argsWith({ 'url-file': `${file}-absent` }), 'url', '')).toThrow('cannot be read');
     expect(addressFromFlags(argsWith({}), 'url', '')).toBeUndefined();
   });
 });
 
-function argsWith(texts: Readonly<Record<string, string>>): Given {
-  return { text: (name: string) => texts[name] } as Given;
+function argsWith(texts: Readonly<Record<string, string>>): Args {
+  return { text: (name: string) => texts[name] } as Args;
 }

@@ -17,7 +17,7 @@ import { assertBuilt } from '../e2e/runs/daemon.ts';
 import { compiled, darOf } from '../../packages/ledger-sandbox/test/packages/dars.ts';
 import { queryPages } from './documented.ts';
 import { blocksOf, isThere, pages, root, type Block } from './pages.ts';
-import { commandsOf, elsewhere, inPlace, notRun, reasonNotToRun, type Place } from './shell.ts';
+import { commandsOf, elsewhere, inPlace, notRun, reasonNotToRun, type ShellContext } from './shell.ts';
 
 const blocks = pages().flatMap(blocksOf);
 const isElsewhere = ({ path }: Block): boolean => [...elsewhere.keys()].some((page) => path.startsWith(page));
@@ -26,7 +26,7 @@ const shell = blocks.filter((block) => block.language === 'sh' && !isElsewhere(b
 let sandbox: Sandbox;
 let spare: Sandbox;
 let on: LedgerIndexer;
-let place: Place;
+let place: ShellContext;
 
 beforeAll(async () => {
   assertBuilt();
@@ -46,11 +46,11 @@ afterAll(async () => {
   await rm(place.folder, { recursive: true, force: true });
 });
 
-async function placeFor({ ledgerUrl, databaseUrl, httpUrl, query }: LedgerIndexer): Promise<Place> {
+async function placeFor({ ledgerUrl, databaseUrl, httpUrl, query }: LedgerIndexer): Promise<ShellContext> {
   const folder = await mkdtemp(join(tmpdir(), 'documented-commands-'));
   const party = [...sandbox.parties.all()].find((known) => known.startsWith('alice::')) ?? '';
   const template = 'model-tests:Iou:Iou';
-  const [found] = await query<Pick<Place, 'offset' | 'exercise' | 'archived'>>(`
+  const [found] = await query<Pick<ShellContext, 'offset' | 'exercise' | 'archived'>>(`
     select "offset", "offset" || ':' || node_id as exercise, contract_id as archived
       from explore.exercises where consuming order by "offset" desc limit 1`);
   if (found === undefined) throw new Error('the ledger has no exercises');

@@ -5,7 +5,7 @@
 import type { Block } from './pages.ts';
 
 /** Environment of the commands on the pages. */
-export interface Place {
+export interface ShellContext {
   readonly ledgerUrl: string;
   /** A ledger that tests may change. */
   readonly spareUrl: string;
@@ -23,7 +23,7 @@ export interface Place {
 
 interface Replacement {
   readonly from: string | RegExp;
-  readonly to: (place: Place) => string;
+  readonly to: (place: ShellContext) => string;
 }
 
 /** Texts of the pages, and their replacements. */
@@ -49,7 +49,7 @@ const replacements: readonly Replacement[] = [
 ];
 
 /** A command as it is run here. */
-export function inPlace(command: string, place: Place): string {
+export function inPlace(command: string, place: ShellContext): string {
   return replacements.reduce(
     (text, { from, to }) => text.replaceAll(from, (found) => to(place).replace('$&', found)),
     command,

@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { filterDifference } from '../../src/cli/maintain/accept-filter.ts';
-import type { WantedFilter } from '../../src/ledger/api/request-format.ts';
+import type { RequestedFilter } from '../../src/ledger/api/request-format.ts';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { programInProcess } from '../cli/in-process.ts';
@@ -213,7 +213,7 @@ describe('filter without an action', () => {
 });
 
 describe('the difference of two filters', () => {
-  const filter: WantedFilter = {
+  const filter: RequestedFilter = {
     parties: ['a', 'b'],
     templates: [],
     wantedInterfaces: [],
@@ -221,7 +221,7 @@ describe('the difference of two filters', () => {
     shape: 'LEDGER_EFFECTS',
     topology: true,
   };
-  const changed = (change: Partial<WantedFilter>): unknown => {
+  const changed = (change: Partial<RequestedFilter>): unknown => {
     const { adds, removes } = filterDifference(JSON.stringify({ ...filter, interfaces: [] }), {
       ...filter,
       ...change,

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-interface Asked {
+interface PageRequest {
   readonly method?: string;
   readonly path?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -23,7 +23,7 @@ function sendRequest({
   path = '/query',
   headers = {},
   body = '{"statement":"select 1 as n"}',
-}: Asked = {}) {
+}: PageRequest = {}) {
   const own = { 'content-type': 'application/json', origin: world.indexer.httpUrl };
   return new Promise<readonly [number | undefined, string]>((resolve, reject) => {
     const request = httpRequest(

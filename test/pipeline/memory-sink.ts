@@ -16,7 +16,7 @@ import type {
   StreamIdentity,
   StreamState,
   UpdateMark,
-  WantedInterface,
+  RequestedInterface,
   Job,
 } from '../../src/model/stream.ts';
 import { tables, type Row, type RowSink, type TableName } from '../../src/model/tables.ts';
@@ -91,7 +91,7 @@ export class MemorySink implements Sink {
   /** The first offset of the range in force. */
   begin = 0;
   activeContracts: readonly ContractMark[] = [];
-  requestedInterfaces: readonly WantedInterface[] = [];
+  requestedInterfaces: readonly RequestedInterface[] = [];
   packageState: PackageState = { missing: [], named: [], templates: 0 };
   readonly models: PackageModel[] = [];
   views: SyncedViews = { made: [], failed: [] };
@@ -242,7 +242,7 @@ export class MemorySink implements Sink {
 /** A write waits for the one before it, as in Postgres, and fails with it. */
 class MemorySession implements SinkSession {
   readonly state: StreamState;
-  readonly interfaces: readonly WantedInterface[];
+  readonly interfaces: readonly RequestedInterface[];
   /** Tests of completions run against Postgres. */
   readonly completions: CompletionWriter = { open: unexpected, write: unexpected, skip: unexpected };
   readonly #sink: MemorySink;
@@ -254,7 +254,7 @@ class MemorySession implements SinkSession {
     this.interfaces = sink.requestedInterfaces;
   }
 
-  async noteInterfaces(requested: readonly WantedInterface[]): Promise<void> {
+  async noteInterfaces(requested: readonly RequestedInterface[]): Promise<void> {
     await this.#change('noteInterfaces');
     this.#sink.requestedInterfaces = requested;
   }

@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { usualPace } from '../../src/config/pace.ts';
 import { acquireLock } from '../../src/pipeline/beside/standby.ts';
 import { PhaseKeeper } from '../../src/pipeline/ports/parts.ts';
-import { Patience } from '../../src/pipeline/retry/give-up.ts';
+import { RetryLimits } from '../../src/pipeline/retry/give-up.ts';
 import type { WriterLock } from '../../src/pipeline/ports/sink.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { failure } from './memory-ledger.ts';
 import { memoryWorld, type World } from './memory-parts.ts';
 
 function waiting(world: World): Promise<WriterLock | undefined> {
-  return acquireLock(world.parts, new PhaseKeeper(world.reports.observers.stream), new Patience(world.parts));
+  return acquireLock(world.parts, new PhaseKeeper(world.reports.observers.stream), new RetryLimits(world.parts));
 }
 
 describe('a process without the writer lock', () => {

@@ -76,7 +76,7 @@ export const move: PlantedArea = {
     {
       name: 'offsets of contracts stay those of the participant',
       file: offsets,
-      line: 'return { ...event, offset: this.ours(event.offset) };',
+      line: 'return { ...event, offset: this.toStreamOffset(event.offset) };',
       instead: 'return { ...event, offset: event.offset };',
       test: 'switch-participant/after-switch.long.test.ts',
       only: 'a gap is bridged by the active contracts of the new participant',

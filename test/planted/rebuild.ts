@@ -19,7 +19,7 @@ export const rebuild: PlantedArea = {
     {
       name: 'the live stream is swapped although it moved after it was stopped',
       file: 'src/store/swap/swap.ts',
-      line: `if (liveStream?.checkpoint !== writerStopped.checkpoint || liveStream.epoch !== writerStopped.epoch) throw fenced('the live stream moved');`,
+      line: `if (liveStream?.checkpoint !== writerStopped.checkpoint || liveStream.epoch !== writerStopped.epoch)\n    throw fenced('the live stream moved');`,
       instead: `if (liveStream === undefined) throw fenced('the live stream moved');`,
       test: 'rebuild/rebuild.long.test.ts',
       only: 'is not swapped before it is caught up, and copies redactions made since then',

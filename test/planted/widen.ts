@@ -11,7 +11,7 @@ export const widen: PlantedArea = {
     {
       name: 'contracts of a step are added without their lifetimes',
       file,
-      line: 'await addStates(client, staged, stretch);',
+      line: 'await addStates(client, staged, range);',
       instead: '',
       test: 'history/extend-filter-disturbed.long.test.ts',
       only: 'continues under the next writer',
@@ -28,8 +28,8 @@ export const widen: PlantedArea = {
     {
       name: 'the last contract of each step is lost',
       file,
-      line: "and ${place} > (${after.join(', ')}) and ${place} <= (${upTo.join(', ')})`;",
-      instead: "and ${place} > (${after.join(', ')}) and ${place} < (${upTo.join(', ')})`;",
+      line: "and ${position} > (${after.join(', ')}) and ${position} <= (${upTo.join(', ')})`;",
+      instead: "and ${position} > (${after.join(', ')}) and ${position} < (${upTo.join(', ')})`;",
       test: 'history/extend-filter-disturbed.long.test.ts',
       only: 'continues under the next writer',
     },

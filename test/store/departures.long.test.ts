@@ -16,7 +16,7 @@ import { schemasOfFile } from '../support/schemas.ts';
 
 const schemas = schemasOfFile();
 
-interface Wanted {
+interface Expected {
   readonly parties?: readonly string[];
   /** Null: the participant id is not reported. */
   readonly participantId?: string | null;
@@ -44,7 +44,7 @@ function asking(parties: readonly string[]) {
 }
 
 /** Stores updates with offsets from 1; returns the name of the schema. */
-async function stored(updates: readonly JsonRecord[], options: Wanted = {}): Promise<string> {
+async function stored(updates: readonly JsonRecord[], options: Expected = {}): Promise<string> {
   const { parties = [], participantId = 'p::1220', perBatch = 1, late } = options;
   const schema = `s${(histories += 1)}`;
   const database = await schemas.migrated(schema);

@@ -194,7 +194,7 @@ describe('a host name', () => {
     ['a private network', 'public', ['10.0.0.1'], 'a private network'],
     ['the metadata address of clouds', 'loopback', ['169.254.169.254'], 'no receiver'],
     ['this machine and another one', 'loopback', ['127.0.0.1', '169.254.169.254'], 'no receiver'],
-    ['another machine, without TLS', 'loopback', ['10.0.0.1'], 'in clear'],
+    ['another machine, without TLS', 'loopback', ['10.0.0.1'], 'not encrypted'],
     ['none', 'loopback', [], 'it has no address'],
   ])('that resolves to %s is not connected to', async (_what, reach, addresses, problem) => {
     requestedPaths.length = 0;

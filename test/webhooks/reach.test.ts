@@ -83,7 +83,7 @@ describe('a URL of another machine', () => {
         'http://10.0.0.1/',
         'http://127.example/',
       ])
-        expect(refusedUrl(url, reach)).toContain('in clear');
+        expect(refusedUrl(url, reach)).toContain('not encrypted');
     },
   );
 });

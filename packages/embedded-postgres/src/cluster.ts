@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { access, chmod, lstat, mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { giveTo, isClosed, isOwnedByCurrentUser, isReachable } from './account.ts';
-import type { Place } from './run-program.ts';
+import type { ProgramPaths } from './run-program.ts';
 import { runProgram } from './run-program.ts';
 import { failedProgram, unusableData } from './unavailable.ts';
 
@@ -32,7 +32,7 @@ export interface Cluster {
  * Opens the cluster in `dataDir`; creates it if there is none.
  * @throws ServerError EMBEDDED_POSTGRES_DATA if another major version created it or its password is missing
  */
-export async function openCluster(installation: Place, dataDir: string): Promise<Cluster> {
+export async function openCluster(installation: ProgramPaths, dataDir: string): Promise<Cluster> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const folder = join(dataDir, 'cluster');
   await requireOwn(dataDir, await isPresent(join(folder, 'PG_VERSION')));
@@ -45,7 +45,7 @@ export async function openCluster(installation: Place, dataDir: string): Promise
 
 /** Creates `database` if it does not exist. The server must not be running. */
 export async function ensureDatabase(
-  installation: Place,
+  installation: ProgramPaths,
   dataDir: string,
   cluster: Cluster,
   database: string,
@@ -70,7 +70,7 @@ export async function hasDatabase(dataDir: string, database: string): Promise<bo
   return (await isPresent(list)) && (await readFile(list, 'utf8')).split('\n').includes(database);
 }
 
-async function makeCluster(installation: Place, dataDir: string, folder: string): Promise<void> {
+async function makeCluster(installation: ProgramPaths, dataDir: string, folder: string): Promise<void> {
   await removeUnfinished(dataDir);
   await rm(join(dataDir, 'databases'), { force: true });
   await writeFile(join(dataDir, 'password'), randomBytes(24).toString('hex'), { mode: 0o600 });
@@ -100,7 +100,7 @@ async function removeUnfinished(dataDir: string): Promise<void> {
  * `nobody` cannot traverse closed folders, but a process started in one can stay there: /proc's link to
  * the working directory resolves without access to the folders above.
  */
-async function nameFor(installation: Place, dataDir: string, folder: string): Promise<string> {
+async function nameFor(installation: ProgramPaths, dataDir: string, folder: string): Promise<string> {
   if (installation.account !== 'nobody' || (await isReachable(join(dataDir, '..')))) return folder;
   return '/proc/self/cwd';
 }

@@ -11,7 +11,7 @@ import { type Account, chooseAccount } from './account.ts';
 import { findBinaries } from './binaries.ts';
 import { type Cluster, clusterUrl, DATABASE, ensureDatabase, hasDatabase, isAlive, openCluster } from './cluster.ts';
 import { type Postmaster, findPostmaster, startPostmaster, stopPostmaster } from './postmaster.ts';
-import type { Place } from './run-program.ts';
+import type { ProgramPaths } from './run-program.ts';
 import { unusableData } from './unavailable.ts';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -65,7 +65,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     throw unusableData(`${JSON.stringify(database)} is not a database name`, 'use a-z, 0-9 and _, at most 63');
   }
   const account = options.account ?? chooseAccount();
-  const installation: Place = { account, binaries: await findBinaries(account, join(dataDir, 'links')) };
+  const installation: ProgramPaths = { account, binaries: await findBinaries(account, join(dataDir, 'links')) };
   const cluster = await openCluster(installation, dataDir);
   const running = await takeOver(cluster, dataDir, database, options.port);
   if (running === undefined) await ensureDatabase(installation, dataDir, cluster, database);
@@ -112,7 +112,7 @@ async function takeOver(
 
 /** Retries two temporary failures: a port taken meanwhile, and the last processes of a killed server. */
 async function startPatiently(
-  installation: Place,
+  installation: ProgramPaths,
   cluster: Cluster,
   options: EmbeddedPostgresOptions,
 ): Promise<Postmaster> {

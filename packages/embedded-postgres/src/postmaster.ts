@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from './cluster.ts';
 import { isAlive } from './cluster.ts';
 import { sharedBuffers } from './page-cache.ts';
-import type { Place } from './run-program.ts';
+import type { ProgramPaths } from './run-program.ts';
 import { startProgram } from './run-program.ts';
 import { failedProgram } from './unavailable.ts';
 import { maxWalSize, walRoom } from './wal-size.ts';
@@ -58,7 +58,7 @@ export async function findPostmaster(cluster: Cluster): Promise<Postmaster | und
  * @throws ServerError EMBEDDED_POSTGRES_FAILED with the server's last lines if it does not start
  */
 export async function startPostmaster(
-  installation: Place,
+  installation: ProgramPaths,
   cluster: Cluster,
   start: PostmasterStart,
 ): Promise<Postmaster> {

@@ -10,7 +10,7 @@ import { commandAs } from './account.ts';
 import type { Binaries } from './binaries.ts';
 import { failedProgram, unavailable } from './unavailable.ts';
 
-export interface Place {
+export interface ProgramPaths {
   readonly account: Account;
   readonly binaries: Binaries;
 }
@@ -19,7 +19,7 @@ export interface Place {
  * Starts `program` with stdin, stdout and stderr as pipes, in its own process group: Ctrl-C must reach only this process,
  * so that pending writes can complete.
  */
-export function startProgram(installation: Place, program: string, args: readonly string[], cwd: string): ChildProcess {
+export function startProgram(installation: ProgramPaths, program: string, args: readonly string[], cwd: string): ChildProcess {
   const { file, args: all, ...ids } = commandAs(installation.account, program, args);
   const own = Object.entries(process.env).filter(([name]) => !/^(PG|LC_|LANG)/.test(name));
   const env = { ...Object.fromEntries(own), ...installation.binaries.environment, LC_ALL: 'C', TZ: 'UTC' };
@@ -31,7 +31,7 @@ export function startProgram(installation: Place, program: string, args: readonl
  * @throws ServerError EMBEDDED_POSTGRES_FAILED if it fails, EMBEDDED_POSTGRES_UNAVAILABLE if it cannot be run
  */
 export async function runProgram(
-  installation: Place,
+  installation: ProgramPaths,
   program: string,
   args: readonly string[],
   cwd: string,

@@ -4,7 +4,7 @@ import { scrub } from '../../observe/figures/scrub.ts';
 import { version } from '../../version.ts';
 import { lineUp } from '../command-line/aligned.ts';
 import { json, type Command } from '../command-line/command.ts';
-import type { Given } from '../command-line/parse.ts';
+import type { Args } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import type { Outcome } from './outcome.ts';
 
@@ -36,7 +36,7 @@ export const checkCommand: Command = {
 };
 
 /** The time limit in milliseconds. */
-function limitOf(args: Given): number {
+function limitOf(args: Args): number {
   const seconds = args.text('timeout') ?? '5';
   const limit = /^\d{1,2}$/.test(seconds) ? Number(seconds) : 0;
   if (limit < 1 || limit > 60) throw misuse('--timeout takes seconds, 1 to 60', 'ledger-indexer check --timeout 10');

@@ -6,7 +6,7 @@ import type { LedgerClient } from '../../ledger/api/client.ts';
 import { knownInterfaces, knownTemplates } from '../../ledger/api/known-interfaces.ts';
 import { fail, type Finding, pass, warn } from './outcome.ts';
 
-interface Asked {
+interface FilterRequest {
   readonly client: LedgerClient;
   readonly config: Config;
   readonly end: () => Promise<number>;
@@ -16,7 +16,7 @@ const willCome =
   'nothing if the package will be uploaded: its interfaces are read then. Otherwise, correct LEDGER_INTERFACES';
 
 /** Whether a vetted package has the package name of each template and interface. Interfaces may be uploaded later. */
-export async function filterKnown(context: Asked): Promise<Finding> {
+export async function filterKnown(context: FilterRequest): Promise<Finding> {
   const { templates, wantedInterfaces } = context.config.ledger;
   const namesOf = (ids: readonly string[]): readonly string[] => ids.map((id) => id.slice(1, id.indexOf(':')));
   const needed = new Set(namesOf(templates));
@@ -56,7 +56,7 @@ async function vettedNames({ packages }: LedgerClient, prefixes: readonly string
 }
 
 /** A warning if a package is vetted and lacks the interface; undefined if all exist. Presets may name interfaces that do not exist yet. */
-async function interfacesKnown({ client, config, end }: Asked): Promise<Finding | undefined> {
+async function interfacesKnown({ client, config, end }: FilterRequest): Promise<Finding | undefined> {
   const { ledger } = config;
   const named = ledger.wantedInterfaces.filter((name) => !presetNames.includes(name));
   if (named.length === 0) return undefined;

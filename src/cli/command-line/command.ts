@@ -1,7 +1,7 @@
 /** The type of a command: syntax, help texts and implementation. Each command has one file. */
 import type { Writable } from 'node:stream';
 import type { ExitCode } from '../../errors/exit-code.ts';
-import type { CommandFlag, Given, Operand, Syntax } from './parse.ts';
+import type { CommandFlag, Args, Operand, Syntax } from './parse.ts';
 
 /**
  * All command files are loaded before any help is printed. A command therefore imports large modules (Postgres, the ledger,
@@ -31,7 +31,7 @@ export interface Command extends Syntax {
 /** The arguments and streams of a call. */
 export interface Call {
   /** The parsed command line. */
-  readonly args: Given;
+  readonly args: Args;
   readonly env: NodeJS.ProcessEnv;
   /** Aborted when a signal requests a stop. */
   readonly stop: AbortSignal;

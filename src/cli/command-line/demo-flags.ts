@@ -1,6 +1,6 @@
 /** Short names of sandbox options: `--speed 10` means `--demo-speed 10` in commands that run only the sandbox. */
 import type { OptionFlags } from '../../config/option-sources.ts';
-import type { CommandFlag, Given } from './parse.ts';
+import type { CommandFlag, Args } from './parse.ts';
 
 /** Short flags of `demo` and `sandbox`. */
 export const demoFlags: readonly CommandFlag[] = [
@@ -13,7 +13,7 @@ export const demoFlags: readonly CommandFlag[] = [
 export const maxUpdatesFlag: CommandFlag = { name: 'max-updates', value: 'N', doc: 'short form of --demo-max-updates' };
 
 /** Configuration options, with short names replaced by long ones. */
-export function optionsOf(args: Given): OptionFlags {
+export function optionsOf(args: Args): OptionFlags {
   const { values, problems } = args.options;
   const long = [...demoFlags, maxUpdatesFlag]
     .filter(({ name }) => args.has(name))

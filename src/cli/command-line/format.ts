@@ -1,7 +1,7 @@
 /** Output formats for rows: the format of the flags, otherwise a table on a terminal and JSON in a pipe. */
 import type { Terminal } from './command.ts';
 import { noFormula } from '../../model/push/csv.ts';
-import type { CommandFlag, Given } from './parse.ts';
+import type { CommandFlag, Args } from './parse.ts';
 import { misuse } from './refusals.ts';
 
 const formats = ['table', 'json', 'csv'] as const;
@@ -17,7 +17,7 @@ export function formatFlags(json: string): readonly CommandFlag[] {
 }
 
 /** @returns undefined if more than one format is requested */
-export function formatOf(args: Given, stdout: Terminal): Format | undefined {
+export function formatOf(args: Args, stdout: Terminal): Format | undefined {
   const requestedFormats = formats.filter((format) => args.has(format));
   if (requestedFormats.length > 1) return undefined;
   return requestedFormats[0] ?? (stdout.isTTY === true ? 'table' : 'json');
@@ -29,7 +29,7 @@ export const spreadsheetFlag: CommandFlag = {
 };
 
 /** Escapes text for CSV. @throws IndexerError USAGE for `--spreadsheet` without `--csv` */
-export function csvText(args: Given, format: Format | undefined): (value: string | null) => string | null {
+export function csvText(args: Args, format: Format | undefined): (value: string | null) => string | null {
   if (!args.has(spreadsheetFlag.name)) return (value) => value;
   if (format === 'csv') return noFormula;
   throw misuse('--spreadsheet needs --csv', 'add --csv, or remove --spreadsheet');

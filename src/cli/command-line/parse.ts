@@ -47,7 +47,7 @@ export interface Syntax {
   readonly options?: false;
 }
 
-export interface Given {
+export interface Args {
   readonly operands: readonly string[];
   has(flag: string): boolean;
   /** The value of a flag; undefined without the flag, or if an optional value is missing. */
@@ -59,7 +59,7 @@ export interface Given {
 }
 
 /** @throws IndexerError USAGE (exit 2) with one line per problem */
-export function parse(syntax: Syntax, argv: readonly string[]): Given {
+export function parse(syntax: Syntax, argv: readonly string[]): Args {
   const reading = new Reading(syntax);
   const tokens = tokensOf(syntax, argv);
   for (let at = 0; at < tokens.length; at += 1) at += reading.take(tokens[at] as Token, tokens.slice(at + 1));
@@ -67,7 +67,7 @@ export function parse(syntax: Syntax, argv: readonly string[]): Given {
 }
 
 /** Words that the command parses itself: all become operands. */
-export function unparsed(argv: readonly string[]): Given {
+export function unparsed(argv: readonly string[]): Args {
   return { operands: argv, has: () => false, text: () => undefined, texts: () => [], options: noFlags };
 }
 
@@ -155,7 +155,7 @@ class Reading {
     return 0;
   }
 
-  end(): Given {
+  end(): Args {
     const { operands } = this.#syntax;
     this.#refuseOperands(operands);
     if (this.#problems.length > 0) throw refused(this.#syntax, this.#problems);

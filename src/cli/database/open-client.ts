@@ -3,7 +3,7 @@ import { openAccess, type LedgerAccess } from '../../ledger/open-access.ts';
 import type { LedgerConfig } from '../../config/config.ts';
 import { createLedgerClient, type LedgerClient } from '../../ledger/api/client.ts';
 
-export interface Asked {
+export interface ClientOptions {
   readonly ledger: LedgerConfig;
   /** `ledger.url`, which is set. */
   readonly url: string;
@@ -14,7 +14,7 @@ export interface Asked {
 
 /** @throws IndexerError as `openAccess` does */
 export async function openClient(
-  options: Asked,
+  options: ClientOptions,
 ): Promise<{ readonly access: LedgerAccess; readonly client: LedgerClient }> {
   const { ledger, url, requestTimeoutMs, stop } = options;
   const { insecure, maxFrameBytes: maxAnswerBytes } = ledger;

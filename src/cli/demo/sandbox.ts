@@ -4,7 +4,7 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import { demoLedger } from './optional-parts.ts';
 import type { Command } from '../command-line/command.ts';
 import { demoFlags, optionsOf, maxUpdatesFlag } from '../command-line/demo-flags.ts';
-import type { Given } from '../command-line/parse.ts';
+import type { Args } from '../command-line/parse.ts';
 
 const defaultPort = 7575;
 
@@ -61,7 +61,7 @@ export const sandboxCommand: Command = {
   },
 };
 
-interface Place {
+interface SandboxAddress {
   readonly port: number;
   readonly host: string | undefined;
   readonly journal: string | undefined;
@@ -69,7 +69,7 @@ interface Place {
 }
 
 /** A flag takes precedence over the variable of the same meaning. */
-function sandboxOptions(args: Given, env: NodeJS.ProcessEnv): Place {
+function sandboxOptions(args: Args, env: NodeJS.ProcessEnv): SandboxAddress {
   return {
     port: portOf(args.text('port') ?? env['SANDBOX_PORT'], args.has('port') ? '--port' : 'SANDBOX_PORT'),
     host: args.text('host') ?? env['SANDBOX_HOST'],

@@ -3,7 +3,7 @@ import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { FirstRange } from '../../store/history/coverage-ranges.ts';
 import type { Command } from '../command-line/command.ts';
-import type { Given } from '../command-line/parse.ts';
+import type { Args } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withAnyDatabase } from '../database/with-database.ts';
 
@@ -55,7 +55,7 @@ export const backfillCommand: Command = {
 
 const usage = 'ledger-indexer backfill [--from oldest|genesis|OFFSET] [--to end|OFFSET]';
 
-function rangeOf(args: Given): { readonly from: string; readonly to: string } {
+function rangeOf(args: Args): { readonly from: string; readonly to: string } {
   const [from, to] = [args.text('from') ?? 'oldest', args.text('to') ?? 'end'];
   // Checked here, because the configuration would report --start and --stop-at instead of --from and --to.
   if (!/^(?:oldest|genesis|\d+)$/.test(from)) throw fromMisused(from);

@@ -4,7 +4,7 @@
  */
 import { loadConfig } from '../../config/config.ts';
 import type { Command } from '../command-line/command.ts';
-import type { Given } from '../command-line/parse.ts';
+import type { Args } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import type { Database } from '../../store/connection/database.ts';
 import type { Distribution } from '../../store/schema/distribution.ts';
@@ -74,7 +74,7 @@ async function reportDifferingRoles(database: Database, write: (text: string) =>
 }
 
 /** @throws IndexerError USAGE */
-function distributionOf(args: Given): Distribution | undefined {
+function distributionOf(args: Args): Distribution | undefined {
   const shards = args.text('shards');
   if (shards !== undefined && !args.has('citus')) throw misuse('--shards needs --citus', usage);
   if (!args.has('citus')) return undefined;

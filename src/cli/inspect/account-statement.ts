@@ -7,7 +7,7 @@ import { csvLine, noFormula } from '../../model/push/csv.ts';
 import { formatFlags, formatOf, type Format } from '../command-line/format.ts';
 import { historyBound, type HistoryBound } from '../command-line/history-bound.ts';
 import { createOutput, joined, type Output, type RowFormat } from '../command-line/output.ts';
-import type { Given } from '../command-line/parse.ts';
+import type { Args } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
 
@@ -63,7 +63,7 @@ const opening = {
   idleInTransactionMs: 60 * 60_000,
 } as const;
 
-function requestOf(args: Given): AccountStatementOf {
+function requestOf(args: Args): AccountStatementOf {
   const party = args.text('party');
   if (party === undefined) throw wrong('account-statement needs --party');
   const bound = (flag: string): HistoryBound | null => {

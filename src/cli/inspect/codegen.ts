@@ -6,7 +6,7 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import type { PackageModel } from '../../daml/package-model.ts';
 import type { TypesInput } from '../../codegen/typescript.ts';
 import type { Call, Command } from '../command-line/command.ts';
-import type { Given } from '../command-line/parse.ts';
+import type { Args } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
 import { bytesOf, saveBytes } from '../ledger/files.ts';
@@ -59,13 +59,13 @@ export const codegenCommand: Command = {
   },
 };
 
-interface Wanted {
+interface CodegenRequest {
   readonly out: string | undefined;
   readonly check: boolean;
   readonly dars: readonly string[];
 }
 
-function requestOf(args: Given): Wanted {
+function requestOf(args: Args): CodegenRequest {
   const wrong = (found: string): IndexerError => misuse(found, `ledger-indexer codegen ${usage}`);
   const lang = args.text('lang');
   if (lang !== 'ts') throw wrong(lang === undefined ? 'codegen needs --lang ts' : '--lang takes ts');

@@ -6,7 +6,7 @@ import { csvLine } from '../../model/push/csv.ts';
 import { csvText, formatFlags, formatOf, spreadsheetFlag, type Format } from '../command-line/format.ts';
 import { historyBound, type HistoryBound } from '../command-line/history-bound.ts';
 import { createOutput, joined, type RowFormat } from '../command-line/output.ts';
-import type { Given } from '../command-line/parse.ts';
+import type { Args } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
 
@@ -57,7 +57,7 @@ export const diffCommand: Command = {
 /** All active contracts are read at both ends, and a reader may pause. */
 const statementTimeoutMs = 60 * 60_000;
 
-function requestOf(args: Given): DiffRequest {
+function requestOf(args: Args): DiffRequest {
   const [from = '', to = ''] = args.operands;
   return {
     from: boundOf(from),

@@ -3,7 +3,7 @@ import { loadConfig, type Config } from '../../config/config.ts';
 import type { Explainable, Explained, ExplainedUpdate, ExplainRequest, Rows } from '../../store/reads/explain.ts';
 import { json, type Command, type Terminal } from '../command-line/command.ts';
 import { createOutput, type Output } from '../command-line/output.ts';
-import type { Given } from '../command-line/parse.ts';
+import type { Args } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
 import { explainedLines } from './explained-lines.ts';
@@ -48,7 +48,7 @@ export const explainCommand: Command = {
   },
 };
 
-function requestOf(args: Given): ExplainRequest {
+function requestOf(args: Args): ExplainRequest {
   const as = args.text('as');
   const kind = kinds.find((one) => one === as);
   if (as !== undefined && kind === undefined)

@@ -3,7 +3,7 @@ import type { Explained, ExplainedCommand, ExplainedUpdate, Rows } from '../../s
 import { aligned } from '../command-line/aligned.ts';
 import { cut, shortId, visible } from '../command-line/output.ts';
 
-export interface ShownOn {
+export interface LineFormat {
   /** Width of the terminal, in cells. */
   readonly width: number;
   readonly coloured: boolean;
@@ -12,7 +12,7 @@ export interface ShownOn {
 }
 
 /** Lines in pieces, each with a line break at its end. */
-export function* explainedLines(explained: Explained, display: ShownOn): Generator<string> {
+export function* explainedLines(explained: Explained, display: LineFormat): Generator<string> {
   const paper = new Paper(display);
   if (explained.kind === 'update') yield* updateLines(explained, paper, display);
   else if (explained.kind === 'contract') yield* lifeLines(explained.history, paper);
@@ -30,7 +30,7 @@ class Paper {
   readonly width: number;
   readonly #coloured: boolean;
 
-  constructor({ width, coloured }: ShownOn) {
+  constructor({ width, coloured }: LineFormat) {
     this.width = width;
     this.#coloured = coloured;
   }
@@ -168,7 +168,7 @@ interface Outcome {
   readonly redaction_id: string | null;
 }
 
-function* updateLines(update: ExplainedUpdate, paper: Paper, { traceUrlTemplate }: ShownOn): Generator<string> {
+function* updateLines(update: ExplainedUpdate, paper: Paper, { traceUrlTemplate }: LineFormat): Generator<string> {
   const summary = JSON.parse(update.summary) as Summary;
   yield paper.line(`${summary.kind} ${summary.update_id ?? ''}`, 'head');
   yield paper.pairs([
@@ -331,14 +331,14 @@ function lifeDetails(row: LifeRow, paper: Paper): string {
   return lines.map((text) => paper.paragraph(text, '        ')).join('');
 }
 
-function* commandLines({ outcomes, update }: ExplainedCommand, paper: Paper, display: ShownOn): Generator<string> {
+function* commandLines({ outcomes, update }: ExplainedCommand, paper: Paper, display: LineFormat): Generator<string> {
   yield paper.line('command', 'head');
   for (const row of outcomes.rows) yield outcomeLines(JSON.parse(row) as Outcome, paper, display);
   yield leftOut(outcomes, 'outcomes', paper);
   if (update !== null) yield* updateLines(update, paper, display);
 }
 
-function outcomeLines(outcome: Outcome, paper: Paper, { traceUrlTemplate }: ShownOn): string {
+function outcomeLines(outcome: Outcome, paper: Paper, { traceUrlTemplate }: LineFormat): string {
   const { succeeded, offset, record_time: at, update_id: id } = outcome;
   const what = succeeded
     ? `accepted ${id === null ? '' : `as update ${shortId(id)}`}`

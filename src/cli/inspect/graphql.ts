@@ -3,7 +3,7 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import { loadConfig } from '../../config/config.ts';
 import type { Graph } from '../../store/graphql/graph.ts';
 import type { Command } from '../command-line/command.ts';
-import type { Given } from '../command-line/parse.ts';
+import type { Args } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
 
@@ -49,7 +49,7 @@ export const graphqlCommand: Command = {
   },
 };
 
-async function makerOf(args: Given): Promise<(graph: Graph) => unknown> {
+async function makerOf(args: Args): Promise<(graph: Graph) => unknown> {
   if (args.has('postgraphile') === args.has('hasura')) {
     throw misuse('graphql needs either --postgraphile or --hasura', `ledger-indexer graphql ${usage}`);
   }

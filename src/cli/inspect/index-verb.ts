@@ -75,12 +75,12 @@ async function suggest(database: Database, print: Print): Promise<void> {
   }
 }
 
-interface Wanted {
+interface IndexRequest {
   readonly expression: string;
   readonly method: PayloadIndexMethod;
 }
 
-async function create(database: Database, request: Wanted, print: Print): Promise<void> {
+async function create(database: Database, request: IndexRequest, print: Print): Promise<void> {
   const { payloadIndex } = await import('../../store/reads/index-advice.ts');
   const { buildIndex, keepStatistics } = await import('../../store/reads/index-build.ts');
   const index = payloadIndex(request.expression, request.method);

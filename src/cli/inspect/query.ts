@@ -6,7 +6,7 @@ import type { Call, Command, Terminal } from '../command-line/command.ts';
 import { csvLine } from '../../model/push/csv.ts';
 import { csvText, formatFlags, formatOf, spreadsheetFlag, type Format } from '../command-line/format.ts';
 import { createOutput, joined, type Output, type RowFormat } from '../command-line/output.ts';
-import type { Given } from '../command-line/parse.ts';
+import type { Args } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withAnyDatabase } from '../database/with-database.ts';
 
@@ -57,7 +57,7 @@ interface Printing {
   readonly text: (value: string | null) => string | null;
 }
 
-function checked(args: Given, stdout: Terminal): { readonly argument: string; readonly printing: Printing } {
+function checked(args: Args, stdout: Terminal): { readonly argument: string; readonly printing: Printing } {
   const format = formatOf(args, stdout);
   if (format === undefined) throw wrong('query takes only one output format');
   const [argument = '', ...more] = args.operands;

@@ -8,7 +8,7 @@ import { databaseLabel, samePlace } from '../../store/connection/hosts.ts';
 import { aligned } from '../command-line/aligned.ts';
 import { bytesInWords, formatInteger } from '../command-line/amounts.ts';
 import type { Call } from '../command-line/command.ts';
-import type { CommandFlag, Given } from '../command-line/parse.ts';
+import type { CommandFlag, Args } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withAnyDatabase } from '../database/with-database.ts';
 import { sizeReport, type Room, type SizeReport } from './size-report.ts';
@@ -20,7 +20,7 @@ export const sizeFlags: readonly CommandFlag[] = [
 ];
 
 /** @throws IndexerError USAGE for flags that exclude each other */
-export function refuseOddSizes(args: Given): void {
+export function refuseOddSizes(args: Args): void {
   const [sizes, disk, free] = ['sizes', 'disk', 'free'].map((flag) => args.has(flag));
   const remedy = 'ledger-indexer status --sizes [--disk SIZE | --free SIZE] [--json]';
   if (sizes !== true && (disk === true || free === true)) throw misuse('--disk and --free need --sizes', remedy);
@@ -40,7 +40,7 @@ export async function printSizes(config: Config, { args, print }: Call): Promise
 }
 
 /** The disk given by flags; for the embedded server of this folder, its own disk is read. */
-async function roomOf({ database, indexer }: Config, args: Given): Promise<Room> {
+async function roomOf({ database, indexer }: Config, args: Args): Promise<Room> {
   const bytesOf = (flag: string): number | undefined => {
     const parsed = volume.parse(args.text(flag) ?? '');
     return 'value' in parsed ? parsed.value : undefined;

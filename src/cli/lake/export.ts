@@ -4,7 +4,7 @@ import { loadConfig } from '../../config/config.ts';
 import { ExitCode } from '../../errors/exit-code.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { json, type Call, type Command } from '../command-line/command.ts';
-import type { Given } from '../command-line/parse.ts';
+import type { Args } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
 import { loadLake, withLake } from './lake-package.ts';
@@ -80,7 +80,7 @@ function keepMemoryFlat(): void {
 /** A snapshot may be read for up to a week. */
 const statementTimeoutMs = 7 * 24 * 60 * 60_000;
 
-interface Wanted {
+interface ExportRequest {
   readonly to: string;
   readonly until: number | undefined;
   readonly isWanted: (name: string) => boolean;
@@ -89,7 +89,7 @@ interface Wanted {
   readonly hold: string | undefined;
 }
 
-function requestOf(args: Given): Wanted {
+function requestOf(args: Args): ExportRequest {
   const to = args.text('to');
   if (to === undefined || to === '') throw wrong('export needs --to DIR');
   const until = args.text('until') ?? 'now';
@@ -132,7 +132,7 @@ function wrong(found: string) {
 
 async function exportInto(
   database: Database,
-  { to, until, isWanted, everyMs, hold }: Wanted,
+  { to, until, isWanted, everyMs, hold }: ExportRequest,
   { env, stop, print, stderr }: Pick<Call, 'env' | 'stop' | 'print' | 'stderr'>,
   asJson: boolean,
 ): Promise<void> {

@@ -8,7 +8,7 @@ import type { Verb, VerbCall } from './verb.ts';
 /** Completions of one user, in all releases, or of all users, from release 3.5.7. */
 type CompletionsPath = '/v2/commands/completions' | '/v2/commands/command-completions';
 
-interface Wanted {
+interface CompletionsRequest {
   readonly path: CompletionsPath;
   readonly who: { readonly parties: readonly string[]; readonly userId?: string };
 }
@@ -59,7 +59,7 @@ function isCompletion({ response }: CompletionRow): boolean {
 /** All existing completions, up to the ledger end as far as the stream reports it. */
 async function* history(
   call: VerbCall,
-  query: Wanted,
+  query: CompletionsRequest,
   beginExclusive: number,
 ): AsyncGenerator<readonly CompletionRow[]> {
   const { path, who } = query;
@@ -71,13 +71,13 @@ async function* history(
   }
 }
 
-async function* live(call: VerbCall, { path, who }: Wanted, after: number): AsyncGenerator<readonly CompletionRow[]> {
+async function* live(call: VerbCall, { path, who }: CompletionsRequest, after: number): AsyncGenerator<readonly CompletionRow[]> {
   const request = (beginExclusive: number): object => ({ ...who, beginExclusive });
   const read = (text: string): CompletionRow => rowOf(text, completionIn(text, path));
   for await (const rows of followed(call, path, { after, request, read })) yield rows.filter(isCompletion);
 }
 
-function queryOf({ args, config }: VerbCall): Wanted {
+function queryOf({ args, config }: VerbCall): CompletionsRequest {
   const userId = args.text('user');
   const parties = args.list('party') ?? config.ledger.parties;
   if (userId === undefined) return { path: '/v2/commands/command-completions', who: { parties } };

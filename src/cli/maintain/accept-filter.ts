@@ -1,6 +1,6 @@
 /** `filter accept`: replaces the filter from the checkpoint on with the configured one; without `--yes` only compares. */
 import type { Config } from '../../config/config.ts';
-import { filterFingerprint, type WantedFilter } from '../../ledger/api/request-format.ts';
+import { filterFingerprint, type RequestedFilter } from '../../ledger/api/request-format.ts';
 import { differenceOf, type FilterDifference } from '../../store/write/filter-difference.ts';
 import { keptFilter } from '../../model/stream.ts';
 import type { Database } from '../../store/connection/database.ts';
@@ -59,6 +59,6 @@ function consequences({ adds, removes }: FilterDifference): readonly string[] {
 }
 
 /** @param stored the filter of the stream row, as JSON */
-export function filterDifference(stored: string, configuredFilter: WantedFilter): FilterDifference {
+export function filterDifference(stored: string, configuredFilter: RequestedFilter): FilterDifference {
   return differenceOf(JSON.parse(stored) as object, keptFilter(filterFingerprint(configuredFilter).json));
 }

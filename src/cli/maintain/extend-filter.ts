@@ -11,8 +11,8 @@ import {
   addedParts,
   keptFilter,
   type FilterPart,
-  type WantedHistory,
-  type WantedFilterExtension,
+  type HistoryRequest,
+  type FilterExtensionRequest,
   type Job,
   type JobName,
 } from '../../model/stream.ts';
@@ -26,7 +26,7 @@ interface Around {
   readonly stop: AbortSignal;
 }
 
-interface Asked {
+interface ExtensionRequest {
   readonly yes: boolean;
   readonly wait: boolean;
   /** Updates per second, if earlier history is requested. */
@@ -34,7 +34,7 @@ interface Asked {
 }
 
 /** @throws IndexerError FILTER_EXTEND_REFUSED and errors of the ledger */
-export async function extendFilter(database: Database, config: Config, request: Asked, around: Around): Promise<void> {
+export async function extendFilter(database: Database, config: Config, request: ExtensionRequest, around: Around): Promise<void> {
   const { print } = around;
   const { readStream } = await import('../../store/history/maintenance.ts');
   const stream = await readStream(database);
@@ -71,8 +71,8 @@ export async function extendFilter(database: Database, config: Config, request: 
 /** Requests both jobs or none. @throws IndexerError JOB_REFUSED */
 async function ask(
   database: Database,
-  extension: WantedFilterExtension | undefined,
-  history: WantedHistory | undefined,
+  extension: FilterExtensionRequest | undefined,
+  history: HistoryRequest | undefined,
 ): Promise<void> {
   const { requestJob } = await import('../../store/history/jobs.ts');
   await database.transaction(async (client) => {
@@ -86,7 +86,7 @@ async function requestedExtension(
   database: Database,
   stream: StreamFacts,
   { ledger }: Config,
-): Promise<WantedFilterExtension | undefined> {
+): Promise<FilterExtensionRequest | undefined> {
   const { json: filter, hash: filterHash } = filterFingerprint(ledger);
   const extension = { filter, filterHash, from: stream.filterHash };
   if (filterHash === stream.filterHash) return (await lacksContracts(database)) ? extension : undefined;
@@ -127,7 +127,7 @@ async function refuseOtherHistory(database: Database, filterHash: string): Promi
   const { getJob } = await import('../../store/history/jobs.ts');
   const job = await database.withClient((client) => getJob(client, 'history'));
   if (job === undefined || job.state === 'done' || job.state === 'failed') return;
-  if ((job.request as WantedHistory).filterHash === filterHash) return;
+  if ((job.request as HistoryRequest).filterHash === filterHash) return;
   throw refused(
     'a history job for another filter is not finished',
     'wait for it (ledger-indexer jobs), or cancel it: ledger-indexer jobs cancel history',
@@ -136,8 +136,8 @@ async function refuseOtherHistory(database: Database, filterHash: string): Promi
 
 function linesOf(
   stream: StreamFacts,
-  extension: WantedFilterExtension | undefined,
-  history: WantedHistory | undefined,
+  extension: FilterExtensionRequest | undefined,
+  history: HistoryRequest | undefined,
 ): readonly string[] {
   const past =
     'earlier history is added afterwards, newest first, as far back as the stored history and the participant reach';
@@ -202,7 +202,7 @@ async function untilDone(database: Database, name: JobName, { print, stop }: Aro
 }
 
 /** Added interfaces, with presets expanded. */
-function interfacesIn(stream: StreamFacts, { filter }: WantedFilterExtension): readonly string[] {
+function interfacesIn(stream: StreamFacts, { filter }: FilterExtensionRequest): readonly string[] {
   const added = addedParts(keptFilter(stream.filter), keptFilter(filter));
   return interfacesNamed(added.flatMap(({ kind, name }) => (kind === 'interface' ? [name] : [])));
 }

@@ -8,7 +8,7 @@ import { addedParts, keptFilter, type FilterPart, type KeptFilter } from '../../
 import type { Database } from '../../store/connection/database.ts';
 import { aligned } from '../command-line/aligned.ts';
 import { type Command, json, type Print, writing, yes } from '../command-line/command.ts';
-import type { Given } from '../command-line/parse.ts';
+import type { Args } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withStream } from '../database/maintenance.ts';
 import { acceptConfiguredFilter } from './accept-filter.ts';
@@ -73,7 +73,7 @@ export const filterCommand: Command = {
 const flagsOf = { none: ['json'], extend: ['yes', 'wait', 'with-history', 'rate'], accept: ['yes'] } as const;
 
 /** @throws IndexerError USAGE */
-function refuseStrayFlags(args: Given, action: (typeof actions)[number] | undefined): void {
+function refuseStrayFlags(args: Args, action: (typeof actions)[number] | undefined): void {
   const own: readonly string[] = flagsOf[action ?? 'none'];
   const stray = Object.values(flagsOf)
     .flat()
@@ -86,7 +86,7 @@ function refuseStrayFlags(args: Given, action: (typeof actions)[number] | undefi
 }
 
 /** Updates per second, if history is requested. @throws IndexerError USAGE */
-function historyRate(args: Given): number | undefined {
+function historyRate(args: Args): number | undefined {
   const text = args.text('rate');
   if (text !== undefined && !args.has('with-history')) {
     throw misuse('--rate needs --with-history', 'add --with-history');

@@ -11,7 +11,7 @@ import { openClient } from '../database/open-client.ts';
 /** Limit of the request, so that a participant without a response does not block the plan. */
 const requestTimeoutMs = 5_000;
 
-interface Asked {
+interface RequestedParties {
   readonly config: Config;
   readonly stop: AbortSignal;
   /** History up to this offset stays; undefined: none stays. */
@@ -22,7 +22,7 @@ interface Asked {
  * Lines for the plan of a command that removes history; empty if the participant still has all of it, or if there is no history.
  * Requests the pruned offset; if the participant does not respond, one line reports it.
  */
-export async function lackLines(database: Database, { config, stop, keptTo }: Asked): Promise<readonly string[]> {
+export async function lackLines(database: Database, { config, stop, keptTo }: RequestedParties): Promise<readonly string[]> {
   const stream = await readStream(database);
   const { ledger } = config;
   if (stream === undefined || stream.checkpoint === null || ledger.url === undefined) return [];

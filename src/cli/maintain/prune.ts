@@ -57,19 +57,19 @@ const usage =
 /** Reading entire tables takes long if the history is long. */
 const statementTimeoutMs = 60 * 60_000;
 
-interface Wanted {
+interface PruneRequest {
   readonly before: PruneBefore;
   /** Folder of an export. */
   readonly lake: string | undefined;
   readonly json: boolean;
 }
 
-interface Bounded extends Pick<Wanted, 'before' | 'json'> {
+interface Bounded extends Pick<PruneRequest, 'before' | 'json'> {
   /** Up to which offset the export contains the history. */
   readonly exported: Exported | undefined;
 }
 
-async function boundedByLake(database: Database, { before, lake, json }: Wanted, env: Call['env']): Promise<Bounded> {
+async function boundedByLake(database: Database, { before, lake, json }: PruneRequest, env: Call['env']): Promise<Bounded> {
   if (lake === undefined) return { before, json, exported: undefined };
   const { readsOf } = await import('../../store/exported/snapshot.ts');
   const exported = await withLake(({ offsetInLake }) => offsetInLake(readsOf(database), lake, env));

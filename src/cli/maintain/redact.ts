@@ -6,7 +6,7 @@ import type { Database } from '../../store/connection/database.ts';
 import type { FoundInLake, RedactionPlan, RedactionRequest } from '../../store/retention/redact.ts';
 import { aligned, fixed, numbers } from '../command-line/aligned.ts';
 import { json, writing, yes, type Call, type Command, type Print } from '../command-line/command.ts';
-import type { Given } from '../command-line/parse.ts';
+import type { Args } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { loadLake, withLake } from '../lake/lake-package.ts';
 import { withDatabase } from '../database/with-database.ts';
@@ -62,7 +62,7 @@ const usage = [
 /** Reading all contracts of a party takes long if the history is long. */
 const statementTimeoutMs = 60 * 60_000;
 
-interface Wanted {
+interface RedactRequest {
   readonly request: RedactionRequest;
   readonly json: boolean;
 }
@@ -77,7 +77,7 @@ async function foundInLake(
   return await withLake((found) => found.foundInLake(readsOf(database), lake, subject, env));
 }
 
-async function preview(database: Database, { request, json }: Wanted, print: Print): Promise<void> {
+async function preview(database: Database, { request, json }: RedactRequest, print: Print): Promise<void> {
   const { planRedaction } = await import('../../store/retention/redact.ts');
   const plan = await planRedaction(database, request);
   if (json) return print(JSON.stringify({ dryRun: true, ...plan }));
@@ -86,7 +86,7 @@ async function preview(database: Database, { request, json }: Wanted, print: Pri
   print('nothing was changed; to remove the contents, add --yes. This cannot be undone');
 }
 
-async function carryOut(database: Database, { request, json }: Wanted, stop: AbortSignal, print: Print): Promise<void> {
+async function carryOut(database: Database, { request, json }: RedactRequest, stop: AbortSignal, print: Print): Promise<void> {
   const { redact } = await import('../../store/retention/redact.ts');
   const result = await redact(database, request, stop);
   if (json) print(JSON.stringify({ dryRun: false, ...result }));
@@ -120,7 +120,7 @@ function lines({ skippedActive, onlyInLake, quarantined, ...counts }: RedactionP
   return output;
 }
 
-function requestOf(args: Given): RedactionRequest {
+function requestOf(args: Args): RedactionRequest {
   const [kind = '', id = ''] = args.operands;
   const subject = subjectOf(kind, id);
   const reason = args.text('reason') ?? '';

@@ -44,7 +44,7 @@ async function readAsSwitched(parts: PipelineParts, database: Database): Promise
   return withParticipantOffsets(parts, await readParticipant(database));
 }
 
-interface Wanted {
+interface ReseedRequest {
   readonly config: Config;
   /** Make the change instead of printing the plan. */
   readonly yes: boolean;
@@ -54,7 +54,7 @@ interface Wanted {
 async function seedAgain(
   parts: PipelineParts,
   database: Database,
-  { config, yes }: Wanted,
+  { config, yes }: ReseedRequest,
   print: Print,
 ): Promise<void> {
   const { planReseed, reseed } = await import('../../pipeline/reseed.ts');

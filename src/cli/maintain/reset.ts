@@ -45,14 +45,14 @@ function offsetOf(text: string): number {
   throw misuse(`"${text.slice(0, 40)}" is not an offset`, usage);
 }
 
-interface Wanted {
+interface ResetRequest {
   readonly config: Config;
   /** Make the change instead of printing the plan. */
   readonly yes: boolean;
   readonly stop: AbortSignal;
 }
 
-async function back(database: Database, to: number, { yes, ...context }: Wanted, print: Print): Promise<void> {
+async function back(database: Database, to: number, { yes, ...context }: ResetRequest, print: Print): Promise<void> {
   const { planReset, resetTo } = await import('../../store/history/reset.ts');
   const command = `reset --to ${String(to)} --yes`;
   if (!yes) {
@@ -70,7 +70,7 @@ async function back(database: Database, to: number, { yes, ...context }: Wanted,
   print('a parked indexer follows from there within seconds, a stopped one when it is started');
 }
 
-async function all(database: Database, { yes, ...context }: Wanted, print: Print): Promise<void> {
+async function all(database: Database, { yes, ...context }: ResetRequest, print: Print): Promise<void> {
   const { emptyHistory, planEmpty } = await import('../../store/history/reset.ts');
   const command = 'reset --all --yes';
   if (!yes) {

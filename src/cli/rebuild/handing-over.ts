@@ -4,7 +4,7 @@ import type { Logger } from '../../observe/log/logger.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { closeSource, prepareHandover, openTarget } from '../../store/handover/hand-over.ts';
 import { updateJob } from '../../store/history/jobs.ts';
-import type { Halted } from '../../store/swap/swap.ts';
+import type { StoppedWriter } from '../../store/swap/swap.ts';
 import type { Follower } from './follower.ts';
 import { passing, type Ending } from './handover.ts';
 
@@ -29,7 +29,7 @@ export function handingOver(options: HandingOver): Ending {
 
 async function handOver(
   { live, follower, into, logger }: HandingOver,
-  writerStopped: Halted,
+  writerStopped: StoppedWriter,
 ): Promise<number | string> {
   logger.info({ step: 'closing the source' }, 'swap');
   try {

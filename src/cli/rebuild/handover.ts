@@ -7,7 +7,7 @@ import type { Logger } from '../../observe/log/logger.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { readStream } from '../../store/history/maintenance.ts';
 import { WriterCandidate } from '../../store/lock/writer-lock.ts';
-import { halt, type Halted } from '../../store/swap/swap.ts';
+import { halt, type StoppedWriter } from '../../store/swap/swap.ts';
 import type { Follower } from './follower.ts';
 
 /** The actions for a schema that has caught up. */
@@ -19,7 +19,7 @@ export interface Ending {
 /**
  * The part without a writer, when both schemas have the same offset. Resolves to the result, or to what blocked it, in words; then nothing has changed.
  */
-export type Finish = (writerStopped: Halted) => Promise<number | string>;
+export type Finish = (writerStopped: StoppedWriter) => Promise<number | string>;
 
 export interface Handover {
   readonly live: Database;

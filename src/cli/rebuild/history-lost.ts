@@ -39,12 +39,12 @@ export async function historyLines(
   }
 }
 
-interface Asked {
+interface HistoryRequest {
   ledgerEnd(): Promise<number>;
   latestPrunedOffsets(): Promise<number>;
 }
 
-async function firstOffset(state: Asked, start: RebuildRequest['start']): Promise<number> {
+async function firstOffset(state: HistoryRequest, start: RebuildRequest['start']): Promise<number> {
   if (start === 'seed') return state.ledgerEnd();
   return Math.max(typeof start === 'number' ? start : 0, await state.latestPrunedOffsets());
 }

@@ -5,7 +5,7 @@ import type { Logger } from '../../observe/log/logger.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { blockersOf, olderSnapshots } from '../../store/swap/locks.ts';
 import type { OtherSchema } from '../../store/swap/places.ts';
-import { complete, prepareSwap, swap, type Halted, type LastCommit, type Prepared } from '../../store/swap/swap.ts';
+import { complete, prepareSwap, swap, type StoppedWriter, type LastCommit, type Prepared } from '../../store/swap/swap.ts';
 import { writerName } from '../database/maintenance.ts';
 import type { Follower } from './follower.ts';
 import { passing, type Ending } from './handover.ts';
@@ -37,7 +37,7 @@ export function swapping(options: Swap): Ending {
   };
 }
 
-async function swapSchemas(options: Swap, prepared: Prepared, writerStopped: Halted): Promise<number | string> {
+async function swapSchemas(options: Swap, prepared: Prepared, writerStopped: StoppedWriter): Promise<number | string> {
   const { live, follower } = options;
   const last = await complete(live, follower.database);
   await outlive(live, last);
@@ -59,7 +59,7 @@ async function outlive(live: Database, last: LastCommit): Promise<void> {
 
 interface Parts {
   readonly prepared: Prepared;
-  readonly writerStopped: Halted;
+  readonly writerStopped: StoppedWriter;
   readonly last: LastCommit;
   readonly ahead: boolean;
 }

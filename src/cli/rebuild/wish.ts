@@ -30,7 +30,7 @@ export function requestIdentity(
   { config, replacement, start, into }: RebuildRequest,
   stream: StreamFacts,
   exerciseJson: string,
-): Wanted {
+): ParsedRequest {
   const { hash } = filterFingerprint(config.ledger);
   return replacement === 'previous'
     ? { rollback: true, filter: hash, shape: config.ledger.shape }
@@ -46,4 +46,4 @@ export function requestIdentity(
 }
 
 /** As JSON in table `jobs`. */
-export type Wanted = Readonly<Record<string, string | number | boolean | null>>;
+export type ParsedRequest = Readonly<Record<string, string | number | boolean | null>>;

@@ -4,7 +4,7 @@ import { partyId, partyIdExpected } from '../../config/party-id.ts';
 import { scramVerifier } from '../../store/roles/scram.ts';
 import { readSmallFile, whyUnreadable } from '../../config/small-file.ts';
 import { dryRun, writing, type Command, type Print } from '../command-line/command.ts';
-import type { Given } from '../command-line/parse.ts';
+import type { Args } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { printUnseenParties } from '../command-line/unseen-names.ts';
 import { withDatabase } from '../database/with-database.ts';
@@ -79,7 +79,7 @@ function printPlan(
   print('-- and no statistics of indexed payload fields: set statistics 0; an index with statistics is rebuilt');
 }
 
-function checked(args: Given): Arguments {
+function checked(args: Args): Arguments {
   const [role = ''] = args.operands;
   const parties = args.texts('party');
   // Logins of cloud providers look like mail addresses.

@@ -5,7 +5,7 @@ import type { Database } from '../../store/connection/database.ts';
 import type { ListedToken } from '../../store/roles/reader-tokens.ts';
 import { type Call, json, writing, type Command } from '../command-line/command.ts';
 import type { Feature } from '../command-line/least-roles.ts';
-import type { Given } from '../command-line/parse.ts';
+import type { Args } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
 import { sharedDatabase } from './role-flags.ts';
@@ -58,7 +58,7 @@ function featureOf(action: string | undefined): Feature {
 type Out = Pick<Call, 'print' | 'stderr'>;
 type Action = (database: Database, out: Out) => Promise<void>;
 
-function actionOf(args: Given): Action {
+function actionOf(args: Args): Action {
   const [action, id, ...more] = args.operands;
   if (more.length > 0) throw misuse('reader-token takes one id', usage);
   const ofCreate = ['role', 'name', 'expires'].find((flag) => args.text(flag) !== undefined);
@@ -77,7 +77,7 @@ function actionOf(args: Given): Action {
   return creating(args);
 }
 
-function creating(args: Given): Action {
+function creating(args: Args): Action {
   const role = args.text('role');
   if (role === undefined) throw misuse('reader-token create needs --role', usage);
   const name = args.text('name') ?? null;

@@ -1,5 +1,5 @@
 /** Flags of commands for roles. */
-import type { CommandFlag, Given } from '../command-line/parse.ts';
+import type { CommandFlag, Args } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 
 export const sharedDatabase: CommandFlag = {
@@ -14,7 +14,7 @@ export const connections: CommandFlag = {
 };
 
 /** @throws IndexerError USAGE */
-export function connectionsOf(args: Given): number | undefined {
+export function connectionsOf(args: Args): number | undefined {
   const text = args.text('connections');
   if (text === undefined) return undefined;
   if (/^[1-9]\d{0,4}$/.test(text)) return Number(text);

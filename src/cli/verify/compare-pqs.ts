@@ -4,11 +4,11 @@ import { integer } from '../../config/option.ts';
 import { ExitCode } from '../../errors/exit-code.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { json, type Call, type Command } from '../command-line/command.ts';
-import { addressFromFlags, type GivenAddress } from '../command-line/given-address.ts';
-import type { Given } from '../command-line/parse.ts';
+import { addressFromFlags, type DatabaseAddress } from '../command-line/given-address.ts';
+import type { Args } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { openFor, withDatabase } from '../database/with-database.ts';
-import type { ComparedPqs, Wanted } from './pqs-comparison.ts';
+import type { ComparedPqs, ComparisonRequest } from './pqs-comparison.ts';
 
 const words = '--pqs URL | --pqs-file FILE [--pqs-schema S] [--at OFFSET] [--ranges N] [--contents] [--json]';
 const usage = `ledger-indexer compare-pqs ${words}`;
@@ -76,12 +76,12 @@ const opening = {
   idleInTransactionMs: statementTimeoutMs,
 } as const;
 
-interface There extends GivenAddress {
+interface There extends DatabaseAddress {
   readonly schema: string;
 }
 
 /** @throws IndexerError USAGE */
-function pqsLocation(args: Given): There {
+function pqsLocation(args: Args): There {
   const found = addressFromFlags(args, 'pqs', usage);
   if (found === undefined) throw wrong('compare-pqs needs --pqs or --pqs-file');
   return { ...found, schema: args.text('pqs-schema') ?? 'public' };
@@ -97,7 +97,7 @@ async function compareAt(config: Config, there: There, { args, stop }: Call): Pr
   const { PqsSide } = await import('../../store/verify/pqs-side.ts');
   const { comparePqs } = await import('./pqs-comparison.ts');
   const at = args.text('at');
-  const request: Wanted = {
+  const request: ComparisonRequest = {
     at: at === undefined ? undefined : Number(at),
     parts: Number(args.text('ranges') ?? 10),
     stop,

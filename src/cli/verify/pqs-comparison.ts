@@ -51,7 +51,7 @@ export interface Sides {
   readonly indexer: PqsSide;
 }
 
-export interface Wanted {
+export interface ComparisonRequest {
   /** Undefined: the newest offset that both have. */
   readonly at: number | undefined;
   /** Number of ranges in which events are counted. */
@@ -60,7 +60,7 @@ export interface Wanted {
 }
 
 /** @throws IndexerError COMPARE_IMPOSSIBLE, INTERRUPTED; STORE_ errors */
-export async function comparePqs(sides: Sides, request: Wanted): Promise<ComparedPqs> {
+export async function comparePqs(sides: Sides, request: ComparisonRequest): Promise<ComparedPqs> {
   const span = await spanOf(sides, request);
   const [updates, otherUpdates] = await sameLedger(sides, span);
   const counts: Pair[] = [];
@@ -90,7 +90,7 @@ export async function comparePqs(sides: Sides, request: Wanted): Promise<Compare
 }
 
 /** The offsets at which both databases can be read. */
-async function spanOf({ pqs, indexer }: Sides, { at, parts }: Wanted): Promise<Span> {
+async function spanOf({ pqs, indexer }: Sides, { at, parts }: ComparisonRequest): Promise<Span> {
   const missing = await pqs.missing();
   if (missing.length > 0) {
     throw impossible(

@@ -5,7 +5,7 @@
 import { loadConfig } from '../../config/config.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { Command } from '../command-line/command.ts';
-import type { Given } from '../command-line/parse.ts';
+import type { Args } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import type { VerifyArguments } from './compare.ts';
 
@@ -62,7 +62,7 @@ export const verifyCommand: Command = {
 const usualTail = 1_000;
 
 /** @throws IndexerError USAGE */
-export function verifyArguments(args: Given): VerifyArguments {
+export function verifyArguments(args: Args): VerifyArguments {
   const [invariants, tokens, acs] = [args.has('invariants'), args.has('tokens'), args.has('acs')];
   const [tail] = offsets(args, 'tail');
   const [at] = offsets(args, 'at');
@@ -77,7 +77,7 @@ export function verifyArguments(args: Given): VerifyArguments {
 }
 
 /** Non-negative integers after a flag; none without the flag. */
-function offsets(args: Given, flag: string): readonly number[] {
+function offsets(args: Args, flag: string): readonly number[] {
   const words = args.texts(flag);
   return words.map((argument) => {
     const number = /^\d{1,16}$/.test(argument) ? Number(argument) : Number.NaN;

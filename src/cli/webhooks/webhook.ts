@@ -8,7 +8,7 @@ import { refusedUrl } from '../../webhooks/reach.ts';
 import { newSecret } from '../../webhooks/signature.ts';
 import { json, writing, type Command, type Print } from '../command-line/command.ts';
 import { addressFromFlags } from '../command-line/given-address.ts';
-import type { Given } from '../command-line/parse.ts';
+import type { Args } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { printUnseenParties, printUnseenTemplate } from '../command-line/unseen-names.ts';
 import { withDatabase } from '../database/with-database.ts';
@@ -74,7 +74,7 @@ export const webhookCommand: Command = {
 
 type Action = (database: Database, print: Print) => Promise<void>;
 
-function actionOf(args: Given): Action {
+function actionOf(args: Args): Action {
   const [action = '', name, ...more] = args.operands;
   if (more.length > 0) throw misuse('webhook takes one name', usage);
   refuseStrayFlags(args, action);
@@ -104,7 +104,7 @@ const flagsOf: Readonly<Record<string, readonly string[]>> = {
   discard: ['at'],
 };
 
-function refuseStrayFlags(args: Given, action: string): void {
+function refuseStrayFlags(args: Args, action: string): void {
   const hasFlag = (flag: string): boolean =>
     flag === 'json'
       ? args.has(flag)
@@ -116,7 +116,7 @@ function refuseStrayFlags(args: Given, action: string): void {
   if (stray !== undefined) throw misuse(`--${stray} is not a flag of webhook ${action}`, usage);
 }
 
-function adding(name: string, args: Given): Action {
+function adding(name: string, args: Args): Action {
   const [address, role, after] = [addressFromFlags(args, 'url', usage), args.text('role'), afterOf(args)];
   if (address === undefined || role === undefined) throw misuse('webhook add needs --url and --role', usage);
   const { url } = address;
@@ -145,7 +145,7 @@ function adding(name: string, args: Given): Action {
   return (database, print) => add(database, added, print);
 }
 
-function resuming(name: string, args: Given): Action {
+function resuming(name: string, args: Args): Action {
   const after = afterOf(args);
   return async (database, print) => {
     const { resumeWebhook } = await import('../../store/webhooks/hooks.ts');
@@ -154,7 +154,7 @@ function resuming(name: string, args: Given): Action {
   };
 }
 
-function afterOf(args: Given): number | undefined {
+function afterOf(args: Args): number | undefined {
   const text = args.text('after');
   if (text !== undefined && !/^\d{1,15}$/.test(text)) throw misuse('--after takes an offset', usage);
   return text === undefined ? undefined : Number(text);

@@ -20,7 +20,7 @@ export interface LedgerFilter {
 }
 
 /** The configured filter: with the configured names of interfaces instead of interfaces that the ledger knows. */
-export interface WantedFilter extends Omit<LedgerFilter, 'interfaces' | 'onlyInterfaces'> {
+export interface RequestedFilter extends Omit<LedgerFilter, 'interfaces' | 'onlyInterfaces'> {
   /** `#package-name:Module:Entity`, and names of presets. */
   readonly wantedInterfaces: readonly string[];
 }
@@ -143,7 +143,7 @@ function sortedUnique(values: readonly string[]): readonly string[] {
  * Identity of a filter in the database: the same for filters that request the same things in another order.
  * @returns canonical JSON and its SHA-256 in lower-case hex
  */
-export function filterFingerprint(filter: WantedFilter): { readonly json: string; readonly hash: string } {
+export function filterFingerprint(filter: RequestedFilter): { readonly json: string; readonly hash: string } {
   const json = JSON.stringify({
     createdEventBlobs: filter.createdEventBlobs,
     interfaces: sortedUnique(filter.wantedInterfaces),

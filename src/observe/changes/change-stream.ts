@@ -83,7 +83,7 @@ export class ChangeStream {
   async run(request: StreamRequest, to: StreamedTo, first: Begun | undefined): Promise<StreamEnd | 'gone'> {
     const after = first?.after ?? request.after;
     const wasThere = first !== undefined && isThere(first.after, first);
-    const position: Place = { after, lastSent: after, sentAt: performance.now(), wasThere };
+    const position: ChangePosition = { after, lastSent: after, sentAt: performance.now(), wasThere };
     while (!to.gone.aborted) {
       const step = await this.#step(request, to, position);
       if (step === 'reset' || step === 'pruned') return step;
@@ -93,7 +93,7 @@ export class ChangeStream {
   }
 
   /** Sends one page if there is one. A stream holds no page while it waits for the next one. */
-  async #step(request: StreamRequest, { form, send }: StreamedTo, position: Place): Promise<Step> {
+  async #step(request: StreamRequest, { form, send }: StreamedTo, position: ChangePosition): Promise<Step> {
     const read = await this.#read({ ...request, after: position.after }, form);
     const isDue = performance.now() - position.sentAt >= heartbeatMs;
     if (read === undefined) {
@@ -118,7 +118,7 @@ export class ChangeStream {
     return page.atEnd ? 'at the end' : 'sent';
   }
 
-  #wait(step: 'not read' | 'at the end', { after }: Place, gone: AbortSignal): ReturnType<CheckpointWaiters['wait']> {
+  #wait(step: 'not read' | 'at the end', { after }: ChangePosition, gone: AbortSignal): ReturnType<CheckpointWaiters['wait']> {
     const { checkpoint } = this.#waiters;
     if (step === 'not read' || after === undefined) return this.#waiters.wait(Infinity, this.#pace.commitsMs, gone);
     // If another process writes, this one sees no commits; if it writes itself, it sees no reset and no prune.
@@ -128,7 +128,7 @@ export class ChangeStream {
 }
 
 /** Position of a stream. */
-interface Place {
+interface ChangePosition {
   /** Undefined: after the newest change at the first successful read. */
   after: ChangeCursor | undefined;
   /** The cursor last sent to the client. */

@@ -10,7 +10,7 @@ import type { TokenEnd } from '../../reader-token.ts';
 import { refuse, refuseCaller } from './answers.ts';
 import { noNotes, notesOf, type Notes, type UnseenName } from './changes-notes.ts';
 import type { ChangeForm } from '../changes/change-pages.ts';
-import { Places } from './places.ts';
+import { ClientSlots } from './places.ts';
 import type { Unsent } from './unsent.ts';
 import type { Begun, ChangeStream, StreamEnd, StreamRequest } from '../changes/change-stream.ts';
 
@@ -63,7 +63,7 @@ interface Refusal {
 export class ChangesAnswers {
   readonly #endpoint: ChangesEndpoint;
   readonly #asked = new Map<string, Promise<readonly UnseenName[]>>();
-  readonly #places = new Places();
+  readonly #places = new ClientSlots();
   #streaming = 0;
 
   constructor(endpoint: ChangesEndpoint) {
@@ -234,10 +234,10 @@ function unfit({ checkpoint, availableAfter, after }: Begun, isResumed: boolean)
   return undefined;
 }
 
-type Asked = Omit<StreamRequest, 'role' | 'reader'> & { readonly isResumed: boolean };
+type ChangesRequest = Omit<StreamRequest, 'role' | 'reader'> & { readonly isResumed: boolean };
 
 /** Parses the request; returns an error message if it is invalid. The header is added by a browser that reconnects: it takes precedence. */
-function parse(query: URLSearchParams, lastEventId: string | string[] | undefined): Asked | string {
+function parse(query: URLSearchParams, lastEventId: string | string[] | undefined): ChangesRequest | string {
   for (const name of query.keys()) {
     if (!(known as readonly string[]).includes(name)) {
       return `unknown parameter "${name.slice(0, 40)}"; known: ${known.join(', ')}`;

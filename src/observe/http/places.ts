@@ -1,6 +1,6 @@
 /** Slots that requests hold while they are served, by reader. */
 
-export class Places {
+export class ClientSlots {
   readonly #byReader = new Map<string, number>();
   #all = 0;
 

@@ -13,7 +13,7 @@ export interface WaitAnswer {
 const defaultSeconds = 10;
 const longestSeconds = 60;
 
-interface Wanted {
+interface WaitRequest {
   readonly offset: number;
   readonly timeoutMs: number;
 }
@@ -41,7 +41,7 @@ export async function answerWait(waiters: CheckpointWaiters, query: string, gone
 }
 
 /** Parses the request; returns an error message if it is invalid. */
-function parse(query: URLSearchParams): Wanted | string {
+function parse(query: URLSearchParams): WaitRequest | string {
   for (const name of query.keys()) {
     if (name !== 'offset' && name !== 'timeout')
       return `unknown parameter "${name.slice(0, 40)}"; known: offset, timeout`;

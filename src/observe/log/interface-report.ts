@@ -1,7 +1,7 @@
 /** Reports configured interfaces: metrics, their part of `/status`, and a log line for each change. */
 import { isOfPreset } from '../../config/interface-presets.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
-import type { WantedInterface } from '../../model/stream.ts';
+import type { RequestedInterface } from '../../model/stream.ts';
 import type { InterfaceObserver } from '../../pipeline/ports/observer.ts';
 import type { HealthTracker } from '../health/health-tracker.ts';
 import type { Metrics } from '../metrics/metrics.ts';
@@ -22,9 +22,9 @@ export class InterfaceReport implements InterfaceObserver {
   }
 
   /** Waiting interfaces are logged once while unchanged: every session finds them again. */
-  interfacesRequested(interfaces: readonly WantedInterface[]): void {
+  interfacesRequested(interfaces: readonly RequestedInterface[]): void {
     const { health, metrics, logger } = this.#parts;
-    const named = (expectedState: WantedInterface['state']): readonly string[] =>
+    const named = (expectedState: RequestedInterface['state']): readonly string[] =>
       interfaces.filter(({ state }) => state === expectedState).map(({ id }) => id);
     const waiting = named('waiting');
     const gathering = named('backfilling');

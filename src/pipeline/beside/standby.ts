@@ -3,7 +3,7 @@ import { pause } from '../../config/pause.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { PhaseKeeper, PipelineParts } from '../ports/parts.ts';
 import type { WriterLock } from '../ports/sink.ts';
-import type { Patience } from '../retry/give-up.ts';
+import type { RetryLimits } from '../retry/give-up.ts';
 import { retryAfterMs } from '../retry/retry.ts';
 
 /**
@@ -13,7 +13,7 @@ import { retryAfterMs } from '../retry/retry.ts';
 export async function acquireLock(
   parts: PipelineParts,
   phase: PhaseKeeper,
-  timeLimit: Patience,
+  timeLimit: RetryLimits,
 ): Promise<WriterLock | undefined> {
   const begunAt = performance.now();
   await parts.sink.prepare();

@@ -175,7 +175,7 @@ async function findWindow(parts: SwitchParts, newest: Newest, pruned: number): P
   };
 }
 
-interface Shown {
+interface ReturnedUpdates {
   readonly offset: number;
   readonly updateId: string;
   readonly synchronizerId: string;
@@ -188,8 +188,8 @@ async function list(
   from: number,
   to: number,
   limit: number,
-): Promise<readonly Shown[]> {
-  const updates: Shown[] = [];
+): Promise<readonly ReturnedUpdates[]> {
+  const updates: ReturnedUpdates[] = [];
   if (from >= to) return updates;
   for await (const text of ledger.updates.list(updatesRequest(from, filter, to), { limit })) {
     const one = readListed(text);
@@ -204,7 +204,7 @@ async function list(
 
 async function readWindow(parts: SwitchParts, { from, to, storedAfter }: Window, newest: Newest) {
   const aside = new Set((await setAside(parts)).map(({ updateId }) => updateId));
-  const updates: Shown[] = [];
+  const updates: ReturnedUpdates[] = [];
   const known = new Set<string>();
   for (let reached = from; ;) {
     const page = await list(parts, reached, to, mostListed);
@@ -224,7 +224,7 @@ async function readWindow(parts: SwitchParts, { from, to, storedAfter }: Window,
 }
 
 /** Quarantined updates. They are not decoded: an update that cannot be stored still has an id. */
-async function setAside({ stored }: SwitchParts): Promise<readonly Pick<Shown, 'updateId' | 'synchronizerId'>[]> {
+async function setAside({ stored }: SwitchParts): Promise<readonly Pick<ReturnedUpdates, 'updateId' | 'synchronizerId'>[]> {
   return (await stored.framesSetAside()).flatMap((frame) => {
     try {
       const { updateId, synchronizerId } = readListed(frame.toString())?.value ?? {};
@@ -239,7 +239,7 @@ async function setAside({ stored }: SwitchParts): Promise<readonly Pick<Shown, '
  * The participant's offset up to which everything is stored. Later updates that are stored as well belong to
  * synchronizers that were ahead; for each of those, `levels` holds the end of the stored ones.
  */
-function cutAt(updates: readonly Shown[], known: ReadonlySet<string>, newest: Newest) {
+function cutAt(updates: readonly ReturnedUpdates[], known: ReadonlySet<string>, newest: Newest) {
   const overlaps = new Map(newest);
   for (const { updateId, synchronizerId, offset } of updates) {
     if (known.has(updateId)) overlaps.set(synchronizerId, Math.max(offset, overlaps.get(synchronizerId) ?? 0));

@@ -2,13 +2,13 @@
  * Storage for history from before a filter was extended, while the stream runs. For the holder of the writer lock.
  * Implemented for Postgres by src/store/postgres-sink.ts.
  */
-import type { WantedHistory } from '../../model/stream.ts';
+import type { HistoryRequest } from '../../model/stream.ts';
 import type { StoredUpdate } from '../../model/update.ts';
 import type { FilterExtensionProgress } from './filter-extension.ts';
 
 /** Remaining work. Offsets are exclusive. */
 export interface DueEarlier {
-  readonly request: WantedHistory;
+  readonly request: HistoryRequest;
   /** The job is paused until it is resumed. */
   readonly isPaused: boolean;
   /** The filter in force is the one whose history is requested. */

@@ -2,13 +2,13 @@
  * Requests for an extended filter, and the staging area for the contracts that it adds. For the holder of the writer
  * lock. Implemented for Postgres by src/store/postgres-sink.ts.
  */
-import type { StoredFilter, WantedFilterExtension } from '../../model/stream.ts';
+import type { StoredFilter, FilterExtensionRequest } from '../../model/stream.ts';
 import type { StreamIdentity } from '../../model/stream.ts';
 import type { Sink } from './sink.ts';
 
 /** Remaining work. */
 export interface DueFilterExtension {
-  readonly request: WantedFilterExtension;
+  readonly request: FilterExtensionRequest;
   /** The job is paused until it is resumed. */
   readonly isPaused: boolean;
   /** The filter is in force already. */
@@ -44,7 +44,7 @@ export interface FilterExtensions {
    *   extended
    */
   set(
-    extensionRequest: WantedFilterExtension,
+    extensionRequest: FilterExtensionRequest,
     at: { readonly checkpoint: number; readonly epoch: number },
     followed: readonly string[],
   ): Promise<void>;

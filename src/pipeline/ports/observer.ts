@@ -3,7 +3,7 @@
  * (src/observe) decides what becomes a log line, a counter or a gauge. No method may throw or block.
  */
 import type { IndexerError } from '../../errors/indexer-error.ts';
-import type { LockHolder, Phase, WantedInterface, Job } from '../../model/stream.ts';
+import type { LockHolder, Phase, RequestedInterface, Job } from '../../model/stream.ts';
 import type { UnknownName } from '../../model/unknown.ts';
 
 /** Contents of one committed database transaction. Counts are of this batch only. */
@@ -207,7 +207,7 @@ export interface PackageObserver {
 
 export interface InterfaceObserver {
   /** At the beginning of a session: the requested interfaces, and the offset from which views of them are stored. */
-  interfacesRequested(interfaces: readonly WantedInterface[]): void;
+  interfacesRequested(interfaces: readonly RequestedInterface[]): void;
   /** Views of interfaces that the participant has come to know are being staged, from this offset. */
   gathering(interfaces: readonly string[], completeFrom: number): void;
   /** The staged views are part of the stream; this many are new. */

@@ -18,7 +18,7 @@ import type {
   StreamIdentity,
   StreamState,
   UpdateMark,
-  WantedInterface,
+  RequestedInterface,
   Job,
 } from '../../model/stream.ts';
 import type { Completion, StoredUpdate } from '../../model/update.ts';
@@ -67,10 +67,10 @@ export interface SinkSession {
   /** State when the session was opened. */
   readonly state: StreamState;
   /** Interfaces whose views are requested, when the session was opened. */
-  readonly interfaces: readonly WantedInterface[];
+  readonly interfaces: readonly RequestedInterface[];
   readonly completions: CompletionWriter;
   /** Stores the interfaces requested from now on; interfaces no longer requested are forgotten. */
-  noteInterfaces(interfaces: readonly WantedInterface[]): Promise<void>;
+  noteInterfaces(interfaces: readonly RequestedInterface[]): Promise<void>;
   /** Stores the participant's id if none is stored; call it once the history is verified. */
   noteParticipant(participantId: string): Promise<void>;
   /** Stores the ledger end and, if known, the offset up to which the ledger is pruned. */

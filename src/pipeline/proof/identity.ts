@@ -6,7 +6,7 @@
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
 import { lacksInFlight } from '../../ledger/api/release.ts';
-import type { StreamIdentity, StreamState, WantedInterface } from '../../model/stream.ts';
+import type { StreamIdentity, StreamState, RequestedInterface } from '../../model/stream.ts';
 import { withParticipantOffsets } from '../participant/with-participant-offsets.ts';
 import { proveHistory } from './history-proof.ts';
 import { filterInForce, outdatedOptions } from './filter-in-force.ts';
@@ -21,7 +21,7 @@ export interface Connected {
   /** The parts with the filter of this session, in offsets of the stream. */
   readonly parts: PipelineParts;
   /** As stored in the sink. */
-  readonly interfaces: readonly WantedInterface[];
+  readonly interfaces: readonly RequestedInterface[];
   readonly ledgerEnd: number;
   readonly pruned: number;
   /** Monotonic time at which the ledger returned both, milliseconds. */

@@ -4,7 +4,7 @@
  */
 import { interfacesNamed } from '../../config/interface-presets.ts';
 import { knownInterfaces } from '../../ledger/api/known-interfaces.ts';
-import type { WantedInterface } from '../../model/stream.ts';
+import type { RequestedInterface } from '../../model/stream.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 import type { SinkSession } from '../ports/sink.ts';
 
@@ -17,7 +17,7 @@ export async function interfacesInForce(
   parts: PipelineParts,
   session: SinkSession,
   { ledgerEnd, isInterfaceRefused }: { readonly ledgerEnd: number; readonly isInterfaceRefused: boolean },
-): Promise<readonly WantedInterface[]> {
+): Promise<readonly RequestedInterface[]> {
   const ids = interfacesNamed(parts.wantedInterfaces);
   const stored = new Map(session.interfaces.map((one) => [one.id, one]));
   if (ids.length + stored.size === 0) return [];
@@ -37,11 +37,11 @@ export async function interfacesInForce(
   return current;
 }
 
-function waitingInterface(id: string): WantedInterface {
+function waitingInterface(id: string): RequestedInterface {
   return { id, state: 'waiting', completeFrom: null, unknownAt: null };
 }
 
-function isStored(one: WantedInterface, stored: ReadonlyMap<string, WantedInterface>): boolean {
+function isStored(one: RequestedInterface, stored: ReadonlyMap<string, RequestedInterface>): boolean {
   const { state, completeFrom, unknownAt } = stored.get(one.id) ?? {};
   return state === one.state && completeFrom === one.completeFrom && unknownAt === one.unknownAt;
 }
@@ -51,10 +51,10 @@ function isStored(one: WantedInterface, stored: ReadonlyMap<string, WantedInterf
  * @param isNew whether the stream begins with them
  */
 export function withUpdatedStates(
-  interfaces: readonly WantedInterface[],
+  interfaces: readonly RequestedInterface[],
   known: readonly string[],
   { ledgerEnd, isNew }: { readonly ledgerEnd: number; readonly isNew: boolean },
-): readonly WantedInterface[] {
+): readonly RequestedInterface[] {
   return interfaces.map((one) => {
     if (!known.includes(one.id)) return { ...one, state: 'waiting', unknownAt: ledgerEnd };
     if (isNew) return { ...one, state: 'followed', completeFrom: 0 };

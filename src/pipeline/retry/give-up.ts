@@ -7,7 +7,7 @@ import type { PipelineParts } from '../ports/parts.ts';
 const calmMs = 60_000;
 
 /** How long attempts have failed without anything being stored. */
-export class Patience {
+export class RetryLimits {
   readonly #limitMs: number;
   readonly #now: () => number;
   #since: number | undefined;

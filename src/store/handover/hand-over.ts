@@ -11,7 +11,7 @@ import { lockStream } from '../history/maintenance.ts';
 import { updateJob } from '../history/jobs.ts';
 import { analyzeUnknown } from '../swap/objects.ts';
 import { carryCompletions, carryPackages, carryRedactions, carryRows } from '../swap/rows.ts';
-import type { Halted } from '../swap/swap.ts';
+import type { StoppedWriter } from '../swap/swap.ts';
 import { readPackages } from '../typed/package-store.ts';
 import { syncTypedViews } from '../typed/views.ts';
 import { fenced, takeEpoch } from '../write/stream-row.ts';
@@ -94,7 +94,7 @@ function carryTo(
  * @param into the other database, as `placeOf` names it
  * @throws IndexerError WRITER_FENCED if the stream is not where it was halted
  */
-export function closeSource(live: Database, target: Database, writerStopped: Halted, into: string): Promise<boolean> {
+export function closeSource(live: Database, target: Database, writerStopped: StoppedWriter, into: string): Promise<boolean> {
   return live.transaction(async (from) => {
     // The writer has stopped meanwhile; sessions that hold locks get more time at the next attempt.
     await from.query(`set local lock_timeout = '1s'`);
@@ -119,7 +119,7 @@ export function closeSource(live: Database, target: Database, writerStopped: Hal
  * writer of the old one cannot commit here, even if its address now leads here. Resolves to the checkpoint.
  * @throws IndexerError WRITER_FENCED if the target has not caught up
  */
-export function openTarget(target: Database, { checkpoint, epoch }: Halted): Promise<number> {
+export function openTarget(target: Database, { checkpoint, epoch }: StoppedWriter): Promise<number> {
   return target.transaction(async (client) => {
     const there = await lockStream(client);
     const at = there?.seeded === true ? (there.checkpoint ?? -1) : -1;

@@ -3,7 +3,7 @@
  * filter additions have all updates, and its end, after which the coverage ranges begin where it ended.
  */
 import type { ClientBase } from 'pg';
-import type { WantedHistory, WantedFilterExtension } from '../../model/stream.ts';
+import type { HistoryRequest, FilterExtensionRequest } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
 import { markUnhostedAgain } from '../write/departures.ts';
@@ -13,7 +13,7 @@ import { requestJob, getJob, updateJob } from './jobs.ts';
 
 /** The next work of the job. */
 export interface DueEarlier {
-  readonly request: WantedHistory;
+  readonly request: HistoryRequest;
   /** Paused until an operator resumes it. */
   readonly isPaused: boolean;
   /** Whether the filter in force is the one whose history was requested. */
@@ -40,7 +40,7 @@ export function dueEarlier(database: Database): Promise<DueEarlier | undefined> 
   return database.withClient(async (client) => {
     const job = await getJob(client, 'history');
     if (job === undefined || job.state === 'done' || job.state === 'failed') return undefined;
-    const request = job.request as WantedHistory;
+    const request = job.request as HistoryRequest;
     const extension = await getJob(client, 'filter-extend');
     const { rows } = await client.query<{
       hash: string;
@@ -102,7 +102,7 @@ export function askForList(database: Database, at: number, epoch: number): Promi
       filterHash,
       from: filterHash,
       listAt,
-    } satisfies WantedFilterExtension);
+    } satisfies FilterExtensionRequest);
     await updateJob(client, 'history', { step: listing, unit: null, total: null, perSecond: null, problem: null });
   });
 }

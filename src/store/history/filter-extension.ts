@@ -4,7 +4,7 @@
  */
 import { escapeIdentifier } from 'pg';
 import type { ClientBase, PoolClient } from 'pg';
-import type { StoredFilter, WantedFilterExtension, JobProgress } from '../../model/stream.ts';
+import type { StoredFilter, FilterExtensionRequest, JobProgress } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
 import { fenced } from '../write/stream-row.ts';
 import { openRange } from './coverage-ranges.ts';
@@ -21,7 +21,7 @@ const holdName = 'filter-extend';
 
 /** The next work of the job. */
 export interface DueFilterExtension {
-  readonly request: WantedFilterExtension;
+  readonly request: FilterExtensionRequest;
   /** Paused until an operator resumes it. */
   readonly isPaused: boolean;
   /** The requested filter is in force already. */
@@ -49,7 +49,7 @@ export function dueFilterExtension(database: Database): Promise<DueFilterExtensi
   return database.withClient(async (client) => {
     const job = await getJob(client, 'filter-extend');
     if (job === undefined || job.state === 'done' || job.state === 'failed') return undefined;
-    const request = job.request as WantedFilterExtension;
+    const request = job.request as FilterExtensionRequest;
     const { rows } = await client.query<{ hash: string; since: number | null }>(
       `select filter_hash as hash, (select max(from_offset) from filter_additions where complete_from is null) as since from stream`,
     );
@@ -117,7 +117,7 @@ export interface Standing {
  */
 export function setFilterExtension(
   database: Database,
-  request: WantedFilterExtension,
+  request: FilterExtensionRequest,
   at: Standing,
   followed: readonly string[],
 ): Promise<void> {

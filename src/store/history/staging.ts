@@ -36,7 +36,7 @@ function note(schema: string, gathering: Gathering): string {
 }
 
 /** State that an interrupted run must have for a later run to resume it. */
-export interface Wanted {
+export interface StagingRequest {
   readonly identity: StreamIdentity;
   /** Contracts active at an earlier offset are not usable: the checkpoint, or the offset pruned to since. */
   readonly notBefore: number;
@@ -57,7 +57,7 @@ export async function prepareStaging(
   staging: Database,
   schema: string,
   gathering: Gathering,
-  spec: Wanted,
+  spec: StagingRequest,
 ): Promise<void> {
   await staging.withClient((client) => refuseStrangers(client, staging.schema));
   const files = await migrationFiles();
@@ -125,7 +125,7 @@ async function leftOver(staging: Database, expected: string): Promise<StreamFact
   return found ? readStream(staging) : undefined;
 }
 
-function fits(left: StreamFacts, { identity, notBefore, pruned }: Wanted): boolean {
+function fits(left: StreamFacts, { identity, notBefore, pruned }: StagingRequest): boolean {
   const { seeded, seedOffset, checkpoint, filterHash, participantId } = left;
   if (filterHash !== identity.filterHash || participantId !== (identity.participantId ?? null)) return false;
   if (pruned !== undefined && seeded && checkpoint !== null) return checkpoint >= pruned;

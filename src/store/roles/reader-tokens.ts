@@ -13,7 +13,7 @@ import { letReadAs } from './read-as.ts';
 import { moreThanReading } from './role-reach.ts';
 import { dropLogin, makeLogin } from './token-logins.ts';
 
-export interface WantedToken {
+export interface TokenRequest {
   readonly role: string;
   readonly name: string | null;
   readonly expiresAt: Date | null;
@@ -40,7 +40,7 @@ export interface ListedToken {
  * @throws IndexerError READER_TOKEN_REFUSED if the role is not a reader role, STORE_NOT_PERMITTED if logins may not be
  * created
  */
-export function createToken(database: Database, request: WantedToken): Promise<MadeToken> {
+export function createToken(database: Database, request: TokenRequest): Promise<MadeToken> {
   const { role, name, expiresAt, sharedDatabase = false } = request;
   const [id, token] = [randomBytes(4).toString('hex'), newToken()];
   const login = `${database.schema}_token_${id}`;

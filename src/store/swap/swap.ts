@@ -31,7 +31,7 @@ export interface Prepared {
 }
 
 /** Position at which the live stream was halted. */
-export interface Halted {
+export interface StoppedWriter {
   readonly checkpoint: number;
   readonly epoch: number;
 }
@@ -61,7 +61,7 @@ export async function prepareSwap(live: Database, target: Database): Promise<Pre
 }
 
 /** Fences the writer of the live stream; the holder of its lock calls it. Resolves to the position of the stream. */
-export function halt(live: Database): Promise<Halted> {
+export function halt(live: Database): Promise<StoppedWriter> {
   return live.transaction(async (client) => {
     await client.query(`set local lock_timeout = '5s'`);
     // Also waits for completions that are being stored.
@@ -92,7 +92,7 @@ export function complete(live: Database, target: Database): Promise<LastCommit> 
 export interface Swap {
   readonly target: OtherSchema;
   readonly prepared: Prepared;
-  readonly writerStopped: Halted;
+  readonly writerStopped: StoppedWriter;
   readonly last: LastCommit;
   /** Whether the next storage is ahead of the live one, because the live one was not written. */
   readonly ahead: boolean;

@@ -4,7 +4,7 @@ import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ReadSchemas } from '../connection/read-schemas.ts';
 import type { NamedView, RegisteredColumn } from './registry.ts';
 import { shapesOf, type ViewShape } from './shapes.ts';
-import { columnKey, type WantedColumn } from './subjects.ts';
+import { columnKey, type RequestedColumn } from './subjects.ts';
 
 /** The required definition of one view. */
 export interface ViewDefinition {
@@ -78,7 +78,7 @@ function fieldColumns(
     const castCanFail = column.type !== 'jsonb' && column.type !== 'text';
     // The same path in two types is not a valid upgrade; a cast of the other version's value would fail every query.
     if (!castCanFail || timesOfPath.get(JSON.stringify(column.path)) === 1) return [column.name, value];
-    const versions = subjectColumns.get(columnKey({ path: column.path, type: column.type as WantedColumn['type'] }));
+    const versions = subjectColumns.get(columnKey({ path: column.path, type: column.type as RequestedColumn['type'] }));
     const ids = (versions?.packageIds ?? []).map((id) => escapeLiteral(id)).join(', ');
     return [column.name, `case when ${shape.packageId} = any (array[${ids}]::text[]) then ${value} end`];
   });

@@ -7,7 +7,7 @@ import { tablesOf } from '../connection/query-builder.ts';
 import { freeName } from '../../daml/identifiers.ts';
 import { viewName } from '../../daml/view-names.ts';
 import { reservedColumns } from './shapes.ts';
-import { columnKey, subjectKey, type ViewSubject, type WantedColumn } from './subjects.ts';
+import { columnKey, subjectKey, type ViewSubject, type RequestedColumn } from './subjects.ts';
 
 export interface RegisteredColumn {
   readonly position: number;
@@ -75,7 +75,7 @@ function addColumns(columns: RegisteredColumn[], subject: ViewSubject): readonly
 }
 
 function keyOf(path: readonly string[], type: string): string {
-  return columnKey({ path, type: type as WantedColumn['type'] });
+  return columnKey({ path, type: type as RequestedColumn['type'] });
 }
 
 export async function readRegistry(client: ClientBase): Promise<ViewRegistry> {

@@ -6,7 +6,7 @@ import { columnsOf, type PayloadColumn } from '../../daml/payload-columns.ts';
 export type ViewKind = 'template' | 'choice' | 'interface';
 
 /** A column of a payload, argument or view that one or more versions of the package have. */
-export interface WantedColumn extends PayloadColumn {
+export interface RequestedColumn extends PayloadColumn {
   /** The versions that have it, by package id. */
   readonly packageIds: readonly string[];
 }
@@ -22,7 +22,7 @@ export interface ViewSubject {
   /** Whether an interface has the choice; false for everything except choices. */
   readonly ofInterface: boolean;
   /** The union over the versions, oldest version first. */
-  readonly columns: readonly WantedColumn[];
+  readonly columns: readonly RequestedColumn[];
 }
 
 /** Unique identity of a subject: the unique key of typed_views. */
@@ -111,8 +111,8 @@ function namedType(type: DamlType): TypeName | undefined {
   return type.kind === 'named' ? type.name : undefined;
 }
 
-function union(versions: readonly Version[], lookup: PackageLookup): readonly WantedColumn[] {
-  const columns = new Map<string, WantedColumn>();
+function union(versions: readonly Version[], lookup: PackageLookup): readonly RequestedColumn[] {
+  const columns = new Map<string, RequestedColumn>();
   for (const { packageId, type } of versions) {
     for (const column of type === undefined ? [] : columnsOf(type, lookup)) {
       const key = columnKey(column);

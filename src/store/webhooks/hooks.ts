@@ -76,7 +76,7 @@ async function beginOf(client: ClientBase, after: number | undefined): Promise<n
 /** All webhooks, by name. */
 export async function listWebhooks(database: Database): Promise<readonly ListedWebhook[]> {
   const rows = await database.withClient(async (client) => {
-    const found = await client.query<Omit<ListedWebhook, 'receiver' | 'cursor'> & { url: string | null } & Place>(
+    const found = await client.query<Omit<ListedWebhook, 'receiver' | 'cursor'> & { url: string | null } & DeliveryPosition>(
       `select w.name, w.state, s.url, w.role_name as role, w.template, w.party, w.event_types as "eventTypes", w.missed,
               w.problem, w.problem_at as "problemAt",
               w.cursor_offset as offset, w.cursor_node as node, (select checkpoint from stream) as checkpoint,
@@ -93,7 +93,7 @@ export async function listWebhooks(database: Database): Promise<readonly ListedW
   }));
 }
 
-interface Place {
+interface DeliveryPosition {
   readonly offset: number | null;
   readonly node: number | null;
 }
@@ -118,7 +118,7 @@ export function removeWebhook(database: Database, name: string): Promise<void> {
  */
 export function resumeWebhook(database: Database, name: string, after: number | undefined): Promise<void> {
   return retaining(database, async (client) => {
-    const { rows } = await client.query<Place & { readonly ahead: boolean }>(
+    const { rows } = await client.query<DeliveryPosition & { readonly ahead: boolean }>(
       `update webhooks w set state = 'active', moved_at = now(), problem = null, problem_at = null,
               cursor_offset = coalesce($2, w.cursor_offset), cursor_node = case when $2::bigint is null then w.cursor_node end,
               missed = case when $2 > coalesce(w.cursor_offset, 0)

@@ -1,11 +1,11 @@
 /** Table `filter_interfaces`: requested interfaces, and the offset from which their views are stored. */
 import type { ClientBase } from 'pg';
-import type { WantedInterface } from '../../model/stream.ts';
+import type { RequestedInterface } from '../../model/stream.ts';
 import { assertEpoch } from './stream-row.ts';
 
 /** The stored interfaces, by id. */
-export async function readRequestedInterfaces(client: ClientBase): Promise<readonly WantedInterface[]> {
-  const { rows } = await client.query<WantedInterface>(
+export async function readRequestedInterfaces(client: ClientBase): Promise<readonly RequestedInterface[]> {
+  const { rows } = await client.query<RequestedInterface>(
     `select interface_id as id, state, complete_from as "completeFrom", unknown_at_offset as "unknownAt"
        from filter_interfaces order by interface_id`,
   );
@@ -20,7 +20,7 @@ export async function readRequestedInterfaces(client: ClientBase): Promise<reado
 export async function noteInterfaces(
   client: ClientBase,
   epoch: number,
-  interfaces: readonly WantedInterface[],
+  interfaces: readonly RequestedInterface[],
 ): Promise<void> {
   await assertEpoch(client, epoch);
   const ids = interfaces.map(({ id }) => id);

@@ -15,7 +15,7 @@ import type {
   StreamIdentity,
   StreamState,
   UpdateMark,
-  WantedInterface,
+  RequestedInterface,
 } from '../../model/stream.ts';
 import type { ColumnTypes } from '../../model/tables.ts';
 import type { StoredUpdate } from '../../model/update.ts';
@@ -88,13 +88,13 @@ interface Loaded {
   readonly dictionary: Dictionary;
   readonly redactions: Redactions | undefined;
   readonly columnTypes: ColumnTypes;
-  readonly interfaces: readonly WantedInterface[];
+  readonly interfaces: readonly RequestedInterface[];
 }
 
 /** One session: valid until the first error. */
 export class StoreSession {
   readonly state: StreamState;
-  readonly interfaces: readonly WantedInterface[];
+  readonly interfaces: readonly RequestedInterface[];
   readonly completions: StoreCompletions;
   readonly #database: Database;
   /** Memory of written batches, for reuse. */
@@ -129,7 +129,7 @@ export class StoreSession {
   }
 
   /** Stores which interfaces are requested from now on. */
-  async noteInterfaces(interfaces: readonly WantedInterface[]): Promise<void> {
+  async noteInterfaces(interfaces: readonly RequestedInterface[]): Promise<void> {
     await this.#database.transaction((client) => noteInterfaces(client, this.state.epoch, interfaces));
   }
 

@@ -14,7 +14,7 @@ import type { Cause, Named } from './cause.ts';
 import { diskCauses } from './disk-causes.ts';
 import { participantCauses } from './participant-causes.ts';
 import { postgresCauses } from './postgres-causes.ts';
-import { look, loggedCodes, type Said, type Seen } from './surfaces.ts';
+import { look, loggedCodes, type SurfaceText, type Seen } from './surfaces.ts';
 import { writeTable } from './table.ts';
 import { tokenCauses } from './token-causes.ts';
 import { acceleration, CauseWorld } from './world.ts';
@@ -99,7 +99,7 @@ async function readyMeanwhile(world: CauseWorld, seconds: number): Promise<strin
   let found: string | undefined;
   while (world.seconds() < until) {
     const answer = await fetch(`${world.http}/readyz`);
-    const { state, reason } = (await answer.json()) as Said;
+    const { state, reason } = (await answer.json()) as SurfaceText;
     if (answer.ok && wasUnready) found ??= `${state}: ${reason}`;
     wasUnready ||= !answer.ok;
     await pause(50);
@@ -117,7 +117,7 @@ async function lookAt(world: CauseWorld, { state }: Named): Promise<Seen> {
   }
 }
 
-function surfacesOf({ readyz, status, page, command }: Seen): readonly (readonly [string, Said])[] {
+function surfacesOf({ readyz, status, page, command }: Seen): readonly (readonly [string, SurfaceText])[] {
   return [
     ['/readyz', readyz],
     ['/status', status],
@@ -181,6 +181,6 @@ async function afterwards({ end }: Cause, world: CauseWorld): Promise<readonly s
       `not ready ${String(endsWithinMs / 1000)} s after the cause ended; the log ends with ${loggedCodes(world).slice(-3).join(' ')}`,
     ];
   }
-  const { reason } = (await (await fetch(`${world.http}/readyz`)).json()) as Said;
+  const { reason } = (await (await fetch(`${world.http}/readyz`)).json()) as SurfaceText;
   return Object.keys(catalogue).some((code) => reason.includes(`${code}:`)) ? [`still names it: ${reason}`] : [];
 }

@@ -2,7 +2,7 @@
 import { startDaemon } from '../../e2e/runs/daemon.ts';
 import type { CauseWorld } from './world.ts';
 
-export interface Said {
+export interface SurfaceText {
   readonly state: string;
   readonly reason: string;
   readonly remedy?: string;
@@ -17,12 +17,12 @@ export interface Seen {
   /** Whether `/readyz` returns 200. */
   readonly ready: boolean;
   readonly alive: boolean;
-  readonly readyz: Said;
-  readonly status: Said;
+  readonly readyz: SurfaceText;
+  readonly status: SurfaceText;
   /** The newest message of the status page. */
-  readonly page: Said;
+  readonly page: SurfaceText;
   /** The output of `ledger-indexer status --json`. */
-  readonly command: Said;
+  readonly command: SurfaceText;
   readonly samples: Samples;
   /** Codes in the log so far, in order. */
   readonly logged: readonly string[];
@@ -42,8 +42,8 @@ export async function look(world: CauseWorld): Promise<Seen> {
     at: world.seconds(),
     ready: readyz.ok,
     alive: livez.ok,
-    readyz: (await readyz.json()) as Said,
-    status: (await status.json()) as Said,
+    readyz: (await readyz.json()) as SurfaceText,
+    status: (await status.json()) as SurfaceText,
     page,
     command,
     samples,
@@ -60,16 +60,16 @@ export function loggedCodes({ daemon }: CauseWorld): readonly string[] {
   });
 }
 
-async function statusCommand({ http, postgres }: CauseWorld): Promise<Said> {
+async function statusCommand({ http, postgres }: CauseWorld): Promise<SurfaceText> {
   const { port } = new URL(http);
   const argv = ['status', '--json', '--http-port', port];
   await using run = startDaemon({ argv, ledgerUrl: '', databaseUrl: postgres.url, schema: 'ledger' });
   await run.exited;
-  return JSON.parse(run.output()) as Said;
+  return JSON.parse(run.output()) as SurfaceText;
 }
 
 /** Of the stream that the page reads: its first `tick`. */
-async function pageOf(http: string): Promise<Said> {
+async function pageOf(http: string): Promise<SurfaceText> {
   const stop = new AbortController();
   const answer = await fetch(`${http}/events`, { signal: stop.signal });
   let text = '';
@@ -79,7 +79,7 @@ async function pageOf(http: string): Promise<Said> {
       text += decoder.decode(bytes as Uint8Array, { stream: true });
       const tick = /^event: tick\ndata: (.*)$/m.exec(text)?.[1];
       if (tick !== undefined && text.slice(text.indexOf(tick)).includes('\n')) {
-        return (JSON.parse(tick) as { readonly status: Said }).status;
+        return (JSON.parse(tick) as { readonly status: SurfaceText }).status;
       }
     }
   } finally {

@@ -114,7 +114,7 @@ export class ProjectCopy implements AsyncDisposable {
       ...named,
     ]);
     const reportJson = await readFile(report, 'utf8').catch(() => '{"testResults":[]}');
-    const results = (JSON.parse(reportJson) as Told).testResults.flatMap(({ assertionResults }) => assertionResults);
+    const results = (JSON.parse(reportJson) as Report).testResults.flatMap(({ assertionResults }) => assertionResults);
     const failed = results.filter(({ status }) => status === 'failed').map(lineOf);
     const ok = code === 0 && results.some(({ status }) => status === 'passed');
     return { ok, failed, output: output.trim().slice(-1_500) };
@@ -139,7 +139,7 @@ export class ProjectCopy implements AsyncDisposable {
 }
 
 /** From the report that vitest writes. */
-interface Told {
+interface Report {
   readonly testResults: readonly { readonly assertionResults: readonly Assertion[] }[];
 }
 

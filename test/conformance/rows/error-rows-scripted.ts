@@ -5,7 +5,7 @@ import { after, errorOf, streamed, type ErrorRow, type Raise } from './error-row
 
 const traceId = '3051d9f0355445a8fa7b910f3ebecc7f';
 
-interface Said {
+interface Reported {
   readonly code: string;
   readonly category: number;
   readonly grpc: number;
@@ -13,7 +13,7 @@ interface Said {
   readonly cause?: string;
 }
 
-function bodyOf({ code, category, grpc, cause = 'a cause' }: Said): JsonObject {
+function bodyOf({ code, category, grpc, cause = 'a cause' }: Reported): JsonObject {
   const redacted = category === -1;
   const retryable = [1, 2, 3, 12].includes(category);
   const context = { category: String(category), tid: traceId, definite_answer: 'false', commands: '{secret: data}' };
@@ -55,7 +55,7 @@ function refused(as: Refusal): Raise {
   };
 }
 
-function scriptedRow(code: string, error: Said): ErrorRow {
+function scriptedRow(code: string, error: Reported): ErrorRow {
   const { category, grpc, status } = error;
   const body = bodyOf(error);
   const known = category === -1 ? {} : { traceId, definiteAnswer: false, resources: 'CONTRACT_KEY' };
@@ -70,7 +70,7 @@ function scriptedRow(code: string, error: Said): ErrorRow {
 }
 
 /** Codes whose causes a test cannot provoke, and the class of their category. */
-const codes: readonly (readonly [code: string, error: Said])[] = [
+const codes: readonly (readonly [code: string, error: Reported])[] = [
   ['LEDGER_UNAVAILABLE', { code: 'SERVICE_NOT_RUNNING', category: 1, grpc: 14, status: 503 }],
   ['LEDGER_UNAVAILABLE', { code: 'ABORTED_DUE_TO_SHUTDOWN', category: 1, grpc: 14, status: 503 }],
   ['LEDGER_UNAVAILABLE', { code: 'INDEX_DB_SQL_NETWORK_TIMEOUT_ERROR', category: 4, grpc: 13, status: 500 }],

@@ -9,13 +9,13 @@ import type { World } from '../world.ts';
 
 const soon = { limit: 3, streamIdleTimeoutMs: 50 };
 
-interface Asked {
+interface CompletionsRequest {
   readonly parties: readonly string[];
   readonly beginExclusive: number;
 }
-type Ask = (session: Session, request: Asked) => Promise<unknown>;
+type Ask = (session: Session, request: CompletionsRequest) => Promise<unknown>;
 
-const requestFor = ({ bank, pruned }: World): Asked => ({ parties: [bank], beginExclusive: pruned });
+const requestFor = ({ bank, pruned }: World): CompletionsRequest => ({ parties: [bank], beginExclusive: pruned });
 
 function refusals(ask: Ask): NonNullable<Case['refused']> {
   const from =

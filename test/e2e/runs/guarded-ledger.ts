@@ -32,7 +32,7 @@ const expired = JSON.stringify({
   grpcCodeValue: 10,
 });
 
-interface Asked {
+interface LedgerRequest {
   readonly path: string;
   /** Monotonic, milliseconds. */
   readonly atMs: number;
@@ -61,7 +61,7 @@ export class GuardedLedger implements AsyncDisposable {
   /** Whether every connection is reset before anything is read. */
   away = false;
   /** Requests and handshakes so far. */
-  readonly requests: Asked[] = [];
+  readonly requests: LedgerRequest[] = [];
   /** When connections were made, monotonic milliseconds. */
   readonly connected: number[] = [];
   readonly #server = createServer((request, response) => void this.#answer(request, response));

@@ -226,7 +226,7 @@ it('has these values while the stream catches up and background jobs run', () =>
       {
        "code": "LEDGER_UNREACHABLE",
        "message": "cannot reach node: refused",
-       "remedy": "check that the participant runs and that the ledger URL, DNS and firewall lead to its JSON API port",
+       "remedy": "check that the participant runs and that ledger URL, DNS and firewall lead to its JSON API port",
        "count": 1,
        "at": "2026-01-02T00:00:01.000Z"
       }

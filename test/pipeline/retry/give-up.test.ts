@@ -1,20 +1,20 @@
 /** Retry limit of a run with an end: it ends when nothing was stored for that long. */
 import { describe, expect, it } from 'vitest';
-import { Patience } from '../../../src/pipeline/retry/give-up.ts';
+import { RetryLimits } from '../../../src/pipeline/retry/give-up.ts';
 import { failure } from '../memory-ledger.ts';
 import { memoryWorld } from '../memory-parts.ts';
 
 const error = failure('LEDGER_UNREACHABLE');
 
-function createPatience(stopAt: number | undefined) {
+function createRetryLimits(stopAt: number | undefined) {
   const clock = { now: 1_000 };
   const { parts } = memoryWorld({ stopAt, limits: { progressTimeoutMs: 600_000 } });
-  return { clock, patience: new Patience(parts, () => clock.now) };
+  return { clock, patience: new RetryLimits(parts, () => clock.now) };
 }
 
 describe('the progress timeout of a run with an end', () => {
   it('expires when attempts have failed for the limit, with the last failure', () => {
-    const { clock, patience: of } = createPatience(30);
+    const { clock, patience: of } = createRetryLimits(30);
     for (; clock.now < 570_000; clock.now += 30_000) expect(of.exhausted(error, 30_000)).toBeUndefined();
     clock.now += 10_000;
     expect(of.exhausted(error, 30_000)).toMatchObject({
@@ -25,7 +25,7 @@ describe('the progress timeout of a run with an end', () => {
   });
 
   it('restarts when rows are stored, or when a session succeeds in between', () => {
-    const { clock, patience: of } = createPatience(30);
+    const { clock, patience: of } = createRetryLimits(30);
     of.exhausted(error, 0);
     clock.now += 599_000;
     of.renew();
@@ -35,7 +35,7 @@ describe('the progress timeout of a run with an end', () => {
   });
 
   it('of a run without an end never expires', () => {
-    const { clock, patience: of } = createPatience(undefined);
+    const { clock, patience: of } = createRetryLimits(undefined);
     for (; clock.now < 9_000_000; clock.now += 30_000) expect(of.exhausted(error, 30_000)).toBeUndefined();
     expect(of.isOver(0)).toBe(false);
   });

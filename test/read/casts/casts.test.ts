@@ -7,7 +7,7 @@ import { Random } from '../../../packages/ledger-sandbox/src/wire/random.ts';
 import { printRepeatCommand, runsFor, seedFor } from '../../support/chance/property.ts';
 import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
 import { writeMixedWorld } from './mixed-world.ts';
-import { type Asked, statementsOf } from './statements.ts';
+import { type StatementSpec, statementsOf } from './statements.ts';
 
 const seed = seedFor();
 const runs = runsFor(2);
@@ -23,7 +23,7 @@ const plans: readonly (readonly string[])[] = [
   ['enable_nestloop', 'enable_indexscan', 'enable_indexonlyscan', 'enable_bitmapscan'],
 ];
 
-async function failuresOf(database: ReadDatabase, statements: readonly Asked[]): Promise<readonly string[]> {
+async function failuresOf(database: ReadDatabase, statements: readonly StatementSpec[]): Promise<readonly string[]> {
   const failures: string[] = [];
   for (const { sql, expected } of statements) {
     const found = await database.query<{ found: number }>(sql).then(

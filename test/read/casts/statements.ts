@@ -16,7 +16,7 @@ interface Relation {
   readonly isTyped: boolean;
 }
 
-export interface Asked {
+export interface StatementSpec {
   readonly sql: string;
   readonly expected: number;
 }
@@ -154,7 +154,7 @@ interface Compared {
 }
 
 /** Each returns its number of rows. */
-const forms: readonly ((from: string, compared: Compared) => Asked)[] = [
+const forms: readonly ((from: string, compared: Compared) => StatementSpec)[] = [
   (from, { value, literal, equal }) => counted(`${from} r where ${value('r')} = ${literal}`, equal),
   (from, { value, literal, equal }) => counted(`${from} r where coalesce(${value('r')} = ${literal}, false)`, equal),
   (from, { value, literal, equal }) =>
@@ -177,7 +177,7 @@ const forms: readonly ((from: string, compared: Compared) => Asked)[] = [
     counted(`${from} r where exists (select from (values (${literal})) w (v) where w.v = ${value('r')})`, equal),
 ];
 
-function counted(rest: string, expected: number): Asked {
+function counted(rest: string, expected: number): StatementSpec {
   return { sql: `select count(*)::int as found from ${rest}`, expected };
 }
 
@@ -185,7 +185,7 @@ function counted(rest: string, expected: number): Asked {
  * One statement of each form for each relation of a template, each over a random field; and one statement of a random
  * form for each function whose name comes from another relation.
  */
-export function statementsOf(random: Random, template: MixedTemplate, end: number): readonly Asked[] {
+export function statementsOf(random: Random, template: MixedTemplate, end: number): readonly StatementSpec[] {
   const lateral = lateralRelationsOf(template, end).map((sources) => {
     const relation = drawn(random, sources);
     return drawn(random, forms)(relation.from, compared(random, relation));

@@ -19,8 +19,8 @@ const { alice, bob } = frames;
 const instrument = { admin: 'admin::1220ad', id: 'Coin' };
 const mints: tokens.Account = { owner: null, provider: null, id: 'cip-112/mint' };
 
-type Given = Partial<tokens.Holding>;
-const coin = (contractId: string, owner: string, amount: string, options: Given = {}): tokens.Holding => ({
+type Input = Partial<tokens.Holding>;
+const coin = (contractId: string, owner: string, amount: string, options: Input = {}): tokens.Holding => ({
   contractId,
   account: tokens.own(owner),
   instrument,
@@ -282,7 +282,7 @@ describe('a step', () => {
 });
 
 describe('a lock', () => {
-  const locked = (lock: frames.JsonRecord): Given => ({ lock: { holders: [bob], ...lock } });
+  const locked = (lock: frames.JsonRecord): Input => ({ lock: { holders: [bob], ...lock } });
   const longest = '9223372036854775807';
 
   it('of any length leaves the views working', async () => {
@@ -321,7 +321,7 @@ describe('a lock', () => {
 describe('an owner that is not a stakeholder', () => {
   it('has a balance and no journal: the journal is rejected if no event names the owner', async () => {
     const database = await world();
-    const kept: Given = { event: { signatories: [instrument.admin], witnessParties: [instrument.admin] } };
+    const kept: Input = { event: { signatories: [instrument.admin], witnessParties: [instrument.admin] } };
     await database.write(frames.transaction(1, [held(0, '00a1', alice, '1.0', kept)]), frames.transaction(2, []));
     expect(await database.query('select owner from explore.token_balances')).toEqual([{ owner: alice }]);
     await expect(database.query('select from explore.token_journal($1, 1, 2)', [alice])).rejects.toMatchObject({

@@ -64,7 +64,7 @@ describe.each(Object.entries(asking))('a server that requests the password %s', 
   it('on another machine receives none', needs(noNetwork), async () => {
     ask = bytes;
     const answer = await attempt(away ?? '');
-    expect(answer).toEqual({ codes: ['STORE_TLS_REFUSED', 'STORE_TLS_REFUSED'], told: ['', ''] });
+    expect(answer).toEqual({ codes: ['STORE_TLS_REFUSED', 'STORE_TLS_REFUSED'], messages: ['', ''] });
   });
 
   it('on this machine receives it, because other users cannot read it there', async () => {

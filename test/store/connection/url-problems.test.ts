@@ -46,7 +46,7 @@ it.each([
   ['postgres://u@db:0/db', /the port .* is not one of 1 to 65535/, /host:port/],
   [
     'postgres://u@db/db?sslmode=foo',
-    /^sslmode .* not known/,
+    /^sslmode .* unknown value/,
     /disable, prefer, require, verify-ca, verify-full, no-verify/,
   ],
   ['postgres://u@db/db?schema=public', /^schema .* is not read: the schema here is "ledger"/, /set POSTGRES_SCHEMA/],

@@ -36,7 +36,7 @@ export interface StoredObject {
   readonly ageMs: number;
 }
 
-interface Asked {
+interface BucketRequest {
   readonly method: 'GET' | 'PUT' | 'DELETE';
   /** Undefined addresses the bucket. */
   readonly key?: string;
@@ -129,7 +129,7 @@ export class BucketClient {
   }
 
   /** @throws LakeError EXPORT_UNWRITABLE for any response that is neither successful nor `expected` */
-  async #ask(request: Asked, expected: readonly number[]): Promise<Response> {
+  async #ask(request: BucketRequest, expected: readonly number[]): Promise<Response> {
     for (let tries = 1; ; tries += 1) {
       const isLast = tries === mostTries;
       try {
@@ -144,7 +144,7 @@ export class BucketClient {
     }
   }
 
-  async #send({ method, key, query = {}, headers = {}, body }: Asked): Promise<Response> {
+  async #send({ method, key, query = {}, headers = {}, body }: BucketRequest): Promise<Response> {
     const { endpoint, region, accessKeyId, secretAccessKey, sessionToken } = this.#access;
     const segments = [this.#bucket, ...(key === undefined ? [] : key.split('/'))].map(encodeURIComponent);
     const url = new URL(`${endpoint}/${segments.join('/')}`);
@@ -183,7 +183,7 @@ function plain(encoded: string): string {
 }
 
 /** Reports the error code of the server; its message may repeat what was sent. */
-async function refusal({ method, key }: Asked, response: Response): Promise<LakeError> {
+async function refusal({ method, key }: BucketRequest, response: Response): Promise<LakeError> {
   const text = await response.text().catch(() => '');
   const code = elementsOf(text, 'Code')[0] ?? '';
   const what = key === undefined ? 'the list of the bucket' : key;
@@ -196,7 +196,7 @@ async function refusal({ method, key }: Asked, response: Response): Promise<Lake
   );
 }
 
-function unreachable({ method, key }: Asked, cause: unknown): LakeError {
+function unreachable({ method, key }: BucketRequest, cause: unknown): LakeError {
   if (cause instanceof LakeError) return cause;
   const reason = cause instanceof Error && cause.message !== '' ? `: ${cause.message}` : '';
   return new LakeError(

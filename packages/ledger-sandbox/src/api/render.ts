@@ -26,7 +26,7 @@ import type {
 } from '../wire/wire.ts';
 
 /** Position and time of an event. */
-type Place = Pick<Transaction, 'synchronizerId' | 'offset'>;
+type EventPosition = Pick<Transaction, 'synchronizerId' | 'offset'>;
 
 const stakeholdersOf = (created: CreatedEvent): readonly string[] => [...created.signatories, ...created.observers];
 
@@ -104,7 +104,7 @@ export class Renderer {
     format: EventFormat,
     delta: boolean,
     archived: CreatedEvent | undefined,
-    position: Place,
+    position: EventPosition,
   ): TransactionEvent | undefined {
     if ('CreatedEvent' in event) {
       const created = event.CreatedEvent;
@@ -126,7 +126,7 @@ export class Renderer {
     format: EventFormat,
     delta: boolean,
     archived: CreatedEvent | undefined,
-    position: Place,
+    position: EventPosition,
   ): TransactionEvent | undefined {
     if (delta && !(event.consuming && event.acsDelta)) return undefined;
     const parties = delta && archived !== undefined ? stakeholdersOf(archived) : event.witnessParties;

@@ -1,9 +1,9 @@
 /** Resolves the names in a declaration's types: in the same module, otherwise the same package, otherwise an import. */
 import type { ModuleDeclaration, PackageDeclaration } from './declaration.ts';
-import type { Lookup, Place } from './tables.ts';
+import type { Lookup, TablePosition } from './tables.ts';
 
 /** The entities of a module: those it lists, and the arguments of choices. */
-function entitiesIn(module: ModuleDeclaration): readonly Pick<Place, 'entity' | 'view'>[] {
+function entitiesIn(module: ModuleDeclaration): readonly Pick<TablePosition, 'entity' | 'view'>[] {
   return Object.entries(module).flatMap(([entity, definition]) => {
     if (definition.kind !== 'template' && definition.kind !== 'interface') return [{ entity }];
     const self = definition.kind === 'template' ? { entity } : { entity, view: definition.view };
@@ -11,7 +11,7 @@ function entitiesIn(module: ModuleDeclaration): readonly Pick<Place, 'entity' | 
   });
 }
 
-function placesIn({ modules }: PackageDeclaration, packageId: string | undefined): readonly Place[] {
+function placesIn({ modules }: PackageDeclaration, packageId: string | undefined): readonly TablePosition[] {
   return Object.entries(modules).flatMap(([module, definitions]) =>
     entitiesIn(definitions).map((entity) => ({ packageId, module, ...entity })),
   );
@@ -22,7 +22,7 @@ export function scopeOf(declaration: PackageDeclaration, inModule: string): Look
   const own = placesIn(declaration, undefined);
   const imported = declaration.imports.flatMap((one) => placesIn(one.declaration, one.id));
   return (name) => {
-    const fits = (location: Place): boolean =>
+    const fits = (location: TablePosition): boolean =>
       name.includes(':') ? name === `${location.module}:${location.entity}` : name === location.entity;
     for (const places of [own.filter(({ module }) => module === inModule), own, imported]) {
       const [found, other] = places.filter(fits);

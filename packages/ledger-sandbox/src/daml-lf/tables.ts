@@ -4,7 +4,7 @@ import type { Field } from './message.ts';
 import type { TypeTree } from './type-notation.ts';
 
 /** The definition of a name; the package's own names have no package id. */
-export interface Place {
+export interface TablePosition {
   readonly packageId: string | undefined;
   readonly module: string;
   readonly entity: string;
@@ -13,7 +13,7 @@ export interface Place {
 }
 
 /** Finds the entity that a type names. Throws if none, or more than one, has the name. */
-export type Lookup = (name: string) => Place;
+export type Lookup = (name: string) => TablePosition;
 
 class Table<T> {
   readonly #indexes = new Map<string, number>();
@@ -46,7 +46,7 @@ export class Tables {
   }
 
   /** The message that names a type or an interface. */
-  typeName({ packageId, module, entity }: Place): Uint8Array {
+  typeName({ packageId, module, entity }: TablePosition): Uint8Array {
     const from = packageId === undefined ? message([1, message()]) : choiceOf(3, this.text(packageId));
     return message([1, message([1, from], [2, this.name(module)])], [2, this.name(entity)]);
   }

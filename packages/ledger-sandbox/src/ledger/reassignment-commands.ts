@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../wire/json.ts';
 import type { Ledger } from './ledger.ts';
 import { arrival, commitReassignment, departure } from './reassignments.ts';
 import { requireSynchronizer } from './submission-request.ts';
-import type { Asked } from './submission-request.ts';
+import type { SubmissionRequest } from './submission-request.ts';
 import { admit, complete } from './submission-run.ts';
 import type { ReassignmentEvent } from '../wire/wire.ts';
 
@@ -41,7 +41,7 @@ function move(ledger: Ledger, body: Json): Move {
 }
 
 /** The commands of a request. Throws the participant's refusal. */
-export function parseReassignment(ledger: Ledger, body: JsonObject, submissionIds: Asked): ReassignmentSubmission {
+export function parseReassignment(ledger: Ledger, body: JsonObject, submissionIds: SubmissionRequest): ReassignmentSubmission {
   const submitter = requiredText(body, 'submitter', 'submitter');
   const moves = asList(body['commands']).map((one) => move(ledger, one));
   const [first] = moves;

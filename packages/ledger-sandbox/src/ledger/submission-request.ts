@@ -23,14 +23,14 @@ import { formatTimestamp } from '../wire/values.ts';
 const defaultUser = 'participant_admin';
 
 /** The submitter and its ids. */
-export interface Asked {
+export interface SubmissionRequest {
   readonly userId: string;
   readonly commandId: string;
   readonly submissionId: string;
 }
 
 /** A submission as a client sends it: with a user, ids and a time. */
-export type ClientSubmission = Submission & Asked & { readonly at: number };
+export type ClientSubmission = Submission & SubmissionRequest & { readonly at: number };
 
 /** A LedgerString (up to 255 of a few characters), empty if absent. */
 function ledgerString(body: JsonObject, key: string, field: string): string {
@@ -57,7 +57,7 @@ function madeUpId(ledger: Ledger, userId: string, commandId: string): string {
 }
 
 /** User, command id and submission id of a request. Throws MISSING_FIELD, INVALID_FIELD or PERMISSION_DENIED. */
-export function parseSubmissionIds(ledger: Ledger, body: JsonObject, caller: Caller): Asked {
+export function parseSubmissionIds(ledger: Ledger, body: JsonObject, caller: Caller): SubmissionRequest {
   const userId = userOf(body, caller);
   const commandId = ledgerString(body, 'commandId', 'command_id');
   if (commandId === '') throw missingField('command_id');

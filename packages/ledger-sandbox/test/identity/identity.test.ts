@@ -107,8 +107,8 @@ const requests = {
   readAny: ['POST /v2/state/active-contracts', { ...page, eventFormat: anyParty }],
   submit: ['POST /v2/commands/submit-and-wait', submission],
 } as const;
-type Asked = keyof typeof requests;
-const table: readonly (readonly [string, readonly Right[], readonly Asked[]])[] = [
+type IdentityRequest = keyof typeof requests;
+const table: readonly (readonly [string, readonly Right[], readonly IdentityRequest[]])[] = [
   ['no right', [], ['public']],
   ['ParticipantAdmin', [{ kind: 'ParticipantAdmin' }], ['public', 'admin']],
   ['IdentityProviderAdmin', [{ kind: 'IdentityProviderAdmin' }], ['public']],
@@ -141,7 +141,7 @@ describe('rights', () => {
         if (answer.status === 403) expect(answer.body).toMatchObject({ ...refused, grpcCodeValue: 7 });
         else passed.push(requestName);
       }
-      expect(passed).toEqual(Object.keys(requests).filter((requestName) => allowed.includes(requestName as Asked)));
+      expect(passed).toEqual(Object.keys(requests).filter((requestName) => allowed.includes(requestName as IdentityRequest)));
     },
   );
 

@@ -120,7 +120,7 @@ export async function watchBytes(
   return { bytes: all.subarray(all.indexOf('\r\n\r\n') + 4), end };
 }
 
-export interface Asked {
+export interface RawRequest {
   readonly status?: number;
   readonly type?: string;
   readonly body?: string;
@@ -133,7 +133,7 @@ export function ask(
   path: string,
   body?: unknown,
   options: { readonly waitMs?: number; readonly headers?: Record<string, string> } = {},
-): Promise<Asked> {
+): Promise<RawRequest> {
   return new Promise((resolve) => {
     const method = body === undefined ? 'GET' : 'POST';
     const request = httpRequest(`${url}${path}`, { method, agent: false, headers: options.headers ?? {} });

@@ -10,7 +10,7 @@ import { kindMeta, noMeta } from '../templates/metadata.ts';
 import { interfaces, interfacesV2 } from '../templates/names.ts';
 import { basicAccount, ownerOf, partiesOf } from './accounts.ts';
 import { give, legSide, log, placeIn, take, units } from './holdings-change.ts';
-import type { Place, Sums } from './holdings-change.ts';
+import type { ChangeContext, Sums } from './holdings-change.ts';
 import type { Registry, SetAside, Shape } from './registry.ts';
 
 function sidesOf({ allocation }: Pick<SetAside, 'allocation'>): JsonObject[] {
@@ -33,7 +33,7 @@ function sum(sides: readonly JsonObject[], only?: 'SenderSide' | 'ReceiverSide')
 
 /** Locks the amounts that an account gives, and returns the allocation and the change by instrument. */
 function setAside(
-  { place, shape }: { readonly place: Place; readonly shape: Shape<SetAside> },
+  { place, shape }: { readonly place: ChangeContext; readonly shape: Shape<SetAside> },
   reservation: Omit<SetAside, 'holdingCids'>,
   inputs: readonly string[],
 ): { readonly allocationCid: string; readonly change: ReadonlyMap<string, string> } {
@@ -63,7 +63,7 @@ function setAside(
 
 /** Ends the allocations of an account, which receives its amounts, logged as the legs it took part in. */
 function settle(
-  registryContext: Place,
+  registryContext: ChangeContext,
   { allocation, holdingCids }: SetAside,
   sides: readonly JsonObject[],
 ): JsonObject {
@@ -79,7 +79,7 @@ function settle(
   return Object.fromEntries([...made].map(([id, holding]) => [id, [holding]]));
 }
 
-function giveBack(registryContext: Place, { allocation, holdingCids }: SetAside): JsonObject {
+function giveBack(registryContext: ChangeContext, { allocation, holdingCids }: SetAside): JsonObject {
   const { authorizer = null } = allocation;
   const held = take(registryContext, authorizer, holdingCids, true);
   const back = [...held].map(([id, amount]) => [id, give(registryContext, authorizer, id, amount) ?? ''] as const);
@@ -170,7 +170,7 @@ function viewOfVersion2(reservation: SetAside): JsonObject {
 /** Choices that end allocations of one template, by ending. */
 function endings(registry: Registry, { read }: Shape<SetAside>): Record<string, Choice> {
   const choice = (
-    output: (held: SetAside, registryContext: Place, argument: JsonObject) => JsonObject,
+    output: (held: SetAside, registryContext: ChangeContext, argument: JsonObject) => JsonObject,
     by: Actors,
   ): Choice => ({
     consuming: false,
@@ -210,7 +210,7 @@ function endings(registry: Registry, { read }: Shape<SetAside>): Record<string, 
 type Actors = (reservation: SetAside) => readonly string[];
 
 /** Executes the one leg of an allocation of version 1. */
-function execute(registryContext: Place, reservation: SetAside): Json {
+function execute(registryContext: ChangeContext, reservation: SetAside): Json {
   const [side = {}] = sidesOf(reservation);
   const { authorizer = null } = reservation.allocation;
   const { otherside = null, amount, instrumentId, meta = noMeta, transferLegId } = side;
@@ -237,7 +237,7 @@ function endingsV1(registry: Registry, { read }: Shape<SetAside>): Record<string
     const [executor = ''] = asTexts(settlement['executors']);
     return [...new Set([executor, ownerOf(allocation['authorizer']), ownerOf(side['otherside'])])];
   };
-  const choice = (run: (registryContext: Place, reservation: SetAside) => Json, controllers = all): Choice => ({
+  const choice = (run: (registryContext: ChangeContext, reservation: SetAside) => Json, controllers = all): Choice => ({
     consuming: true,
     interface: interfaces.allocation,
     controllers,
@@ -246,7 +246,7 @@ function endingsV1(registry: Registry, { read }: Shape<SetAside>): Record<string
       return run(placeIn(context, registry, asText(reservation.allocation['admin'])), reservation);
     },
   });
-  const back = (registryContext: Place, reservation: SetAside): Json => ({
+  const back = (registryContext: ChangeContext, reservation: SetAside): Json => ({
     senderHoldingCids: Object.values(giveBack(registryContext, reservation)).flatMap((cids) => asTexts(cids)),
     meta: kindMeta('unlock', ownerOf(reservation.allocation['authorizer'])),
   });
@@ -326,7 +326,7 @@ function settleBatch(context: ChoiceContext, registry: Registry): Json {
 /** The choices by which the rules allocate holdings and settle. */
 export function allocationFactoryChoices(registry: Registry): Template['choices'] {
   const adminIn = ({ contract }: ChoiceContext): string => textAt(contract.createArgument, 'admin');
-  const registryContextOf = (context: ChoiceContext): Place => placeIn(context, registry, adminIn(context));
+  const registryContextOf = (context: ChoiceContext): ChangeContext => placeIn(context, registry, adminIn(context));
   const version2: Choice = {
     consuming: false,
     interface: interfacesV2.allocationFactory,

@@ -10,7 +10,7 @@ import { isSameAccount, ownerOf, partiesOf } from './accounts.ts';
 import type { Registry } from './registry.ts';
 
 /** Context of a change. */
-export interface Place {
+export interface ChangeContext {
   readonly context: ChoiceContext;
   readonly registry: Registry;
   readonly admin: string;
@@ -24,7 +24,7 @@ export type Sums = Map<string, bigint>;
 export const units = (amount: Json | undefined): bigint => parseNumeric(asText(amount)) ?? 0n;
 
 /** The rules in the context of a choice; the contract itself if the choice is one of the rules. */
-export function placeIn(context: ChoiceContext, registry: Registry, admin: string): Place {
+export function placeIn(context: ChoiceContext, registry: Registry, admin: string): ChangeContext {
   const own = context.contract.contractId;
   const rules = asText(contextValue(context.argument['extraArgs'], registry.rulesKey));
   return { context, registry, admin, rules: rules === '' ? own : rules };
@@ -34,7 +34,7 @@ export function placeIn(context: ChoiceContext, registry: Registry, admin: strin
  * Archives holdings of an account. Throws for those of another account, and for locked ones unless they are expected.
  */
 export function take(
-  { context, registry, admin }: Place,
+  { context, registry, admin }: ChangeContext,
   account: Json,
   inputs: readonly string[],
   locked = false,
@@ -56,7 +56,7 @@ export function take(
 
 /** Creates a holding of an account; undefined for nothing. */
 export function give(
-  { context, registry, admin }: Place,
+  { context, registry, admin }: ChangeContext,
   account: Json,
   id: string,
   amount: bigint,
@@ -80,7 +80,7 @@ export interface Logged {
 
 /** Logs a change; no observer is notified of a change of an account of the issuer. */
 export function log(
-  { context, admin, rules }: Place,
+  { context, admin, rules }: ChangeContext,
   { account, inputs, sides = [], outputs, reason = '' }: Logged,
 ): void {
   if (ownerOf(account) === '') return;

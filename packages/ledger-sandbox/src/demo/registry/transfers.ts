@@ -7,7 +7,7 @@ import { contextValue, kindMeta, noMeta, reasonOf } from '../templates/metadata.
 import { interfaces, interfacesV2 } from '../templates/names.ts';
 import { basicAccount, isBasic, isSameAccount, ownerOf, partiesOf } from './accounts.ts';
 import { give, legSide, log, placeIn, take, units } from './holdings-change.ts';
-import type { Place } from './holdings-change.ts';
+import type { ChangeContext } from './holdings-change.ts';
 import type { Registry } from './registry.ts';
 
 /** Contents of a `Transfer` of version 2. */
@@ -39,7 +39,7 @@ function resultOf(output: JsonObject, change: string | undefined, meta: JsonObje
 }
 
 /** Pays with these holdings, locked ones or free, and returns the change. */
-function pay(registryContext: Place, transfer: JsonObject, inputs: readonly string[], locked: boolean): Json {
+function pay(registryContext: ChangeContext, transfer: JsonObject, inputs: readonly string[], locked: boolean): Json {
   const { id, amount, sender, receiver } = detailsOf(transfer);
   const own = isSameAccount(sender, receiver);
   const minted = ownerOf(sender) === '';
@@ -61,7 +61,7 @@ function pay(registryContext: Place, transfer: JsonObject, inputs: readonly stri
 }
 
 /** Turns an owner's holdings into one of the amount, and a remainder. */
-function rearrange(registryContext: Place, transfer: JsonObject): Json {
+function rearrange(registryContext: ChangeContext, transfer: JsonObject): Json {
   const { id, amount, sender, inputs } = detailsOf(transfer);
   const held = take(registryContext, sender, inputs).get(id) ?? 0n;
   const change = give(registryContext, sender, id, held - amount);
@@ -73,7 +73,7 @@ function rearrange(registryContext: Place, transfer: JsonObject): Json {
 
 /** Locks the amount until the receiver has responded. */
 function lock(
-  registryContext: Place,
+  registryContext: ChangeContext,
   transfer: JsonObject,
 ): { readonly locked: string; readonly change: string | undefined } {
   const { id, amount, sender, receiver, inputs } = detailsOf(transfer);
@@ -91,7 +91,7 @@ function lock(
 }
 
 /** One step if the receiver approved in advance or is the sender, otherwise two. */
-function begin(registryContext: Place, transfer: JsonObject, extraArgs: Json | undefined): Json {
+function begin(registryContext: ChangeContext, transfer: JsonObject, extraArgs: Json | undefined): Json {
   const { context, registry, admin } = registryContext;
   const { amount, sender, receiver, inputs } = detailsOf(transfer);
   if (amount <= 0n) throw assertionFailed('the amount must be positive');
@@ -111,7 +111,7 @@ function begin(registryContext: Place, transfer: JsonObject, extraArgs: Json | u
 }
 
 /** Returns the locked amount. */
-function giveBack(registryContext: Place, transfer: JsonObject): Json {
+function giveBack(registryContext: ChangeContext, transfer: JsonObject): Json {
   const { id, sender, inputs } = detailsOf(transfer);
   const held = take(registryContext, sender, inputs, true).get(id) ?? 0n;
   const back = give(registryContext, sender, id, held);
