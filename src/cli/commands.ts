@@ -123,6 +123,6 @@ export function commandNamed(name: string): Command {
 }
 
 async function withDemoEnv(env: NodeJS.ProcessEnv, options: OptionFlags): Promise<NodeJS.ProcessEnv> {
-  const demo = await import('./demo/beside-demo.ts');
+  const demo = await import('./demo/use-running-demo.ts');
   return demo.withDemoEnv(env, options);
 }

@@ -6,7 +6,7 @@ import type { BuiltinName, DamlType } from '../daml/package-model.ts';
 import { capital, identifiersOf, literalText } from './identifiers.ts';
 import { parametersOf, partsOf, type KnownTypes, type TypeKey, type TypeVersion } from './known-types.ts';
 import { recordText } from './record-text.ts';
-import { TypePlaces } from './type-places.ts';
+import { TypePlaces } from './type-locations.ts';
 
 type NamedType = Extract<DamlType, { kind: 'named' }>;
 

@@ -113,7 +113,10 @@ function proofOf({ after, afterUpdateId }: FollowOptions): StreamPosition['proof
 }
 
 /** Updates of one stream; moves the position before it yields an update. */
-async function* session(options: FollowOptions, position: StreamPosition): AsyncGenerator<FollowedUpdate, void, undefined> {
+async function* session(
+  options: FollowOptions,
+  position: StreamPosition,
+): AsyncGenerator<FollowedUpdate, void, undefined> {
   const transport = transportOptions(options);
   const filter = filterOf(options);
   await prove(options, position, filter);

@@ -12,15 +12,15 @@ import { knownInterfaces } from '../ledger/api/known-interfaces.ts';
 import { activeContractsRequest } from '../ledger/api/request-format.ts';
 import { unreadRelease } from '../ledger/api/release.ts';
 import { keptFilter, type FilterExtensionRequest } from '../model/stream.ts';
-import { RequestedJob } from './beside/requested-job.ts';
-import { type BackgroundJob, type Followed, watching$ } from './beside/background-job.ts';
+import { RequestedJob } from './background/requested-job.ts';
+import { type BackgroundJob, type Followed, watching$ } from './background/background-job.ts';
 import type { PipelineParts } from './ports/parts.ts';
 import { quietCommits, quietObservers } from './ports/quiet-observer.ts';
 import type { Filled, FilterExtensionPlace } from './ports/filter-extension.ts';
 import { withFilter } from './proof/filter-in-force.ts';
 import { sessionRelease } from './proof/session-release.ts';
 import { askIdentity, type Connected } from './proof/identity.ts';
-import { isNamed, emptyRange, rangeToSearch } from './retry/apart.ts';
+import { isNamed, emptyRange, rangeToSearch } from './retry/isolate-failing-update.ts';
 import { seed$ } from './seed.ts';
 
 /** Maximum contracts in one transaction; the stream waits for the shorter half of it. */
@@ -125,7 +125,10 @@ async function probe(all: PipelineParts, extensionRequest: FilterExtensionReques
  * When templates are named, an interface matches contracts of other templates too, which have to be followed from here.
  * Otherwise only its views are missing, and those are backfilled from as far back as there are any.
  */
-async function followedAtOnce(all: PipelineParts, extensionRequest: FilterExtensionRequest): Promise<readonly string[]> {
+async function followedAtOnce(
+  all: PipelineParts,
+  extensionRequest: FilterExtensionRequest,
+): Promise<readonly string[]> {
   const { ledger, filter, wantedInterfaces } = withFilter(all, keptFilter(extensionRequest.filter));
   if (filter.templates.length === 0) return [];
   return knownInterfaces(ledger, filter, interfacesNamed(wantedInterfaces), await ledger.state.ledgerEnd());

@@ -10,7 +10,7 @@ import { toIndexerError } from '../errors/indexer-error.ts';
 import type { IndexerError } from '../errors/indexer-error.ts';
 import type { RequestedInterface } from '../model/stream.ts';
 import { knownInterfaces } from '../ledger/api/known-interfaces.ts';
-import { type BackgroundJob, type Followed, watching$ } from './beside/background-job.ts';
+import { type BackgroundJob, type Followed, watching$ } from './background/background-job.ts';
 import type { PipelineParts } from './ports/parts.ts';
 import type { Connected } from './proof/identity.ts';
 import { withUpdatedStates } from './proof/interfaces.ts';

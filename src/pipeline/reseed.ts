@@ -8,7 +8,7 @@ import { lastValueFrom } from 'rxjs';
 import { pause } from '../config/pause.ts';
 import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
 import type { Merged, StreamIdentity, StreamState } from '../model/stream.ts';
-import { isNamed, emptyRange, rangeToSearch } from './retry/apart.ts';
+import { isNamed, emptyRange, rangeToSearch } from './retry/isolate-failing-update.ts';
 import { proveHistory, type LedgerBounds, type StoredHistory } from './proof/history-proof.ts';
 import { knownInterfaces } from '../ledger/api/known-interfaces.ts';
 import { interfacesNamed } from '../config/interface-presets.ts';

@@ -23,24 +23,24 @@ import {
 import { sideOf } from '../errors/catalogue.ts';
 import { withContext, toIndexerError, type IndexerError } from '../errors/indexer-error.ts';
 import { refuseBound } from './intake/bound.ts';
-import { isNamed, emptyRange, rangeToSearch, type OffsetRange } from './retry/apart.ts';
+import { isNamed, emptyRange, rangeToSearch, type OffsetRange } from './retry/isolate-failing-update.ts';
 import { follow$, type Following } from './follow/follow.ts';
 import { connect, type Connected } from './proof/identity.ts';
 import { InterfaceWatch } from './interface-watch.ts';
 import { FilterExtensionWatch } from './filter-extension.ts';
 import { EarlierWatch } from './earlier.ts';
-import { CompletionWatch } from './beside/completion-watch.ts';
-import type { BackgroundJob } from './beside/background-job.ts';
-import { pruning$ } from './beside/retention-watch.ts';
-import { PackageWatch } from './beside/package-watch.ts';
+import { CompletionWatch } from './background/completion-watch.ts';
+import type { BackgroundJob } from './background/background-job.ts';
+import { pruning$ } from './background/retention-watch.ts';
+import { PackageWatch } from './background/package-watch.ts';
 import { PhaseKeeper, type PipelineParts } from './ports/parts.ts';
 import type { WriterLock } from './ports/sink.ts';
-import { poll$ } from './beside/poll.ts';
-import { RetryLimits } from './retry/give-up.ts';
+import { poll$ } from './background/poll.ts';
+import { RetryLimits } from './retry/retry-limit.ts';
 import { FailureCount, decide } from './retry/retry.ts';
 import { seed$, skipSeed, type SeedAt } from './seed.ts';
-import { acquireLock } from './beside/standby.ts';
-import { requestedJobs$ } from './beside/job-watch.ts';
+import { acquireLock } from './background/standby.ts';
+import { requestedJobs$ } from './background/job-watch.ts';
 import { pauseForRights, pauseParked, refusesCaller } from './retry/wait.ts';
 
 /** Runs until `parts.stop` is aborted. @throws IndexerError when an error is fatal */

@@ -13,7 +13,7 @@ import type { Batch } from '../model/batch.ts';
 import type { UpdateMark } from '../model/stream.ts';
 import type { ActiveContractEntry } from '../model/update.ts';
 import { stringOf, type Text } from '../model/utf8.ts';
-import { takeAt, withRange, type OffsetRange } from './retry/apart.ts';
+import { takeAt, withRange, type OffsetRange } from './retry/isolate-failing-update.ts';
 import { buildBatch, factsOf, type Built } from './intake/batch-builder.ts';
 import { namingEntry } from './follow/follow-errors.ts';
 import { frames$, type Frames } from './intake/frames.ts';

@@ -10,7 +10,7 @@ import type { PipelineParts } from './ports/parts.ts';
 import { quietCommits, quietObservers } from './ports/quiet-observer.ts';
 import type { SinkSession, ViewStaging } from './ports/sink.ts';
 import { askIdentity } from './proof/identity.ts';
-import { emptyRange } from './retry/apart.ts';
+import { emptyRange } from './retry/isolate-failing-update.ts';
 import { seed$, skipSeed } from './seed.ts';
 
 /** The stream has priority: small batches leave the database to it. */

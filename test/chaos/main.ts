@@ -1,7 +1,7 @@
 /** `npm run chaos`: runs the suite. Prints faults and findings; exit code 1 if there is a finding. */
 // For its side effect: the other modules need these files as soon as they are imported.
 // oxlint-disable-next-line import/no-unassigned-import
-import './beside.ts';
+import './link-files.ts';
 import { causes } from './causes/causes.ts';
 import { crashPoints } from './tiers/crash-points.ts';
 import { openChaosServer } from './databases.ts';

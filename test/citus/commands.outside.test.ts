@@ -57,7 +57,10 @@ describe('commands', needs(noCitus), () => {
   });
 
   it('find, remove and reset the same rows', async () => {
-    const [plain, distributed] = [await collectResults(places[0] as CitusPlace), await collectResults(places[1] as CitusPlace)];
+    const [plain, distributed] = [
+      await collectResults(places[0] as CitusPlace),
+      await collectResults(places[1] as CitusPlace),
+    ];
     expect(distributed).toEqual(plain);
     // The filter of this history has no valid hash.
     for (const rules of ['rules', 'rules after reset', 'rules after prune']) {

@@ -98,7 +98,11 @@ async function killWorker(number: number): Promise<void> {
 }
 
 /** Writes until everything is stored, and retries after each failure. Returns the codes of the failures. */
-async function writeInSpiteOfLosses(place: CitusPlace, limitMs: number, frames = history): Promise<ReadonlySet<string>> {
+async function writeInSpiteOfLosses(
+  place: CitusPlace,
+  limitMs: number,
+  frames = history,
+): Promise<ReadonlySet<string>> {
   const met = new Set<string>();
   for (const end = performance.now() + limitMs; performance.now() < end;) {
     try {

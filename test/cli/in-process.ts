@@ -6,7 +6,7 @@ import { Readable, Writable } from 'node:stream';
 import { tmpdir } from 'node:os';
 import { parse, unparsed } from '../../src/cli/command-line/parse.ts';
 import { commandNamed, commands } from '../../src/cli/commands.ts';
-import { withDemoEnv } from '../../src/cli/demo/beside-demo.ts';
+import { withDemoEnv } from '../../src/cli/demo/use-running-demo.ts';
 import { toIndexerError } from '../../src/errors/indexer-error.ts';
 import { scrub } from '../../src/observe/figures/scrub.ts';
 import type { Ended } from './program.ts';

@@ -1,6 +1,6 @@
 /** Commands in messages to users: they must run this very program, not a package of the same name in a registry. */
 import { describe, expect, it } from 'vitest';
-import { formatBanner, ownCommand } from '../../src/cli/demo/greeting.ts';
+import { formatBanner, ownCommand } from '../../src/cli/demo/banner.ts';
 
 describe('the command of this program', () => {
   it.each([

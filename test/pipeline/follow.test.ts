@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { follow$, type Following } from '../../src/pipeline/follow/follow.ts';
 import type { PipelineLimits } from '../../src/pipeline/ports/parts.ts';
-import { emptyRange } from '../../src/pipeline/retry/apart.ts';
+import { emptyRange } from '../../src/pipeline/retry/isolate-failing-update.ts';
 import { deferred } from '../support/deferred.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
 import { checkpointFrame as checkpoint, topologyFrame as topology, type MemoryStream } from './memory-ledger.ts';

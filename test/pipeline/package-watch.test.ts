@@ -6,7 +6,7 @@ import { archiveOf, writePackage } from '../../packages/ledger-sandbox/src/daml-
 import { licensingAtStart } from '../../packages/ledger-sandbox/src/demo/packages/applications.ts';
 import { templateTypes } from '../../packages/ledger-sandbox/src/demo/packages/library.ts';
 import { demoPackages } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
-import { PackageWatch } from '../../src/pipeline/beside/package-watch.ts';
+import { PackageWatch } from '../../src/pipeline/background/package-watch.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { failure } from './memory-ledger.ts';
 import { memoryWorld, type World } from './memory-parts.ts';

@@ -2,9 +2,9 @@
 import type { Subscription } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import type { IndexerError } from '../../src/errors/indexer-error.ts';
-import { poll$ } from '../../src/pipeline/beside/poll.ts';
+import { poll$ } from '../../src/pipeline/background/poll.ts';
 import type { PipelineLimits } from '../../src/pipeline/ports/parts.ts';
-import { emptyRange } from '../../src/pipeline/retry/apart.ts';
+import { emptyRange } from '../../src/pipeline/retry/isolate-failing-update.ts';
 import { deferred } from '../support/deferred.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
 import { failure } from './memory-ledger.ts';

@@ -5,7 +5,7 @@
 import { lastValueFrom } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { releaseOf } from '../../src/ledger/api/release.ts';
-import { emptyRange, type OffsetRange } from '../../src/pipeline/retry/apart.ts';
+import { emptyRange, type OffsetRange } from '../../src/pipeline/retry/isolate-failing-update.ts';
 import { seed$, skipSeed } from '../../src/pipeline/seed.ts';
 import { deferred } from '../support/deferred.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -1,6 +1,6 @@
 /** Limit on the silence of a stream while the ledger end rises. */
 import { expect, it } from 'vitest';
-import { SilenceLimit } from '../../src/pipeline/beside/poll.ts';
+import { SilenceLimit } from '../../src/pipeline/background/poll.ts';
 
 /** A stream whose last frame came an hour ago. */
 function hourLong(limitMs: number) {

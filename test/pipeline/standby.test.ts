@@ -1,9 +1,9 @@
 /** The wait for the writer lock: polls meanwhile, and the causes of its end. */
 import { describe, expect, it } from 'vitest';
 import { usualPace } from '../../src/config/pace.ts';
-import { acquireLock } from '../../src/pipeline/beside/standby.ts';
+import { acquireLock } from '../../src/pipeline/background/standby.ts';
 import { PhaseKeeper } from '../../src/pipeline/ports/parts.ts';
-import { RetryLimits } from '../../src/pipeline/retry/give-up.ts';
+import { RetryLimits } from '../../src/pipeline/retry/retry-limit.ts';
 import type { WriterLock } from '../../src/pipeline/ports/sink.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { failure } from './memory-ledger.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { withDiagram } from '../../scripts/schema/schema-diagram.ts';
 import { storedTables } from '../../scripts/schema/schema-tables.ts';
-import { formatBanner } from '../../src/cli/demo/greeting.ts';
+import { formatBanner } from '../../src/cli/demo/banner.ts';
 import { demoInterfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { rebuildCommand } from '../../src/cli/rebuild/rebuild.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
-import { otherSchemaComment } from '../../src/store/swap/places.ts';
+import { otherSchemaComment } from '../../src/store/swap/stream-schemas.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { runCommand } from '../support/run-command.ts';
 

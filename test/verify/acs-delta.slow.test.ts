@@ -6,7 +6,7 @@ import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.
 import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
-import { alive } from './moved-states.ts';
+import { alive } from './switched-states.ts';
 import { runVerify } from './verify-run.ts';
 
 let sandbox: Sandbox;

@@ -9,7 +9,7 @@ import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.t
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
-import { alive, otherParties } from './moved-states.ts';
+import { alive, otherParties } from './switched-states.ts';
 import { runVerify, type VerifyRun } from './verify-run.ts';
 
 let sandbox: Sandbox;

@@ -12,7 +12,7 @@ import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { query, type TestDatabase } from '../support/database.ts';
 import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { alive, ended, otherParties } from './moved-states.ts';
+import { alive, ended, otherParties } from './switched-states.ts';
 import { runVerify, type VerifyRun } from './verify-run.ts';
 
 let sandbox: Sandbox;

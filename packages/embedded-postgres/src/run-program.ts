@@ -19,7 +19,12 @@ export interface ProgramPaths {
  * Starts `program` with stdin, stdout and stderr as pipes, in its own process group: Ctrl-C must reach only this process,
  * so that pending writes can complete.
  */
-export function startProgram(installation: ProgramPaths, program: string, args: readonly string[], cwd: string): ChildProcess {
+export function startProgram(
+  installation: ProgramPaths,
+  program: string,
+  args: readonly string[],
+  cwd: string,
+): ChildProcess {
   const { file, args: all, ...ids } = commandAs(installation.account, program, args);
   const own = Object.entries(process.env).filter(([name]) => !/^(PG|LC_|LANG)/.test(name));
   const env = { ...Object.fromEntries(own), ...installation.binaries.environment, LC_ALL: 'C', TZ: 'UTC' };

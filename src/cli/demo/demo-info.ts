@@ -36,7 +36,7 @@ export const demoInfoCommand: Command = {
     const found = embeddedDatabase ? await runningServerUrl(join(dataDir, 'postgres'), true) : undefined;
     if (embeddedDatabase && found === undefined) throw notFound(dataDir);
     const sides = { ledgerUrl, embeddedLedger, embeddedDatabase, databaseUrl: found ?? note.database };
-    const { formatBanner, queries } = await import('./greeting.ts');
+    const { formatBanner, queries } = await import('./banner.ts');
     if (args.has('json')) {
       const [page, database] = [`${httpUrl}/`, sides.databaseUrl];
       return print(JSON.stringify({ page, ledger: ledgerUrl, database, queries: queries(schema, embeddedLedger) }));

@@ -13,8 +13,8 @@ import { refuseNamedDatabase, refuseOtherName } from '../database/named-database
 import { noteParticipant, prepareDataDir } from '../demo/data-dir.ts';
 import { demoPort, keepPort } from '../demo/demo-ports.ts';
 import { startEmbeddedParts, type EmbeddedParts } from '../demo/embedded-parts.ts';
-import { greetWhenLive } from '../demo/greet.ts';
-import { pageGuide, readyQueries } from '../demo/greeting.ts';
+import { greetWhenLive } from '../demo/print-banner.ts';
+import { pageGuide, readyQueries } from '../demo/banner.ts';
 import { explainedLines } from '../inspect/explained-lines.ts';
 import { demoRunning, forgetDemo, runningDemo } from '../demo/running-demo.ts';
 

@@ -71,7 +71,11 @@ async function* history(
   }
 }
 
-async function* live(call: VerbCall, { path, who }: CompletionsRequest, after: number): AsyncGenerator<readonly CompletionRow[]> {
+async function* live(
+  call: VerbCall,
+  { path, who }: CompletionsRequest,
+  after: number,
+): AsyncGenerator<readonly CompletionRow[]> {
   const request = (beginExclusive: number): object => ({ ...who, beginExclusive });
   const read = (text: string): CompletionRow => rowOf(text, completionIn(text, path));
   for await (const rows of followed(call, path, { after, request, read })) yield rows.filter(isCompletion);

@@ -2,9 +2,9 @@
 import { isObject, type JsonObject } from '../../ledger/frames/field.ts';
 import { filterFlags, filterOf, limitFlag, offsetType, readRemedies } from './streams.ts';
 import { limited, oneBatch, shortId, type RowFormat } from '../command-line/output.ts';
-import { objectIn, templateName, textIn, textsIn } from './shown.ts';
+import { objectIn, templateName, textIn, textsIn } from './json-cells.ts';
 import type { Verb, VerbCall } from './verb.ts';
-import { readAllActiveContracts } from './whole-reads.ts';
+import { readAllActiveContracts } from './complete-reads.ts';
 
 /** The states of an entry, by their name in the JSON API. */
 const states: Readonly<Record<string, string>> = {

@@ -4,12 +4,12 @@ import type { UpdateResponse } from '../../ledger/api/update-types.ts';
 import { isObject, type JsonObject } from '../../ledger/frames/field.ts';
 import { ledgerError } from '../../ledger/errors/make-ledger-error.ts';
 import { updateFormat, updatesRequest } from '../../ledger/api/request-format.ts';
-import { listIn, objectIn, templateName, textIn } from './shown.ts';
+import { listIn, objectIn, templateName, textIn } from './json-cells.ts';
 import { filterFlags, filterOf, followed, limitFlag, offsetType, readRemedies, type Positioned } from './streams.ts';
 import { limited, oneBatch, shortId, type RowFormat } from '../command-line/output.ts';
 import { misuse } from '../command-line/refusals.ts';
 import type { Verb, VerbCall } from './verb.ts';
-import { readAllUpdates } from './whole-reads.ts';
+import { readAllUpdates } from './complete-reads.ts';
 
 interface UpdateRow extends Positioned {
   readonly kind: string;

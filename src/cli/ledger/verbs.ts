@@ -49,7 +49,7 @@ export async function runVerb(call: Call): Promise<void> {
   const args = verbArguments(verb, words);
   const table = args.has('table') || (stdout.isTTY === true && !args.has('json'));
   const output = createOutput(stdout, table);
-  const { withDemoEnv } = await import('../demo/beside-demo.ts');
+  const { withDemoEnv } = await import('../demo/use-running-demo.ts');
   const config = loadConfig(await withDemoEnv(env, args.options), args.options);
   await run(verb, args, config, output, call);
 }

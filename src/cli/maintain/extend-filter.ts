@@ -34,7 +34,12 @@ interface ExtensionRequest {
 }
 
 /** @throws IndexerError FILTER_EXTEND_REFUSED and errors of the ledger */
-export async function extendFilter(database: Database, config: Config, request: ExtensionRequest, around: Around): Promise<void> {
+export async function extendFilter(
+  database: Database,
+  config: Config,
+  request: ExtensionRequest,
+  around: Around,
+): Promise<void> {
   const { print } = around;
   const { readStream } = await import('../../store/history/maintenance.ts');
   const stream = await readStream(database);

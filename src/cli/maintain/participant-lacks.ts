@@ -22,7 +22,10 @@ interface RequestedParties {
  * Lines for the plan of a command that removes history; empty if the participant still has all of it, or if there is no history.
  * Requests the pruned offset; if the participant does not respond, one line reports it.
  */
-export async function lackLines(database: Database, { config, stop, keptTo }: RequestedParties): Promise<readonly string[]> {
+export async function lackLines(
+  database: Database,
+  { config, stop, keptTo }: RequestedParties,
+): Promise<readonly string[]> {
   const stream = await readStream(database);
   const { ledger } = config;
   if (stream === undefined || stream.checkpoint === null || ledger.url === undefined) return [];

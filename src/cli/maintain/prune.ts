@@ -69,7 +69,11 @@ interface Bounded extends Pick<PruneRequest, 'before' | 'json'> {
   readonly exported: Exported | undefined;
 }
 
-async function boundedByLake(database: Database, { before, lake, json }: PruneRequest, env: Call['env']): Promise<Bounded> {
+async function boundedByLake(
+  database: Database,
+  { before, lake, json }: PruneRequest,
+  env: Call['env'],
+): Promise<Bounded> {
   if (lake === undefined) return { before, json, exported: undefined };
   const { readsOf } = await import('../../store/exported/snapshot.ts');
   const exported = await withLake(({ offsetInLake }) => offsetInLake(readsOf(database), lake, env));

@@ -86,7 +86,12 @@ async function preview(database: Database, { request, json }: RedactRequest, pri
   print('nothing was changed; to remove the contents, add --yes. This cannot be undone');
 }
 
-async function carryOut(database: Database, { request, json }: RedactRequest, stop: AbortSignal, print: Print): Promise<void> {
+async function carryOut(
+  database: Database,
+  { request, json }: RedactRequest,
+  stop: AbortSignal,
+  print: Print,
+): Promise<void> {
   const { redact } = await import('../../store/retention/redact.ts');
   const result = await redact(database, request, stop);
   if (json) print(JSON.stringify({ dryRun: false, ...result }));

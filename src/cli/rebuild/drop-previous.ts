@@ -2,7 +2,7 @@
 import type { Database } from '../../store/connection/database.ts';
 import { schemaContents, type SchemaContents } from '../../store/reads/sizes.ts';
 import { allDependents } from '../../store/swap/dependents.ts';
-import { otherSchemaName, dropOtherSchema, isThere, rebuildRefused } from '../../store/swap/places.ts';
+import { otherSchemaName, dropOtherSchema, isThere, rebuildRefused } from '../../store/swap/stream-schemas.ts';
 import { bytesInWords, formatInteger } from '../command-line/amounts.ts';
 
 /** Resolves to the line to print. @throws IndexerError REBUILD_REFUSED if there is no previous schema, or something depends on it */

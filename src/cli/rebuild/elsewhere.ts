@@ -16,12 +16,12 @@ import {
   type Turn,
 } from '../../store/handover/target.ts';
 import { storedExerciseJson } from '../../store/schema/exercise-json.ts';
-import { rebuildRefused } from '../../store/swap/places.ts';
+import { rebuildRefused } from '../../store/swap/stream-schemas.ts';
 import type { Print } from '../command-line/command.ts';
 import { historyLines } from './history-lost.ts';
 import { changes, liveStream, refuseSwitched } from './plan.ts';
 import type { Outcome } from './rebuilding.ts';
-import { requestIdentity, type Into, type RebuildRequest } from './wish.ts';
+import { requestIdentity, type Into, type RebuildRequest } from './rebuild-request.ts';
 
 /** A request with another database. */
 export type Elsewhere = RebuildRequest & { readonly into: Into };

@@ -3,9 +3,9 @@ import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { readFirstRange } from '../../store/history/coverage-ranges.ts';
 import type { StreamFacts } from '../../store/history/maintenance.ts';
-import type { OtherSchema } from '../../store/swap/places.ts';
+import type { OtherSchema } from '../../store/swap/stream-schemas.ts';
 import { openClient } from '../database/open-client.ts';
-import type { RebuildRequest } from './wish.ts';
+import type { RebuildRequest } from './rebuild-request.ts';
 
 /** Limit of the request, so that a participant without a response does not block the plan. */
 const requestTimeoutMs = 5_000;

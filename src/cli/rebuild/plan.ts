@@ -10,13 +10,19 @@ import { requestJob, getJob } from '../../store/history/jobs.ts';
 import { migrate, migrationFiles } from '../../store/schema/migrations.ts';
 import { storedExerciseJson } from '../../store/schema/exercise-json.ts';
 import { cannotMove, fixedDependents } from '../../store/swap/dependents.ts';
-import { otherSchemaName, dropOtherSchema, isThere, prepareNext, rebuildRefused } from '../../store/swap/places.ts';
+import {
+  otherSchemaName,
+  dropOtherSchema,
+  isThere,
+  prepareNext,
+  rebuildRefused,
+} from '../../store/swap/stream-schemas.ts';
 import { carryPackages, carryRedactions } from '../../store/swap/rows.ts';
 import type { Print } from '../command-line/command.ts';
 import { filterDifference } from '../maintain/accept-filter.ts';
 import { historyLines } from './history-lost.ts';
 import type { Outcome } from './rebuilding.ts';
-import { requestIdentity, type RebuildRequest } from './wish.ts';
+import { requestIdentity, type RebuildRequest } from './rebuild-request.ts';
 
 /** The lines of the preview. @throws IndexerError REBUILD_REFUSED, STORE_NOT_PERMITTED */
 export async function planned(live: Database, request: RebuildRequest, stop: AbortSignal): Promise<readonly string[]> {

@@ -8,14 +8,14 @@ import type { Logging } from '../../observe/log/logger.ts';
 import type { PipelineParts } from '../../pipeline/ports/parts.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { databaseLabel } from '../../store/connection/hosts.ts';
-import { addressFromFlags } from '../command-line/given-address.ts';
+import { addressFromFlags } from '../command-line/database-address.ts';
 import { writing, yes, type Call, type Command } from '../command-line/command.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withStream } from '../database/maintenance.ts';
 import type { Elsewhere } from './elsewhere.ts';
 import type { Follower } from './follower.ts';
 import type { Outcome } from './rebuilding.ts';
-import type { Into, RebuildRequest } from './wish.ts';
+import type { Into, RebuildRequest } from './rebuild-request.ts';
 
 const words = '[--no-swap | --rollback | --drop-previous] [--into URL | --into-file FILE] [--yes] [--option value …]';
 const usage = `ledger-indexer rebuild ${words}`;
@@ -113,7 +113,7 @@ async function carryOut(live: Database, request: RebuildRequest, call: Call): Pr
   const { rebuild } = await import('./rebuilding.ts');
   const { swapping } = await import('./swapping.ts');
   const { makeReady, reportOutcome } = await import('./plan.ts');
-  const { otherSchemaName } = await import('../../store/swap/places.ts');
+  const { otherSchemaName } = await import('../../store/swap/stream-schemas.ts');
   const { config, replacement, start, noSwap } = request;
   const { stop, print } = call;
   const { notify, leaseMs } = config.indexer;

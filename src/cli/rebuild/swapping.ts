@@ -4,8 +4,15 @@ import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { Logger } from '../../observe/log/logger.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { blockersOf, olderSnapshots } from '../../store/swap/locks.ts';
-import type { OtherSchema } from '../../store/swap/places.ts';
-import { complete, prepareSwap, swap, type StoppedWriter, type LastCommit, type Prepared } from '../../store/swap/swap.ts';
+import type { OtherSchema } from '../../store/swap/stream-schemas.ts';
+import {
+  complete,
+  prepareSwap,
+  swap,
+  type StoppedWriter,
+  type LastCommit,
+  type Prepared,
+} from '../../store/swap/swap.ts';
 import { writerName } from '../database/maintenance.ts';
 import type { Follower } from './follower.ts';
 import { passing, type Ending } from './handover.ts';

@@ -19,7 +19,7 @@ import {
   unhostedActive,
 } from '../../store/verify/stored-active.ts';
 import { bucketOf, BucketSums, fieldDigests } from './bucket-sums.ts';
-import { readAllActiveContracts } from '../ledger/whole-reads.ts';
+import { readAllActiveContracts } from '../ledger/complete-reads.ts';
 import { PackageNames, updatesAvailableAfter, toParticipantOffset, type VerifyCall, readToEnd } from './call.ts';
 import { cannotCompare, type Compared, type Finding, listedFindings } from './result.ts';
 import type { Snapshot } from '../../store/verify/snapshot.ts';

@@ -3,7 +3,7 @@ import type { LedgerFilter } from '../../ledger/api/request-format.ts';
 import type { ParticipantOffsets } from '../../ledger/frames/participant-offsets.ts';
 import type { Snapshot } from '../../store/verify/snapshot.ts';
 import { storedPackageNames } from '../../store/verify/stored-updates.ts';
-import type { ReadCall } from '../ledger/whole-reads.ts';
+import type { ReadCall } from '../ledger/complete-reads.ts';
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { PackageName } from '../../ledger/frames/plain-frame.ts';

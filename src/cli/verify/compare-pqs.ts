@@ -4,7 +4,7 @@ import { integer } from '../../config/option.ts';
 import { ExitCode } from '../../errors/exit-code.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { json, type Call, type Command } from '../command-line/command.ts';
-import { addressFromFlags, type DatabaseAddress } from '../command-line/given-address.ts';
+import { addressFromFlags, type DatabaseAddress } from '../command-line/database-address.ts';
 import type { Args } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { openFor, withDatabase } from '../database/with-database.ts';

@@ -15,7 +15,7 @@ import {
   type StoredLine,
 } from '../../store/verify/stored-updates.ts';
 import { digestOf } from './bucket-sums.ts';
-import { readAllUpdates } from '../ledger/whole-reads.ts';
+import { readAllUpdates } from '../ledger/complete-reads.ts';
 import { PackageNames, updatesAvailableAfter, toParticipantOffset, type VerifyCall, readToEnd } from './call.ts';
 import { recomputedBy } from './computed-views.ts';
 import { cannotCompare, listedFindings, type Compared, type Finding } from './result.ts';

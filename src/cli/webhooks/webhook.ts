@@ -7,7 +7,7 @@ import { partyId, partyIdExpected } from '../../config/party-id.ts';
 import { refusedUrl } from '../../webhooks/reach.ts';
 import { newSecret } from '../../webhooks/signature.ts';
 import { json, writing, type Command, type Print } from '../command-line/command.ts';
-import { addressFromFlags } from '../command-line/given-address.ts';
+import { addressFromFlags } from '../command-line/database-address.ts';
 import type { Args } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { printUnseenParties, printUnseenTemplate } from '../command-line/unseen-names.ts';

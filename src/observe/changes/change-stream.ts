@@ -118,7 +118,11 @@ export class ChangeStream {
     return page.atEnd ? 'at the end' : 'sent';
   }
 
-  #wait(step: 'not read' | 'at the end', { after }: ChangePosition, gone: AbortSignal): ReturnType<CheckpointWaiters['wait']> {
+  #wait(
+    step: 'not read' | 'at the end',
+    { after }: ChangePosition,
+    gone: AbortSignal,
+  ): ReturnType<CheckpointWaiters['wait']> {
     const { checkpoint } = this.#waiters;
     if (step === 'not read' || after === undefined) return this.#waiters.wait(Infinity, this.#pace.commitsMs, gone);
     // If another process writes, this one sees no commits; if it writes itself, it sees no reset and no prune.

@@ -10,7 +10,7 @@ import type { TokenEnd } from '../../reader-token.ts';
 import { refuse, refuseCaller } from './answers.ts';
 import { noNotes, notesOf, type Notes, type UnseenName } from './changes-notes.ts';
 import type { ChangeForm } from '../changes/change-pages.ts';
-import { ClientSlots } from './places.ts';
+import { ClientSlots } from './client-slots.ts';
 import type { Unsent } from './unsent.ts';
 import type { Begun, ChangeStream, StreamEnd, StreamRequest } from '../changes/change-stream.ts';
 

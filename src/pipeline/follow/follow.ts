@@ -20,7 +20,7 @@ import { updatesRequest } from '../../ledger/api/request-format.ts';
 import type { Batch } from '../../model/batch.ts';
 import type { StoredUpdate, Update } from '../../model/update.ts';
 import type { Utf8 } from '../../model/utf8.ts';
-import { withRange, type OffsetRange } from '../retry/apart.ts';
+import { withRange, type OffsetRange } from '../retry/isolate-failing-update.ts';
 import { buildBatch, factsOf, type Built } from '../intake/batch-builder.ts';
 import { namingPlace, outOfOrder } from './follow-errors.ts';
 import { frames$, type Frames } from '../intake/frames.ts';

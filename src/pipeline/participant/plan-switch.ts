@@ -224,7 +224,9 @@ async function readWindow(parts: SwitchParts, { from, to, storedAfter }: Window,
 }
 
 /** Quarantined updates. They are not decoded: an update that cannot be stored still has an id. */
-async function setAside({ stored }: SwitchParts): Promise<readonly Pick<ReturnedUpdates, 'updateId' | 'synchronizerId'>[]> {
+async function setAside({
+  stored,
+}: SwitchParts): Promise<readonly Pick<ReturnedUpdates, 'updateId' | 'synchronizerId'>[]> {
   return (await stored.framesSetAside()).flatMap((frame) => {
     try {
       const { updateId, synchronizerId } = readListed(frame.toString())?.value ?? {};

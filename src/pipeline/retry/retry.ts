@@ -1,7 +1,7 @@
 /** Maps an error to a decision, as a pure function. */
 import { catalogue, type ErrorCode } from '../../errors/catalogue.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
-import { isNamed } from './apart.ts';
+import { isNamed } from './isolate-failing-update.ts';
 
 export type Decision =
   | { readonly kind: 'again'; readonly delayMs: number; readonly phase: 'backing_off' | 'catching_up' | 'parked' }

@@ -94,7 +94,12 @@ function carryTo(
  * @param into the other database, as `placeOf` names it
  * @throws IndexerError WRITER_FENCED if the stream is not where it was halted
  */
-export function closeSource(live: Database, target: Database, writerStopped: StoppedWriter, into: string): Promise<boolean> {
+export function closeSource(
+  live: Database,
+  target: Database,
+  writerStopped: StoppedWriter,
+  into: string,
+): Promise<boolean> {
   return live.transaction(async (from) => {
     // The writer has stopped meanwhile; sessions that hold locks get more time at the next attempt.
     await from.query(`set local lock_timeout = '1s'`);

@@ -13,7 +13,7 @@ import { readSchemas } from '../connection/read-schemas.ts';
 import type { Database } from '../connection/database.ts';
 import { openRange } from './coverage-ranges.ts';
 import { maintain, refused, type StreamFacts } from './maintenance.ts';
-import { placeAsStored } from './switched-places.ts';
+import { placeAsStored } from './switched-positions.ts';
 import { copyRows, gatherStates, knowAgain, numberParties } from './staged-rows.ts';
 import { stagingSchema } from './staging.ts';
 import { dropFilterExtension, standing } from './filter-extension.ts';

@@ -8,7 +8,7 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 import { openRange } from './coverage-ranges.ts';
 import { lockStream, maintain, refused, type StreamFacts } from './maintenance.ts';
-import { placeAsStored } from './switched-places.ts';
+import { placeAsStored } from './switched-positions.ts';
 import { mapTemplates, removeRedacted } from './staged-rows.ts';
 import { dropStaging, stagingSchema } from './staging.ts';
 

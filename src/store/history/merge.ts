@@ -14,7 +14,7 @@ import { type Change, countRows, sql, tablesOf } from '../connection/query-build
 import { openRange } from './coverage-ranges.ts';
 import { noteParts } from './filter-parts.ts';
 import { lockStream, maintain, refused, type StreamFacts } from './maintenance.ts';
-import { placeAsStored } from './switched-places.ts';
+import { placeAsStored } from './switched-positions.ts';
 import { copyRows, gatherStates, knowAgain, mapSynchronizers, mapTemplates, removeRedacted } from './staged-rows.ts';
 import { dropStaging, stagingSchema } from './staging.ts';
 import { dropFilterExtension } from './filter-extension.ts';

@@ -6,7 +6,7 @@
 import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
 import { toStoreError } from '../connection/store-error.ts';
-import { rebuildRefused } from './places.ts';
+import { rebuildRefused } from './stream-schemas.ts';
 
 interface Dependent {
   readonly catalog: 'pg_proc' | 'pg_rewrite' | 'other';

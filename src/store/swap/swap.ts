@@ -22,7 +22,7 @@ import { fenced, takeEpoch } from '../write/stream-row.ts';
 import { moveDependents, searchIn } from './dependents.ts';
 import { lockStorage, olderSnapshots } from './locks.ts';
 import { analyzeUnknown, buildMissing, carryObjects, moveForeign, pointFunctions } from './objects.ts';
-import { type OtherSchema, otherSchemaComment, otherSchemaName, rebuildRefused } from './places.ts';
+import { type OtherSchema, otherSchemaComment, otherSchemaName, rebuildRefused } from './stream-schemas.ts';
 import { carryCompletions, carryPackages, carryRedactions, carryRows, missingRedactions } from './rows.ts';
 
 /** Work done while the indexer still writes, so that little is left for the swap itself. */

@@ -76,7 +76,9 @@ async function beginOf(client: ClientBase, after: number | undefined): Promise<n
 /** All webhooks, by name. */
 export async function listWebhooks(database: Database): Promise<readonly ListedWebhook[]> {
   const rows = await database.withClient(async (client) => {
-    const found = await client.query<Omit<ListedWebhook, 'receiver' | 'cursor'> & { url: string | null } & DeliveryPosition>(
+    const found = await client.query<
+      Omit<ListedWebhook, 'receiver' | 'cursor'> & { url: string | null } & DeliveryPosition
+    >(
       `select w.name, w.state, s.url, w.role_name as role, w.template, w.party, w.event_types as "eventTypes", w.missed,
               w.problem, w.problem_at as "problemAt",
               w.cursor_offset as offset, w.cursor_node as node, (select checkpoint from stream) as checkpoint,

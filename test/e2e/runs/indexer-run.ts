@@ -1,6 +1,6 @@
 /** The complete indexer inside the test's process, configured by environment variables as an operator does it. */
 import { openAccess } from '../../../src/ledger/open-access.ts';
-import { pageGuide } from '../../../src/cli/demo/greeting.ts';
+import { pageGuide } from '../../../src/cli/demo/banner.ts';
 import { consoleParts } from '../../../src/cli/follow/run-indexer.ts';
 import { loadConfig } from '../../../src/config/config.ts';
 import { startIndexer } from '../../../src/indexer/indexer.ts';

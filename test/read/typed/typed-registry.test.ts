@@ -1,7 +1,7 @@
 /** Names and columns of the generated views when packages are upgraded, break the rules, or collide. */
 import { describe, expect, it } from 'vitest';
 import type { DamlField, DamlType, DataType, PackageModel } from '../../../src/daml/package-model.ts';
-import { unknownPackages } from '../../../src/pipeline/beside/package-watch.ts';
+import { unknownPackages } from '../../../src/pipeline/background/package-watch.ts';
 import { readSchemas } from '../../../src/store/connection/read-schemas.ts';
 import { ViewRegistry, type NamedView, type RegisteredColumn } from '../../../src/store/typed/registry.ts';
 import { definitionsOf } from '../../../src/store/typed/definitions.ts';

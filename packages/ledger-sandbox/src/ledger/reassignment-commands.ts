@@ -41,7 +41,11 @@ function move(ledger: Ledger, body: Json): Move {
 }
 
 /** The commands of a request. Throws the participant's refusal. */
-export function parseReassignment(ledger: Ledger, body: JsonObject, submissionIds: SubmissionRequest): ReassignmentSubmission {
+export function parseReassignment(
+  ledger: Ledger,
+  body: JsonObject,
+  submissionIds: SubmissionRequest,
+): ReassignmentSubmission {
   const submitter = requiredText(body, 'submitter', 'submitter');
   const moves = asList(body['commands']).map((one) => move(ledger, one));
   const [first] = moves;

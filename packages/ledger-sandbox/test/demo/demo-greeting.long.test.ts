@@ -1,6 +1,6 @@
 /** The three queries of the startup banner, verbatim, on a running demo; and the traffic that dashboards rely on. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { formatBanner } from '../../../../src/cli/demo/greeting.ts';
+import { formatBanner } from '../../../../src/cli/demo/banner.ts';
 import { startDemoLedger, type DemoLedger } from '../../src/demo/demo-ledger.ts';
 import { demoInterfaces } from '../../src/demo/templates/names.ts';
 import { runIndexer, type IndexerRun } from '../../../../test/e2e/runs/indexer-run.ts';

@@ -141,7 +141,9 @@ describe('rights', () => {
         if (answer.status === 403) expect(answer.body).toMatchObject({ ...refused, grpcCodeValue: 7 });
         else passed.push(requestName);
       }
-      expect(passed).toEqual(Object.keys(requests).filter((requestName) => allowed.includes(requestName as IdentityRequest)));
+      expect(passed).toEqual(
+        Object.keys(requests).filter((requestName) => allowed.includes(requestName as IdentityRequest)),
+      );
     },
   );
 

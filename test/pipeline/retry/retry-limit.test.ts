@@ -1,6 +1,6 @@
 /** Retry limit of a run with an end: it ends when nothing was stored for that long. */
 import { describe, expect, it } from 'vitest';
-import { RetryLimits } from '../../../src/pipeline/retry/give-up.ts';
+import { RetryLimits } from '../../../src/pipeline/retry/retry-limit.ts';
 import { failure } from '../memory-ledger.ts';
 import { memoryWorld } from '../memory-parts.ts';
 

@@ -6,7 +6,7 @@ import type { Logging } from '../../observe/log/logger.ts';
 import { openDatabase } from '../../store/connection/database.ts';
 import { databaseLabel } from '../../store/connection/hosts.ts';
 import type { EmbeddedParts } from './embedded-parts.ts';
-import { firstQuery, formatBanner, greetingFacts, ownCommand } from './greeting.ts';
+import { firstQuery, formatBanner, greetingFacts, ownCommand } from './banner.ts';
 import { noteDemo } from './running-demo.ts';
 
 const tryEveryMs = 200;

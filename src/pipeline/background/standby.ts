@@ -3,7 +3,7 @@ import { pause } from '../../config/pause.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { PhaseKeeper, PipelineParts } from '../ports/parts.ts';
 import type { WriterLock } from '../ports/sink.ts';
-import type { RetryLimits } from '../retry/give-up.ts';
+import type { RetryLimits } from '../retry/retry-limit.ts';
 import { retryAfterMs } from '../retry/retry.ts';
 
 /**

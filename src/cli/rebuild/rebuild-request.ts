@@ -3,7 +3,7 @@ import type { Config } from '../../config/config.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
 import type { PipelineParts } from '../../pipeline/ports/parts.ts';
 import type { StreamFacts } from '../../store/history/maintenance.ts';
-import type { OtherSchema } from '../../store/swap/places.ts';
+import type { OtherSchema } from '../../store/swap/stream-schemas.ts';
 
 /** A requested rebuild. */
 export interface RebuildRequest {

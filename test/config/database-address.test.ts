@@ -1,6 +1,6 @@
 /** Addresses in arguments, which every user of the machine can read. */
 import { describe, expect, it } from 'vitest';
-import { addressFromFlags } from '../../src/cli/command-line/given-address.ts';
+import { addressFromFlags } from '../../src/cli/command-line/database-address.ts';
 import type { Args } from '../../src/cli/command-line/parse.ts';
 import { comparePqsCommand } from '../../src/cli/verify/compare-pqs.ts';
 import { rebuildCommand } from '../../src/cli/rebuild/rebuild.ts';
