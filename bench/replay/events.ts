@@ -74,7 +74,12 @@ export function createdEvent(position: EventPosition, contract: Contract, random
 }
 
 /** `{"ExercisedEvent":…}`; a consuming one archives the contract and names its successor in the result. */
-export function exercisedEvent(position: EventPosition, contract: Contract, random: Random, successor?: Contract): string {
+export function exercisedEvent(
+  position: EventPosition,
+  contract: Contract,
+  random: Random,
+  successor?: Contract,
+): string {
   const { template } = contract;
   const consuming = successor !== undefined;
   const acting = party(random);
@@ -107,7 +112,12 @@ export function transactionFrame(offset: number, events: readonly string[], rand
 }
 
 /** One frame of `/v2/state/active-contracts`. */
-export function activeContractFrame(position: EventPosition, contract: Contract, random: Random, bytes: number): string {
+export function activeContractFrame(
+  position: EventPosition,
+  contract: Contract,
+  random: Random,
+  bytes: number,
+): string {
   return (
     `{"workflowId":"","contractEntry":{"JsActiveContract":{"createdEvent":` +
     `${createdFields(position, contract, random, bytes)},"synchronizerId":"${synchronizerId}","reassignmentCounter":0}},` +

@@ -111,7 +111,7 @@ describe('account-statement', () => {
     [['--party', alice, '--from', 'yesterday'], /neither an offset nor a time with its zone/],
     [['--party', alice, '--to', '99'], /not known yet/],
     [[], /needs --party/],
-    [['--party', alice, '--csv', '--json'], /one format/],
+    [['--party', alice, '--csv', '--json'], /one output format/],
   ])('rejects %j', async (words, pattern) => {
     const { code, stdout, stderr } = await run('account-statement', ...words);
     expect([code, stdout]).toEqual([2, '']);
@@ -207,7 +207,7 @@ describe('verify --account-statement', () => {
 
     await writeFile(file, stdout.replace('"-3.25"', '"-0.25"'));
     const changed = await run('verify', '--account-statement', file);
-    expect([changed.code, changed.stdout]).toEqual([1, expect.stringMatching(/changed after it was made/)]);
+    expect([changed.code, changed.stdout]).toEqual([1, expect.stringMatching(/changed after it was created/)]);
 
     await writeFile(file, stdout);
     await database.query(

@@ -131,7 +131,7 @@ describe('query rejects', () => {
 
   it('words without quotes, and two formats', async () => {
     expect((await ask('select', 'n', 'from', 'kept.rows')).stderr).toContain('put it in quotes');
-    expect((await ask('select 1', '--csv', '--json')).stderr).toContain('one format');
+    expect((await ask('select 1', '--csv', '--json')).stderr).toContain('one output format');
     expect(await ask('--json', '--postgres-schema', 'x', 'select 1 as one')).toMatchObject({ stdout: '{"one":1}\n' });
   });
 

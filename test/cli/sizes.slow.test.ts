@@ -162,7 +162,7 @@ describe('status --sizes', () => {
           growth: null,
           disk: { daysLeft: null },
         });
-        expect(unprivileged.notes).toContainEqual(expect.stringMatching(/growth is not known/));
+        expect(unprivileged.notes).toContainEqual(expect.stringMatching(/growth is unknown/));
       }
     } finally {
       await owner.close();

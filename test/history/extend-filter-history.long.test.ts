@@ -145,7 +145,7 @@ it('ends at the pruned offset of the participant, or at the start of history her
   ]);
   const part = `select from_offset::int, complete_from::int from explore.filter_coverage where kind = 'party'`;
   expect(await query(url(), part)).toEqual([{ from_offset: pruned, complete_from: pruned }]);
-  await waitFor('nothing is held', async () =>
+  await waitFor('no hold is left', async () =>
     (await query(url(), 'select from ledger.retention_holds')).length === 0 ? true : undefined,
   );
 }, 120_000);

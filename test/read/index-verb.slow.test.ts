@@ -108,7 +108,7 @@ it('builds an index that a query uses, once, and removes the rest of an interrup
     { left_behind: null },
   ]);
 
-  await expect(run('create', `payload.owner'); drop table x`)).rejects.toThrow(/no field/);
+  await expect(run('create', `payload.owner'); drop table x`)).rejects.toThrow(/not a payload field/);
   await expect(run('destroy')).rejects.toMatchObject({ code: 'USAGE', exitCode: 2 });
 });
 

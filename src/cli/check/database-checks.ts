@@ -137,7 +137,7 @@ async function rightsToWrite(database: Database): Promise<Finding> {
   const { role } = await inspectServer(database);
   if (other !== undefined) {
     return fail(
-      `role "${role}" ${has[other]}(tested without changing a row), but lacks these rights of the writer: ${named(missing)}`,
+      `role "${role}" ${has[other]} (tested without changing a row), but lacks these rights of the writer: ${named(missing)}`,
       'run the indexer and `check` as the writer role of `ledger-indexer grant-roles`',
     );
   }

@@ -160,7 +160,7 @@ describe('the command', () => {
     [['10', 'yesterday'], /neither an offset nor a time with its zone/],
     [['200', '10'], /after/],
     [['10', '200', '--template', 'Nothing'], /Unknown name/],
-    [['10', '200', '--csv', '--json'], /one format/],
+    [['10', '200', '--csv', '--json'], /one output format/],
   ])('rejects %j', async (words, message) => {
     const { code, stdout, stderr } = await diff(...words);
     expect([code, stdout]).toEqual([2, '']);

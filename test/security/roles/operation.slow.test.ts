@@ -49,7 +49,7 @@ describe('rights that differ from those of this version', () => {
       `grant insert on ledger.updates to ${prefix}_writer; revoke insert on ledger.archives from ${prefix}_writer`,
     );
     const reportLines = [
-      `role "${prefix}_redactor" lacks execute on function "pqs".redact_exercise("pqs".event_id, text), and has no more use for update (contract_key_hash) on contracts`,
+      `role "${prefix}_redactor" lacks execute on function "pqs".redact_exercise("pqs".event_id, text), and no longer needs update (contract_key_hash) on contracts`,
       `role "${prefix}_writer" lacks insert on archives, update (problem_at) on webhooks`,
     ];
     const again = `as the migrator: \`ledger-indexer grant-roles --prefix ${prefix}\``;
