@@ -31,7 +31,7 @@ const names: Readonly<Record<Login, RegExp>> = {
   'any login': /never/,
   reader: /grant-reader|usage on schema "ledger"/,
   redactor: /connect as the redactor of `ledger-indexer grant-roles`/,
-  writer: /as the writer role of `ledger-indexer grant-roles`|usage on schema "ledger"/,
+  writer: /as the writer (?:role )?of `ledger-indexer grant-roles`|usage on schema "ledger"/,
   migrator: /the migrator of|as the migrator|create on database/,
   administrator: /connect as an administrator of the database/,
 };
