@@ -124,7 +124,7 @@ function switchLines(proven: Proven | undefined): readonly string[] {
   );
   return [
     `from participant ${previousParticipantId ?? '(unknown)'} to participant ${participantId ?? '(unknown)'}:`,
-    `  ${String(compared)} updates of it, up to update ${common.updateId}, are all stored`,
+    `  ${String(compared)} of its updates, up to update ${common.updateId}, are all stored`,
     `  checkpoint ${String(checkpoint)} is its offset ${String(from)}: new updates get its offset ` +
       `${shift < 0 ? 'minus' : 'plus'} ${String(Math.abs(shift))}`,
     ...ahead,
