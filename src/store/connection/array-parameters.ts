@@ -1,5 +1,5 @@
 /**
- * Arrays as parameters in the binary format: no text is built, and values are read when they are sent. Source: Postgres
+ * Array parameters in the binary format. No text is built; values are read when they are sent. Source: Postgres
  * documentation, "Message Data Types", and array_recv.
  */
 import { types } from 'pg';
