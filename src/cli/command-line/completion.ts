@@ -27,7 +27,7 @@ const optionFlags: readonly Word[] = optionList
   .filter(({ secret }) => secret !== 'value')
   .map(({ name, doc }) => ({ word: `--${name}`, doc: doc.replaceAll('`', '') }));
 
-/** Options with a fixed set of values, e.g. `--log-level`. */
+/** Option flags with a fixed set of values, e.g. `--log-level`, with the values as text. */
 const choices: ReadonlyMap<string, string> = new Map(
   optionList
     .filter(({ type }) => /^[A-Za-z_]+(?:, [A-Za-z_]+)+$/.test(type))
