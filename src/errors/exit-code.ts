@@ -1,4 +1,6 @@
-/** Process exit codes, in the range of sysexits, so that a supervisor can distinguish "restart" from "do not restart". */
+/**
+ * Process exit codes, in the range of sysexits, so that a supervisor can distinguish "restart" from "do not restart".
+ */
 export const ExitCode = {
   stopped: 0,
   /** `verify` found a difference, or `check` a failure. */
