@@ -50,7 +50,7 @@ export function keyText(name: string): string {
   return /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(name) ? name : literalText(name);
 }
 
-/** The literal type of a text. */
+/** The TypeScript literal type of a text. */
 export function literalText(text: string): string {
   const escaped = text.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n').replaceAll('\r', '\\r');
   return `'${escaped}'`;

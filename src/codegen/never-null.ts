@@ -2,9 +2,9 @@
  * Columns of the views that always have a value. In some cases the catalog of the tables says `not null` and no join
  * can miss; a test checks these with the planner, so all of them are listed here. In other cases the view guarantees a
  * value: because of an [invariant](../../docs/reference/invariants.md), or because the view counts, concatenates or
- * names a case. The invariants are that each small number is in its dictionary (I25), the start and end of each
+ * names a case. These invariants are used: each small number is in its dictionary (I25), the start and end of each
  * contract have their row in contracts (I11), and each update has its batch (I40). Columns for values that the ledger
- * may omit, such as the times of an update, can be null in the types as well as in the rows.
+ * may omit, such as the times of an update, can be null. The types say so.
  */
 
 const explore: Readonly<Record<string, string>> = {

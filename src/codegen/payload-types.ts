@@ -30,7 +30,7 @@ const outside: Scope = new Map();
 export interface Declaration {
   readonly namespaces: readonly string[];
   readonly name: string;
-  /** `type Name<A> = …;` */
+  /** Text of the declaration: `type Name<A> = …;` */
   readonly text: string;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Records as TypeScript types. The ledger omits trailing fields of a record if they are None. If a field has a generic
- * type, such as `_2` of `(Text, Optional Int)`, this depends on the type arguments, which may depend on the arguments
+ * type, such as `_2` of `(Text, Optional Int)`, this depends on the type arguments. These may depend on the arguments
  * of the surrounding type. So the condition is expressed with the type parameters, and the compiler evaluates it. Pure.
  */
 import type { DamlField, DamlType } from '../daml/package-model.ts';

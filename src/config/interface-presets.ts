@@ -1,4 +1,4 @@
-/** Presets: names that each stand for a list of interfaces. */
+/** Presets: names for lists of interfaces. */
 
 function interfacesOf(packageName: string, moduleName: string, ...names: readonly string[]): readonly string[] {
   return names.map((name) => `#${packageName}:Splice.Api.Token.${moduleName}:${name}`);

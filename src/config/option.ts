@@ -213,7 +213,7 @@ export const databaseUrl: OptionType<string> = {
 const named = /^#[A-Za-z0-9_-]+:[A-Za-z][\w.$']*:[A-Za-z][\w$']*$/;
 const byPackageId = /^#?[0-9a-f]{64}:/;
 
-/** `#package-name:Module:Entity`. */
+/** A template or interface: `#package-name:Module:Entity`. */
 export const identifier: OptionType<string> = {
   label: 'identifier',
   parse: (input) => {

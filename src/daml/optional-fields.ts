@@ -1,6 +1,6 @@
 /**
  * The fields that payloads omit. Since release 3.5, the JSON Ledger API does not write trailing fields of a record if
- * they are None, so a query such as `payload->'lock' = 'null'` does not find them. This module determines the omitted
+ * they are None. A query such as `payload->'lock' = 'null'` does not find them. This module determines the omitted
  * fields of a type and their positions.
  */
 import { bindParameters, fieldType, findDataType, isRepeated } from './type-walk.ts';

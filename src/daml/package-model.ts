@@ -54,7 +54,7 @@ export interface InterfaceModel {
   readonly moduleName: string;
   readonly entityName: string;
   readonly choices: readonly ChoiceModel[];
-  /** Type of the view. */
+  /** Type of the interface's view. */
   readonly view: DamlType;
   /** Interfaces that a template must implement as well. */
   readonly requires: readonly TypeName[];
@@ -64,7 +64,7 @@ export interface PackageModel {
   readonly packageId: string;
   readonly name: string;
   readonly version: string;
-  /** e.g. `2.1`. */
+  /** Language version of the package, e.g. `2.1`. */
   readonly languageVersion: string;
   readonly templates: readonly TemplateModel[];
   readonly interfaces: readonly InterfaceModel[];

@@ -209,7 +209,7 @@ function typeText(type: DamlType): string {
   return length > longest ? `${pieces.join('').slice(0, longest)}…` : pieces.join('');
 }
 
-/** Receives the next piece; returns false to stop. */
+/** Receives the next piece of text; returns false to stop. */
 type Write = (piece: string) => boolean;
 
 function writeType(type: DamlType, write: Write): boolean {

@@ -5,7 +5,7 @@
  */
 import { hashedName, identifierLimit, withoutHumps } from './identifiers.ts';
 
-/** Suffix of the view of all contracts of a template. */
+/** Suffix of the view with all contracts of a template. */
 export const historySuffix = '__history';
 
 export interface NamedThing {

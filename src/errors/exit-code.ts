@@ -3,7 +3,7 @@
  */
 export const ExitCode = {
   stopped: 0,
-  /** `verify` found a difference, or `check` a failure. */
+  /** `verify` found a difference, or a check of `check` failed. */
   different: 1,
   usage: 2,
   /** `verify` could not decide. */

@@ -1,4 +1,4 @@
-/** Failures for programs that use the library. */
+/** The error type for programs that use the library. */
 import { IndexerError } from '../errors/indexer-error.ts';
 
 /** The error with which every call of the library rejects. */

@@ -37,7 +37,7 @@ export interface LedgerIndexerOptions {
 /** Commands of one submission, in the form of the JSON Ledger API. */
 export interface Submission {
   readonly actAs: readonly string[];
-  /** `CreateCommand`, `ExerciseCommand`, `CreateAndExerciseCommand` or `ExerciseByKeyCommand`. */
+  /** Commands of kind `CreateCommand`, `ExerciseCommand`, `CreateAndExerciseCommand` or `ExerciseByKeyCommand`. */
   readonly commands: readonly Payload[];
   readonly readAs?: readonly string[];
   /** Id of the command; default: a new id. */

@@ -1,4 +1,4 @@
-/** The indexer inside this process, controlled through its own endpoints. */
+/** The indexer in this process, controlled through its own HTTP endpoints. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openAccess } from '../ledger/open-access.ts';
 import { loadConfig } from '../config/config.ts';

@@ -41,7 +41,7 @@ function sandboxChoice(name: string, choice: TestChoice, refuse: Refuse): Choice
   };
 }
 
-/** The same template for `Model.register`. */
+/** The template in the form that `Model.register` accepts. */
 export function sandboxTemplate(template: TestTemplate, refuse: Refuse): Template {
   const choices = Object.entries(template.choices ?? {}).map(([name, choice]) => [
     name,

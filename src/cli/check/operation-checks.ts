@@ -66,7 +66,7 @@ export function grantAgain({ prefix }: DifferingRole): string {
   return `as the migrator: \`ledger-indexer grant-roles --prefix ${prefix}\``;
 }
 
-/** Half of the transaction ids of Postgres. */
+/** Half of the transaction ids that Postgres has. */
 const halfOfIds = 2 ** 30;
 
 async function idsLeft(database: Database): Promise<Finding> {

@@ -98,7 +98,7 @@ const maintainedUntil: Readonly<Record<number, string>> = {
   18: '2030-11-14',
 };
 
-/** @param version as reported by the server, e.g. `16.4 (Debian 16.4-1)` */
+/** @param version version as the server reports it, e.g. `16.4 (Debian 16.4-1)` */
 export function judgedPostgres(version: string, now: number): Finding {
   const major = Number(/^\d+/u.exec(version)?.[0]);
   const last = maintainedUntil[major];

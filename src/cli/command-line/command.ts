@@ -25,7 +25,7 @@ export interface Command extends Syntax {
   readonly alone?: true;
   /** Set if the first word is a verb with its own flags and help. Then `run` gets all words unparsed. */
   readonly verbs?: true;
-  /** A page with details, relative to the root of the project. */
+  /** Page with details, as a path relative to the root of the project. */
   readonly page?: string;
   /** Resolves to the exit code; undefined means 0. @throws IndexerError with its own exit code */
   run(call: Call): Promise<ExitCode | undefined | void>;
@@ -52,7 +52,7 @@ export interface Call {
 
 export type Print = (line: string) => void;
 
-/** A stream that may be a terminal. */
+/** An output stream that may be a terminal. */
 export type Terminal = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
 export const yes: CommandFlag = { name: 'yes', doc: 'make the change; without it, the command only prints a preview' };

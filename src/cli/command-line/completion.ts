@@ -34,7 +34,7 @@ const choices: ReadonlyMap<string, string> = new Map(
     .map(({ name, type }): [string, string] => [`--${name}`, type.replaceAll(', ', ' ')]),
 );
 
-/** The flags of a command, its own first. */
+/** The flags of a command, with its own flags first. */
 function flagsOf({ flags, options }: Command): readonly Word[] {
   const own = flags.map(({ name, doc }) => ({ word: `--${name}`, doc }));
   return [...own, { word: '--help', doc: 'print help' }, ...(options === false ? [] : optionFlags)];

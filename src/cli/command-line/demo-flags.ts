@@ -1,4 +1,4 @@
-/** Short names of sandbox options: `--speed 10` means `--demo-speed 10` in commands that run only the sandbox. */
+/** Short names of sandbox options: in commands that run only the sandbox, `--speed 10` means `--demo-speed 10`. */
 import type { OptionFlags } from '../../config/option-sources.ts';
 import type { CommandFlag, Args } from './parse.ts';
 

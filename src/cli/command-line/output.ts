@@ -16,7 +16,7 @@ export interface Column {
   readonly least?: number;
 }
 
-/** How rows of one kind are printed. */
+/** The format in which rows of one kind are printed. */
 export interface RowFormat<T> {
   readonly columns: readonly Column[];
   /** The lines of a row in the table, with a cell for every column. */
@@ -32,7 +32,7 @@ export interface Output {
   object(value: object, pairs: readonly (readonly [name: string, value: string])[]): Promise<void>;
   /** Prints text of the ledger unchanged. */
   text(text: string): Promise<void>;
-  /** Prints a part of a line. */
+  /** Prints text without a line break. */
   piece(text: string): Promise<void>;
 }
 
@@ -50,7 +50,7 @@ export function createOutput(stdout: Writable, table: boolean, width?: number): 
   // Each write has its own callback. Without this listener, the same error would also be thrown as uncaught and end the
   // process.
   stdout.on('error', () => undefined);
-  // Tables are escaped cell by cell, because they contain our own color codes. Output for programs is not changed.
+  // Tables are escaped cell by cell, because they contain our own color codes. Output for programs is not escaped.
   const isTerminal = 'isTTY' in stdout && stdout.isTTY === true;
   const write = (text: string): Promise<void> => written(stdout, isTerminal ? escapeFormat(text) : text);
   return {

@@ -8,7 +8,7 @@ export interface ClientOptions {
   /** The URL of the ledger, which must be set. */
   readonly url: string;
   readonly requestTimeoutMs: number;
-  /** Aborts running calls. */
+  /** Aborts running requests. */
   readonly stop: AbortSignal;
 }
 

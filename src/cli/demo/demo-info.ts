@@ -1,4 +1,4 @@
-/** `demo-info`: prints URLs, password and sample queries of the demo of this folder again. */
+/** `demo-info`: prints the URLs, the password and the sample queries of this folder's demo. */
 import { join, resolve } from 'node:path';
 import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';

@@ -4,7 +4,8 @@
  * because the password stays in the file of the server.
  *
  * The data folder is below the current folder, so a copied project may contain a foreign note. A note is valid only if
- * its file and its process belong to this user, no other user can write to the file, and its ledger is on this machine.
+ * its file and its process belong to this user and no other user can write to the file. Its ledger must be on this
+ * machine.
  */
 import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -1,4 +1,4 @@
-/** Applies the demo that runs in the data folder to commands without a configured database. */
+/** Lets commands without a configured database use the demo that runs in the data folder. */
 import { join } from 'node:path';
 import type { OptionFlags } from '../../config/option-sources.ts';
 import { options } from '../../config/option-table.ts';

@@ -1,4 +1,4 @@
-/** `status --sizes`: disk usage, its distribution and growth, and the day when the disk is full. */
+/** `status --sizes`: disk usage by groups of tables, growth, and the day when the disk is full. */
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';

@@ -73,9 +73,9 @@ export const exportCommand: Command = {
 };
 
 /**
- * Limits the memory of V8's new objects. Millions of rows pass through, and by default the space for new objects grows
- * to three times 16 MB, filled with rows that are already written. With this setting it stays small: a third less
- * memory with the same CPU time.
+ * Limits the memory of V8's new objects. Millions of rows pass through. By default, the space for new objects grows to
+ * three times 16 MB, filled with rows that are already written. With this setting it stays small: a third less memory
+ * with the same CPU time.
  */
 function keepMemoryFlat(): void {
   setFlagsFromString('--semi-space-growth-factor=1');

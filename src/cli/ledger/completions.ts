@@ -59,7 +59,7 @@ function isCompletion({ response }: CompletionRow): boolean {
   return response.OffsetCheckpoint === undefined;
 }
 
-/** All existing completions, up to the ledger end as far as the stream reports it. */
+/** All existing completions, up to the ledger end if the stream reports it. */
 async function* history(
   call: VerbCall,
   query: CompletionsRequest,

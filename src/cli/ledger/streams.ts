@@ -146,7 +146,7 @@ export const offsetType = integer(0, Number.MAX_SAFE_INTEGER);
 
 const listed = listOf({ label: 'text', parse: (input) => ({ value: input }) }).label;
 
-/** Checks a flag like the configuration option that it replaces. */
+/** Gives a flag the checks of the configuration option that it replaces. */
 function likeOption(check: OptionType<unknown>['parse']): OptionType<unknown> {
   return { label: listed, parse: (input) => check(input) };
 }
@@ -193,7 +193,7 @@ export async function filterOf({ args, config, client }: VerbCall): Promise<Ledg
   return { ...filter, interfaces: await knownInterfaces(client, filter, interfaceIds, await client.state.ledgerEnd()) };
 }
 
-/** Remedies for interactive use. */
+/** Remedies for interactive use, instead of those for the indexer. */
 export const readRemedies = {
   LEDGER_PERMISSION_DENIED:
     'pass a party that the user may read as with --party; run `ledger-indexer ledger rights` to list them',

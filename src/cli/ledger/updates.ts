@@ -30,7 +30,7 @@ function rowOf(text: string): UpdateRow {
   throw ledgerError('LEDGER_UNDECODABLE', 'expected an offset in an update, found none');
 }
 
-/** Contract, event kind, and template or party of an event. */
+/** Cells of an event: contract, kind, and template or party. */
 function eventCells(name: string, event: JsonObject): readonly string[] {
   const contract = shortId(textIn(event, 'contractId'));
   switch (name) {

@@ -1,4 +1,6 @@
-/** Fills the new schema next to the live one: the pipeline of the indexer with its own tables and without readers. */
+/**
+ * Fills the new schema next to the live one with the pipeline of the indexer, which has its own tables and no readers.
+ */
 import { openAccess } from '../../ledger/open-access.ts';
 import type { Config } from '../../config/config.ts';
 import { pipelineParts } from '../../indexer/parts.ts';

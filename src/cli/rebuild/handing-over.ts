@@ -1,4 +1,4 @@
-/** The last step of a rebuild on another server: closes the source here, then opens the target there. */
+/** The last step of a rebuild into another database: closes the source here, then opens the target there. */
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import type { Logger } from '../../observe/log/logger.ts';
 import type { Database } from '../../store/connection/database.ts';

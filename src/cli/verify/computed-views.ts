@@ -7,7 +7,7 @@ import { comparedFields } from '../../model/compared-rows.ts';
 
 type Fields = readonly (string | null)[];
 
-/** Stands in for the package of a view that could not be computed. */
+/** Replaces the package of a view that could not be computed. */
 const none = 'none';
 const isPackageId = /^[0-9a-f]{64}$/u;
 

@@ -1,6 +1,6 @@
 /**
- * Bytes as Postgres receives them: numbers big-endian, texts in UTF-8 after their length. One growing buffer is reused.
- * Source: Postgres documentation, "Message Data Types", and the receive functions of the types.
+ * Writes bytes as Postgres receives them: numbers big-endian, texts in UTF-8 after their length. One growing buffer is
+ * reused. Source: Postgres documentation, "Message Data Types", and the receive functions of the types.
  */
 import { types } from 'pg';
 import { stringOf, utf8Of, type Text, type Utf8 } from '../../model/utf8.ts';
@@ -40,7 +40,7 @@ interface Part {
 
 const wholly: readonly Part[] = [{ start: 0, end: Infinity }];
 
-/** `00-<32 digits>-<16 digits>-00` */
+/** Parts with digits in a traceparent: `00-<32 digits>-<16 digits>-00` */
 const partsOfTrace: readonly Part[] = [
   { start: 0, end: 2 },
   { start: 3, end: 35 },
@@ -104,7 +104,7 @@ export class ByteWriter {
     this.#at = at + 2;
   }
 
-  /** The lower 32 bits. */
+  /** Writes the lower 32 bits of a number. */
   int32(value: number): void {
     this.#reserve(4);
     const bytes = this.#bytes;
@@ -242,7 +242,7 @@ export class ByteWriter {
     this.int32At(counted, count);
   }
 
-  /** A name that ends with a zero byte. */
+  /** Writes a name that ends with a zero byte. */
   name(value: string): void {
     this.#reserve(value.length * 3 + 1);
     this.#at += this.#bytes.write(value, this.#at, 'utf8');

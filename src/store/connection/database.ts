@@ -37,9 +37,9 @@ const closeLimitMs = 5_000;
 export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database`, or with several hosts: `…@h1:5432,h2:5432/…`. */
   readonly url: string;
-  /** The file that holds the URL, if it comes from one; read again when the password is refused. */
+  /** The file that contains the URL, if the URL comes from a file. It is read again when the password is refused. */
   readonly urlFile?: string | undefined;
-  /** The schema of all unqualified names; need not exist yet. */
+  /** The schema of all unqualified names. It need not exist yet. */
   readonly schema: string;
   /** Time limit of one statement, milliseconds. */
   readonly statementTimeoutMs: number;

@@ -15,7 +15,7 @@ const wrongHost: ReadonlySet<string> = new Set(['STORE_UNREACHABLE', 'STORE_READ
 /** One URL for each host of a URL, in the same order. A URL with a single host is returned as it is. */
 export function urlsOf(configuredUrl: string): readonly string[] {
   const url = withTrustedAuthorities(configuredUrl);
-  // Greedy up to the last @, because other clients also accept passwords with an unescaped @.
+  // The pattern is greedy up to the last @, because other clients also accept passwords with an unescaped @.
   const parts = /^(postgres(?:ql)?:\/\/(?:.*@)?)([^/?#@]*)([/?#].*)?$/s.exec(url);
   const hosts = (parts?.[2] ?? '').split(',').filter((host) => host !== '');
   return hosts.length < 2 ? [url] : hosts.map((host) => `${parts?.[1] ?? ''}${host}${parts?.[3] ?? ''}`);
@@ -87,7 +87,7 @@ export class HostList {
     this.#bornAt.set(client, this.#moves);
   }
 
-  /** False for a client of a host that is no longer current. */
+  /** False if the client is connected to a host that is no longer current. */
   isCurrent(client: ClientBase): boolean {
     return (this.#bornAt.get(client) ?? this.#moves) === this.#moves;
   }

@@ -85,7 +85,7 @@ export interface ConnectionLimits {
   readonly role: number | null;
   readonly database: number | null;
   readonly server: number;
-  /** Connections now open by other programs, of any role. */
+  /** Number of connections that other programs have open now, with any role. */
   readonly others: number;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Limits which kinds of login a server may request. The driver sends a password in clear text, or as an MD5 hash that
- * is nearly as useful to an attacker, to any server that claims to be Postgres. SCRAM does not reveal the password, and
- * fails if the server does not know it.
+ * Limits which kinds of login a server may request. The driver sends a password to any server that claims to be
+ * Postgres: in clear text, or as an MD5 hash that is nearly as useful to an attacker. SCRAM does not reveal the
+ * password, and fails if the server does not know it.
  */
 import { isIP, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';

@@ -97,7 +97,7 @@ interface SessionFacts {
   readonly of_role: boolean | null;
   readonly of_database: boolean | null;
   readonly locks: readonly string[];
-  /** False for a reader's role; true if there are no tables yet. */
+  /** Whether the role may write in the stream; true if there are no tables yet. */
   readonly is_writer: boolean;
 }
 

@@ -20,7 +20,7 @@ import { readExplained, type Explained } from '../reads/explain.ts';
 export interface ConsoleReadsOptions {
   /** URL of the reading login. A login with more rights than reading is refused, or replaced if `makeReader` is set. */
   readonly url: string;
-  /** The file that holds the URL, if it comes from one. */
+  /** The file that contains the URL, if the URL comes from a file. */
   readonly urlFile?: string | undefined;
   readonly schema: string;
   /** Time limit of one statement, milliseconds. */

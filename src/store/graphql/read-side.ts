@@ -1,5 +1,6 @@
 /**
- * The views and functions for readers that a database has, read from its catalog: typed views differ between ledgers.
+ * Reads from the catalog which views and functions for readers a database has, because typed views differ between
+ * ledgers.
  */
 import type { ClientBase } from 'pg';
 import { freeName } from '../../daml/identifiers.ts';

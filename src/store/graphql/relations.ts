@@ -13,7 +13,7 @@ export interface Relation {
   readonly to: string;
   /** Columns of the other view, which are one of its keys. */
   readonly toColumns: readonly string[];
-  /** Name of the relation to the one row of the other view. */
+  /** Name of the relation to the row of the other view. */
   readonly field: string;
   /**
    * Name of the reverse relation to the rows of this view; undefined if it is not useful or the result would read all

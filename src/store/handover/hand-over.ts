@@ -72,7 +72,7 @@ function bring(
 
 const carried = tablesWhere((entry) => entry.carried !== undefined);
 const ofReaders: readonly string[] = Object.keys(readerTables);
-/** All copied tables. Those of webhooks come first, because a delivery locks its cursor before its hold. */
+/** All copied tables. The tables of webhooks come first, because a delivery locks its cursor before its hold. */
 const lockedTables = [
   ...carried.filter((table) => ofReaders.includes(table)),
   ...carried.filter((table) => !ofReaders.includes(table)),

@@ -83,7 +83,10 @@ export async function subtractActivity(client: ClientBase, { above, upTo }: Offs
   );
 }
 
-/** Deletes rows without remaining updates. @param above offset after which all updates are removed */
+/**
+ * Deletes rows of hours without remaining updates.
+ * @param above offset after which all updates are removed
+ */
 export async function dropEmptyActivity(client: ClientBase, above: number): Promise<void> {
   // The row with the totals of an hour can be all zero and still needed: for an update without cost and events.
   await client.query(

@@ -14,7 +14,7 @@ import { requestJob, getJob, updateJob } from './jobs.ts';
 /** The next step of the job. */
 export interface DueEarlier {
   readonly request: HistoryRequest;
-  /** Paused until an operator resumes it. */
+  /** Whether the job is paused until an operator resumes it. */
   readonly isPaused: boolean;
   /** Whether the filter in force is the one whose history was requested. */
   readonly isInForce: boolean;

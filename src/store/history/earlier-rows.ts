@@ -49,7 +49,7 @@ const ruled = Object.keys(rules) as Ruled[];
 
 /**
  * Conditions for stored rows that may be missing among the staged rows. A list of active contracts may contain imported
- * contracts that no update of the participant created, and an interface may have been removed from the filter.
+ * contracts that no update of the participant created. Also, an interface may have been removed from the filter.
  */
 const unproven: Partial<Record<Ruled, string>> = {
   contracts: `t.origin = 's'`,

@@ -384,9 +384,9 @@ async function completeParts(client: ClientBase, { filterHash, shape }: StreamFa
     `update coverage set complete = true where from_offset = $1 and origin = 'filter-extend'`,
     [at],
   );
-  // The list has a later offset, because the participant had pruned past the offset at which the filter was extended,
-  // or the stream was reset to before that offset. If contracts were already known from a later offset, the history job
-  // is reading them and records this at its end.
+  // The list has a later offset for one of two reasons. The participant had pruned past the offset at which the filter
+  // was extended, or the stream was reset to before that offset. If contracts were already known from a later offset,
+  // the history job is reading them and records this at its end.
   if ((known.rowCount ?? 0) > 0) return;
   const reason = 'contracts active under the extended filter are known from here on';
   if (rowCount === 0) await openRange(client, at, { from: at, origin: 'filter-extend', filterHash, shape, reason });

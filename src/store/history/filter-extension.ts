@@ -23,7 +23,7 @@ const holdName = 'filter-extend';
 /** The next step of the job. */
 export interface DueFilterExtension {
   readonly request: FilterExtensionRequest;
-  /** Paused until an operator resumes it. */
+  /** Whether the job is paused until an operator resumes it. */
   readonly isPaused: boolean;
   /** Whether the requested filter is in force already. */
   readonly isSet: boolean;

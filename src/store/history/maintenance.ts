@@ -9,7 +9,7 @@ import { tablesOf } from '../connection/query-builder.ts';
 import { reportPlanning } from '../connection/report-planning.ts';
 import type { StreamIdentity } from '../../model/stream.ts';
 
-/** The stream row before anything is changed. */
+/** Facts from the stream row, as read before anything is changed. */
 export interface StreamFacts {
   readonly participantId: string | null;
   readonly filter: string;

@@ -34,7 +34,10 @@ export interface Merge {
   readonly notify: boolean;
 }
 
-/** Only the holder of the writer lock calls it. @throws IndexerError HISTORY_CHANGED, RESEED_REFUSED */
+/**
+ * Merges the staged contracts. Only the holder of the writer lock calls it.
+ * @throws IndexerError HISTORY_CHANGED, RESEED_REFUSED
+ */
 export async function mergeStaging(database: Database, merge: Merge): Promise<Merged> {
   const merged = await maintain(database, async (client) => {
     const stream = await lockStream(client);

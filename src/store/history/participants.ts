@@ -86,7 +86,7 @@ export function storedIds(database: Database, ids: readonly string[], after: num
   });
 }
 
-/** Frames of the quarantined updates. */
+/** The original frames of the quarantined updates. */
 export async function framesSetAside(database: Database): Promise<readonly Buffer[]> {
   const rows = await database.withClient((client) =>
     tablesOf(client).selectFrom('quarantine').select('frame').execute(),

@@ -16,9 +16,9 @@ const began = `
       join move m on s."offset" <= m.overlap_to_offset)`;
 
 /**
- * SQL: the new position of each contract, that of its newest activation before the switch. A contract that is not
- * stored, for example because only another filter returns it, gets the offset of the switch and a node after the nodes
- * stored there.
+ * SQL: the new position of each contract, that of its newest activation before the switch. A contract may not be
+ * stored, for example because only another filter returns it. It gets the offset of the switch and a node after the
+ * nodes stored there.
  */
 const places = `
   create table :staged.places as

@@ -1,7 +1,7 @@
 /** Rows for the status page: few, read with a short time limit, and without payloads and parties. */
 import type { Database } from '../connection/database.ts';
 
-/** Names and numbers only. */
+/** Facts for the status page; they contain only names and numbers. */
 export interface StoredRecentFacts {
   readonly templates: readonly { readonly name: string; readonly active: number }[];
   readonly updates: readonly {

@@ -5,9 +5,9 @@ import { readSchemas } from '../connection/read-schemas.ts';
 
 export interface StoredOutlineNode {
   readonly depth: number;
-  /** created, archived, exercised, assigned, unassigned or topology. */
+  /** Kind of the event: created, archived, exercised, assigned, unassigned or topology. */
   readonly event: string;
-  /** `package:Module:Entity` */
+  /** Template as `package:Module:Entity` */
   readonly template: string | null;
   readonly choice: string | null;
   readonly contractId: string | null;

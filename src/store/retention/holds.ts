@@ -29,7 +29,7 @@ export interface PlacedHold {
   readonly name: string;
   /** History after this offset is retained; undefined retains everything stored here. */
   readonly offset: number | undefined;
-  /** Null keeps the existing reason. */
+  /** Reason of the hold; null keeps the existing reason. */
   readonly reason: string | null;
 }
 

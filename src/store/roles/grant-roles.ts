@@ -266,7 +266,7 @@ export interface StreamRoles {
   readonly migrator: string;
   /** Role of the indexer. */
   readonly writer: string;
-  /** Removes contents and old history. */
+  /** May remove contents and old history. */
   readonly redactor: string;
   /** Can only read. */
   readonly reader: string;

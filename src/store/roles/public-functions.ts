@@ -1,5 +1,5 @@
 /**
- * Rights that are revoked from every login in the database when a superuser creates reader roles, so that readers
+ * Rights that are revoked from every login in the database when a superuser creates reader roles. Without them, readers
  * cannot stop the indexer or fill the disk.
  */
 import type { ClientBase } from 'pg';

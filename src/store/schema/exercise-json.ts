@@ -22,7 +22,7 @@ export async function storedExerciseJson(client: ClientBase): Promise<ExerciseJs
   return rows[0]?.type;
 }
 
-/** The column types that rows are encoded for. */
+/** The column types for which rows are encoded. */
 export async function storedColumnTypes(client: ClientBase): Promise<ColumnTypes> {
   return columnTypes((await storedExerciseJson(client)) ?? 'jsonb');
 }

@@ -1,9 +1,9 @@
 /**
  * The locks of the swap. Views are replaced, so no session may be reading one. Views that are free are locked at once,
- * so that later sessions wait without holding locks. Then the swap waits for the sessions that read the other views. A
- * session that holds one view and waits for another makes the swap time out, because the limit of the swap is below
- * that of the deadlock check. Tables are locked against writes but can still be read: at that moment, the previous
- * storage is as new as the next one.
+ * so that later sessions wait without holding locks. Then the swap waits for the sessions that read the other views. If
+ * a session holds one view and waits for another, the swap times out: its limit is below that of the deadlock check.
+ * Tables are locked against writes but can still be read: at that moment, the previous storage is as new as the next
+ * one.
  */
 import type { ClientBase } from 'pg';
 import { escapeLiteral } from 'pg';

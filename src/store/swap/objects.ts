@@ -178,7 +178,10 @@ select format('alter table %I alter column %I set statistics %s', o.relname, c.a
   join pg_attribute c on c.attrelid = o.oid and c.attnum > 0 and not c.attisdropped and c.attstattarget >= 0
   join pg_attribute d on d.attrelid = o.after and d.attname = c.attname`;
 
-/** SQL: comments that differ. Those of this program are the same on both storages, so others have added these. */
+/**
+ * SQL: comments that differ between the storages. This program writes the same comments on both, so others have added
+ * these.
+ */
 const comments = `
 select format('comment on %s %I is %L',
               case o.relkind when 'v' then 'view' when 'i' then 'index' else 'table' end, o.relname, d.description) as statement

@@ -68,7 +68,7 @@ export async function prepareSwap(live: Database, target: Database): Promise<Pre
 export function halt(live: Database): Promise<StoppedWriter> {
   return live.transaction(async (client) => {
     await client.query(`set local lock_timeout = '5s'`);
-    // Also waits for completions that are being stored.
+    // The lock also waits for completions that are being stored.
     const stream = await lockStream(client);
     if (stream?.checkpoint === undefined || stream.checkpoint === null)
       throw fenced('the live stream has no checkpoint');

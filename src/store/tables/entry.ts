@@ -46,9 +46,9 @@ export const sizeGroups = [
 export type SizeGroup = (typeof sizeGroups)[number];
 
 export interface TableEntry {
-  /** Rights of the role that ingests. */
+  /** Rights of the writer, the role of the indexer. */
   readonly writer?: RoleRights;
-  /** Rights of the role that prunes and redacts. */
+  /** Rights of the redactor, the role that prunes and redacts. */
   readonly redactor?: RoleRights;
   readonly limited: Limited;
   /** On Citus: distributed by "offset", on every node, or on the coordinator. */

@@ -32,8 +32,8 @@ interface FoundRow {
 const listedRows = 20;
 
 /**
- * SQL: a setting for the rules, which read all rows. If a table has no statistics yet, for example after a large load,
- * the server would otherwise search all rows of one table for each row of another.
+ * SQL: a setting for the rules, which read all rows. A table may have no statistics yet, for example after a large
+ * load. The server would then search all rows of one table for each row of another.
  */
 export const fullScanSetting = 'enable_nestloop = off';
 

@@ -2,7 +2,7 @@
 export interface Invariant {
   /** Number of the rule in docs/reference/invariants.md. */
   readonly id: string;
-  /** The rule in a few words. */
+  /** Short text of the rule. */
   readonly says: string;
   /** Query for rows that break the rule, with columns `"offset"` (bigint), `contract_id` (text) and `found` (text). */
   readonly sql: string;

@@ -124,7 +124,7 @@ function batchStatement({ batchOffset, epoch }: Batch, filled: readonly { readon
 
 /**
  * Ends contracts of earlier batches by moving rows from live to ended, and updates the counts. An end counts for the
- * template of the moved row, because the event may name a newer package, or a contract that was never active here.
+ * template of the moved row. The event itself may name a newer package, or a contract that was never active here.
  */
 function lifetimeStatement(batch: Batch): Statement[] {
   const { lifetimes } = batch;

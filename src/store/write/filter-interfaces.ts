@@ -13,8 +13,8 @@ export async function readRequestedInterfaces(client: ClientBase): Promise<reado
 }
 
 /**
- * Replaces the requested interfaces. Runs in the caller's transaction. For an interface that was requested before, the
- * stored start of its views stays, because the background backfill may have changed it since the session read it.
+ * Replaces the requested interfaces. Runs in the caller's transaction. If an interface was requested before, the stored
+ * start of its views stays: the background backfill may have changed it since the session read it.
  * @throws IndexerError WRITER_FENCED (fenced) if the epoch is no longer in force
  */
 export async function noteInterfaces(

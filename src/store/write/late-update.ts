@@ -82,9 +82,9 @@ async function refuseUnknownEnds(client: ClientBase, { offset, lifetimes }: Batc
 }
 
 /**
- * Corrects contracts that this update ends and that were stored as ended later. Without this update they were still
- * open when a later activation of the same contract on the synchronizer ended, and that end was stored for both. They
- * are already counted as ended.
+ * Corrects contracts that this update ends and that were stored as ended later. Without this update, they were still
+ * open when a later activation of the same contract on the synchronizer ended. That end was stored for both
+ * activations. They are already counted as ended.
  */
 async function endSooner(client: ClientBase, { lifetimes }: Batch): Promise<void> {
   const text = `update ended e
