@@ -1,6 +1,6 @@
 /**
- * The catalogue of error codes: meaning, remedy, exit code and retry class. The place that throws an error adds what
- * was found, and a remedy only if it is more specific than that of the catalogue.
+ * The catalogue of error codes: meaning, remedy, exit code and retry class. A thrown error adds what was found, and a
+ * remedy only if it is more specific than that of the catalogue.
  */
 import { commandCodes } from './command-codes.ts';
 import { embeddedCodes } from './embedded-codes.ts';

@@ -169,7 +169,7 @@ export const ledgerCodes = {
     'the update after the given offset is larger than LEDGER_MAX_FRAME_BYTES',
     'raise LEDGER_MAX_FRAME_BYTES, and the memory limit accordingly',
   ),
-  // A frame may be truncated once on its way. If it is truncated twice at the same place, the ledger sends it that way.
+  // A frame may be truncated once on its way. If the same frame is truncated twice, the ledger sends it that way.
   LEDGER_UNDECODABLE: kind(
     'park',
     ExitCode.undecodable,

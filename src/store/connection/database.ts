@@ -63,7 +63,7 @@ export interface Database {
   readonly idleInTransactionMs: number;
   /** Lends one client. A failure of `work` destroys the client. Throws IndexerErrors only. */
   withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T>;
-  /** Runs `work` between BEGIN and COMMIT; rolls back if it fails. After an error, either may have happened. */
+  /** Runs `work` between BEGIN and COMMIT; rolls back if it fails. After an error, a commit is still possible. */
   transaction<T>(work: (client: PoolClient) => Promise<T>): Promise<T>;
   /**
    * Waits for lent clients (at most `limitMs`, default 5000 ms), then closes every connection. Never rejects; may be

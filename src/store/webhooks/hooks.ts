@@ -155,8 +155,8 @@ export async function listDead(
 }
 
 /**
- * Marks for redelivery the dead letter at this position and earlier ones of its contract, or all dead letters if
- * `position` is undefined. Resolves to their number.
+ * Requests that the dead letter at this position and earlier ones of its contract are delivered again, or all dead
+ * letters if `position` is undefined. Resolves to their number.
  * @throws IndexerError WEBHOOK_NOT_FOUND
  */
 export function replayDead(database: Database, name: string, position: ChangeCursor | undefined): Promise<number> {
