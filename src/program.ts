@@ -1,4 +1,4 @@
-/** Runs the command of argv. The only module that sets the exit code and handles signals. */
+/** Runs the command in argv. This is the only module that sets the exit code and handles signals. */
 import { ExitCode } from './errors/exit-code.ts';
 import { toIndexerError } from './errors/indexer-error.ts';
 import { scrub } from './observe/figures/scrub.ts';
@@ -18,29 +18,31 @@ function print(line: string): void {
 }
 
 /**
- * A reader that closes the pipe (`| head`) is not a failure, and not a reason to leave work unfinished. A daemon also continues
- * without its log if the disk of the log is full; its metrics still report its state.
+ * Ignores errors of an output stream. A reader that closes the pipe (`| head`) is not a failure, and no reason to leave
+ * work unfinished. An indexer also continues without its log if the disk of the log is full; its metrics still report
+ * its state.
  */
 function forgetReader(this: NodeJS.WriteStream, error: NodeJS.ErrnoException): void {
-  // A command that waits for its writes handles the error there.
+  // If a command waits for its writes, it handles the error itself.
   if (this.listenerCount('error') > 1) return;
   if (error.code !== 'EPIPE' && verb !== 'run' && verb !== 'demo') throw error;
 }
 
-/** Under npm, one Ctrl-C arrives twice: from the terminal, and forwarded by npm. */
+/** Under npm, one Ctrl-C arrives twice within this time, milliseconds: from the terminal, and forwarded by npm. */
 const echoMs = 300;
 let requestedAt = Number.POSITIVE_INFINITY;
 
 function onSignal(): void {
-  // The first signal requests a stop, the second forces it.
+  // The first signal requests a stop; a second one forces it.
   if (performance.now() - requestedAt > echoMs) process.exit(ExitCode.temporary);
   requestedAt = Math.min(requestedAt, performance.now());
   stop.abort();
 }
 
 /**
- * An uncaught error is a bug, and the memory cannot be trusted after it: the process ends, and the next one begins from
- * what is committed. Its message may quote rows or tokens, so only its kind and position are printed.
+ * Ends the process after an uncaught error. Such an error is a bug, and the memory cannot be trusted afterwards; the
+ * next process begins from the committed data. The message may quote rows or tokens, so only the kind and position of
+ * the error are printed.
  */
 function onDefect(thrown: unknown): void {
   const [kind, stack = ''] = thrown instanceof Error ? [thrown.name, thrown.stack] : [typeof thrown];
@@ -51,7 +53,7 @@ function onDefect(thrown: unknown): void {
 
 async function command(): Promise<ExitCode> {
   const [argument] = argv;
-  // Without a command, the only flags are options and these two.
+  // If there is no command, only options and these two flags are allowed.
   if (first !== verb && (argument === '--version' || argument === '-v'))
     return printText((await import('./version.ts')).version);
   const { commands, runCommandNamed } = await import('./cli/commands.ts');
@@ -81,5 +83,5 @@ try {
   if (error.code !== 'OUTPUT_CLOSED') process.stderr.write(`${safeText}\n`);
   process.exitCode = error.exitCode;
 }
-// An idle event loop ends the process. An open handle must not keep a stopped daemon alive.
+// Normally, an idle event loop ends the process. This timer ends it if an open handle keeps a stopped indexer alive.
 setTimeout(() => process.exit(), 2_000).unref();

@@ -1,4 +1,7 @@
-/** The list of commands in the order of the help, and the dispatcher. A new command needs its file and its line here. */
+/**
+ * The list of commands in the order of the help, and the dispatcher. A new command needs a file of its own and an entry
+ * here.
+ */
 import type { OptionFlags } from '../config/option-sources.ts';
 import type { ExitCode } from '../errors/exit-code.ts';
 import { checkCommand } from './check/check.ts';
@@ -82,14 +85,15 @@ export const commands: readonly Command[] = [
   indexCommand,
 ];
 
-/** A call as typed: the words after the command name, and the environment. */
+/** A call as the user typed it: the words after the command name, and the environment. */
 export interface Typed extends Pick<Call, 'env' | 'stop' | 'write' | 'print'> {
   readonly argv: readonly string[];
 }
 
 /**
- * Runs the command of this name, or prints its help. Parses the command line and applies the demo of the current folder.
- * @throws IndexerError USAGE if there is no such command or its arguments are wrong; errors of the command
+ * Runs the command of this name, or prints its help. Parses the command line, and uses the demo of the current folder
+ * if no database is set.
+ * @throws IndexerError USAGE if the command does not exist or its arguments are wrong; errors of the command
  */
 export async function runCommandNamed(
   name: string,

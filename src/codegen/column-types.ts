@@ -1,7 +1,4 @@
-/**
- * Types of view columns: what node-postgres returns for a value by default, with null only if a value can be missing.
- * Pure.
- */
+/** Types of view columns: the type that node-postgres returns by default, and null if a value can be missing. Pure. */
 import type { DamlType, PackageModel } from '../daml/package-model.ts';
 import { bindParameters, fieldType, findDataType } from '../daml/type-walk.ts';
 import type { Relation, RelationColumn, RelationSubject } from '../store/typed/relations.ts';
@@ -11,7 +8,7 @@ import { canBeNull } from './never-null.ts';
 import type { PayloadTypes } from './payload-types.ts';
 import { templateName, type LedgerTypes } from './ledger-types.ts';
 
-/** Keys are the names that Postgres gives its types; array types are separate. */
+/** TypeScript types by the names that Postgres gives its types. Array types are not listed here. */
 const plainTexts: Readonly<Record<string, string>> = {
   boolean: 'boolean',
   smallint: 'number',
@@ -28,18 +25,21 @@ const plainTexts: Readonly<Record<string, string>> = {
 };
 
 /**
- * Element types that the driver parses in arrays; it returns elements of any other type as text, and rounds those of
- * numeric.
+ * TypeScript types of array elements. The driver parses these element types, returns elements of all other types as
+ * text, and rounds elements of type numeric.
  */
 const elementTexts: Readonly<Record<string, string>> = { ...plainTexts, numeric: 'number' };
 
-/** Types without a parser in the driver are text, such as int8 and numeric, which would lose digits as a number. */
+/**
+ * The TypeScript type of a Postgres type. Types for which the driver has no parser are text, such as int8 and numeric,
+ * which would lose digits as a number.
+ */
 export function driverText(type: string): string {
   if (!type.endsWith('[]')) return plainTexts[type] ?? 'string';
   return `${elementTexts[type.slice(0, -2)] ?? 'string'}[]`;
 }
 
-/** Input for the columns of one database. */
+/** Information about one database that the column types depend on. */
 export interface ColumnContext {
   readonly known: KnownTypes;
   readonly types: PayloadTypes;
@@ -87,8 +87,8 @@ function fieldText(subject: RelationSubject, column: RelationColumn, context: Co
 }
 
 /**
- * Whether another column is made from the same field, or from one inside it: then each column holds only the values of
- * its own versions.
+ * Whether another column is created from the same field, or from a field within it. Then each column has values only
+ * for its own versions.
  */
 function isShared(subject: RelationSubject, name: string): boolean {
   const own = subject.fields[name];
@@ -114,9 +114,9 @@ function rootOf({ kind, moduleName, entityName, choice }: RelationSubject, model
 }
 
 interface Followed {
-  /** Whether there is always a value. */
+  /** Whether the value is always present. */
   readonly isAlways: boolean;
-  /** Type for a column of this Postgres type; undefined: the type the driver returns. */
+  /** TypeScript type of a column with this Postgres type; undefined for the type that the driver returns. */
   text(type: string): string | undefined;
 }
 

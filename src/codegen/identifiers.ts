@@ -1,7 +1,8 @@
-/** Converts names of Daml to names of TypeScript. The result depends only on the set of names, not on their order. */
+/** Converts Daml names to TypeScript names. The result depends only on the set of names, not on their order. */
 
 /**
- * Words that cannot name a type or namespace. Daml begins types and modules with a capital; other compilers need not.
+ * Words that cannot be names of types or namespaces. Daml types and modules begin with a capital letter, but other
+ * compilers may create other names.
  */
 const reserved = new Set(
   (
@@ -13,9 +14,9 @@ const reserved = new Set(
 );
 
 /**
- * Returns an identifier for each name. Characters that an identifier cannot have become `_`, and reserved words get
- * one. If names are then alike, all but the first in character order get a number.
- * @param form applied to the name first, such as conversion to lower case
+ * An identifier for each name. Characters that identifiers cannot contain are replaced by `_`, and reserved words get a
+ * `_`. If names become equal, all but the first in character order get a number.
+ * @param form applied to each name first, such as a conversion to lower case
  */
 export function identifiersOf(
   names: Iterable<string>,
@@ -39,17 +40,17 @@ function plainIdentifier(name: string): string {
   return /^[A-Za-z_$]/.test(plain) ? plain : `_${plain}`;
 }
 
-/** `Owner` of `owner`. */
+/** The name with a capital first letter: `Owner` for `owner`. */
 export function capital(name: string): string {
   return `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
 }
 
-/** A key of an object type: as it is, or in quotes. */
+/** A key of an object type, in quotes if necessary. */
 export function keyText(name: string): string {
   return /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(name) ? name : literalText(name);
 }
 
-/** The literal type of a text. */
+/** The TypeScript literal type of a text. */
 export function literalText(text: string): string {
   const escaped = text.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n').replaceAll('\r', '\\r');
   return `'${escaped}'`;

@@ -1,15 +1,15 @@
 /**
- * Data types of all known packages by package name: versions that upgrade each other are one type, as they are one view
- * in SQL. Pure.
+ * Data types of all known packages, by package name. Versions that upgrade each other are one type here, just as they
+ * are one view in SQL. Pure.
  */
 import type { DamlField, DamlType, DataType, PackageLookup, PackageModel, TypeName } from '../daml/package-model.ts';
 import { byNameAndVersion } from '../daml/package-order.ts';
 import { findDataType, qualifiedName, substitute } from '../daml/type-walk.ts';
 
 /**
- * `package-name:Module.Path:Name`, the same for all versions. `:1` is appended for versions with one parameter if the
- * newest version has another number of them: a reference gives each parameter an argument, so it means only the
- * versions with that number.
+ * `package-name:Module.Path:Name`, the same for all versions. If versions have a different number of type parameters
+ * than the newest one, their number is appended, e.g. `:1`. A reference passes an argument for each parameter, so it
+ * means only the versions with that number.
  */
 export type TypeKey = string;
 
@@ -17,19 +17,19 @@ export type TypeKey = string;
 export interface TypeVersion {
   readonly definition: DataType;
   /**
-   * For a record: the number of fields that exist in every version this one upgrades. For any other type: all its cases
-   * or fields.
+   * For a record, the number of fields that exist in every version that this one upgrades. For other types, the number
+   * of all cases or fields.
    */
   readonly lasting: number;
 }
 
 export class KnownTypes {
-  /** Ordered by name, then by version. */
+  /** Packages, ordered by name and then by version. */
   readonly packages: readonly PackageModel[];
   readonly #byId: ReadonlyMap<string, PackageModel>;
   readonly #byName = new Map<string, PackageModel[]>();
 
-  /** @param models in any order; duplicates count once */
+  /** @param models packages in any order; duplicates count once */
   constructor(models: readonly PackageModel[]) {
     this.#byId = new Map(models.map((model) => [model.packageId, model]));
     this.packages = [...this.#byId.values()].sort(byNameAndVersion);
@@ -42,7 +42,7 @@ export class KnownTypes {
 
   readonly lookup: PackageLookup = (packageId) => this.#byId.get(packageId);
 
-  /** All versions of a package, the oldest first. */
+  /** All versions of a package, oldest first. */
   versionsOf(packageName: string): readonly PackageModel[] {
     return this.#byName.get(packageName) ?? [];
   }
@@ -58,7 +58,7 @@ export class KnownTypes {
     return count === countOf(newest) ? key : `${key}:${String(count)}`;
   }
 
-  /** A data type in all versions of its package that define it, the newest first. */
+  /** A data type in all versions of its package that define it, newest first. */
   #versionsOfType(packageName: string, name: string): readonly DataType[] {
     return this.versionsOf(packageName)
       .toReversed()
@@ -66,8 +66,8 @@ export class KnownTypes {
   }
 
   /**
-   * The definitions that values of a type may follow: one version if it upgrades all others, as the ledger requires;
-   * several, the newest first, if a package has different content under the same name.
+   * The definitions that values of a type may have. It is one definition if a version upgrades all others, as the
+   * ledger requires. There are several, newest first, if a package has different content under the same name.
    */
   definitionsOf(key: TypeKey): readonly TypeVersion[] {
     const [packageName = '', moduleName = '', name = '', number] = key.split(':');
@@ -84,7 +84,7 @@ export class KnownTypes {
     return kept;
   }
 
-  /** Whether each value of the older type is a value of the newer one. */
+  /** Whether every value of the older type is also a value of the newer one. */
   #isUpgrade(older: DataType, newer: DataType): boolean {
     if (older.kind === 'enum')
       return newer.kind === 'enum' && older.cases.every((each, at) => newer.cases[at] === each);
@@ -99,7 +99,8 @@ export class KnownTypes {
   }
 
   /**
-   * The type of a part, with package names instead of package ids, and positions of parameters instead of their names.
+   * The type of a field or case as text, with package names instead of package ids, and with positions of parameters
+   * instead of their names.
    */
   #textOf({ type }: DamlField, { parameters }: { readonly parameters: readonly string[] }): string {
     return JSON.stringify(withoutNames(type, parameters), (key, value: unknown) =>

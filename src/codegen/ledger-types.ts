@@ -1,11 +1,11 @@
-/** Templates and interfaces by name, with the types of their contracts, choices and views. Pure. */
+/** Generates templates and interfaces by name, with the types of their contracts, choices and views. Pure. */
 import type { ChoiceModel, DamlType, PackageModel, TemplateModel, InterfaceModel } from '../daml/package-model.ts';
 import type { RelationSubject } from '../store/typed/relations.ts';
 import { keyText, literalText } from './identifiers.ts';
 import type { KnownTypes } from './known-types.ts';
 import type { PayloadTypes } from './payload-types.ts';
 
-/** `Module.Path:Entity`. */
+/** Name of a template or interface: `Module.Path:Entity`. */
 export function templateName({ moduleName, entityName }: { readonly moduleName: string; readonly entityName: string }) {
   return `${moduleName}:${entityName}`;
 }
@@ -13,9 +13,9 @@ export function templateName({ moduleName, entityName }: { readonly moduleName: 
 type Entity = TemplateModel | InterfaceModel;
 
 interface Named<E extends Entity> {
-  /** `package:Module.Path:Entity`, as `template_fqn` has it. */
+  /** `package:Module.Path:Entity`, as in column `template_fqn`. */
   readonly fqn: string;
-  /** One entry for each version of the package that defines it, the oldest first. */
+  /** One entry for each version of the package that defines the entity, oldest first. */
   readonly versions: readonly { readonly model: PackageModel; readonly entity: E }[];
 }
 
@@ -24,7 +24,7 @@ export class LedgerTypes {
   readonly interfaces: readonly Named<InterfaceModel>[];
   readonly #types: PayloadTypes;
 
-  /** @param names packages whose templates and interfaces are requested */
+  /** @param names names of the packages whose templates and interfaces are requested */
   constructor(known: KnownTypes, types: PayloadTypes, names: ReadonlySet<string>) {
     const requestedPackages = known.packages.filter(({ name }) => names.has(name));
     this.templates = entitiesOf(requestedPackages, ({ templates }) => templates);
@@ -33,7 +33,7 @@ export class LedgerTypes {
   }
 
   /**
-   * Reference to the type of the complete payload, argument, result or view that a typed view holds; undefined if there
+   * Reference to the type that has the complete payload, argument, result or view of a typed view; undefined if there
    * is none.
    */
   findTypeReference({ kind, packageName, moduleName, entityName, choice }: RelationSubject): string | undefined {
@@ -47,7 +47,7 @@ export class LedgerTypes {
     return choicesOf(found.versions).has(choice) ? `${entity}['choices'][${literalText(choice)}]` : undefined;
   }
 
-  /** The two maps. */
+  /** Text of the two maps: templates and interfaces by name. */
   text(): string {
     const templates = this.templates.map(({ fqn, versions }) => {
       const { model, entity } = newest(versions);
@@ -114,7 +114,7 @@ function newest<E extends Entity>(versions: Named<E>['versions']): Named<E>['ver
   return last;
 }
 
-/** Choices of all versions. For each choice: what every version that has it defines, the newest first. */
+/** Choices of all versions. Each choice has its definitions from the versions that have it, newest first. */
 function choicesOf(versions: Named<Entity>['versions']): ReadonlyMap<string, readonly ChoiceModel[]> {
   const found = new Map<string, ChoiceModel[]>();
   for (const { entity } of versions.toReversed()) {

@@ -1,10 +1,10 @@
 /**
- * Columns of the views that always have a value: the catalog of the tables says `not null` and no join can miss, or a
- * view guarantees it. A test checks the first kind with the planner, which is why all of them are listed here. The
- * others follow from the [invariants](../../docs/reference/invariants.md): each small number is in its dictionary
- * (I25), the start and end of each contract have its row in contracts (I11), each update has its batch (I40); or the
- * view counts, concatenates or names a case. Columns for values that the ledger may omit, such as the times of an
- * update, can be null in the types as in the rows.
+ * Columns of the views that always have a value. In some cases the catalog of the tables says `not null` and no join
+ * can miss; a test checks these with the planner, so all of them are listed here. In other cases the view guarantees a
+ * value: because of an [invariant](../../docs/reference/invariants.md), or because the view counts, concatenates or
+ * names a case. These invariants are used: each small number is in its dictionary (I25), the start and end of each
+ * contract have their row in contracts (I11), and each update has its batch (I40). Columns for values that the ledger
+ * may omit, such as the times of an update, can be null. The types say so.
  */
 
 const explore: Readonly<Record<string, string>> = {
@@ -65,14 +65,16 @@ const explore: Readonly<Record<string, string>> = {
 
 const pqs: Readonly<Record<string, string>> = { transactions: 'ix offset indexed_at' };
 
-/** Columns before those of the fields, by kind of typed view. `archived_…` and the contract key are handled in code. */
+/**
+ * Columns in front of those of the fields, by kind of typed view. The code handles `archived_…` and the contract key.
+ */
 const typed = {
   template: 'contract_id created_at_offset node_id signatories observers synchronizer_id package_id status is_active',
   choice: 'contract_id exercised_at_offset node_id acting_parties consuming template package_id',
   interface: 'contract_id created_at_offset template signatories observers package_id package_version',
 } as const;
 
-/** Columns that only a redaction makes null: never null if nothing was redacted. */
+/** Columns that are null only after a redaction, so never null if nothing was redacted. */
 const contents = new Set([
   'explore.active_contracts.payload',
   'explore.contracts.payload',
@@ -93,20 +95,21 @@ const words = new Map(
 );
 
 /**
- * Key of the relation that a column belongs to: a view of explore or pqs, such as `explore.contracts`; or `template`,
- * `choice` or `interface` of schema typed.
+ * Key of the relation of a column: a view of explore or pqs, such as `explore.contracts`; or `template`, `choice` or
+ * `interface` for schema typed.
  */
 export type ViewKey = string;
 
 /**
- * Whether a column that is not made from a field can be null. @param redacted whether contents may have been redacted
+ * Whether a column that was not created from a field can be null.
+ * @param redacted whether contents may have been redacted
  */
 export function canBeNull(view: ViewKey, column: string, redacted: boolean): boolean {
   if (contents.has(`${view}.${column}`)) return redacted;
   return words.get(view)?.has(column) !== true;
 }
 
-/** All entries for the schemas explore and pqs, as `explore.view.column`; for tests. */
+/** All never-null columns of schemas explore and pqs, as `explore.view.column`. For tests. */
 export function neverNullColumns(): readonly string[] {
   return [...words].flatMap(([view, names]) => (view.includes('.') ? [...names].map((name) => `${view}.${name}`) : []));
 }

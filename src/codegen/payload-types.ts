@@ -1,6 +1,6 @@
 /**
- * Payloads as TypeScript types, in the JSON form that the JSON Ledger API writes: Int and Numeric are texts, None is
- * null or missing, and an Optional in an Optional is an array of at most one value. Pure.
+ * Payloads as TypeScript types, in the JSON form of the JSON Ledger API: Int and Numeric are texts, None is null or
+ * missing, and an Optional in an Optional is an array of at most one value. Pure.
  */
 import type { BuiltinName, DamlType } from '../daml/package-model.ts';
 import { capital, identifiersOf, literalText } from './identifiers.ts';
@@ -30,11 +30,11 @@ const outside: Scope = new Map();
 export interface Declaration {
   readonly namespaces: readonly string[];
   readonly name: string;
-  /** `type Name<A> = …;` */
+  /** Text of the declaration: `type Name<A> = …;` */
   readonly text: string;
 }
 
-/** Writes types, and records which data types they reference. */
+/** Generates the text of types, and records which data types they reference. */
 export class PayloadTypes {
   readonly #known: KnownTypes;
   readonly #places: TypePlaces;
@@ -50,7 +50,7 @@ export class PayloadTypes {
     return this.#text(type, outside);
   }
 
-  /** The union of the types of all versions, if they differ; an undefined version has no type. */
+  /** The union of the types of all versions if they differ. Undefined means that a version has no type. */
   either(types: readonly (DamlType | undefined)[]): string {
     return union([...new Set(types.map((type) => (type === undefined ? 'null' : this.text(type))))]);
   }
@@ -102,13 +102,15 @@ export class PayloadTypes {
     return type.of.kind === 'optional' ? this.#nested(type, scope) : orNull(this.#text(type.of, scope));
   }
 
-  /** For nested Optionals: each level is an array of at most one value. */
+  /** The type of nested Optionals: an array of at most one value at each level. */
   #nested({ of }: { readonly of: DamlType }, scope: Scope): string {
     const inside = of.kind === 'optional' ? this.#nested(of, scope) : this.#text(of, scope);
     return `readonly [] | readonly [${inside}]`;
   }
 
-  /** A contract id with its content type: a template is represented by its payload. Interfaces are not data types. */
+  /**
+   * The type of a contract id, with the type of its content: the payload for a template. Interfaces are not data types.
+   */
   #contractId(of: DamlType, scope: Scope): string {
     const inside = this.#text(of, scope);
     return inside === 'unknown' ? 'daml.ContractId' : `daml.ContractId<${inside}>`;
@@ -124,8 +126,8 @@ export class PayloadTypes {
 }
 
 /**
- * Names for the parameters of each version, by position: those of the first version. Parameters of Daml begin with a
- * small letter; no TypeScript type used here has the same name with a capital.
+ * Names for the parameters of each version, by position. They are derived from the names in the first version. Daml
+ * parameters begin with a small letter, and no TypeScript type used here has such a name with a capital letter.
  */
 function scopesOf(versions: readonly (readonly string[])[]): readonly Scope[] {
   const [first = []] = versions;
@@ -138,7 +140,7 @@ function union(texts: readonly string[]): string {
   return texts.length === 0 ? 'never' : texts.join(' | ');
 }
 
-/** A union: each part follows ` ` or ` | `, and variant cases are on lines of their own. */
+/** The text of a union. Each member follows ` ` or ` | `, and cases of a variant are on lines of their own. */
 function anyOf(bodies: readonly string[]): string {
   return bodies.map((body, at) => (body.startsWith('\n') ? body : `${at === 0 ? '' : ' |'} ${body}`)).join('');
 }
@@ -147,7 +149,7 @@ function orNull(text: string): string {
   return text === 'unknown' || text === 'daml.Json' ? text : `${text} | null`;
 }
 
-/** The element type in front of `[]`. */
+/** The text of an element type, to be followed by `[]`. */
 function element(text: string): string {
   return / \| |^readonly /.test(text) ? `(${text})` : text;
 }

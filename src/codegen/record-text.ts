@@ -1,8 +1,7 @@
 /**
- * Records as TypeScript types. The ledger omits the last fields of a record if they are None. Which fields these are
- * can depend on the arguments of a generic field type, such as `_2` of `(Text, Optional Int)`, and those on the
- * arguments of the surrounding type. So the condition is written in terms of the parameters, and the compiler evaluates
- * it. Pure.
+ * Records as TypeScript types. The ledger omits trailing fields of a record if they are None. If a field has a generic
+ * type, such as `_2` of `(Text, Optional Int)`, this depends on the type arguments. These may depend on the arguments
+ * of the surrounding type. So the condition is expressed with the type parameters, and the compiler evaluates it. Pure.
  */
 import type { DamlField, DamlType } from '../daml/package-model.ts';
 import { keyText } from './identifiers.ts';
@@ -12,11 +11,11 @@ export interface WrittenField extends DamlField {
   readonly text: string;
 }
 
-/** Undefined: the field is always present. Otherwise it can be omitted if all of these parameters are Optionals. */
+/** When a field can be omitted: undefined means never; otherwise if all of these type parameters are Optionals. */
 type MayLack = readonly string[] | undefined;
 
 /**
- * @param lasting number of fields that exist in every version this one upgrades; fields after them can be missing
+ * @param lasting number of fields that exist in every version that this one upgrades; later fields can be missing
  * regardless of their type
  * @param parameters TypeScript names of the parameters, by their names in Daml
  */
@@ -46,8 +45,8 @@ export function recordText(
 }
 
 /**
- * Searches backward from the last field for one that is always written. None of an Optional in an Optional is written,
- * as `[]`.
+ * For each field, when it can be omitted. Searches backward from the last field to one that is always written. None of
+ * an Optional in an Optional is always written, as `[]`.
  */
 function lackingOf(types: readonly DamlType[], parameters: ReadonlyMap<string, string>): readonly MayLack[] {
   const found: MayLack[] = types.map(() => undefined);

@@ -1,6 +1,6 @@
 /**
- * Locations of data types in the generated file: a namespace for the package, in small letters, and one for each part
- * of the module name. Module parts begin with a capital, so no name on the path hides a package.
+ * Locations of data types in the generated file: a namespace for the package, in small letters, and within it one for
+ * each part of the module name. Module parts begin with a capital letter, so no name on the path hides a package.
  */
 import { capital, identifiersOf } from './identifiers.ts';
 import type { KnownTypes, TypeKey } from './known-types.ts';
@@ -15,7 +15,7 @@ export class TypePlaces {
   readonly #packages: ReadonlyMap<string, string>;
   /** Identifiers of the parts of module names. */
   readonly #parts: ReadonlyMap<string, string>;
-  /** For each package and module, `package:Module.Path`, the names of its types. */
+  /** Identifiers of the types in each module. The key is the package and the module, `package:Module.Path`. */
   readonly #types = new Map<string, ReadonlyMap<string, string>>();
 
   constructor(known: KnownTypes) {
@@ -35,7 +35,7 @@ export class TypePlaces {
     };
   }
 
-  /** The reference to a type, valid anywhere in the file. */
+  /** The reference to a type. It is valid anywhere in the file. */
   path(key: TypeKey): string {
     const { namespaces, name } = this.of(key);
     return [...namespaces, name].join('.');
@@ -62,8 +62,8 @@ export class TypePlaces {
 }
 
 /**
- * Modules of Daml begin with a capital. Other compilers may write a small letter, `_` or `$`, with which package names
- * begin as well.
+ * The first character as a capital letter. Daml modules begin with one, but other compilers may use a small letter, `_`
+ * or `$`, with which package names also begin.
  */
 function moduleForm(part: string): string {
   return /^[A-Za-z]/.test(part) ? capital(part) : `M${part}`;

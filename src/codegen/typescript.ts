@@ -1,4 +1,4 @@
-/** The complete generated file. The same input gives the same bytes. Pure. */
+/** Generates the complete file. The same input results in the same bytes. Pure. */
 import type { PackageModel } from '../daml/package-model.ts';
 import type { Relation, Relations } from '../store/typed/relations.ts';
 import { columnText, type ColumnContext } from './column-types.ts';
@@ -8,11 +8,11 @@ import { LedgerTypes } from './ledger-types.ts';
 import { PayloadTypes, type Declaration } from './payload-types.ts';
 
 export interface TypesInput {
-  /** All known packages: the types of one are made of those of others. */
+  /** All known packages, because types of one package may contain types of another. */
   readonly packages: readonly PackageModel[];
   /** Names of the packages whose templates and interfaces are requested. */
   readonly names: ReadonlySet<string>;
-  /** Undefined: only payload types are generated. */
+  /** Views to generate types for; if undefined, only payload types are generated. */
   readonly views: Relations | undefined;
 }
 
@@ -55,7 +55,7 @@ export interface Interval {
   toISOString(): string;
 }`;
 
-/** @returns TypeScript that compiles without other files; with views, `DB` for `Kysely<DB>` */
+/** @returns TypeScript that compiles without other files; if there are views, it exports `DB` for `Kysely<DB>` */
 export function typescriptOf({ packages, names, views }: TypesInput): string {
   const known = new KnownTypes(packages);
   const types = new PayloadTypes(known);
@@ -91,7 +91,10 @@ function relationText(relation: Relation, context: ColumnContext): string {
   return [`  readonly ${literalText(`${relation.schema}.${relation.name}`)}: {`, ...lines, '  };'].join('\n');
 }
 
-/** Rows of explore have their template only as text: code that reads a certain template names it with `ContractOf`. */
+/**
+ * The type `ContractOf`, with which code names a template. It is needed because rows of explore have their template
+ * only as text.
+ */
 function contractText(relations: readonly Relation[]): readonly string[] {
   const found = relations.find(({ role, name }) => role === 'explore' && name === 'active_contracts');
   if (found === undefined) return [];

@@ -1,7 +1,7 @@
 /**
- * Loads the configuration from flags, secret files and environment, in that order of precedence. All problems are reported
- * together, with the names that the operator used. Unknown variables are rejected and secrets are never printed. The frame
- * limit follows from the memory of the process unless it is set.
+ * Loads the configuration from flags, secret files and environment, in that order of precedence. All problems are
+ * reported together, with the names that the operator used. Unknown variables are rejected, and secrets are never
+ * printed. If the frame limit is not set, it is computed from the memory of the process.
  */
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
@@ -18,12 +18,12 @@ export type LedgerConfig = Omit<Values<typeof options.ledger>, 'maxFrameBytes'> 
   };
 
 export type DatabaseConfig = Values<typeof options.database> & {
-  /** The file that holds the URL, if it comes from one. */
+  /** The file that contains the URL; undefined if the URL does not come from a file. */
   readonly urlFile: string | undefined;
 };
 
 export type ProcessConfig = Values<typeof options.indexer> & {
-  /** The file that holds the URL of the query page, if it comes from one. */
+  /** The file that contains the URL of the query page; undefined if that URL does not come from a file. */
   readonly queryPageUrlFile: string | undefined;
 };
 
@@ -36,7 +36,7 @@ export interface Config {
 export interface DescribedOption {
   readonly name: string;
   readonly env: string;
-  /** As the operator wrote it, secrets masked. */
+  /** The value as the operator wrote it, with secrets masked. */
   readonly value: string;
   readonly origin: Origin;
 }
@@ -60,7 +60,7 @@ export function loadConfig(env: NodeJS.ProcessEnv, flags: OptionFlags = noFlags)
   return config;
 }
 
-/** The configuration as text, with the origin of each value. Throws like {@link loadConfig}. */
+/** The options as text, with the origin of each value. Throws like {@link loadConfig}. */
 export function describeConfig(env: NodeJS.ProcessEnv, flags: OptionFlags = noFlags): readonly DescribedOption[] {
   const source = gatherOptions(env, flags);
   const described = optionList.map((option) => {
@@ -100,14 +100,14 @@ function valuesOf<Section extends Readonly<Record<string, Option<unknown>>>>(
   return Object.fromEntries(Object.entries(section).map(([name, option]) => [name, read(option)])) as Values<Section>;
 }
 
-// A frame is in memory as bytes, text, events and rows at the same time. An error about one update that is too large, with its
-// offset and a remedy, is better than a process that the system kills.
+// Computes the frame limit. A frame is in memory as bytes, text, events and rows at the same time. If an update is too
+// large, an error with its offset and a remedy is better than a process that the system kills.
 
 const mebibyte = 1024 ** 2;
 const largestFrame = 256 * mebibyte;
-/** Memory of the process without any frame, in bytes. */
+/** Memory and heap that the process uses without any frame, bytes. */
 const withoutFrames = { memory: 100 * mebibyte, heap: 64 * mebibyte };
-/** Bytes of memory and heap per byte of a frame, measured: docs/decisions/README.md. */
+/** Measured bytes of memory and heap per byte of a frame: docs/decisions/README.md. */
 const perByte = { memory: 6, heap: 3 };
 
 /** Memory limits of a process, in bytes. */
@@ -116,7 +116,7 @@ export interface Memory {
   readonly heap: number;
 }
 
-/** The limits of this process: the limit of its container or the memory of the machine, and the heap limit. */
+/** The limits of this process: the memory limit of its container or the memory of the machine, and the heap limit. */
 export function memoryOfProcess(): Memory {
   const limit = process.constrainedMemory();
   return {

@@ -1,4 +1,4 @@
-/** Presets, which are names for a list of interfaces. */
+/** Presets: names for lists of interfaces. */
 
 function interfacesOf(packageName: string, moduleName: string, ...names: readonly string[]): readonly string[] {
   return names.map((name) => `#${packageName}:Splice.Api.Token.${moduleName}:${name}`);
@@ -28,13 +28,13 @@ const presets: ReadonlyMap<string, readonly string[]> = new Map([['tokens', toke
 /** The names of all presets. */
 export const presetNames: readonly string[] = [...presets.keys()];
 
-/** Whether any preset contains the interface. @param id `#package-name:Module:Entity` */
+/** Whether the interface is in any preset. @param id `#package-name:Module:Entity` */
 export function isOfPreset(id: string): boolean {
   return [...presets.values()].some((interfaces) => interfaces.includes(id));
 }
 
 /**
- * The ids of the given interfaces with presets expanded, without duplicates, sorted.
+ * Ids of the given interfaces, sorted and without duplicates. Presets are expanded.
  * @param words `#package-name:Module:Entity`, or the name of a preset
  */
 export function interfacesNamed(words: readonly string[]): readonly string[] {

@@ -124,7 +124,7 @@ export const ledgerOptions = {
   ),
 } as const;
 
-/** An OAuth 2.0 client that obtains the tokens by client credentials. */
+/** An OAuth 2.0 client that gets its tokens with client credentials. */
 export const oauthOptions = {
   issuer: optional(
     ledger('LEDGER_OAUTH_ISSUER', 'OpenID Connect issuer that grants access tokens by client credentials.'),

@@ -1,16 +1,16 @@
 /**
- * Hints for common configuration mistakes, recognized by the text of a value. No hint repeats the text, which may contain a
- * secret.
+ * Hints for common mistakes in the configuration, recognized by the text of a value. A hint never repeats the text,
+ * which may contain a secret.
  */
 
 interface Mistake {
   readonly option: RegExp;
   readonly text: RegExp;
-  /** Completes "…, got X: ". */
+  /** Text after "…, got X: ". */
   readonly meant: string;
 }
 
-/** The first match is reported. */
+/** In order of precedence: the first match is reported. */
 const mistakes: readonly Mistake[] = [
   { option: /./, text: /^(["']).*\1$/s, meant: 'remove the quotes; an env file does not need them' },
   { option: /./, text: /^[\s,]*,[\s,]*$/, meant: 'the variables that the list is composed of may be unset' },
@@ -55,7 +55,10 @@ const mistakes: readonly Mistake[] = [
   { option: /^POSTGRES_SCHEMA$/, text: /[A-Z]/, meant: 'write it in lower case' },
 ];
 
-/** The hint for a value, as the end of a sentence; undefined if the mistake is not a common one. @param env the variable */
+/**
+ * The hint for a value, as the end of a sentence; undefined if no common mistake is recognized.
+ * @param env name of the variable
+ */
 export function meantBy(env: string, text: string): string | undefined {
   return mistakes.find((mistake) => mistake.option.test(env) && mistake.text.test(text))?.meant;
 }

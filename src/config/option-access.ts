@@ -3,37 +3,39 @@ import { travelsInClear } from './loopback.ts';
 import type { OptionSource } from './option-sources.ts';
 import { options } from './option-table.ts';
 
-/** An OAuth 2.0 client that obtains its tokens by client credentials. */
+/** An OAuth 2.0 client that gets its tokens with client credentials. */
 export interface OAuthConfig {
   /** Exactly one of `issuer` and `tokenUrl` is set. */
   readonly issuer: string | undefined;
   readonly tokenUrl: string | undefined;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** The file that contains the secret, if it comes from a file; read again for every token. */
+  /**
+   * The file that contains the secret, which is read again for every token; undefined if the secret is not in a file.
+   */
   readonly clientSecretFile: string | undefined;
   readonly audience: string | undefined;
-  /** Scopes separated by blanks; empty: no scope is requested. */
+  /** Scopes separated by spaces; if empty, no scope is requested. */
   readonly scope: string;
   readonly caFile: string | undefined;
 }
 
 export interface AccessConfig {
   readonly token?: string | undefined;
-  /** Read again for every connection. When set, `token` is undefined. */
+  /** File with the token, read again for every connection. If it is set, `token` is undefined. */
   readonly tokenFile: string | undefined;
-  /** When set, `token` and `tokenFile` are undefined. */
+  /** If it is set, `token` and `tokenFile` are undefined. */
   readonly oauth: OAuthConfig | undefined;
   readonly tokenPlacement: 'header' | 'subprotocol' | 'both';
-  /** PEM files; `certFile` and `keyFile` are set together. */
+  /** Paths of PEM files. `certFile` and `keyFile` are either both set or both undefined. */
   readonly caFile: string | undefined;
   readonly certFile: string | undefined;
   readonly keyFile: string | undefined;
-  /** Tokens and secrets may be sent to another machine over plain http. */
+  /** Whether tokens and secrets may be sent to another machine over plain http. */
   readonly insecure: boolean;
 }
 
-/** Reads the options and adds problems to the source. */
+/** Reads the options, and reports problems to the source. */
 export function accessConfig(source: OptionSource): AccessConfig {
   const { read } = source;
   const token = read(options.ledger.token);
@@ -64,7 +66,7 @@ export function accessConfig(source: OptionSource): AccessConfig {
   };
 }
 
-/** Undefined if no OAuth option is set, or if the options are incomplete, which is added as a problem. */
+/** Undefined if no OAuth option is set, or if options are missing, which is reported as a problem. */
 function oauthConfig(source: OptionSource): OAuthConfig | undefined {
   const { read } = source;
   const issuer = read(options.oauth.issuer);

@@ -1,6 +1,7 @@
 /**
- * Finds the value of an option: flag, then secret file, then environment, then default. Collects all problems instead of
- * stopping at the first, and prints values with their secrets masked.
+ * Finds the value of an option. A flag takes precedence over a secret file, a secret file over the environment, and the
+ * environment over the default. Collects all problems instead of stopping at the first one. Prints values with their
+ * secrets masked.
  */
 import { IndexerError } from '../errors/indexer-error.ts';
 import { didYouMean, nearly } from '../errors/nearest-names.ts';
@@ -18,15 +19,15 @@ interface OptionValue {
 }
 
 export interface OptionSource {
-  /** The value. For an invalid value, the problem is added and the fallback returned, so that reading can continue. */
+  /** The value. If it is invalid, reports a problem and returns the fallback, so that reading can continue. */
   readonly read: <T>(option: Option<T>) => T;
   /** The file that the value comes from; undefined if it does not come from a file. */
   readonly fileOf: (option: Option<unknown>) => string | undefined;
-  /** The value as the operator wrote it, secrets masked. */
+  /** The value as the operator wrote it, with secrets masked, and its origin. */
   readonly describe: (option: Option<unknown>) => { readonly value: string; readonly origin: Origin };
-  /** Adds a problem that is not the value of one option, e.g. two options that exclude each other. */
+  /** Reports a problem that does not concern a single value, e.g. two options that exclude each other. */
   readonly refuse: (problem: string) => void;
-  /** @throws IndexerError CONFIGURATION_INVALID if there was any problem */
+  /** @throws IndexerError CONFIGURATION_INVALID if any problem was reported */
   readonly refuseProblems: () => void;
 }
 
@@ -34,7 +35,7 @@ export interface OptionSource {
 export interface OptionFlags {
   /** Values by option name. */
   readonly values: ReadonlyMap<string, string>;
-  /** Problems of options that are not allowed on a command line, one line each. */
+  /** Problems with options that are not allowed on a command line, one line each. */
   readonly problems: readonly string[];
 }
 
@@ -43,7 +44,7 @@ export const noFlags: OptionFlags = { values: new Map(), problems: [] };
 
 /** Reads every flag and variable once. Throws nothing before `refuseProblems`. */
 export function gatherOptions(env: NodeJS.ProcessEnv, flags: OptionFlags): OptionSource {
-  // A set, because an option may be read several times.
+  // A set, because an option may be read several times and would report its problem each time.
   const problems = new Set([...flags.problems, ...unknownVariables(env)]);
   const settings = new Map<string, OptionValue>();
   for (const option of optionList) {
@@ -88,7 +89,7 @@ function lookUp(
   const file = option.fileVariant ? env[`${option.env}_FILE`] : undefined;
   if (file !== undefined && file !== '') return readSecret(`${option.env}_FILE`, file, problems);
   const text = env[option.env]?.trim();
-  // Compose files pass `${NAME:-}` for unset variables, so an empty variable means the same as no variable.
+  // An empty variable is treated as an unset one, because compose files pass `${NAME:-}` for unset variables.
   return text === undefined || text === '' ? undefined : { text, origin: 'environment' };
 }
 
@@ -105,7 +106,7 @@ function readSecret(name: string, file: string, problems: Set<string>): OptionVa
 const knownVariables = new Set(
   optionList.flatMap((option) => (option.fileVariant ? [option.env, `${option.env}_FILE`] : [option.env])),
 );
-/** Variables of docker-compose.yml and of tests, which may be set in the shell that runs the program. */
+/** Variables of docker-compose.yml and of tests. They may be set in the shell that runs the program. */
 const tolerated = new Set([
   'LEDGER_DARS',
   'INDEXER_PORT',
@@ -122,7 +123,8 @@ function unknownVariables(env: NodeJS.ProcessEnv): string[] {
   const problems: string[] = [];
   for (const [name, value] of Object.entries(env)) {
     if (name.startsWith('POSTGRES_') && !knownVariables.has(name)) {
-      // Other programs read such names too, e.g. Postgres images: only a misspelling of a known variable is rejected.
+      // Other programs, e.g. Postgres images, also read variables with such names. So only a misspelling of a known
+      // variable is rejected.
       const meant = nearly(name, knownVariables);
       if (meant !== undefined) problems.push(`${name}: no such variable; did you mean ${meant}?`);
     }
@@ -133,7 +135,7 @@ function unknownVariables(env: NodeJS.ProcessEnv): string[] {
   return problems;
 }
 
-/** A known variable with an additional prefix means the variable without it. */
+/** The variable name without an additional prefix, if that is a known variable. */
 function meantVariable(name: string): string {
   const bare = name.replace(/^(?:LEDGER|INDEXER)_/, '');
   return knownVariables.has(bare) ? `; did you mean ${bare}?` : didYouMean(name, knownVariables);
@@ -152,7 +154,7 @@ function masked(option: Option<unknown>, text: string): string {
 
 function quoted(option: Option<unknown>, text: string): string {
   if (option.secret !== 'no') return 'a different value (not printed, it may contain a secret)';
-  // An address with credentials or a query is rejected, and the rejection must not write it to a log.
+  // An address with credentials or a query is rejected. The message of the rejection must not write them to a log.
   const visible = option.type === 'URL' ? maskAddress(text) : text.replaceAll(/:\/\/\S*@/g, '://***@');
   return `"${visible.length > 200 ? `${visible.slice(0, 200)}…` : visible}"`;
 }

@@ -1,6 +1,6 @@
 /**
- * The table of all options: flag, environment variable, type, default and meaning. Reading, masking, checking and documenting
- * the configuration all use this table, so they cannot disagree.
+ * The table of all options: flag, environment variable, type, default and meaning. It is used for reading, masking,
+ * checking and documenting the configuration, so that these cannot disagree.
  */
 import { httpOptions } from './http-options.ts';
 import {

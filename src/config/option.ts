@@ -1,13 +1,13 @@
 /**
  * Options and their value types.
  *
- * A value type parses text into a value, or returns what it expected. Parsers do not throw and do not repeat the text, so that
- * they can be used for secrets too.
+ * A value type parses text to a value, or returns a description of what it expected. Parsers do not throw and do not
+ * repeat the text, so they can also be used for secrets.
  */
 import { smallFileExpected, unusableKind } from './small-file.ts';
 import { unusableUrlFile } from './url-files.ts';
 
-/** The parsed value, or the words that complete "expected …". */
+/** The parsed value, or the text after "expected …". */
 export type Parsed<T> = { readonly value: T } | { readonly expected: string };
 
 export interface OptionType<T> {
@@ -18,7 +18,10 @@ export interface OptionType<T> {
 
 export const text: OptionType<string> = { label: 'text', parse: (input) => ({ value: input }) };
 
-/** The path of a file that is read later. The file may not exist yet. A pipe or device would block the process or fill its memory. */
+/**
+ * The path of a file that is read later and may not exist yet. A pipe or device is rejected, because it would block the
+ * process or fill its memory.
+ */
 export const smallFile: OptionType<string> = {
   label: 'text',
   parse: (input) => {
@@ -58,7 +61,7 @@ export const boolean: OptionType<boolean> = {
   },
 };
 
-/** A number with one of the `units`, from `min` to `max` inclusive, in the smallest unit. */
+/** A number with one of the `units`, from `min` to `max` (inclusive), converted to the smallest unit. */
 function quantity(
   label: string,
   units: Readonly<Record<string, number>>,
@@ -115,7 +118,7 @@ const volumes = { ...bytes, TiB: 1024 ** 4, MB: 1e6, GB: 1e9, TB: 1e12 };
 /** Sizes of disks in decimal or binary units, such as `500GB`, `1.5TiB`; the value is in bytes. */
 export const volume = quantity('size', volumes, ['0B', 0, '8191TiB', Number.MAX_SAFE_INTEGER]);
 
-/** One of the given words, exactly. */
+/** Exactly one of the given words. */
 export function choice<const T extends string>(words: readonly T[]): OptionType<T> {
   return {
     label: words.join(', '),
@@ -126,12 +129,12 @@ export function choice<const T extends string>(words: readonly T[]): OptionType<
   };
 }
 
-/** Text that matches `shape`; `expected` completes "expected …". */
+/** Text that matches `shape`. @param expected text after "expected …" */
 export function matching(label: string, shape: RegExp, expected: string): OptionType<string> {
   return { label, parse: (input) => (shape.test(input) ? { value: input } : { expected }) };
 }
 
-/** Comma-separated items, without surrounding blanks and duplicates. */
+/** Comma-separated items. Spaces around an item are removed, and so are duplicates. */
 export function listOf(item: OptionType<string>): OptionType<readonly string[]> {
   return {
     label: 'list',
@@ -143,7 +146,7 @@ export function listOf(item: OptionType<string>): OptionType<readonly string[]> 
         if ('expected' in parsed) return parsed;
         found.add(parsed.value);
       }
-      // "$A,$B" with both unset would otherwise mean the same as an empty list, which selects everything.
+      // If "$A,$B" were allowed with both unset, it would mean an empty list, which selects everything.
       if (found.size === 0 && input.trim() !== '')
         return { expected: 'at least one entry between the commas, or an empty value' };
       return { value: [...found] };
@@ -151,7 +154,7 @@ export function listOf(item: OptionType<string>): OptionType<readonly string[]> 
   };
 }
 
-/** Where an empty database starts: a word, or an offset. */
+/** Where the history of an empty database starts: a word, or an offset. */
 export const startPoint: OptionType<'seed' | 'genesis' | 'oldest' | number> = {
   label: 'start',
   parse: (input) => {
@@ -184,7 +187,7 @@ export const ledgerUrl: OptionType<string> = {
   },
 };
 
-/** The URL of a token provider, kept unchanged: an issuer has to match exactly. */
+/** The URL of a token provider. It is not changed, because an issuer has to match exactly. */
 export const providerUrl: OptionType<string> = {
   label: 'URL',
   parse: (input) => {
@@ -210,7 +213,7 @@ export const databaseUrl: OptionType<string> = {
 const named = /^#[A-Za-z0-9_-]+:[A-Za-z][\w.$']*:[A-Za-z][\w$']*$/;
 const byPackageId = /^#?[0-9a-f]{64}:/;
 
-/** `#package-name:Module:Entity`. */
+/** A template or interface: `#package-name:Module:Entity`. */
 export const identifier: OptionType<string> = {
   label: 'identifier',
   parse: (input) => {
@@ -236,14 +239,16 @@ export function identifierOr(words: readonly string[]): OptionType<string> {
   };
 }
 
-/** The value of a text in the source code. A text that does not parse is a bug, found when the module loads. */
+/**
+ * Parses a text in the source code. A text that cannot be parsed is a bug, which is found when the module is loaded.
+ */
 export function constant<T>(type: OptionType<T>, input: string): T {
   const parsed = type.parse(input);
   if ('value' in parsed) return parsed.value;
   throw new TypeError(`the built-in value "${input}" is not ${parsed.expected}`);
 }
 
-// Declarations of options. The flag follows from the environment variable.
+// Declarations of options. The flag is derived from the environment variable.
 
 export type Section = 'ledger' | 'database' | 'indexer';
 
@@ -253,17 +258,20 @@ export interface Option<T> {
   /** The environment variable, e.g. `INDEXER_BATCH_UPDATES`. */
   readonly env: string;
   readonly type: string;
-  /** The default as an operator would write it; undefined if there is none. */
+  /** The default in the format that an operator would use; undefined if there is none. */
   readonly default: string | undefined;
-  /** `url`: its password is masked. `value`: never printed, and not accepted as a flag, because `ps` prints flags. */
+  /**
+   * Whether the value is secret. `url`: its password is masked. `value`: it is never printed, and not accepted as a
+   * flag, because `ps` prints flags.
+   */
   readonly secret: 'no' | 'url' | 'value';
-  /** True if the variable with `_FILE` appended may name a file with the value. */
+  /** Whether the variable with the suffix `_FILE` may name a file that contains the value. */
   readonly fileVariant: boolean;
   readonly doc: string;
   readonly section: Section;
-  /** The behavior of an unset option without a default, in words. */
+  /** Description of the behavior if the option is unset and has no default. */
   readonly unset: string;
-  /** The value of an unset option. */
+  /** The value if the option is unset. */
   readonly fallback: T;
   check(input: string): Parsed<T>;
 }
@@ -282,7 +290,7 @@ export function optional<T>(spec: Spec, type: OptionType<T>): Option<T | undefin
   return { ...common(spec, type), default: undefined, fallback: undefined, check: (input) => type.parse(input) };
 }
 
-/** An option with a default, written as an operator would write it. */
+/** An option with a default. @param defaultText the default in the format that an operator would use */
 export function withDefault<T>(spec: Spec, type: OptionType<T>, defaultText: string): Option<T> {
   return {
     ...common(spec, type),

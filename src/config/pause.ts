@@ -1,4 +1,4 @@
-/** Delays that end early, without an error, when they are aborted. */
+/** Delays that an abort ends early, without an error. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Waits. Returns early, without an error, when the signal is aborted. */

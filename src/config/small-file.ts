@@ -1,24 +1,27 @@
 /**
- * Reads small files that hold a secret, an address or a certificate. Opening a pipe waits for a writer and would block the
- * start; a large file would fill the memory. The file is checked before it is read: it has to be small and a regular file, or
- * a link to one (Kubernetes secrets are links).
+ * Reads small files that contain a secret, an address or a certificate. Each file is checked before it is read: it must
+ * be small, and a regular file or a symbolic link to one (Kubernetes secrets are symbolic links). Opening a pipe would
+ * block the start until it is written to, and a large file would fill the memory.
  */
 import { closeSync, constants, fstatSync, openSync, readSync, statSync, type Stats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 
 const largestBytes = 1024 ** 2;
 
-/** Completes "expected …". */
+/** Text after "expected …". */
 export const smallFileExpected = 'a regular file of at most 1 MiB';
 
-/** Does not wait for a pipe that replaced the file after the check. */
+/** With these flags, opening does not wait if the file was replaced by a pipe after the check. */
 const withoutWaiting = constants.O_RDONLY | constants.O_NONBLOCK;
 
 class UnusableFile extends Error {
   override readonly name = 'UnusableFile';
 }
 
-/** The text of the file. @throws Error for {@link whyUnreadable}: a system error, or a file of another kind or size */
+/**
+ * The text of the file.
+ * @throws Error for {@link whyUnreadable}: a system error, or an unsuitable kind or size of file
+ */
 export async function readSmallFile(path: string): Promise<string> {
   refuseUnusable(await stat(path));
   const file = await open(path, withoutWaiting);
@@ -52,7 +55,7 @@ export function readSmallFileSync(path: string): string {
   }
 }
 
-/** Why an existing file cannot be read as a small file, e.g. `a pipe`; undefined if it can, or if there is no file. */
+/** Why an existing file is not a small file, e.g. `a pipe`; undefined if it is one, or if there is no file. */
 export function unusableKind(path: string): string | undefined {
   try {
     return kindOf(statSync(path));
@@ -61,7 +64,7 @@ export function unusableKind(path: string): string | undefined {
   }
 }
 
-/** Why a file could not be read: words, or the code of the system error. Never the content. */
+/** Why a file could not be read: a description, or the code of the system error. Never contains the content. */
 export function whyUnreadable(thrown: unknown): string {
   if (thrown instanceof UnusableFile) return thrown.message;
   return thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'unknown reason';
@@ -80,7 +83,7 @@ function kindOf(found: Stats): string | undefined {
   return found.size > largestBytes ? 'larger than 1 MiB' : undefined;
 }
 
-/** Checks the size again: a file may grow after the first check, and files of /proc report no size. */
+/** Checks the size again, because a file may grow after the first check, and files in /proc report no size. */
 function textOf(bytes: Buffer, length: number): string {
   if (length > largestBytes) throw new UnusableFile('larger than 1 MiB');
   return bytes.toString('utf8', 0, length);

@@ -1,9 +1,12 @@
-/** Certificate files of a database URL. The driver reads them without a check whenever it parses the URL. */
+/** Checks the certificate files of a database URL. The driver reads them unchecked whenever it parses the URL. */
 import { unusableKind } from './small-file.ts';
 
 const parameters = ['sslrootcert', 'sslcert', 'sslkey'] as const;
 
-/** The first existing file that is not a small file, e.g. `sslkey=/run/key is a pipe`; undefined if there is none. */
+/**
+ * Describes the first existing file that is not a small file, e.g. `sslkey=/run/key is a pipe`; undefined if there is
+ * none.
+ */
 export function unusableUrlFile(url: string): string | undefined {
   const query = new URLSearchParams(/\?([^#]*)/s.exec(url)?.[1] ?? '');
   for (const name of parameters) {

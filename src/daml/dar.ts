@@ -1,18 +1,19 @@
 /**
- * Reads the packages in a DAR: a zip archive of `.dalf` files, as a compiler writes it and `POST /v2/packages` accepts
- * it.
+ * Reads the packages in a DAR: a zip archive of `.dalf` files, in the form that compilers write and `POST /v2/packages`
+ * accepts.
  */
 import { unzipSync } from 'fflate';
 import { IndexerError, withContext } from '../errors/indexer-error.ts';
 import { readPackageArchive } from './package-archive.ts';
 import type { PackageModel } from './package-model.ts';
 
-/** Limit on the unpacked size of one DAR; the packages of the standard library take about 10 MiB. */
+/** Maximum unpacked size of one DAR, bytes. The packages of the standard library have about 10 MiB. */
 const mostBytes = 512 * 1024 * 1024;
 
 /**
  * Returns all packages of a DAR, including dependencies.
- * @throws IndexerError DAR_UNREADABLE naming `file`, if it is not a DAR or too large; PACKAGE_UNREADABLE naming both
+ * @throws IndexerError DAR_UNREADABLE with the name `file` if it is not a DAR or too large; PACKAGE_UNREADABLE with the
+ * names of file and package
  */
 export function packagesInDar(bytes: Uint8Array, file: string): readonly PackageModel[] {
   let unpacked = 0;

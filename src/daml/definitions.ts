@@ -1,6 +1,4 @@
-/**
- * Definitions of modules, as far as readers need them: data types, templates and interfaces, with their types resolved.
- */
+/** The definitions of modules that readers need: data types, templates and interfaces, with their types resolved. */
 import type { InternedNames } from './interned-names.ts';
 import type {
   BuiltinName,
@@ -20,7 +18,7 @@ import { bindParameters, substitute } from './type-walk.ts';
 export interface Definitions {
   readonly templates: readonly TemplateModel[];
   readonly interfaces: readonly InterfaceModel[];
-  /** By `Module.Path:Name`. */
+  /** Data types by `Module.Path:Name`. */
   readonly dataTypes: Readonly<Record<string, DataType>>;
 }
 
@@ -32,7 +30,7 @@ interface Context {
 
 /**
  * Reads the definitions of all modules.
- * @param self id of the package
+ * @param self id of the package that contains the modules
  */
 export function readDefinitions(
   modules: readonly Uint8Array[],
@@ -82,7 +80,7 @@ function readParameters(definition: Uint8Array, names: InternedNames): readonly 
   return messagesIn(definition, 3).map((binder) => names.identifier(numberIn(binder, 3)));
 }
 
-/** The type in one field of a message; the language requires this field. */
+/** The type in one field of a message. The language requires this field. */
 function typeIn(bytes: Uint8Array, field: number, context: Context): DamlType {
   const [found] = messagesIn(bytes, field);
   if (found === undefined) throw new Error('a definition lacks a type');
@@ -148,8 +146,8 @@ function readInterface(bytes: Uint8Array, moduleName: string, context: Context):
   };
 }
 
-// Terms of a package as types of the model: a type synonym of the same package is replaced by its type. Synonyms of
-// other packages cannot be resolved here and become opaque; compilers do not write them in types of payloads.
+// Converts terms of a package to types of the model. A type synonym of the same package is replaced by its type.
+// Synonyms of other packages cannot be resolved here and become opaque; compilers do not use them in types of payloads.
 
 export interface TypeSynonym {
   readonly parameters: readonly string[];
@@ -158,12 +156,12 @@ export interface TypeSynonym {
 
 interface Measured {
   readonly type: DamlType;
-  /** Number of parts, with repetitions. */
+  /** Number of parts, counted each time they occur. */
   readonly size: number;
   readonly depth: number;
 }
 
-/** Limits on the parts of one type and of all types of a package, as they are written in the model. */
+/** Maximum number of parts of one type, and of all types of a package, as written in the model. */
 const typeLimit = 5_000;
 const packageLimit = 200_000;
 
@@ -201,7 +199,7 @@ function measureWritten(type: DamlType): Measured {
   return measure(type, 'of' in type ? [measureWritten(type.of)] : []);
 }
 
-/** Resolves terms of one package; throws if types are too large, or if synonyms refer to themselves. */
+/** Resolves the terms of one package. Throws if types are too large, or if synonyms refer to themselves. */
 class TypeResolution {
   readonly #synonyms: ReadonlyMap<TypeName, TypeSynonym>;
   readonly #known = new Map<TypeTerm, Measured>();
@@ -213,7 +211,7 @@ class TypeResolution {
     this.#synonyms = synonyms;
   }
 
-  /** The type of a term. */
+  /** Returns the type of a term. */
   resolve(term: TypeTerm): DamlType {
     const { type, size } = this.#measured(term);
     this.#written += size;
@@ -269,7 +267,7 @@ class TypeResolution {
     const body = this.#measured(synonym.body);
     this.#open.delete(name);
     const parts = term.arguments.map((each) => this.#measured(each));
-    // A substitution never writes more than this product, so nothing above the limits is ever built.
+    // A substitution never writes more parts than this product, so nothing that exceeds the limits is ever built.
     this.#expanded += body.size * parts.reduce((largest, part) => Math.max(largest, part.size), 1);
     if (this.#expanded > packageLimit) throw new Error('its type synonyms expand to too large types');
     const bindings = bindParameters(

@@ -1,5 +1,6 @@
 /**
- * Names for Postgres: in snake_case, and at most 63 bytes long, because Postgres silently truncates longer identifiers.
+ * Names for Postgres: in snake_case and at most 63 bytes long, because Postgres truncates longer identifiers without an
+ * error.
  */
 import { createHash } from 'node:crypto';
 
@@ -7,10 +8,10 @@ import { createHash } from 'node:crypto';
 export const identifierLimit = 63;
 
 /**
- * The name if it fits; otherwise its beginning and six hex digits of a hash.
+ * The name if it is short enough; otherwise its beginning and six hex digits of a hash.
  * @param name ASCII only
- * @param identity input of the hash: constant for the same object, independent of other names
- * @param limit maximum length in bytes
+ * @param identity input of the hash; it must always be the same for the same object, and independent of other names
+ * @param limit maximum length, bytes
  */
 export function shortName(name: string, identity: string, limit: number = identifierLimit): string {
   return name.length <= limit ? name : hashedName(name, identity, limit);
@@ -22,7 +23,10 @@ export function hashedName(name: string, identity: string, limit: number): strin
   return `${name.slice(0, limit - digits.length - 1)}_${digits}`;
 }
 
-/** The name; if it is taken, with a number from 2. @param name ASCII only, at most as long as an identifier */
+/**
+ * The name, or if it is in use, the name with a number from 2 on.
+ * @param name ASCII only, at most as long as an identifier
+ */
 export function freeName(name: string, taken: ReadonlySet<string>): string {
   if (!taken.has(name)) return name;
   for (let number = 2; ; number += 1) {
@@ -33,7 +37,8 @@ export function freeName(name: string, taken: ReadonlySet<string>): string {
 }
 
 /**
- * PascalCase and camelCase to snake_case: `_` between words; a run of capitals is one word. Other characters are kept.
+ * Converts PascalCase and camelCase to snake_case: `_` is inserted between words, and a run of capitals is one word.
+ * Other characters stay.
  */
 export function withoutHumps(name: string): string {
   return name

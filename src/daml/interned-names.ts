@@ -1,11 +1,11 @@
 /**
- * The tables of names at the end of a package. A table stores a name once, however often it is used, so a small archive
- * can produce a huge amount of text: the total is limited.
+ * The tables of names at the end of a package. A table stores a name once, however often it is used. So a small archive
+ * could expand to a huge amount of text, and the total is limited.
  */
 import type { TypeName } from './package-model.ts';
 import { numberField, numberIn, readMessage, bytesField } from './protobuf-message.ts';
 
-/** Limit on the characters of all names together, counted at each use. */
+/** Maximum number of characters of all names together, counted at each use. */
 const spelledLimit = 16 * 1024 * 1024;
 
 const identifier = /^[A-Za-z$_][A-Za-z0-9$_]*$/;
@@ -14,26 +14,26 @@ const packageId = /^[A-Za-z0-9_ -]{1,64}$/;
 /** The tables as stored in the package. */
 export interface NameTables {
   readonly strings: readonly string[];
-  /** Names of several parts, as indexes into `strings`. */
+  /** Names with several parts, as indexes into `strings`. */
   readonly dotted: readonly (readonly number[])[];
-  /** Ids of imported packages; only in language versions that list them. */
+  /** Ids of imported packages; empty in language versions that do not list them. */
   readonly imports: readonly string[];
 }
 
-/** Resolves names; throws if an index is out of range, a name is invalid, or the total is too long. */
+/** Resolves names. Throws if an index is out of range, a name is invalid, or the total is too long. */
 export class InternedNames {
   readonly #tables: NameTables;
   readonly #self: string;
   readonly #paths = new Map<number, string>();
   #spelled = 0;
 
-  /** @param self id of the package that the tables belong to */
+  /** @param self id of the package that has the tables */
   constructor(tables: NameTables, self: string) {
     this.#tables = tables;
     this.#self = self;
   }
 
-  /** Any text. */
+  /** A string of any form. */
   text(index: number): string {
     const found = this.#tables.strings[index];
     if (found === undefined) throw new Error(`there is no interned string ${index}`);
@@ -41,14 +41,14 @@ export class InternedNames {
     return found;
   }
 
-  /** One identifier, e.g. of a field. */
+  /** A single identifier, e.g. the name of a field. */
   identifier(index: number): string {
     const found = this.text(index);
     if (!identifier.test(found)) throw new Error(`interned string ${index} is not an identifier`);
     return found;
   }
 
-  /** Identifiers with dots between them: the name of a module, or of a type in it. */
+  /** Identifiers separated by dots: the name of a module, or of a type within it. */
   path(index: number): string {
     const known = this.#paths.get(index);
     if (known !== undefined) {
@@ -62,7 +62,7 @@ export class InternedNames {
     return spelled;
   }
 
-  /** Reads a TypeConId or TypeSynId message, with the package it names. */
+  /** Reads a TypeConId or TypeSynId message, and returns the name of the type with its package. */
   typeName(bytes: Uint8Array): TypeName {
     let module: Uint8Array = new Uint8Array();
     readMessage(bytes, { 1: bytesField((value) => (module = value)) });

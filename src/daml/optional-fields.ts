@@ -1,7 +1,7 @@
 /**
- * The fields that payloads omit. Since release 3.5, the JSON Ledger API does not write the last fields of a record if
- * they are None; a query such as `payload->'lock' = 'null'` does not find them. This module determines the omitted
- * fields of a type and where they belong.
+ * The fields that payloads omit. Since release 3.5, the JSON Ledger API does not write trailing fields of a record if
+ * they are None. A query such as `payload->'lock' = 'null'` does not find them. This module determines the omitted
+ * fields of a type and their positions.
  */
 import { bindParameters, fieldType, findDataType, isRepeated } from './type-walk.ts';
 import type { DamlField, DamlType, PackageLookup, TypeName } from './package-model.ts';
@@ -25,7 +25,7 @@ export type OmittedFields =
   | { readonly entries: readonly [OmittedFields | null, OmittedFields | null] }
   | { readonly cases: Readonly<Record<string, OmittedFields>> };
 
-/** Maximum number of types that one search visits; types after that stay as the ledger wrote them. */
+/** Maximum number of types that one search visits. Further types are not completed. */
 const typeLimit = 2000;
 
 interface Walk {
@@ -34,14 +34,15 @@ interface Walk {
 }
 
 /**
- * The omitted fields of a data type's values; undefined if nothing can be missing. A type nested in itself is completed
- * only at the outer level, one with parameters three times; types of unknown packages are not completed.
+ * The omitted fields in values of a data type; undefined if no field can be missing. A type nested in itself is
+ * completed only at the outer level, or at three levels if it has parameters. Types of unknown packages are not
+ * completed.
  */
 export function omittedFieldsOf(name: TypeName, packages: PackageLookup): OmittedFields | undefined {
   return omittedFieldsOfType({ kind: 'named', name, arguments: [] }, packages);
 }
 
-/** The same for a type in use, e.g. the result of a choice. */
+/** The omitted fields in values of a type with its arguments, e.g. the result of a choice. */
 export function omittedFieldsOfType(type: DamlType, packages: PackageLookup): OmittedFields | undefined {
   return omittedIn(type, { packages, left: typeLimit }, []);
 }
@@ -60,7 +61,10 @@ function omittedIn(type: DamlType, walk: Walk, around: readonly TypeName[]): Omi
   return type.kind === 'list' ? { items: found } : { values: found };
 }
 
-/** An Optional alone is its value or null; in an Optional, each Optional is an array of at most one value. */
+/**
+ * An Optional that is not nested is written as its value or null. Of nested Optionals, each is written as an array of
+ * at most one value.
+ */
 function omittedInOptional(of: DamlType, walk: Walk, around: readonly TypeName[]): OmittedFields | undefined {
   let levels = 1;
   let inside = of;
@@ -104,7 +108,9 @@ function omittedInParts(
   return found.length === 0 ? undefined : Object.fromEntries(found);
 }
 
-/** The fields after the last one that is always written. None of an Optional in an Optional is written, as `[]`. */
+/**
+ * The fields after the last one that is always written. None of an Optional in an Optional is always written, as `[]`.
+ */
 function lastOptionals(fields: readonly DamlField[]): readonly DamlField[] {
   const last = fields.findLastIndex(({ type }) => type.kind !== 'optional' || type.of.kind === 'optional');
   return fields.slice(last + 1);

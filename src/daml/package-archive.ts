@@ -1,6 +1,6 @@
 /**
- * Reads a package as a participant returns it: the protobuf message ArchivePayload, or the message Archive around it,
- * as in .dalf files. For language version 2, types are read and expressions are skipped by length.
+ * Reads a package as a participant returns it: the protobuf message ArchivePayload, or the message Archive that
+ * contains it, as in .dalf files. For language version 2, types are read and expressions are skipped by their length.
  */
 import { createHash } from 'node:crypto';
 import { IndexerError } from '../errors/indexer-error.ts';
@@ -18,9 +18,9 @@ const packageVersion = /^\d{1,20}(?:\.\d{1,20}){0,31}$/;
 /**
  * Reads the types of a package.
  * @param bytes ArchivePayload, as `GET /v2/packages/{id}` returns it, or Archive, as in a DAR
- * @param expectedId id of the requested package; without it, only the hash in an Archive is checked
- * @throws IndexerError PACKAGE_UNREADABLE naming the package, if the bytes are damaged, are not the expected package,
- * or are of language version 1. Only this package is missing then: callers continue with the next one.
+ * @param expectedId id of the requested package; if omitted, only the hash in an Archive is checked
+ * @throws IndexerError PACKAGE_UNREADABLE with the id of the package, if the bytes are damaged, belong to another
+ * package, or have language version 1. Callers continue with the next package.
  */
 export function readPackageArchive(bytes: Uint8Array, expectedId?: string): PackageModel {
   let packageId = expectedId;

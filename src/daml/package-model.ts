@@ -1,12 +1,12 @@
 /**
- * Model of a compiled package, as far as readers need it: templates, choices, interfaces and the data types of their
- * payloads. Plain JSON, so that it can be stored. Expressions and keys are omitted.
+ * Model of a compiled package with everything that readers need: templates, choices, interfaces and the data types of
+ * their payloads. It is plain JSON, so that it can be stored. Expressions and keys are omitted.
  */
 
-/** `package-id:Module.Path:Name`; resolved, so that types of other packages are named by their package. */
+/** `package-id:Module.Path:Name`, resolved: the id is that of the package that defines the type. */
 export type TypeName = string;
 
-/** A type as used in a field. */
+/** A type as it is used in a field. */
 export type DamlType =
   | { readonly kind: 'builtin'; readonly name: BuiltinName }
   /** `scale` is the number of digits after the decimal point; missing if it is a parameter of the data type. */
@@ -44,9 +44,9 @@ export interface TemplateModel {
   readonly moduleName: string;
   readonly entityName: string;
   readonly choices: readonly ChoiceModel[];
-  /** Implemented interfaces. */
+  /** Names of the implemented interfaces. */
   readonly implements: readonly TypeName[];
-  /** Type of the contract key; undefined without one. */
+  /** Type of the contract key; undefined if the template has no key. */
   readonly key: DamlType | undefined;
 }
 
@@ -54,9 +54,9 @@ export interface InterfaceModel {
   readonly moduleName: string;
   readonly entityName: string;
   readonly choices: readonly ChoiceModel[];
-  /** Type of the view. */
+  /** Type of the interface's view. */
   readonly view: DamlType;
-  /** Interfaces that must be implemented as well. */
+  /** Interfaces that a template must implement as well. */
   readonly requires: readonly TypeName[];
 }
 
@@ -64,13 +64,15 @@ export interface PackageModel {
   readonly packageId: string;
   readonly name: string;
   readonly version: string;
-  /** e.g. `2.1`. */
+  /** Language version of the package, e.g. `2.1`. */
   readonly languageVersion: string;
   readonly templates: readonly TemplateModel[];
   readonly interfaces: readonly InterfaceModel[];
-  /** Serializable data types by `Module.Path:Name`; a template's payload is the record of its own name. */
+  /**
+   * Serializable data types by `Module.Path:Name`. The payload of a template is the record with the template's name.
+   */
   readonly dataTypes: Readonly<Record<string, DataType>>;
-  /** Packages whose types it uses, apart from itself; sorted. */
+  /** Ids of other packages whose types the package uses, sorted. */
   readonly dependencies: readonly string[];
 }
 

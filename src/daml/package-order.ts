@@ -1,7 +1,7 @@
 /** Order of package versions. */
 import type { PackageModel } from './package-model.ts';
 
-/** By name, then by the numbers of the version, then by id, so that the order is always the same. */
+/** Orders by name, then by version number, then by id, so that the order is always the same. */
 export function byNameAndVersion(one: PackageModel, other: PackageModel): number {
   if (one.name !== other.name) return one.name < other.name ? -1 : 1;
   const [left, right] = [one, other].map(({ version }) => version.split('.').map(Number)) as [number[], number[]];

@@ -1,25 +1,30 @@
-/** Payloads as columns: the columns of a record's view, and the path of each value in the payload's JSON. */
+/** Payloads as columns: the columns in the view of a record, and the path of each value in the JSON of the payload. */
 import type { BuiltinName, DamlType, DataType, PackageLookup, TypeName } from './package-model.ts';
 import { bindParameters, fieldType, findDataType, isRepeated, qualifiedName } from './type-walk.ts';
 import { identifierLimit, shortName, withoutHumps } from './identifiers.ts';
 
-/** `interval`: the value is a number of microseconds as text. All others are cast from the text of the JSON value. */
+/**
+ * For `interval`, the JSON value is a number of microseconds as text. All other types are cast from the text of the
+ * JSON value.
+ */
 export type PostgresType = 'text' | 'numeric' | 'bigint' | 'boolean' | 'date' | 'timestamptz' | 'interval' | 'jsonb';
 
 export interface PayloadColumn {
   readonly name: string;
-  /** Keys from the payload down to the value, for `#>>`, or `#>` when the type is jsonb. Every column can be null. */
+  /**
+   * Keys from the payload to the value, for the operator `#>>`, or `#>` if the type is jsonb. Every column can be null.
+   */
   readonly path: readonly string[];
   readonly type: PostgresType;
-  /** Path and type in Daml, e.g. `lock.expiresAt: Optional Time`. */
+  /** Path and Daml type, e.g. `lock.expiresAt: Optional Time`. */
   readonly description: string;
 }
 
-/** Maximum nesting depth of fields that become columns; deeper fields are jsonb. */
+/** Maximum nesting depth of fields that become columns. Deeper fields are jsonb. */
 const levelLimit = 3;
-/** Postgres allows 1,664 columns in a view, and a view has others in addition to these. */
+/** Maximum number of field columns. Postgres allows 1,664 columns in a view, and a view has other columns too. */
 const columnLimit = 1000;
-/** Maximum number of types visited for one view; fields without a column would not count otherwise. */
+/** Maximum number of types visited for one view; it also limits fields that get no column. */
 const visitLimit = 10_000;
 
 const builtinColumns: Readonly<Record<BuiltinName, PostgresType>> = {
@@ -40,9 +45,9 @@ type UnnamedColumn = Omit<PayloadColumn, 'name'>;
 /** Position of a type in the payload. */
 interface FieldPosition {
   readonly path: readonly string[];
-  /** Levels of fields that may still follow. */
+  /** Number of further levels of fields that may become columns. */
   readonly levels: number;
-  /** Records that contain this position. */
+  /** Names of the records that contain this position. */
   readonly around: readonly TypeName[];
   readonly optional: boolean;
 }
@@ -54,10 +59,11 @@ interface Walk {
 }
 
 /**
- * Columns of a record, in the order of its fields; the columns of nested records replace the column of the record.
- * Column names are the field names on the path, in snake_case.
+ * Columns of a record, in the order of its fields. The columns of nested records replace the column of the record.
+ * Column names are the names of the fields on the path, in snake_case.
  *
- * Empty for anything but a known record. At most 1,000: beyond that, nested records stay one jsonb column.
+ * Empty for anything except a known record. There are at most 1,000 columns; beyond that, a nested record is one jsonb
+ * column.
  * @param reserved names of other columns of the view
  */
 export function columnsOf(
@@ -88,14 +94,14 @@ function addType(type: DamlType, position: FieldPosition, walk: Walk): void {
   if (type.kind === 'named') {
     addNamed(type, position, walk);
   } else if (type.kind === 'optional' && !position.optional && type.of.kind !== 'optional') {
-    // An Optional in an Optional is in brackets, so only a single Optional leaves its value plain.
+    // An Optional in an Optional is written in brackets, so only the value of a single Optional is written plainly.
     addType(type.of, { ...position, optional: true }, walk);
   } else if (position.optional || type.kind !== 'builtin' || type.name !== 'unit') {
     walk.columns.push(column(plainType(type), type, position));
   }
 }
 
-/** @param key of the value, if it is one level below its field */
+/** @param key key of the value, if it is one level below its field */
 function column(type: PostgresType, daml: DamlType, position: FieldPosition, key?: string): UnnamedColumn {
   const text = typeText(position.optional ? { kind: 'optional', of: daml } : daml);
   const path = key === undefined ? position.path : [...position.path, key];
@@ -124,7 +130,7 @@ function addNamed(type: NamedType, position: FieldPosition, walk: Walk): void {
   }
 }
 
-/** `RelTime` of the standard library. */
+/** Whether the type is `RelTime` of the standard library. */
 function isDuration(name: TypeName, { fields }: RecordType): boolean {
   const [field] = fields;
   return qualifiedName(name) === 'DA.Time.Types:RelTime' && fields.length === 1 && field?.name === 'microseconds';
@@ -168,7 +174,7 @@ function freeColumnName(name: string, identity: string, taken: ReadonlySet<strin
   }
 }
 
-// Types in human-readable form, for descriptions.
+// Types in readable notation, for descriptions.
 
 const longest = 200;
 
@@ -186,13 +192,14 @@ const builtinTexts: Readonly<Record<BuiltinName, string>> = {
 const containerTexts = { optional: 'Optional', textmap: 'TextMap', contract_id: 'ContractId' } as const;
 
 /**
- * The type in Daml's notation, e.g. `Optional (TextMap Int)`; types of packages with their module, without the package.
- * Text over 200 characters is truncated with `…`.
+ * The type in Daml notation, e.g. `Optional (TextMap Int)`. Types of packages have their module, but not their package.
+ * After 200 characters, the text is truncated with `…`.
  */
 function typeText(type: DamlType): string {
   const pieces: string[] = [];
   let length = 0;
-  // Arguments may be shared, so the text can be far longer than the memory of the type: writing stops at the limit.
+  // Arguments may be shared, so the text can be far larger than the type in memory. Writing therefore stops at the
+  // limit.
   const write = (piece: string): boolean => {
     if (length <= longest) pieces.push(piece);
     length += piece.length;
@@ -202,7 +209,7 @@ function typeText(type: DamlType): string {
   return length > longest ? `${pieces.join('').slice(0, longest)}…` : pieces.join('');
 }
 
-/** Receives the next piece; returns false to stop. */
+/** Receives the next piece of text; returns false to stop. */
 type Write = (piece: string) => boolean;
 
 function writeType(type: DamlType, write: Write): boolean {

@@ -1,10 +1,12 @@
-/** Reads protobuf messages of which only some fields matter. Any exception here means that the bytes are damaged. */
+/**
+ * Reads protobuf messages of which only some fields are needed. Any exception here means that the bytes are damaged.
+ */
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 
-/** Takes one field's value from the reader. */
+/** Reads the value of one field. */
 export type FieldReader = (reader: BinaryReader, wireType: WireType) => void;
 
-/** Reads the listed fields of a message in the order of the bytes and skips the others. */
+/** Reads the listed fields of a message in the order of the bytes, and skips all other fields. */
 export function readMessage(bytes: Uint8Array, fields: Readonly<Record<number, FieldReader>>): void {
   const reader = new BinaryReader(bytes);
   while (reader.pos < reader.len) {
@@ -19,7 +21,7 @@ function demand(found: WireType, expected: WireType): void {
   if (found !== expected) throw new Error(`a field has wire type ${found} instead of ${expected}`);
 }
 
-/** A field that holds a message or bytes; the bytes are not copied. */
+/** Reader for a field with a message or bytes. The bytes are not copied. */
 export function bytesField(take: (bytes: Uint8Array) => void): FieldReader {
   return (reader, wireType) => {
     demand(wireType, WireType.LengthDelimited);
@@ -27,7 +29,7 @@ export function bytesField(take: (bytes: Uint8Array) => void): FieldReader {
   };
 }
 
-/** A field that holds text. */
+/** Reader for a field with text. */
 export function textField(take: (text: string) => void): FieldReader {
   return (reader, wireType) => {
     demand(wireType, WireType.LengthDelimited);
@@ -35,7 +37,7 @@ export function textField(take: (text: string) => void): FieldReader {
   };
 }
 
-/** A field that holds an int32, a bool or an enum value, as number. */
+/** Reader for a field with an int32, a bool or an enum value; all are numbers. */
 export function numberField(take: (value: number) => void): FieldReader {
   return (reader, wireType) => {
     demand(wireType, WireType.Varint);
@@ -43,7 +45,7 @@ export function numberField(take: (value: number) => void): FieldReader {
   };
 }
 
-/** A repeated int32, packed or one by one. */
+/** Reader for a repeated int32, whether packed or not. */
 export function numbersField(take: (value: number) => void): FieldReader {
   return (reader, wireType) => {
     if (wireType !== WireType.LengthDelimited) {
@@ -55,21 +57,21 @@ export function numbersField(take: (value: number) => void): FieldReader {
   };
 }
 
-/** The number in one field of a message; 0, which is not written, if the field is missing. */
+/** The number in one field of a message. If the field is missing, it is 0, which is never written. */
 export function numberIn(bytes: Uint8Array, field: number): number {
   let found = 0;
   readMessage(bytes, { [field]: numberField((value) => (found = value)) });
   return found;
 }
 
-/** The numbers in one repeated field of a message. */
+/** All numbers in a repeated field of a message. */
 export function numbersIn(bytes: Uint8Array, field: number): readonly number[] {
   const found: number[] = [];
   readMessage(bytes, { [field]: numbersField((value) => found.push(value)) });
   return found;
 }
 
-/** The messages in one repeated field of a message. */
+/** All messages in a repeated field of a message. */
 export function messagesIn(bytes: Uint8Array, field: number): readonly Uint8Array[] {
   const found: Uint8Array[] = [];
   readMessage(bytes, { [field]: bytesField((value) => found.push(value)) });

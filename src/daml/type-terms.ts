@@ -1,13 +1,13 @@
 /**
- * Types as a package encodes them: a head applied to arguments. Older language versions write all arguments next to the
- * head, newer ones apply them one by one; both become the same term. Types that payloads cannot hold become an opaque
+ * Types as a package encodes them: a head with arguments. Older language versions write all arguments next to the head,
+ * newer versions apply them one by one; both become the same term. Types that payloads cannot have become an opaque
  * term.
  */
 import type { InternedNames } from './interned-names.ts';
 import type { TypeName } from './package-model.ts';
 import { bytesField, numberField, readMessage } from './protobuf-message.ts';
 
-/** The head of a type. `code` is the number of the built-in type in the language's definition. */
+/** The head of a type. `code` is the number of the built-in type in the definition of the language. */
 export type TypeHead =
   | { readonly kind: 'builtin'; readonly code: number }
   | { readonly kind: 'data'; readonly name: TypeName }
@@ -19,14 +19,14 @@ export type TypeHead =
 export interface TypeTerm {
   readonly head: TypeHead;
   readonly arguments: readonly TypeTerm[];
-  /** Levels of nesting, 1 without arguments. */
+  /** Depth of nesting; 1 if there are no arguments. */
   readonly depth: number;
 }
 
-/** Limits on the nesting depth and the arguments of a type; types of real payloads stay far below. */
+/** Maximum nesting depth, and maximum number of arguments of a type. Types of real payloads have far fewer. */
 export const depthLimit = 100;
 const argumentLimit = 100;
-/** Limit on the nested messages that encode one type: up to two for a level, and one for each argument. */
+/** Maximum number of nested messages that encode one type: up to two for a level, and one for each argument. */
 const writtenLimit = 300;
 
 const opaque: TypeTerm = { head: { kind: 'opaque' }, arguments: [], depth: 1 };
@@ -38,31 +38,33 @@ function termOf(head: TypeHead, args: readonly TypeTerm[]): TypeTerm {
   return { head, arguments: args, depth };
 }
 
-/** Position of a type: its depth in another, and the table entry that it must precede. */
+/** Position of a type: its depth within another type, and the table entry before which it must be. */
 interface Position {
   readonly level: number;
   readonly before: number;
 }
 
-/** Reads Type messages of one package; reads an entry of the type table once, and only if it is referenced. */
+/**
+ * Reads the Type messages of one package. An entry of the type table is read only if it is referenced, and only once.
+ */
 export class TypeTerms {
   readonly #names: InternedNames;
   readonly #interned: readonly Uint8Array[];
   readonly #known = new Map<number, TypeTerm>();
 
-  /** @param interned the package's table of types: an entry refers to earlier entries only */
+  /** @param interned the type table of the package, in which each entry refers only to earlier entries */
   constructor(names: InternedNames, interned: readonly Uint8Array[]) {
     this.#names = names;
     this.#interned = interned;
   }
 
-  /** Reads a Type message; throws if it is damaged, or too large to be the type of a payload. */
+  /** Reads a Type message. Throws if it is damaged, or too large for the type of a payload. */
   read(bytes: Uint8Array): TypeTerm {
     return this.#read(bytes, { level: 1, before: this.#interned.length });
   }
 
   #read(bytes: Uint8Array, position: Position): TypeTerm {
-    // The depth of terms is checked as well, but only after they are built: this check limits the recursion.
+    // Limits the recursion. The depth of terms is also checked, but only after they are built.
     if (position.level > writtenLimit) throw new Error(`a type is written in more than ${writtenLimit} levels`);
     let term = opaque;
     const take = (read: (message: Uint8Array) => TypeTerm) => bytesField((message) => (term = read(message)));

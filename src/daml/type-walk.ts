@@ -1,10 +1,13 @@
 /**
- * Helpers for walking types: data types by name across packages, replacement of parameters by arguments, and where to
- * stop in recursive types.
+ * Helpers for traversing types: finding data types by name across packages, replacing parameters by arguments, and
+ * stopping in recursive types.
  */
 import type { DamlType, DataType, PackageLookup, TypeName } from './package-model.ts';
 
-/** The data type of a name; undefined if its package is unknown, or defines no such type that payloads can hold. */
+/**
+ * The data type with this name; undefined if its package is unknown, or if the package has no such type that payloads
+ * can have.
+ */
 export function findDataType(name: TypeName, packages: PackageLookup): DataType | undefined {
   const end = name.indexOf(':');
   const found = packages(name.slice(0, end));
@@ -12,7 +15,7 @@ export function findDataType(name: TypeName, packages: PackageLookup): DataType 
   return found !== undefined && Object.hasOwn(found.dataTypes, key) ? found.dataTypes[key] : undefined;
 }
 
-/** `Module.Path:Name` of a type, which is the same in every version of its package. */
+/** `Module.Path:Name` of a type, the same in every version of its package. */
 export function qualifiedName(name: TypeName): string {
   return name.slice(name.indexOf(':') + 1);
 }
@@ -20,7 +23,7 @@ export function qualifiedName(name: TypeName): string {
 /** The type of each parameter, by parameter name. */
 export type TypeBindings = ReadonlyMap<string, DamlType>;
 
-/** Binds parameters to arguments; a parameter without an argument stays as it is. */
+/** Binds parameters to arguments. A parameter without an argument stays unbound. */
 export function bindParameters(parameters: readonly string[], args: readonly DamlType[]): TypeBindings {
   const bindings = new Map<string, DamlType>();
   for (const [index, parameter] of parameters.entries()) {
@@ -44,21 +47,21 @@ export function substitute(type: DamlType, bindings: TypeBindings): DamlType {
 }
 
 /**
- * The type of a field, with the parameters of its data type replaced, as the ledger writes its values in JSON. The
- * ledger writes brackets for an Optional in an Optional only if a type spells both; if the inner one comes from an
- * argument, the value is written like that of the inner one alone.
+ * The type of a field as the ledger writes its values in JSON, with the parameters of its data type replaced. The
+ * ledger writes brackets for an Optional in an Optional only if the type of the field names both. If the inner Optional
+ * comes from an argument, the value is written like that of a single Optional.
  */
 export function fieldType(type: DamlType, bindings: TypeBindings): DamlType {
   const argument = type.kind === 'optional' && type.of.kind === 'variable' ? bindings.get(type.of.name) : undefined;
   return argument?.kind === 'optional' ? argument : substitute(type, bindings);
 }
 
-/** A tuple in a tuple is not a recursion, so data types with parameters may be nested in themselves this often. */
+/** How often a data type with parameters may be nested in itself: a tuple in a tuple is not a recursion. */
 const genericLimit = 3;
 
 /**
- * Whether a data type at this position repeats one around it.
- * @param around names of the data types around it
+ * Whether a data type repeats one that surrounds it.
+ * @param around names of the surrounding data types
  */
 export function isRepeated(type: Extract<DamlType, { kind: 'named' }>, around: readonly TypeName[]): boolean {
   const limit = type.arguments.length === 0 ? 1 : genericLimit;

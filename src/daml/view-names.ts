@@ -1,26 +1,27 @@
 /**
- * Names of the generated views, easy to type: `<package>__<template>`, for a choice `<package>__<template>__<choice>`,
- * in snake case. A name depends only on the object it names, unless two names would be alike.
+ * Names of the generated views, which should be easy to type: `<package>__<template>`, or
+ * `<package>__<template>__<choice>` for a choice, in snake case. A name depends only on the object it names, unless two
+ * names would be equal.
  */
 import { hashedName, identifierLimit, withoutHumps } from './identifiers.ts';
 
-/** Suffix of the view of all contracts of a template. */
+/** Suffix of the view with all contracts of a template. */
 export const historySuffix = '__history';
 
 export interface NamedThing {
   readonly packageName: string;
   readonly moduleName: string;
-  /** Template or interface. */
+  /** Name of the template or interface. */
   readonly entityName: string;
-  /** Empty for a template or interface itself. */
+  /** Name of the choice; empty for a template or interface. */
   readonly choice: string;
 }
 
 /**
- * The last two words of the package, then the template, then the choice without a leading template name. If that is
- * taken, the next candidates are: the choice unchanged, the complete package name, the module as well, and finally a
- * hash. At most 63 bytes, for a template 54, so that `__history` fits: longer names lose words of the package from the
- * left, then of the module.
+ * The last two words of the package, then the template, then the choice without a leading template name. If that name
+ * is in use, the next candidates are: with the unchanged choice, with the complete package name, with the module as
+ * well, and finally with a hash. Names have at most 63 bytes, or 54 for a template, which leaves space for `__history`.
+ * Longer names lose words of the package from the left, then words of the module.
  * @param taken names of views of other objects; those with `__history` need not be listed
  */
 export function viewName(thing: NamedThing, taken: ReadonlySet<string>): string {
@@ -36,7 +37,7 @@ export function viewName(thing: NamedThing, taken: ReadonlySet<string>): string 
   }
 }
 
-/** In the order in which they are tried. */
+/** Candidates for the name, in the order in which they are tried. */
 function candidatesOf({ packageName, moduleName, entityName, choice }: NamedThing, limit: number): readonly string[] {
   const [ofPackage, ofModule] = [snakeCase(packageName), snakeCase(moduleName)];
   const entity = snakeCase(entityName);
@@ -60,7 +61,7 @@ function snakeCase(name: string): string {
   return plain === '' ? 'x' : plain;
 }
 
-/** A number or version belongs to the word before it. */
+/** A number or version belongs to the preceding word. */
 function lastTwoWords(name: string): string {
   return name
     .split(/_(?!v?\d)/)
@@ -68,7 +69,7 @@ function lastTwoWords(name: string): string {
     .join('_');
 }
 
-/** @param start package, and module */
+/** @param start the words of the package and of the module */
 function fitted(start: readonly string[], end: readonly string[], limit: number): string {
   let parts = start;
   while (joinName(parts, end).length > limit) {
@@ -79,13 +80,15 @@ function fitted(start: readonly string[], end: readonly string[], limit: number)
   return joinName(parts, end).slice(0, limit).replace(/_+$/, '');
 }
 
-/** A name that begins with a digit would need quotes. */
+/** Joins the parts of a name. A name that begins with a digit would need quotes. */
 function joinName(start: readonly string[], end: readonly string[]): string {
   const name = [...start, ...end].join('__');
   return /^\d/.test(name) ? `_${name}` : name;
 }
 
-/** A choice called History must not get the name of the template's second view, nor the other way around. */
+/**
+ * Whether the name is free. A choice named History must not get the name of a template's second view, nor vice versa.
+ */
 function isFree(name: string, taken: ReadonlySet<string>): boolean {
   if (taken.has(name) || taken.has(name + historySuffix)) return false;
   return !name.endsWith(historySuffix) || !taken.has(name.slice(0, -historySuffix.length));

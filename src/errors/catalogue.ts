@@ -1,6 +1,6 @@
 /**
- * The catalogue of error codes: meaning, remedy, exit code and retry class. An error that is thrown adds what was found, and a
- * remedy only if it is more specific than the catalogue's.
+ * The catalogue of error codes: meaning, remedy, exit code and retry class. A thrown error adds what was found, and a
+ * remedy only if it is more specific than that of the catalogue.
  */
 import { commandCodes } from './command-codes.ts';
 import { embeddedCodes } from './embedded-codes.ts';
@@ -21,9 +21,9 @@ const all = {
   ...webhookCodes,
 };
 
-/** Stable: logs, metrics, `/status` and alerts contain it. */
+/** Codes do not change, because logs, metrics, `/status` and alerts contain them. */
 export type ErrorCode = keyof typeof all;
-/** A code that may be thrown without a remedy. */
+/** A code whose errors can be thrown without a remedy. */
 export type CodeWithRemedy = {
   [Code in ErrorCode]: (typeof all)[Code] extends { readonly remedy: string } ? Code : never;
 }[ErrorCode];

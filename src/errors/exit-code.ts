@@ -1,7 +1,9 @@
-/** Process exit codes, in the range of sysexits, so that a supervisor can distinguish "restart" from "do not restart". */
+/**
+ * Process exit codes, in the range of sysexits, so that a supervisor can distinguish "restart" from "do not restart".
+ */
 export const ExitCode = {
   stopped: 0,
-  /** `verify` found a difference, or `check` a failure. */
+  /** `verify` found a difference, or a check of `check` failed. */
   different: 1,
   usage: 2,
   /** `verify` could not decide. */

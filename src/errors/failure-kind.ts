@@ -1,4 +1,4 @@
-/** The facts that the catalogue holds for each error code. */
+/** The properties that the catalogue has for each error code. */
 import type { ExitCode } from './exit-code.ts';
 
 /**
@@ -12,8 +12,8 @@ import type { ExitCode } from './exit-code.ts';
 export type RetryClass = 'retry' | 'refresh-token' | 'fenced' | 'park' | 'fatal';
 
 /**
- * How long a failure is retried before an operator is needed: a number of times, or a time in milliseconds. With `named`, the
- * limit applies only if the update that causes the failure is known.
+ * How long a failure is retried before an operator is needed: a number of attempts, or a time in milliseconds. With
+ * `named`, the limit applies only if the update that causes the failure is known.
  */
 export interface RetryLimit {
   readonly times?: number;
@@ -22,15 +22,18 @@ export interface RetryLimit {
 }
 
 export interface FailureKind {
-  /** While indexing. */
+  /** Reaction to the failure while indexing. */
   readonly retry: RetryClass;
-  /** Of a command that fails with this code. */
+  /** Exit code of a command that fails with this code. */
   readonly exitCode: ExitCode;
-  /** The failure, in a few words. */
+  /** The failure, as a short phrase. */
   readonly meaning: string;
-  /** The action of the operator. An error may carry a more specific remedy; without a remedy here, it has to. */
+  /**
+   * The action for the operator. An error may have a more specific remedy; if the code has none, the error must have
+   * one.
+   */
   readonly remedy?: string;
-  /** Without it, a failure that is retried is retried forever. */
+  /** Without a limit, a retryable failure is retried forever. */
   readonly retryLimit?: RetryLimit;
 }
 
@@ -44,7 +47,10 @@ export function kind(
   return { retry, exitCode, meaning, remedy, ...(retryLimit === undefined ? {} : { retryLimit }) };
 }
 
-/** A code that is thrown for several reasons, each with a remedy of its own: the remedy is required where the error is thrown. */
+/**
+ * The kind of a code that is thrown for several reasons, each with its own remedy. So the remedy is required where the
+ * error is thrown.
+ */
 export function kindWithoutRemedy(
   retry: RetryClass,
   exitCode: ExitCode,

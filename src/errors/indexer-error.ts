@@ -1,19 +1,20 @@
 /**
- * The error type of the program. Every boundary (ledger, Postgres, configuration) translates each failure into an IndexerError
- * once. Code above the boundaries decides by `retry` and `code` alone and never reads SQLSTATEs or close codes.
+ * The error type of the program. Each boundary (ledger, Postgres, configuration) translates a failure into an
+ * IndexerError once. Code above the boundaries decides only by `retry` and `code`, and never reads SQLSTATEs or close
+ * codes.
  */
 import { catalogue, type CodeWithRemedy, type ErrorCode } from './catalogue.ts';
 import type { ExitCode } from './exit-code.ts';
 import type { RetryClass } from './failure-kind.ts';
 
 export interface ErrorDetails {
-  /** Replaces the class of the catalogue, for codes whose class depends on where they are thrown. */
+  /** Replaces the retry class of the catalogue, for codes whose class depends on where they are thrown. */
   readonly retry?: RetryClass;
   readonly exitCode?: ExitCode;
-  /** The action of the operator, as one imperative sentence. Replaces the remedy of the catalogue. */
+  /** The action for the operator, as one imperative sentence. Replaces the remedy of the catalogue. */
   readonly remedy?: string;
   readonly cause?: unknown;
-  /** Safe facts for logs (offsets, status codes, SQLSTATE). Never payloads, tokens or passwords. */
+  /** Facts that are safe to log (offsets, status codes, SQLSTATE), never payloads, tokens or passwords. */
   readonly facts?: Readonly<Record<string, string | number | boolean>>;
 }
 
@@ -57,7 +58,7 @@ export function atOffset(error: IndexerError, offset: number): IndexerError {
   return withContext(error, { message: `update at offset ${String(offset)}: ${error.message}`, facts: { offset } });
 }
 
-/** Any thrown value as an IndexerError. Unknown failures are fatal: a retry would hide them. */
+/** Converts any thrown value to an IndexerError. Unknown failures are fatal, because a retry would hide them. */
 export function toIndexerError(thrown: unknown): IndexerError {
   if (thrown instanceof IndexerError) return thrown;
   if (isOfPart(thrown)) {
@@ -72,7 +73,7 @@ export function toIndexerError(thrown: unknown): IndexerError {
   });
 }
 
-/** The sandbox and the embedded Postgres are separate packages. Their error classes use codes of the catalogue. */
+/** The sandbox and the embedded Postgres are separate packages, whose error classes use codes of the catalogue. */
 function isOfPart(thrown: unknown): thrown is Error & { readonly code: ErrorCode; readonly remedy: string } {
   if (!(thrown instanceof Error) || !('code' in thrown) || !('remedy' in thrown)) return false;
   return typeof thrown.code === 'string' && Object.hasOwn(catalogue, thrown.code) && typeof thrown.remedy === 'string';

@@ -82,7 +82,7 @@ export const ledgerCodes = {
     'nothing if it recovers: the seed starts again at the ledger end. Otherwise, seed while no reassignment is in flight; ' +
       'run `ledger-indexer verify --acs` without --at, or later',
   ),
-  // A replica that lags behind catches up within minutes; a ledger that was set back does not.
+  // A replica that is behind catches up within minutes; a ledger that was reset does not.
   LEDGER_OFFSET_AFTER_END: kind(
     'retry',
     ExitCode.temporary,
@@ -141,7 +141,7 @@ export const ledgerCodes = {
     'the stream was closed by the participant or a proxy',
     'nothing if it recovers; otherwise check proxies on the way for idle timeouts below 60 s',
   ),
-  // Attempts with progress are not counted. Without progress, each attempt reads the complete list again.
+  // Attempts with progress are not counted. An attempt without progress reads the complete list again.
   LEDGER_STREAM_TRUNCATED: kind(
     'retry',
     ExitCode.temporary,
@@ -169,7 +169,7 @@ export const ledgerCodes = {
     'the update after the given offset is larger than LEDGER_MAX_FRAME_BYTES',
     'raise LEDGER_MAX_FRAME_BYTES, and the memory limit accordingly',
   ),
-  // A frame may be truncated on the way once. The same frame truncated twice is what the ledger sends.
+  // A frame may be truncated once on its way. If the same frame is truncated twice, the ledger sends it that way.
   LEDGER_UNDECODABLE: kind(
     'park',
     ExitCode.undecodable,

@@ -1,6 +1,6 @@
-/** Suggestions for mistyped names in error messages. */
+/** Suggests known names for mistyped names in error messages. */
 
-/** Levenshtein distance. */
+/** Levenshtein distance of two texts. */
 export function editDistance(left: string, right: string): number {
   let row = Array.from({ length: right.length + 1 }, (_, column) => column);
   for (const [line, character] of Array.from(left).entries()) {
@@ -14,7 +14,10 @@ export function editDistance(left: string, right: string): number {
   return row[right.length] ?? left.length;
 }
 
-/** At most `most` of the known names, nearest first, ignoring case. Names that differ in more than a third of the letters are left out. */
+/**
+ * The known names nearest to a name, at most `most`, nearest first, ignoring case. Names that differ in more than a
+ * third of the letters are excluded.
+ */
 export function nearestNames(name: string, known: Iterable<string>, most = 3): readonly string[] {
   const lowerCaseName = name.toLowerCase();
   return [...new Set(known)]
@@ -29,7 +32,8 @@ export function nearestNames(name: string, known: Iterable<string>, most = 3): r
 export function didYouMean(name: string, known: Iterable<string>): string {
   let best: { readonly name: string; readonly distance: number } | undefined;
   for (const candidate of known) {
-    // Of two names at the same distance, prefer the one with the same beginning: "prun" means prune rather than run.
+    // Of two names with the same distance, the one with the same beginning is preferred: "prun" means prune rather than
+    // run.
     const distance = editDistance(name, candidate) + (candidate.startsWith(name.slice(0, 3)) ? 0 : 0.5);
     if (best === undefined || distance < best.distance) best = { name: candidate, distance };
   }

@@ -45,7 +45,7 @@ export const storeCodes = {
     'a lock was not granted in time',
     'query pg_locks for the session that holds it',
   ),
-  // If a single update takes too long, the indexer cannot know whether the update or the server is the reason.
+  // If a single update takes too long, the indexer cannot know whether the update or the server is the cause.
   STORE_STATEMENT_TIMEOUT: kind(
     'retry',
     ExitCode.temporary,
@@ -95,7 +95,7 @@ export const storeCodes = {
     'Postgres rejected a value',
     'report the update at this offset: its value does not fit the column',
   ),
-  // The index was added by an operator for reads. No index of the tables themselves limits the length of a value.
+  // An operator has added the index for reads. No index of the tables themselves limits the length of a value.
   STORE_INDEX_LIMIT: kind(
     'retry',
     ExitCode.temporary,
@@ -110,7 +110,7 @@ export const storeCodes = {
     'end the oldest entries of pg_stat_activity, pg_prepared_xacts and pg_replication_slots, then run `vacuum` in the database with the ' +
       'highest age: `select datname, age(datfrozenxid) from pg_database order by 2 desc`; the indexer resumes automatically',
   ),
-  // The key could not be determined. The update is named nevertheless.
+  // Used if the duplicate key could not be determined. The error still names the update.
   STORE_DUPLICATE: kind(
     'retry',
     ExitCode.unexpected,
@@ -137,7 +137,7 @@ export const storeCodes = {
     'the tables differ from the schema of this version',
     'run `ledger-indexer migrate` and undo manual changes',
   ),
-  // A password is rotated on the server first and here afterwards, or the other way round.
+  // Temporary: a password may be rotated on the server first and in the configuration afterwards, or vice versa.
   STORE_PASSWORD_REFUSED: kind(
     'retry',
     ExitCode.notPermitted,

@@ -33,7 +33,7 @@ export const streamCodes = {
     'rebuild --into is filling this schema and has not handed over to it yet',
     'nothing while the rebuild runs: the indexer starts automatically within seconds of the handover',
   ),
-  // Retried once, like a frame that cannot be decoded.
+  // Retried once, as a frame that cannot be decoded is.
   UPDATE_UNDECODABLE: kind(
     'retry',
     ExitCode.undecodable,

@@ -2,7 +2,7 @@
 import { catalogue } from './catalogue.ts';
 import type { FailureKind, RetryClass } from './failure-kind.ts';
 
-/** Every code with its meaning, the remedy and the reaction of the indexer. */
+/** A row for each code with its meaning, its remedy and the reaction of the indexer. */
 export function troubleshootingMarkdown(): string {
   const rows = Object.entries(catalogue).map(([code, kind]) =>
     [`\`${code}\``, kind.meaning, kind.remedy ?? 'printed with the error', then(kind), String(kind.exitCode)].map(

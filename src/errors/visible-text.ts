@@ -1,12 +1,12 @@
 /**
- * Escapes control and format characters in untrusted text. A terminal executes control characters. Format characters (such as
- * U+202E) make terminals and browsers reorder or hide text, so that one name could look like another.
+ * Escapes control and format characters in untrusted text. A terminal executes control characters. Format characters
+ * (such as U+202E) make terminals and browsers reorder or hide text, so that one name can look like another.
  */
 
-/** Format characters (Cf), and separators that some programs treat as line breaks. */
+/** Format characters (category Cf), and separators that some programs treat as line breaks. */
 const format = /[\p{Cf}\u2028\u2029]/gu;
 const steering = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
-/** Like `steering`, without tabs and line breaks (including the line breaks of CSV). */
+/** The same characters as in `steering`, except tabs and line breaks (including those of CSV). */
 const steeringLines = /[\p{Cf}\u2028\u2029]|(?!\t|\r?\n)\p{Cc}/gu;
 
 /** Escapes every control and format character, in the form `\u001b`. */
@@ -19,7 +19,7 @@ export function escapeSteeringInLines(text: string): string {
   return text.replaceAll(steeringLines, escaped);
 }
 
-/** Escapes every format character, in the form `\u202e`. In JSON text the meaning stays the same. */
+/** Escapes every format character, in the form `\u202e`. This does not change the meaning of JSON text. */
 export function escapeFormat(text: string): string {
   return text.replaceAll(format, escaped);
 }
@@ -29,24 +29,28 @@ function escaped(found: string): string {
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
 }
 
-// Filters of secrets, made independent of hidden characters. A third party could put a hidden character into a token or before it:
-// the filter would not find the token, and a reader who copies the text would have it.
+// Makes filters of secrets independent of hidden characters. A third party could put a hidden character into a token or
+// in front of it. The filter would then not find the token, but a reader who copies the text would have it.
 
 /** Format, control and ignorable characters, except those that separate words and lines. */
 const hidden = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]|(?![\t\n\r])\p{Cc}/gu;
 const isHidden = /^(?:[\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]|(?![\t\n\r])\p{Cc})$/u;
 /**
- * Backslashes with the characters they escape: `\u202e` in JSON, `\\u202e` if an escaped text was put into JSON, and a pair of surrogates
- * of the only hidden plane. The pattern matches a complete run of backslashes and never fails after one, so its time is linear.
+ * Matches backslashes with the characters that they escape: `\u202e` in JSON, `\\u202e` if an escaped text was put into
+ * JSON, and a surrogate pair of the only hidden plane. The pattern matches a complete run of backslashes and never
+ * fails after one, so it takes linear time.
  */
 const escapes = /\\+(?:u[dD][bB]4[0-3]\\+u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[bf])?/g;
 
-/** The filtered text. If hidden characters kept the filter from finding a secret or a part of one, they are removed from the result. */
+/**
+ * The filtered text. If hidden characters prevented the filter from finding a secret or a part of it, they are removed
+ * from the result.
+ */
 export function filterHidden(text: string, filter: (text: string) => string): string {
   const filtered = filter(text);
   const visible = withoutHidden(text);
   if (visible === text) return filtered;
-  // Filter the complete text: the remainder of a secret would not be recognized.
+  // Filter the complete text, because the remainder of a secret would not be recognized.
   const ofVisible = filter(visible);
   return ofVisible === visible || ofVisible === withoutHidden(filtered) ? filtered : ofVisible;
 }
@@ -59,7 +63,7 @@ function withoutHidden(text: string): string {
 function escapesHidden(found: string): boolean {
   const backslashes = found.length - found.replace(/^\\+/, '').length;
   const escaped = found.slice(backslashes);
-  // After an even number of backslashes, `b` and `f` are letters.
+  // After an even number of backslashes, `b` and `f` are plain letters.
   if (escaped === 'b' || escaped === 'f') return backslashes % 2 === 1;
   const units = [...escaped.matchAll(/u([0-9a-fA-F]{4})/g)].map(([, digits = '']) => Number.parseInt(digits, 16));
   return isHidden.test(String.fromCharCode(...units));

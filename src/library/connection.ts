@@ -1,24 +1,27 @@
-/** Connection options of a program: fewer than the indexer needs, and none that the program has to build. */
+/**
+ * Options for connecting to a participant. They are a subset of the indexer's options, and contain nothing that a
+ * program would have to build.
+ */
 import { createTokenSource, type TokenSource, assertWellFormed } from '../ledger/access/token.ts';
 import { leaseOfFound } from '../ledger/access/token-lifetime.ts';
 import type { TransportOptions } from '../ledger/transport/transport.ts';
 
-/** A participant, and how it is called. */
+/** A participant, and how to connect to it. */
 export interface ConnectionOptions {
-  /** Base address of the JSON Ledger API, http or https, possibly with a path. */
+  /** Base URL of the JSON Ledger API, http or https, optionally with a path. */
   readonly url: string;
   /**
-   * The access token, or a function that returns one: called for each request and each stream, so it should keep the
-   * token while that is valid. Without either and without `tokenFile`, requests have no token.
+   * The access token, or a function that returns one. The function is called for each request and each stream, so it
+   * should keep the token while it is valid. Without `token` and `tokenFile`, requests have no token.
    */
   readonly token?: string | (() => string | Promise<string>);
-  /** A file that contains the token and is read again for each request; takes precedence over `token`. */
+  /** Path of a file with the token, which is read again for each request. It takes precedence over `token`. */
   readonly tokenFile?: string;
-  /** Certificates in PEM form, for https. */
+  /** Certificates and key for https, in PEM format. */
   readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
-  /** Allows the token over plain http to another machine; default false. */
+  /** Whether the token may be sent over plain http to another machine; default false. */
   readonly insecure?: boolean;
-  /** Limit of one request, milliseconds; default 20,000. */
+  /** Time limit of one request, milliseconds; default 20,000. */
   readonly requestTimeoutMs?: number;
   /** Aborts running requests, and ends `followUpdates`. */
   readonly signal?: AbortSignal;
@@ -26,7 +29,7 @@ export interface ConnectionOptions {
 
 const requestTimeoutMs = 20_000;
 
-/** The same as options of the transport. */
+/** Converts connection options to options of the transport. */
 export function transportOptions(options: ConnectionOptions): TransportOptions & { readonly tokenSource: TokenSource } {
   return {
     url: options.url.replace(/\/+$/, ''),
@@ -47,7 +50,7 @@ function tokenSourceOf({ token, tokenFile }: ConnectionOptions): TokenSource {
     read,
     lease: async () => leaseOfFound(await read(), performance.now()),
     invalidate: () => undefined,
-    // The library does not wait for another token: it is requested before the next stream.
+    // Does not wait for another token, because one is requested before the next stream anyway.
     replaced: () => Promise.resolve(),
   };
 }

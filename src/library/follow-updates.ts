@@ -1,6 +1,6 @@
 /**
- * Updates as an endless list: one stream after the other, each after the last update of the one before. It ends when it
- * is stopped, or with an error that another try would not fix.
+ * Updates as an endless sequence. Streams follow one another, each after the last update of the previous one. It ends
+ * if it is stopped, or with an error that a retry would not fix.
  */
 import { pause } from '../config/pause.ts';
 import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
@@ -15,33 +15,35 @@ import { Inbox } from '../pipeline/intake/inbox.ts';
 import { decide, FailureCount } from '../pipeline/retry/retry.ts';
 import { type ConnectionOptions, transportOptions } from './connection.ts';
 
-/** Which updates, and where to begin. */
+/** Which updates to follow, and from where. */
 export interface FollowOptions extends ConnectionOptions {
-  /** Exclusive: the first update is the next one. 0 is the beginning of the ledger. */
+  /** The first update is the next one after this offset. 0 is the beginning of the ledger. */
   readonly after: number;
-  /** The id of the update at `after`: if the ledger has another one there, such as after a restore, the call fails. */
+  /**
+   * Id of the update at `after`. If the ledger has another update there, for example after a restore, the call fails.
+   */
   readonly afterUpdateId?: string;
-  /** Default: any party the participant hosts, which needs the right CanReadAsAnyParty. */
+  /** Parties to follow. Default: all parties that the participant hosts, which needs the right CanReadAsAnyParty. */
   readonly parties?: readonly string[];
-  /** `#package-name:Module:Entity`; default: all. */
+  /** Templates as `#package-name:Module:Entity`; default: all templates. */
   readonly templates?: readonly string[];
-  /** `#package-name:Module:Entity`; contracts that implement one come with its view. */
+  /** Interfaces as `#package-name:Module:Entity`. Contracts that implement one of them have its view. */
   readonly interfaces?: readonly string[];
-  /** Default `LEDGER_EFFECTS`: creates and every exercise. `ACS_DELTA`: creates and archives. */
+  /** Default `LEDGER_EFFECTS`: creates and all exercises. `ACS_DELTA`: only creates and archives. */
   readonly shape?: 'LEDGER_EFFECTS' | 'ACS_DELTA';
-  /** Includes changes of party hosting; default false. */
+  /** Whether to include changes of party hosting; default false. */
   readonly topology?: boolean;
-  /** With `createdEventBlob`, for disclosed contracts; default false. */
+  /** Whether creates have a `createdEventBlob`, for disclosed contracts; default false. */
   readonly createdEventBlobs?: boolean;
-  /** Includes offsets that were reached without an update, with kind `OffsetCheckpoint`; default false. */
+  /** Whether to include offsets that were reached without an update, with kind `OffsetCheckpoint`; default false. */
   readonly checkpoints?: boolean;
-  /** Longest pause between two tries, milliseconds; default 30,000. */
+  /** Maximum delay between two attempts, milliseconds; default 30,000. */
   readonly retryMaxDelayMs?: number;
-  /** Called with each failure that is followed by another try. */
+  /** Called with each failure that is retried. */
   readonly onRetry?: (error: Error, delayMs: number) => void;
 }
 
-/** One complete update. */
+/** A complete update. */
 export interface FollowedUpdate {
   /** The value for `after` in the next call. */
   readonly offset: number;
@@ -49,24 +51,24 @@ export interface FollowedUpdate {
   readonly kind: string;
   /** The value for `afterUpdateId` in the next call; undefined for `OffsetCheckpoint`. */
   readonly updateId: string | undefined;
-  /** As the ledger sent it; Daml values are plain JSON. */
+  /** The update as the ledger sent it. Daml values are plain JSON. */
   readonly update: Update;
 }
 
-/** Frames held while the program is slow; above that the ledger has to wait. */
+/** Maximum buffer while the program is slow. When it is full, the ledger has to wait. */
 const held = { frames: 1000, bytes: 8 * 1024 * 1024 };
 const taken = { frames: 200, bytes: 1024 * 1024 };
 const pingIntervalMs = 20_000;
 const retryMaxDelayMs = 30_000;
-/** Used if no signal is given. */
+/** Used if no signal is passed. */
 const never = new AbortController().signal;
 
 /**
- * Every update after an offset, in order, without repetitions or gaps, for as long as the next one is requested: it
- * waits for updates to come. Broken streams are reopened; while the program is slow, the ledger waits. It ends when
- * `signal` is aborted or the loop is left.
- * @throws LedgerError that another try does not fix, such as LEDGER_PRUNED, LEDGER_PERMISSION_DENIED or
- *   HISTORY_CHANGED; after five minutes LEDGER_OFFSET_AFTER_END, which a lagging replica returns too
+ * All updates after an offset, in order, without repetitions or gaps. The sequence is endless: it waits for new
+ * updates. Broken streams are opened again. While the program is slow, the ledger waits. It ends when `signal` is
+ * aborted or the loop is left.
+ * @throws LedgerError that a retry would not fix, such as LEDGER_PRUNED, LEDGER_PERMISSION_DENIED or HISTORY_CHANGED.
+ * LEDGER_OFFSET_AFTER_END is thrown after five minutes, because a replica that is behind returns it too
  */
 export async function* followUpdates(options: FollowOptions): AsyncGenerator<FollowedUpdate, void, undefined> {
   const { signal } = options;
@@ -88,12 +90,12 @@ export async function* followUpdates(options: FollowOptions): AsyncGenerator<Fol
   }
 }
 
-/** A function call, because the signal may have changed since the last check. */
+/** A function, because the signal may have changed since the last check. */
 function isAborted(signal: AbortSignal | undefined): boolean {
   return signal?.aborted === true;
 }
 
-/** Waits for the delay that this failure requires. @throws the failure when it is not to be retried */
+/** Waits for the delay that this failure requires. @throws the failure if it must not be retried */
 async function beforeNext(error: IndexerError, failures: FailureCount, options: FollowOptions): Promise<void> {
   const decision = decide(error, failures.add(error), options.retryMaxDelayMs ?? retryMaxDelayMs, Math.random());
   if (decision.kind === 'give-up' || decision.phase === 'parked') throw error;
@@ -101,10 +103,10 @@ async function beforeNext(error: IndexerError, failures: FailureCount, options: 
   await pause(decision.delayMs, options.signal ?? never);
 }
 
-/** Position of the list. */
+/** Position in the sequence. */
 interface StreamPosition {
   offset: number;
-  /** The newest update whose id is known, which the ledger must still have. */
+  /** The newest update whose id is known. The ledger must still have it. */
   proof: { readonly offset: number; readonly updateId: string } | undefined;
 }
 
@@ -112,7 +114,7 @@ function proofOf({ after, afterUpdateId }: FollowOptions): StreamPosition['proof
   return afterUpdateId === undefined ? undefined : { offset: after, updateId: afterUpdateId };
 }
 
-/** Updates of one stream; moves the position before it yields an update. */
+/** Yields the updates of one stream. The position moves before an update is yielded. */
 async function* session(
   options: FollowOptions,
   position: StreamPosition,
@@ -130,7 +132,7 @@ async function* session(
       for (const frame of frames) {
         const update = followed(frame);
         const isCheckpoint = update.kind === 'OffsetCheckpoint';
-        // A checkpoint repeats the position of the stream; any other update would be a repetition.
+        // A checkpoint may repeat the offset of the position; any other update at that offset would be a repetition.
         if (update.offset < position.offset || (update.offset === position.offset && !isCheckpoint)) {
           throw outOfOrder(update, position);
         }
@@ -157,7 +159,9 @@ function filterOf(options: FollowOptions): LedgerFilter {
 }
 
 /**
- * Offsets are reassigned after a restore, so the id decides whether this is the same history. @throws HISTORY_CHANGED
+ * Checks that the ledger still has the same history. Offsets are assigned again after a restore, so the update id
+ * decides.
+ * @throws HISTORY_CHANGED
  */
 async function prove(options: FollowOptions, { proof }: StreamPosition, filter: LedgerFilter): Promise<void> {
   if (proof === undefined) return;

@@ -1,7 +1,7 @@
 /**
- * The module that other programs import as `ledger-indexer`: the client of the complete JSON Ledger API v2, and updates
- * as an endless list. Follows semantic versioning: its exports are in types/ledger-indexer.d.ts, which a test
- * regenerates and compares.
+ * The module that other programs import as `ledger-indexer`: a client of the complete JSON Ledger API v2, and updates
+ * as an endless sequence. It follows semantic versioning. Its exports are in types/ledger-indexer.d.ts, which a test
+ * generates again and compares.
  */
 import { createLedgerClient as createClient } from '../ledger/api/client.ts';
 import type { CommandCalls } from '../ledger/api/commands.ts';
@@ -20,7 +20,7 @@ export type { ConnectionOptions };
 export { isLedgerError, type LedgerError } from './ledger-error.ts';
 export { followUpdates, type FollowedUpdate, type FollowOptions } from './follow-updates.ts';
 
-// Parameters and results of calls, and the calls of each area.
+// Parameters and results of calls, and the types of each area's calls.
 export type { PartySignature, Signature, SigningPublicKey } from '../ledger/access/signing.ts';
 export type { ListOptions, Maybe } from '../ledger/api/answer.ts';
 export type {
@@ -137,8 +137,8 @@ export interface LedgerClient {
 }
 
 /**
- * A client for one participant. It holds no connection. Every refusal is an Error with a stable `code`, a `retry` class
- * and a `remedy`.
+ * Creates a client for one participant. It holds no connection. Every call that fails rejects with an Error that has a
+ * stable `code`, a `retry` class and a `remedy`.
  */
 export function createLedgerClient(options: ConnectionOptions): LedgerClient {
   const { transport: _, ...calls } = createClient(transportOptions(options));

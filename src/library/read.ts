@@ -1,7 +1,7 @@
 /**
  * The module that other programs import as `ledger-indexer/read`: consistent reads of everything that is stored, for
- * programs that copy it elsewhere. Follows semantic versioning: its exports are in types/ledger-indexer-read.d.ts, and
- * a test compares them.
+ * programs that copy it to another system. It follows semantic versioning. Its exports are in
+ * types/ledger-indexer-read.d.ts, which a test compares with them.
  */
 import { openDatabase } from '../store/connection/database.ts';
 import type { Reads } from '../store/exported/reads.ts';
@@ -23,7 +23,10 @@ export type {
 
 /** The database to read. */
 export interface ReadOptions {
-  /** `postgres://user:password@host:port/database`; the role needs what `grant-reader` grants without `--party`. */
+  /**
+   * `postgres://user:password@host:port/database`. The role needs the rights that `grant-reader` grants without
+   * `--party`.
+   */
   readonly databaseUrl: string;
   /** Schema of the indexer; default `ledger`. */
   readonly schema?: string;
@@ -31,17 +34,17 @@ export interface ReadOptions {
   readonly applicationName?: string;
 }
 
-/** Reads with a connection pool of their own. */
+/** Reads with their own connection pool. */
 export interface OpenReads extends Reads {
   /** Waits up to 5 s for running snapshots, then closes all connections. Never rejects. */
   readonly close: () => Promise<void>;
 }
 
-/** A snapshot may stay open for a week, milliseconds. */
+/** How long a snapshot may stay open: one week, milliseconds. */
 const longestSnapshotMs = 7 * 24 * 60 * 60_000;
 
 /**
- * Opens the database for reading; connects with the first snapshot, and writes nothing.
+ * Prepares reading. It connects for the first snapshot, and writes nothing.
  * @throws IndexerError STORE_URL_INVALID if the URL cannot be used; `inSnapshot` also throws SCHEMA_OUTDATED
  */
 export function openReads({ databaseUrl, schema = 'ledger', applicationName }: ReadOptions): OpenReads {

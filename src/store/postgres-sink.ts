@@ -1,7 +1,7 @@
 /**
- * Implements the pipeline's sink with Postgres: the functions of the store's submodules, bound to one database and one
- * lock candidate. The port belongs to the pipeline (src/pipeline/ports/sink.ts), a module above the store; in the
- * composition root the compiler checks one against the other.
+ * Implements the pipeline's sink with Postgres: functions of the store's submodules, bound to one database and one lock
+ * candidate. The port belongs to the pipeline (src/pipeline/ports/sink.ts), a module above the store. In the
+ * composition root the compiler checks that both match.
  */
 import type { PackageLookup, PackageModel } from '../daml/package-model.ts';
 import type { FilterExtensionRequest } from '../model/stream.ts';
@@ -50,10 +50,10 @@ import type { OnNotice } from './write/commit-notices.ts';
 import { openSession } from './write/session.ts';
 
 export interface PostgresSinkOptions {
-  /** `never`: tables of another version are refused. */
+  /** With `never`, tables of another version are refused. */
   readonly migrate: 'auto' | 'never';
   /**
-   * How a new schema stores arguments and results of exercises; an existing schema that stores them otherwise is
+   * How a new schema stores arguments and results of exercises. An existing schema that stores them differently is
    * refused.
    */
   readonly exerciseJson: ExerciseJson | undefined;
@@ -115,7 +115,7 @@ function preparation(
   let prepared = false;
   return async () => {
     if (prepared) return;
-    // First: behind a pooler, even the settings of our sessions would reach other clients.
+    // This check comes first, because behind a pooler even the settings of our sessions would reach other clients.
     await candidate.checkAddress();
     await checkServer(database);
     await assertWritable(database);
@@ -126,9 +126,9 @@ function preparation(
 }
 
 /**
- * Where a reseed stages contracts and what it merges into. Only the holder of the writer lock uses it.
- * @param database the stream's own
- * @param staging the handle of its staging schema
+ * Staging of contracts for a reseed, and their merge. Only the holder of the writer lock uses it.
+ * @param database the database of the stream
+ * @param staging a handle whose schema is the staging schema
  */
 export function postgresStaging(database: Database, staging: Database, options: Pick<Merge, 'writer' | 'notify'>) {
   return {
@@ -144,8 +144,8 @@ export function postgresStaging(database: Database, staging: Database, options: 
 
 /**
  * Staging for views of interfaces that were added later. Only the holder of the writer lock uses it.
- * @param database the stream's own, with time for long statements; both handles are closed by `close`
- * @param staging the handle of its staging schema
+ * @param database the database of the stream, with a timeout for long statements; `close` closes both handles
+ * @param staging a handle whose schema is the staging schema
  */
 export function postgresViewStaging(database: Database, staging: Database, assertHeld: () => void) {
   return {
@@ -164,8 +164,8 @@ export function postgresViewStaging(database: Database, staging: Database, asser
 /**
  * Staging for active contracts of an extended filter, and their merge into the stream. Only the holder of the writer
  * lock uses it.
- * @param database the stream's own, with time for long statements; both handles are closed by `close`
- * @param staging the handle of its staging schema
+ * @param database the database of the stream, with a timeout for long statements; `close` closes both handles
+ * @param staging a handle whose schema is the staging schema
  */
 export function postgresFilterExtensionPlace(database: Database, staging: Database, assertHeld: () => void) {
   return {
@@ -187,7 +187,7 @@ export function postgresFilterExtensionPlace(database: Database, staging: Databa
 
 /**
  * Storage for history from before the filter was extended. Only the holder of the writer lock uses it.
- * @param database the stream's own, with time for long statements; closed by `close`
+ * @param database the database of the stream, with a timeout for long statements; `close` closes it
  */
 export function postgresEarlierPlace(database: Database, assertHeld: () => void) {
   return {

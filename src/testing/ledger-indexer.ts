@@ -1,6 +1,6 @@
 /**
- * Postgres, a ledger and the indexer for the tests of an application: started in this process, each on a free port,
- * removed when the test ends. The only module that other programs import, as `ledger-indexer/testing`.
+ * Postgres, a ledger and the indexer for the tests of an application. They run in this process, each on a free port,
+ * and are removed when the test ends. This is the only module that other programs import as `ledger-indexer/testing`.
  */
 import { randomUUID } from 'node:crypto';
 import type { Commands } from '../ledger/api/commands.ts';
@@ -15,65 +15,73 @@ import type { Payload, TestChoice, TestTemplate } from './test-template.ts';
 
 export type { Payload, TestChoice, TestTemplate };
 
-/** Options of the start; all are optional. */
+/** Options of `startLedgerIndexer`; all are optional. */
 export interface LedgerIndexerOptions {
   /**
-   * A Postgres server whose role may create databases, e.g. `getConnectionUri()` of a PostgreSqlContainer. A separate
-   * database is created there and dropped at the end. Default: an embedded server in a folder of its own.
+   * URL of a Postgres server whose role may create databases, e.g. `getConnectionUri()` of a PostgreSqlContainer. A
+   * separate database is created there and dropped at the end. Default: an embedded server in a folder of its own.
    */
   readonly databaseUrl?: string;
-  /** A participant to follow, without access tokens. Default: a sandbox ledger in this process. */
+  /**
+   * URL of a participant to follow, which must not require access tokens. Default: a sandbox ledger in this process.
+   */
   readonly ledgerUrl?: string;
   /** Templates that the sandbox ledger knows in addition to those of the demo. */
   readonly templates?: readonly TestTemplate[];
-  /** Options of the indexer by the names of their environment variables, e.g. `LEDGER_INTERFACES`. */
+  /** Options of the indexer, by the names of their environment variables, e.g. `LEDGER_INTERFACES`. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Receives the log of the indexer, one JSON object for each line. */
+  /** Called with each log entry of the indexer, a JSON object on one line. */
   readonly log?: (line: string) => void;
 }
 
 /** Commands of one submission, in the form of the JSON Ledger API. */
 export interface Submission {
   readonly actAs: readonly string[];
-  /** `CreateCommand`, `ExerciseCommand`, `CreateAndExerciseCommand` or `ExerciseByKeyCommand`. */
+  /** Commands of kind `CreateCommand`, `ExerciseCommand`, `CreateAndExerciseCommand` or `ExerciseByKeyCommand`. */
   readonly commands: readonly Payload[];
   readonly readAs?: readonly string[];
-  /** Default: a new id. */
+  /** Id of the command; default: a new id. */
   readonly commandId?: string;
   readonly workflowId?: string;
-  /** Default `ledger-indexer-testing`. */
+  /** Id of the ledger user; default `ledger-indexer-testing`. */
   readonly userId?: string;
 }
 
-/** A ledger, an indexer that follows it, and the database it writes. */
+/** A ledger, an indexer that follows it, and the database that the indexer writes to. */
 export interface LedgerIndexer extends AsyncDisposable {
-  /** Base address of the JSON Ledger API. */
+  /** Base URL of the JSON Ledger API. */
   readonly ledgerUrl: string;
-  /** Of the database with the schemas `explore`, `typed`, `pqs` and `ledger`; contains a password: not for logs. */
+  /**
+   * URL of the database with the schemas `explore`, `typed`, `pqs` and `ledger`. It contains a password, so it must not
+   * be logged.
+   */
   readonly databaseUrl: string;
-  /** Base address of `/status`, `/readyz`, `/wait` and `/metrics` of the indexer. */
+  /** Base URL of the indexer's `/status`, `/readyz`, `/wait` and `/metrics`. */
   readonly httpUrl: string;
-  /** The id of a new party on the participant. */
+  /** Allocates a party on the participant, and resolves to its id. */
   readonly allocateParty: (hint: string) => Promise<string>;
-  /** Uploads a DAR (the bytes of the file). */
+  /** Uploads a DAR. @param dar the bytes of the file */
   readonly upload: (dar: Uint8Array) => Promise<void>;
-  /** Submits and waits for the ledger. Returns the completion offset; not yet in the database, see `waitFor`. */
+  /**
+   * Submits commands and waits for the ledger. Resolves to the completion offset, which may not be in the database yet;
+   * see `waitFor`.
+   */
   readonly submit: (submission: Submission) => Promise<number>;
   /**
    * Waits until everything up to the offset can be read from the database.
    * @param timeoutMs default 10,000, at most 60,000
-   * @throws Error with the state of the indexer when the offset is not stored in time
+   * @throws Error with the state of the indexer if the offset is not stored in time
    */
   readonly waitFor: (offset: number, timeoutMs?: number) => Promise<void>;
-  /** Rows of one SQL statement. int8 comes as a number, above 2^53 as a bigint; numeric as text. */
+  /** The rows of one SQL statement. int8 values are numbers, or bigints above 2^53; numeric values are texts. */
   readonly query: <Row = Record<string, unknown>>(sql: string, params?: readonly unknown[]) => Promise<Row[]>;
-  /** Ends everything that was started here and removes its data. Can be called again. */
+  /** Ends everything that was started and removes its data. Can be called again. */
   readonly stop: () => Promise<void>;
 }
 
 /**
- * Starts them, and waits until the indexer has caught up with the ledger.
- * @throws Error an IndexerError with `code` and `remedy` if a part cannot be started; nothing is left running then
+ * Starts all parts, and waits until the indexer has caught up with the ledger.
+ * @throws Error an IndexerError with `code` and `remedy` if a part cannot be started; then nothing keeps running
  */
 export async function startLedgerIndexer(options: LedgerIndexerOptions = {}): Promise<LedgerIndexer> {
   const ending = new Ending();
@@ -102,7 +110,7 @@ export async function startLedgerIndexer(options: LedgerIndexerOptions = {}): Pr
       [Symbol.asyncDispose]: () => ending.end(),
     };
   } catch (thrown) {
-    // The first failure is the one to report.
+    // The failure that is reported is the first one.
     await ending.end().catch(() => undefined);
     throw thrown;
   }

@@ -1,4 +1,4 @@
-/** A database for one test: on the server of a URL, or on an embedded server of its own. */
+/** A database for one test, either on the server of a URL or on an embedded server of its own. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -15,8 +15,8 @@ export interface OwnDatabase {
 }
 
 /**
- * The data need not survive a power failure, and the server is one of several: small tables, little memory, little
- * disk.
+ * Settings for data that need not survive a power failure, on one of several servers: small tables, little memory,
+ * little disk.
  */
 const settings = {
   fsync: 'off',
@@ -26,7 +26,10 @@ const settings = {
   max_wal_size: '1GB',
 };
 
-/** @throws IndexerError STORE_… for a server that cannot be used, EMBEDDED_POSTGRES_… without one for this machine */
+/**
+ * @throws IndexerError STORE_… if the server cannot be used, EMBEDDED_POSTGRES_… if there is no embedded server for
+ * this machine
+ */
 export async function startOwnDatabase(serverUrl: string | undefined, ending: Ending): Promise<OwnDatabase> {
   const url = serverUrl === undefined ? await startServer(ending) : await createDatabase(serverUrl, ending);
   const database = open(url);
@@ -57,8 +60,9 @@ async function startServer(ending: Ending): Promise<string> {
 }
 
 /**
- * A test run that is killed must leave no server behind: a shell waits until the pipe from this process is closed,
- * however this process ends. Without a shell (Windows) the server is left.
+ * Starts a shell that ends the server when this process ends, so that a killed test run leaves no server behind. The
+ * shell waits until the pipe from this process is closed, however the process ends. Without a shell (Windows), the
+ * server keeps running.
  */
 function startWatchdog(pid: number, folder: string): ChildProcess {
   const script = 'read -r _; kill -QUIT "$1"; sleep 1; rm -rf "$2"';

@@ -1,4 +1,4 @@
-/** The indexer inside this process, controlled through its own endpoints. */
+/** The indexer in this process, controlled through its own HTTP endpoints. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openAccess } from '../ledger/open-access.ts';
 import { loadConfig } from '../config/config.ts';
@@ -26,7 +26,10 @@ const waitLimitMs = 10_000;
 const longestWaitMs = 60_000;
 const pollMs = 15;
 
-/** Starts it and waits until it is ready. @throws IndexerError with which it ended or parked, or TESTING_NOT_READY */
+/**
+ * Starts the indexer and waits until it is ready.
+ * @throws IndexerError with which the indexer ended or parked, or TESTING_NOT_READY
+ */
 export async function startOwnIndexer(options: OwnIndexerOptions, ending: Ending): Promise<OwnIndexer> {
   const { ledgerUrl, databaseUrl, env, log } = options;
   const defaults = { INDEXER_HTTP_PORT: '0', INDEXER_RETRY_MAX_DELAY: '1s', INDEXER_LOG_LEVEL: 'info' };

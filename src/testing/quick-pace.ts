@@ -1,8 +1,9 @@
-/** Polling intervals for an indexer in a test: changes that the test makes are noticed soon. */
+/** Short polling intervals for an indexer in a test, so that it notices changes by the test soon. */
 import { type Pace, usualPace } from '../config/pace.ts';
 
 export const quickPace: Pace = {
-  // A test that depends on the ledger end sets INDEXER_LEDGER_TIMEOUT; others count requests to the ledger.
+  // This interval is unchanged, because some tests count requests to the ledger. A test that depends on the ledger end
+  // sets INDEXER_LEDGER_TIMEOUT.
   ledgerEndMs: usualPace.ledgerEndMs,
   rightsMs: 250,
   commandsMs: 250,

@@ -1,17 +1,23 @@
-/** Converts a test's template to the form of the sandbox ledger. */
+/** Converts a template of a test to the form that the sandbox ledger needs. */
 import type { Json, JsonObject } from 'ledger-indexer-sandbox/wire/json';
 import type { Choice, Template } from 'ledger-indexer-sandbox/contracts/model';
 import type { TestChoice, TestTemplate } from './test-template.ts';
 
-/** Results and arguments of a test must be JSON; otherwise the sandbox would refuse or print them as they are. */
+/**
+ * Checks that results and arguments of a test are JSON; otherwise the sandbox would reject them, or print them
+ * unchanged.
+ */
 function json(value: unknown): Json {
   return JSON.parse(JSON.stringify(value ?? {})) as Json;
 }
 
-/** How the sandbox refuses a command. */
+/** Creates the error with which the sandbox rejects a command. */
 export type Refuse = (what: string) => Error;
 
-/** Parties named by a test. A payload without them is refused, as the ledger refuses one of another type. */
+/**
+ * The parties that a function of the test returned. Like the ledger, rejects a payload of another type, which has no
+ * parties.
+ */
 function parties(of: string, named: readonly unknown[], refuse: Refuse): readonly string[] {
   return named.map((party) => {
     if (typeof party === 'string' && party !== '') return party;
@@ -35,7 +41,7 @@ function sandboxChoice(name: string, choice: TestChoice, refuse: Refuse): Choice
   };
 }
 
-/** The same template for `Model.register`. */
+/** The template in the form that `Model.register` accepts. */
 export function sandboxTemplate(template: TestTemplate, refuse: Refuse): Template {
   const choices = Object.entries(template.choices ?? {}).map(([name, choice]) => [
     name,

@@ -1,4 +1,4 @@
-/** Runs all checks of the ledger and the database, and the checks that need both. */
+/** Runs all checks of the ledger, of the database, and of both together. */
 import { type Config, loadConfig } from '../../config/config.ts';
 import type { OptionFlags } from '../../config/option-sources.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
@@ -14,7 +14,11 @@ import { hasTables } from '../../store/connection/inspection.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
 import { pageUrl } from '../../version.ts';
 
-/** The outcomes in the order of the output. @param flags options of the command line @param limitMs of each check, milliseconds */
+/**
+ * The outcomes of all checks, in the order of the output.
+ * @param flags options of the command line
+ * @param limitMs time limit of each check, milliseconds
+ */
 export async function allOutcomes(
   flags: OptionFlags,
   env: NodeJS.ProcessEnv,
@@ -46,7 +50,9 @@ interface Sides {
   readonly databaseChecks: readonly Check[];
 }
 
-/** The checks of each side. A side that cannot be opened gives one failed line. */
+/**
+ * The checks of ledger and database. If one of these cannot be opened, its checks are replaced by one failed outcome.
+ */
 async function openSides(
   config: Config,
   env: NodeJS.ProcessEnv,
@@ -97,7 +103,7 @@ function failed(name: string, thrown: unknown): Outcome {
   return { name, state: 'fail', found: message, fix: remedy, code };
 }
 
-// Checks of both sides: whether the stored stream can continue with this ledger and this filter.
+// Checks that need both ledger and database: whether the stored stream can continue with this ledger and this filter.
 
 /** @param ledger undefined if it is embedded or cannot be opened */
 function streamChecks(ledger: LedgerView | undefined, database: Database | undefined): readonly Check[] {
@@ -155,8 +161,9 @@ async function sameStream({ config, participantId }: LedgerView, database: Datab
 }
 
 /**
- * While an indexer runs, all three values change. The lower bound of the checkpoint is therefore read before it and the upper
- * bound after it: the ledger end of the other checks may be older than the checkpoint.
+ * Compares pruned offset, checkpoint and ledger end, which all change while an indexer runs. So the pruned offset is
+ * read before the checkpoint, and the ledger end after it. The ledger end of other checks may be older than the
+ * checkpoint.
  */
 async function sameHistory({ client, pruned }: LedgerView, database: Database): Promise<Finding> {
   const prunedTo = await pruned();
@@ -188,7 +195,10 @@ async function soundSeed(view: LedgerView, database: Database): Promise<Finding>
   return judgedSeed(view, stream);
 }
 
-/** Contracts of parties that left the participant end without an event of their own: only topology events report it. */
+/**
+ * Checks whether departures of parties are noticed. No event ends the contracts of a party that left the participant;
+ * only topology events report its departure.
+ */
 async function noticedLeaving({ config, participantId }: LedgerView): Promise<Finding> {
   const unnoticed = 'contracts of parties that leave the participant stay active in the index forever';
   if (!config.ledger.topology) {

@@ -23,7 +23,7 @@ export const checkCommand: Command = {
     [0, 'no check failed'],
     [1, 'at least one check failed'],
   ],
-  /** Prints a line per check, or JSON with `--json`; resolves to 1 if a check failed. @throws IndexerError USAGE */
+  /** Prints one line per check, or JSON with `--json`. Resolves to 1 if a check failed. @throws IndexerError USAGE */
   run: async ({ args, env, print }) => {
     const limitMs = limitOf(args);
     const { allOutcomes } = await import('./all-checks.ts');

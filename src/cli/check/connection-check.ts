@@ -9,7 +9,10 @@ export async function judgedConnections(database: Database, config: Config): Pro
   return judge(mostConnections(config), await connectionLimits(database));
 }
 
-/** @param need of the indexer @param limits of Postgres */
+/**
+ * @param need maximum connections of the indexer
+ * @param limits connection limits of Postgres
+ */
 export function judge(need: ReturnType<typeof mostConnections>, limits: ConnectionLimits): Finding {
   const { always, withJobs } = need;
   const needed = `an indexer has up to ${String(always)} connections, ${String(withJobs)} with all background jobs`;

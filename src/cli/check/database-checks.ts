@@ -92,7 +92,10 @@ async function disk(database: Database): Promise<Finding> {
   );
 }
 
-/** A session that listens in an open transaction retains all notifications of the server. If the queue is full, NOTIFY fails. */
+/**
+ * Checks the notification queue: a session that listens in an open transaction keeps all notifications of the server in
+ * the queue. If the queue is full, NOTIFY fails.
+ */
 async function notices(database: Database, { indexer }: Config): Promise<Finding> {
   if (!indexer.notify) return skip('INDEXER_NOTIFY is false');
   const usage = await noticeQueueUsage(database);

@@ -15,7 +15,10 @@ interface FilterRequest {
 const willCome =
   'nothing if the package will be uploaded: its interfaces are read then. Otherwise, correct LEDGER_INTERFACES';
 
-/** Whether a vetted package has the package name of each template and interface. Interfaces may be uploaded later. */
+/**
+ * Checks whether a vetted package has the package name of each template and interface. Interfaces may be uploaded
+ * later.
+ */
 export async function filterKnown(context: FilterRequest): Promise<Finding> {
   const { templates, wantedInterfaces } = context.config.ledger;
   const namesOf = (ids: readonly string[]): readonly string[] => ids.map((id) => id.slice(1, id.indexOf(':')));
@@ -40,7 +43,7 @@ function allVetted(count: number): string {
   return `${String(count)} package names, all vetted; modules and entities: see "websocket"`;
 }
 
-/** @param prefixes empty: the names of all packages */
+/** @param prefixes prefixes of package names; empty for all packages */
 async function vettedNames({ packages }: LedgerClient, prefixes: readonly string[]): Promise<ReadonlySet<string>> {
   const vetted = new Set<string>();
   let pageToken: string | undefined;
@@ -55,7 +58,10 @@ async function vettedNames({ packages }: LedgerClient, prefixes: readonly string
   return vetted;
 }
 
-/** A warning if a package is vetted and lacks the interface; undefined if all exist. Presets may name interfaces that do not exist yet. */
+/**
+ * A warning if a package is vetted but lacks the interface; undefined if all interfaces exist. Presets may name
+ * interfaces that do not exist yet.
+ */
 async function interfacesKnown({ client, config, end }: FilterRequest): Promise<Finding | undefined> {
   const { ledger } = config;
   const named = ledger.wantedInterfaces.filter((name) => !presetNames.includes(name));

@@ -14,7 +14,7 @@ import { releaseCheck } from './release-checks.ts';
 import { interfacesNamed } from '../../config/interface-presets.ts';
 import { assertTokenMayTravel } from '../../ledger/access/token.ts';
 
-/** The participant as the checks use it. Each value is read once. */
+/** The participant as the checks use it. Each value is requested only once. */
 export interface LedgerView {
   readonly config: Config;
   readonly url: string;
@@ -124,7 +124,7 @@ function judgedRights(user: string, granted: readonly Right[], { parties }: Ledg
   return fail(`user ${user} may not read as ${missing.join(', ')}`, grant(user, missing, kinds.length));
 }
 
-/** The request that an administrator of the participant has to send. */
+/** Text of the request with which an administrator of the participant grants the rights. */
 function grant(user: string, parties: readonly string[], held: number): string {
   const kinds =
     parties.length === 0
@@ -135,7 +135,10 @@ function grant(user: string, parties: readonly string[], held: number): string {
   return `let an administrator send POST ${path} with ${body} (the user has ${String(held)} rights now)`;
 }
 
-/** The participant may learn of an unknown party later; until then it returns nothing for it. */
+/**
+ * Checks whether the participant knows the parties. It may learn of a party later, but until then it returns nothing
+ * for it.
+ */
 async function partiesKnown({ client, config }: LedgerView): Promise<Finding> {
   const { parties } = config.ledger;
   if (parties.length === 0) return pass('all parties that the token may read: LEDGER_PARTIES is empty');
@@ -158,9 +161,9 @@ async function clock(client: LedgerClient): Promise<Finding> {
   return judgeClock('the ledger', date, requestedAt, Date.now());
 }
 
-/** Compares two clocks, one of which was read between `fromMs` and `toMs` of the other, to the second. */
+/** Compares two clocks with a precision of one second. One was read between `fromMs` and `toMs` of the other. */
 export function judgeClock(whose: string, otherClockMs: number, fromMs: number, toMs: number): Finding {
-  // A Date header is truncated to the second.
+  // The Date header has no fractions of a second.
   const skewMs =
     otherClockMs > toMs ? otherClockMs - toMs : otherClockMs + 1_000 < fromMs ? otherClockMs + 1_000 - fromMs : 0;
   const seconds = (Math.abs(skewMs) / 1000).toFixed(1);
@@ -173,7 +176,7 @@ export function judgeClock(whose: string, otherClockMs: number, fromMs: number, 
   );
 }
 
-// The token: its source, its claims and its validity. It is never printed.
+// Checks the token: its source, its claims and its validity. The token itself is never printed.
 
 /** Reads the token from its source, as the indexer does. */
 function tokenCheck({ access, config }: LedgerView): Check {
@@ -206,7 +209,7 @@ function judgedToken(claims: TokenClaims | undefined, source: string, now: numbe
     return fail(`${summary}; expired ${time(expiresAt)}, ${span(now - expiresAt)} ago`, renewal(source));
   }
   const early = Math.max(notBefore ?? 0, issuedAt ?? 0);
-  // Issuers and participants commonly allow for this difference of clocks.
+  // Issuers and participants commonly tolerate this difference between clocks.
   if (early > now + 60)
     return fail(
       `${summary}; not good before ${time(early)}`,
@@ -232,7 +235,7 @@ function renewal(source: string): string {
     : 'check the clock of the provider';
 }
 
-/** A year out of range is not a valid date. */
+/** Seconds for a year that is out of range are not a valid date. */
 function time(seconds: number): string {
   const date = new Date(seconds * 1000);
   return Number.isNaN(date.getTime()) ? 'at an invalid time' : date.toISOString();
@@ -240,7 +243,10 @@ function time(seconds: number): string {
 
 // Checks whether a WebSocket passes through all proxies, and whether the participant accepts the filter.
 
-/** A rejection of the filter or the user follows the handshake as a frame. No frame within this time means accepted. */
+/**
+ * Milliseconds. If the participant rejects the filter or the user, a frame follows the handshake. If no frame arrives
+ * within this time, both were accepted.
+ */
 const quietMs = 700;
 
 /** Opens the update stream at the ledger end with the configured filter, and closes it again. */
@@ -256,7 +262,7 @@ async function listen(view: LedgerView): Promise<Finding> {
   return opened(view, { path: '/v2/updates', request, found: 'opened at the ledger end with the configured filter' });
 }
 
-/** Opens the completion stream. Never fails, because everything except completions works without it. */
+/** Opens the completion stream. A failure is only a warning, because everything except completions works without it. */
 function completionsCheck(view: LedgerView): Check {
   return {
     name: 'completions',
@@ -278,7 +284,7 @@ function completionsCheck(view: LedgerView): Check {
 interface Opening {
   readonly path: StreamPath;
   readonly request: object;
-  /** The finding if the stream opens. */
+  /** The finding to report if the stream opens. */
   readonly found: string;
 }
 

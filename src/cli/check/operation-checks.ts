@@ -1,4 +1,6 @@
-/** Checks of problems that block the writer now or later: blocking sessions, rights after an upgrade, transaction ids. */
+/**
+ * Checks of problems that block the writer now or later: blocking sessions, rights after an upgrade, transaction ids.
+ */
 import { hasTables } from '../../store/connection/inspection.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { transactionIds, type TransactionIds } from '../../store/lock/transaction-ids.ts';
@@ -46,7 +48,7 @@ async function rightsOfRoles(database: Database): Promise<Finding> {
 
 const mostNamed = 5;
 
-/** A role, its missing rights, and its rights that this version does not grant. */
+/** Text about a role: its missing rights, and rights that this version does not grant. */
 export function differingText({ role, missing, superfluous }: DifferingRole): string {
   const named = (rights: readonly string[]): string => {
     const more = rights.length - mostNamed;
@@ -64,14 +66,14 @@ export function grantAgain({ prefix }: DifferingRole): string {
   return `as the migrator: \`ledger-indexer grant-roles --prefix ${prefix}\``;
 }
 
-/** Half of the transaction ids of Postgres. */
+/** Half of the transaction ids that Postgres has. */
 const halfOfIds = 2 ** 30;
 
 async function idsLeft(database: Database): Promise<Finding> {
   return judgedIds(await database.withClient((client) => transactionIds(client)));
 }
 
-/** @param ids of the oldest database of the server */
+/** @param ids age of the oldest database of the server */
 export function judgedIds({ database: oldest, age, freezeAge }: TransactionIds): Finding {
   const found = `database "${oldest}" is ${age.toLocaleString('en-US')} transactions old`;
   const fix = `end old transactions, prepared transactions and replication slots, then \`vacuumdb --all --freeze\`: ${pageUrl('docs/runbook/database.md#transaction-ids')}`;
@@ -80,5 +82,8 @@ export function judgedIds({ database: oldest, age, freezeAge }: TransactionIds):
   return warn(`${found}: at two billion Postgres stops all writes, and autovacuum does not keep up`, fix);
 }
 
-/** Three million below 2^31, the distance that 32-bit ids can distinguish. Source: SetTransactionIdLimit in varsup.c of Postgres. */
+/**
+ * Postgres stops writes three million ids before 2^31, the distance that 32-bit ids can distinguish. Source:
+ * SetTransactionIdLimit in varsup.c of Postgres.
+ */
 const writesStopAt = 2 ** 31 - 1 - 3_000_000;

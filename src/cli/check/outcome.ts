@@ -1,11 +1,11 @@
-/** Outcomes of `check`. Runs each check independently, within a time limit, and catches its errors. */
+/** Outcomes of `check`, and the runner of the checks: each check is independent, has a time limit, and cannot throw. */
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 
 export interface Outcome {
   readonly name: string;
-  /** `warn`: no failure now, but one later unless something is done. */
+  /** `warn` means no failure now, but a failure later unless the operator acts. */
   readonly state: 'pass' | 'warn' | 'fail' | 'skip';
-  /** The finding, one line. */
+  /** The finding, as one line of text. */
   readonly found: string;
   /** The fix; only for failures and warnings. */
   readonly fix?: string | undefined;
@@ -18,9 +18,11 @@ export type Finding = Omit<Outcome, 'name'>;
 
 export interface Check {
   readonly name: string;
-  /** Checks that explain a failure of this one with the same code, so that it is reported once. */
+  /**
+   * Names of checks that explain a failure of this check with the same code, so that the failure is reported only once.
+   */
   readonly after?: readonly string[];
-  /** Error codes that are not a failure of this check, with the finding for each. */
+  /** Error codes that do not fail this check, with the finding for each. */
   readonly excused?: Readonly<Record<string, string>>;
   readonly run: () => Promise<Finding>;
 }
@@ -41,7 +43,7 @@ export function skip(found: string): Finding {
   return { state: 'skip', found };
 }
 
-/** Runs all checks concurrently, each within `limitMs`; keeps their order. */
+/** Runs all checks concurrently, each within `limitMs`. The outcomes have the order of the checks. */
 export async function runChecks(checks: readonly Check[], limitMs: number): Promise<readonly Outcome[]> {
   const outcomes = await Promise.all(checks.map((check) => outcomeOf(check, limitMs)));
   return outcomes.map((outcome, at) => {

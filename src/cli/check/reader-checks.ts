@@ -1,4 +1,4 @@
-/** Checks of reader roles: whether they can do or learn more than they were granted. */
+/** Checks of reader roles: whether they can do or read more than they were granted. */
 import type { Database } from '../../store/connection/database.ts';
 import { hasTables } from '../../store/connection/inspection.ts';
 import { readersThatLock } from '../../store/roles/advisory-locks.ts';
@@ -25,7 +25,7 @@ export function readerChecks(database: Database): readonly Check[] {
 
 const asSuperuser = 'run `ledger-indexer grant-reader`, `reader-token create` or `grant-roles` again as a superuser';
 
-/** Postgres reveals query plans and execution times to every login. */
+/** Checks roles limited to parties: Postgres reveals query plans and execution times to every login. */
 async function limitedReaders(database: Database): Promise<Finding> {
   if (!(await hasTables(database))) return skip('nothing is stored yet');
   const [{ limited, logins }, indexed] = await database.withClient(async (client) => [
@@ -46,7 +46,7 @@ async function limitedReaders(database: Database): Promise<Finding> {
   );
 }
 
-/** Every login may create them until a superuser revokes the right from public. */
+/** Checks large objects: every login may create them until a superuser revokes this right from public. */
 async function largeObjects(database: Database): Promise<Finding> {
   if (!(await hasTables(database))) return skip('nothing is stored yet');
   const logins = await database.withClient((client) => unboundedWriters(client, database.schema));
@@ -57,7 +57,7 @@ async function largeObjects(database: Database): Promise<Finding> {
   );
 }
 
-/** A session that holds the writer's advisory lock keeps the indexer on standby. */
+/** Checks advisory locks: a session of a reader that holds the writer's lock keeps the indexer on standby. */
 async function advisoryLocks(database: Database): Promise<Finding> {
   if (!(await hasTables(database))) return skip('nothing is stored yet');
   const logins = await database.withClient((client) => readersThatLock(client, database.schema));
@@ -68,13 +68,13 @@ async function advisoryLocks(database: Database): Promise<Finding> {
   );
 }
 
-/** Undefined if nothing is stored yet. */
+/** Connections and temporary files of readers; undefined if nothing is stored yet. */
 async function storedUse(database: Database): Promise<ReaderUse | undefined> {
   if (!(await hasTables(database))) return undefined;
   return await database.withClient((client) => readerUse(client, database.schema));
 }
 
-/** A login without a limit may take all connections, so that an indexer cannot reconnect. */
+/** Checks connection limits: a login without a limit may take all connections, so that an indexer cannot reconnect. */
 function readerConnections(use: ReaderUse | undefined): Finding {
   if (use === undefined) return skip('nothing is stored yet');
   const [first] = use.anyConnections;
@@ -95,7 +95,10 @@ function readerConnections(use: ReaderUse | undefined): Finding {
   );
 }
 
-/** A sort that exceeds the memory of a session writes to disk, without a limit unless one is set. */
+/**
+ * Checks temporary files: a sort that exceeds the memory of a session writes to disk, without a limit unless one is
+ * set.
+ */
 function temporaryFiles(use: ReaderUse | undefined): Finding {
   if (use === undefined) return skip('nothing is stored yet');
   const { anyTemporaryFiles } = use;

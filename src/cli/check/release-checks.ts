@@ -38,7 +38,7 @@ async function judgedRelease(view: LedgerView, release: ParticipantRelease): Pro
   return judgedNewest(view, version);
 }
 
-/** Requirements of release 3.7 and later on the configuration. */
+/** The finding about the requirements of release 3.7 and later on the configuration. */
 async function judgedNewest({ client, access }: LedgerView, version: string): Promise<Finding> {
   const token = await access.tokenSource.read();
   const claims = token === undefined ? undefined : tokenClaims(token);
@@ -60,7 +60,10 @@ async function judgedNewest({ client, access }: LedgerView, version: string): Pr
   return pass(`${gone}; reassignments in flight are requested with active contracts`);
 }
 
-/** Undefined if the participant has no API description, or none of this request. */
+/**
+ * Whether the API description of the participant has reassignments in flight; undefined if there is no description of
+ * this request.
+ */
 async function describesInFlight({ node }: LedgerView['client']): Promise<boolean | undefined> {
   const text = await node.openapi().catch((thrown: unknown) => {
     if (toIndexerError(thrown).code === 'LEDGER_UNREACHABLE') throw thrown;
@@ -70,7 +73,10 @@ async function describesInFlight({ node }: LedgerView['client']): Promise<boolea
   return text.includes('includeIncompleteReassignments');
 }
 
-/** Whether contracts may be missing that were being reassigned when the stream's list of active contracts was read. */
+/**
+ * The finding whether contracts may be missing that were being reassigned when the stream's list of active contracts
+ * was read.
+ */
 export async function judgedSeed({ client }: LedgerView, stored: StoredSource): Promise<Finding> {
   const release = await readRelease(client);
   const { seedRelease } = stored;
@@ -92,7 +98,7 @@ const maintainedUntil: Readonly<Record<number, string>> = {
   18: '2030-11-14',
 };
 
-/** @param version as reported by the server, e.g. `16.4 (Debian 16.4-1)` */
+/** @param version version as the server reports it, e.g. `16.4 (Debian 16.4-1)` */
 export function judgedPostgres(version: string, now: number): Finding {
   const major = Number(/^\d+/u.exec(version)?.[0]);
   const last = maintainedUntil[major];

@@ -1,6 +1,7 @@
 /**
- * Recommends Postgres settings that determine the cost of a long history. They never fail: they belong to the operator of the
- * server, and a managed server may not allow a change. The costs were measured, see docs/decisions/README.md.
+ * Recommends Postgres settings that determine the cost of a long history. These checks never fail, because the settings
+ * belong to the operator of the server, and a managed server may not allow a change. The costs were measured, see
+ * docs/decisions/README.md.
  */
 import type { Database } from '../../store/connection/database.ts';
 import {
@@ -68,7 +69,7 @@ function checkpointTimeout(setting: ServerSetting): Finding {
 }
 
 function walCompression({ formatted, words }: ServerSetting, { database }: ServerSettings): Finding {
-  // Before Postgres 15 there is only one method, and a switch.
+  // Before Postgres 15 this setting is a switch, because there is only one method.
   if (formatted !== 'on' && formatted !== 'pglz') return pass(formatted);
   const better = words.includes('lz4') ? 'lz4' : 'off';
   return warn(
@@ -94,7 +95,10 @@ function jit({ formatted }: ServerSetting, { database, canCompile }: ServerSetti
   );
 }
 
-/** @param assignment as on a command line: `max_wal_size=8GB` */
+/**
+ * The fix for a setting of the entire server.
+ * @param assignment in the form of a command line argument: `max_wal_size=8GB`
+ */
 function serverWide({ isSetAtServerStart }: ServerSetting, assignment: string): string {
   if (isSetAtServerStart) return `-c ${assignment} in the start command of Postgres, which sets another value now`;
   const [name = '', value = ''] = assignment.split('=');
@@ -102,7 +106,7 @@ function serverWide({ isSetAtServerStart }: ServerSetting, assignment: string): 
   return `\`alter system set ${name} = '${value}'\`${reload}, or set the parameter of this name on a managed service`;
 }
 
-/** For settings that apply when a session starts. */
+/** The fix for a setting that applies when a session starts. */
 function databaseWide(database: string, name: ServerSettingName, value: string): string {
   return `\`alter database ${database} set ${name} = ${value}\``;
 }

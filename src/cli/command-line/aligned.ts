@@ -1,20 +1,20 @@
 /** Formats cells as aligned columns. */
 
 export interface Column {
-  /** Aligns cells to the right, for numbers. */
+  /** Aligns cells to the right; for numbers. */
   readonly right?: true;
-  /** Minimum width, in characters. */
+  /** Minimum width in characters. */
   readonly least?: number;
-  /** Maximum width: a wider cell shifts the rest of its line. */
+  /** Maximum width in characters. A wider cell shifts the rest of its line. */
   readonly most?: number;
 }
 
 export interface Layout {
   /** Columns without an entry are as wide as their widest cell. */
   readonly columns?: readonly Column[];
-  /** Blanks between two columns; default 2. */
+  /** Number of spaces between two columns; default 2. */
   readonly gap?: number;
-  /** Blanks before the first column; default none. */
+  /** Number of spaces before the first column; default 0. */
   readonly indent?: number;
 }
 
@@ -30,12 +30,15 @@ export function numbers(width: number): Column {
   return { ...fixed(width), right: true };
 }
 
-/** The rows as lines. The last cell of a line is not padded unless it is right-aligned. */
+/** Formats rows as lines. The last cell of a line is not padded unless it is right-aligned. */
 export function aligned(rows: readonly Cells[], layout?: Layout): readonly string[] {
   return rows.map(lineUp(rows, layout));
 }
 
-/** Like {@link aligned}, for rows that are formatted later. @param first the rows that determine the widths */
+/**
+ * Like {@link aligned}, for rows that are formatted later.
+ * @param first the rows that determine the widths
+ */
 export function lineUp(first: readonly Cells[], layout: Layout = {}): (cells: Cells) => string {
   const { columns = [], gap = 2, indent = 0 } = layout;
   const count = first.reduce((most, cells) => Math.max(most, cells.length), columns.length);

@@ -1,7 +1,10 @@
-/** Generates the command reference: the index in `docs/reference/commands.md`, and a section per command on the pages below it. */
+/**
+ * Generates the command reference: the index in `docs/reference/commands.md`, and one section per command on the pages
+ * below it.
+ */
 import { flagCall, usageOf, type Command } from './command.ts';
 
-/** Pages below `docs/reference/commands`, in the order of the index, with the commands of each page. */
+/** Pages below `docs/reference/commands` in the order of the index, with the commands on each page. */
 export const commandPages = {
   run: [
     'run',
@@ -31,7 +34,7 @@ export type VerbText = Pick<Command, 'name' | 'summary' | 'flags'> & {
   readonly example: string;
 };
 
-/** The page of a command that no page lists. A test finds such commands. */
+/** The page of commands that no page lists. A test finds such commands. */
 const pageOfOthers: CommandPage = 'change';
 
 function pageOf({ name }: Pick<Command, 'name'>): CommandPage {
@@ -104,7 +107,7 @@ function fence(language: string, lines: readonly string[]): string {
   return [`\`\`\`${language}`, ...lines, '```'].join('\n');
 }
 
-/** @param page relative to the root of the project */
+/** @param page path relative to the root of the project */
 function fromPages(page: string): string {
   return page.replace(/^docs\//, '../../');
 }
@@ -113,7 +116,7 @@ function sentence(text: string): string {
   return `${prose(text.charAt(0).toUpperCase() + text.slice(1))}.`;
 }
 
-/** Escapes angle brackets, which are not tags. */
+/** Escapes angle brackets, so that they are not read as HTML tags. */
 function prose(text: string): string {
   return text.replaceAll('<', String.raw`\<`);
 }

@@ -4,25 +4,28 @@ import type { ExitCode } from '../../errors/exit-code.ts';
 import type { CommandFlag, Args, Operand, Syntax } from './parse.ts';
 
 /**
- * All command files are loaded before any help is printed. A command therefore imports large modules (Postgres, the ledger,
- * the pipeline) within `run`.
+ * A command. All command files are loaded before any help is printed, so each imports large modules (Postgres, the
+ * ledger, the pipeline) within `run`.
  */
 export interface Command extends Syntax {
-  /** The part of the usage line after the name, if operands and flags in their order do not describe it; see {@link usageOf}. */
+  /** Usage line after the name; only if operands and flags in their order do not describe it. See {@link usageOf}. */
   readonly usage?: string;
-  /** One line, without a full stop. */
+  /** Summary in one line, without a full stop. */
   readonly summary: string;
-  /** Lines of at most 120 characters. */
+  /** Description in lines of at most 120 characters. */
   readonly does: readonly string[];
-  /** Two or more calls, without `ledger-indexer`. */
+  /** At least two example calls, without `ledger-indexer`. */
   readonly examples: readonly string[];
   /** Exit codes in addition to those of every command. */
   readonly exits?: readonly (readonly [code: number, meaning: string])[];
-  /** Starts everything it needs, or needs nothing. Other commands use the demo of the current folder if no URL is set. */
+  /**
+   * Set for commands that start everything they need, or need nothing. All other commands use the demo of the current
+   * folder if no URL is set.
+   */
   readonly alone?: true;
-  /** Starts with a verb that has its own flags and help: `run` gets the words unparsed. */
+  /** Set if the first word is a verb with its own flags and help. Then `run` gets all words unparsed. */
   readonly verbs?: true;
-  /** A page with details, relative to the root of the project. */
+  /** Page with details, as a path relative to the root of the project. */
   readonly page?: string;
   /** Resolves to the exit code; undefined means 0. @throws IndexerError with its own exit code */
   run(call: Call): Promise<ExitCode | undefined | void>;
@@ -40,16 +43,16 @@ export interface Call {
   /** Writes one line to standard output. */
   readonly print: Print;
   readonly stdin: AsyncIterable<Uint8Array | string>;
-  /** For commands that wait until a write is accepted, or that need the terminal. */
+  /** For commands that wait until a write is accepted, or that need the width of the terminal. */
   readonly stdout: Terminal;
   readonly stderr: Terminal;
-  /** All commands, in the order of the help. */
+  /** All commands, in the order in which the help lists them. */
   readonly commands: readonly Command[];
 }
 
 export type Print = (line: string) => void;
 
-/** A stream that may be a terminal. */
+/** An output stream that may be a terminal. */
 export type Terminal = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
 export const yes: CommandFlag = { name: 'yes', doc: 'make the change; without it, the command only prints a preview' };

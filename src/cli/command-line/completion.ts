@@ -27,14 +27,14 @@ const optionFlags: readonly Word[] = optionList
   .filter(({ secret }) => secret !== 'value')
   .map(({ name, doc }) => ({ word: `--${name}`, doc: doc.replaceAll('`', '') }));
 
-/** Options with a fixed set of values, e.g. `--log-level`. */
+/** Option flags with a fixed set of values, e.g. `--log-level`, with the values as text. */
 const choices: ReadonlyMap<string, string> = new Map(
   optionList
     .filter(({ type }) => /^[A-Za-z_]+(?:, [A-Za-z_]+)+$/.test(type))
     .map(({ name, type }): [string, string] => [`--${name}`, type.replaceAll(', ', ' ')]),
 );
 
-/** The flags of a command, its own first. */
+/** The flags of a command, with its own flags first. */
 function flagsOf({ flags, options }: Command): readonly Word[] {
   const own = flags.map(({ name, doc }) => ({ word: `--${name}`, doc }));
   return [...own, { word: '--help', doc: 'print help' }, ...(options === false ? [] : optionFlags)];

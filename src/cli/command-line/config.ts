@@ -1,4 +1,6 @@
-/** `ledger-indexer config`: prints the configuration of a run, with the origin of every value and without secrets. */
+/**
+ * `ledger-indexer config`: prints the configuration of a run, with the origin of each value and with secrets masked.
+ */
 import { configMarkdown, describeConfig } from '../../config/config.ts';
 import { aligned } from './aligned.ts';
 import { json, type Command } from './command.ts';

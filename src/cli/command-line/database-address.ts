@@ -1,4 +1,4 @@
-/** An address that may contain a secret: `--NAME` if it has no password, otherwise `--NAME-file`. */
+/** Reads an address that may contain a secret: `--NAME` if it has no password, otherwise `--NAME-file`. */
 import { maskUrl } from '../../config/url-secrets.ts';
 import { readSmallFileSync, whyUnreadable } from '../../config/small-file.ts';
 import type { Args } from './parse.ts';
@@ -6,11 +6,11 @@ import { misuse } from './refusals.ts';
 
 export interface DatabaseAddress {
   readonly url: string;
-  /** The file that contains it; undefined if it was passed as a value. */
+  /** The file that contains the address; undefined if it was passed as a value. */
   readonly urlFile: string | undefined;
 }
 
-/** Undefined if neither flag is set. @throws IndexerError USAGE */
+/** The address; undefined if neither flag is set. @throws IndexerError USAGE */
 export function addressFromFlags(args: Args, name: string, usage: string): DatabaseAddress | undefined {
   const [url, file] = [args.text(name), args.text(`${name}-file`)];
   if (url !== undefined && file !== undefined) {

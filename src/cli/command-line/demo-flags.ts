@@ -1,4 +1,4 @@
-/** Short names of sandbox options: `--speed 10` means `--demo-speed 10` in commands that run only the sandbox. */
+/** Short names of sandbox options: in commands that run only the sandbox, `--speed 10` means `--demo-speed 10`. */
 import type { OptionFlags } from '../../config/option-sources.ts';
 import type { CommandFlag, Args } from './parse.ts';
 
@@ -9,7 +9,7 @@ export const demoFlags: readonly CommandFlag[] = [
   { name: 'seed', value: 'N', doc: 'short form of --demo-seed' },
 ];
 
-/** Short flag of `sandbox` only: a demo stops at an offset of its indexer. */
+/** Short flag for `sandbox` only, because a demo stops at an offset of its indexer instead. */
 export const maxUpdatesFlag: CommandFlag = { name: 'max-updates', value: 'N', doc: 'short form of --demo-max-updates' };
 
 /** Configuration options, with short names replaced by long ones. */

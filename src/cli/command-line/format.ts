@@ -1,4 +1,4 @@
-/** Output formats for rows: the format of the flags, otherwise a table on a terminal and JSON in a pipe. */
+/** Output formats for rows. Flags select the format; the default is a table on a terminal and JSON in a pipe. */
 import type { Terminal } from './command.ts';
 import { noFormula } from '../../model/push/csv.ts';
 import type { CommandFlag, Args } from './parse.ts';

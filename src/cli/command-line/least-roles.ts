@@ -1,14 +1,17 @@
 /**
- * Features and the least role that each one needs. docs/how-to/secure/roles.md contains the table, error messages of commands name
- * the role from it, and test/security/roles runs each feature as its role and as lesser roles.
+ * Features, each with the least role that it needs. The table is in docs/how-to/secure/roles.md, and error messages of
+ * commands name the role from it. test/security/roles runs each feature as its role and as roles with fewer rights.
  */
 
-/** Roles of `grant-roles`. The administrator is a superuser, or has CREATEROLE and is a member of the owner of the tables. */
+/**
+ * Roles of `grant-roles`. The administrator is a superuser, or a role that has CREATEROLE and is a member of the owner
+ * of the tables.
+ */
 export type DatabaseRole = 'any login' | 'reader' | 'redactor' | 'writer' | 'migrator' | 'administrator' | 'token';
 
 interface Row {
   readonly role: DatabaseRole;
-  /** Commands without `ledger-indexer`, or other surfaces. */
+  /** Commands without `ledger-indexer`, or names of other surfaces such as HTTP paths. */
   readonly features: readonly string[];
   readonly touches: string;
 }
@@ -175,7 +178,7 @@ export const leastRoles = [
   },
 ] as const satisfies readonly Row[];
 
-/** The roles as the table names them. */
+/** The names of all features in the table. */
 export type Feature = (typeof leastRoles)[number]['features'][number];
 
 const clients: Readonly<Record<Exclude<DatabaseRole, 'token'>, string>> = {
@@ -192,16 +195,16 @@ export function leastRoleOf(feature: Feature): DatabaseRole {
   return row?.role ?? 'administrator';
 }
 
-/** The role to connect as, for use after the word "as". */
+/** The role to connect as. The text can follow the word "as". */
 export function connectAs(feature: Feature): string {
   const role = leastRoleOf(feature);
   return role === 'token' ? 'the holder of a token' : clients[role];
 }
 
-/** Matches commands. Other features are surfaces. */
+/** Matches names of commands. All other features are surfaces. */
 const command = /^[a-z-]+(?: [a-z-]+)?(?: --[a-z]+)?$/;
 
-/** Commands for which this role is the least one. */
+/** Commands whose least role is this role. */
 export function commandsOf(role: DatabaseRole): readonly string[] {
   const features = leastRoles.filter((row) => row.role === role).flatMap((row): readonly string[] => row.features);
   return features.filter((feature) => command.test(feature));

@@ -1,6 +1,6 @@
 /**
- * Prints rows of commands: for people, as an aligned table with shortened ids; for programs, as complete JSON. Each write waits
- * until it is accepted, so that a slow reader slows down the ledger stream instead of filling the memory.
+ * Prints rows of commands: for people as an aligned table with shortened ids, for programs as complete JSON. Each write
+ * waits until it is accepted, so that a slow reader slows down the ledger stream instead of filling the memory.
  */
 import type { Writable } from 'node:stream';
 import { ExitCode } from '../../errors/exit-code.ts';
@@ -10,13 +10,13 @@ import { aligned, lineUp } from './aligned.ts';
 
 export interface Column {
   readonly title: string;
-  /** For numbers, which are never truncated. */
+  /** For numbers: aligns cells to the right and never truncates them. */
   readonly right?: true;
-  /** Minimum width, for streams that print their first row before they have seen wider ones. */
+  /** Minimum width. For streams, whose first rows are printed before wider rows arrive. */
   readonly least?: number;
 }
 
-/** How rows of one kind are printed. */
+/** The format in which rows of one kind are printed. */
 export interface RowFormat<T> {
   readonly columns: readonly Column[];
   /** The lines of a row in the table, with a cell for every column. */
@@ -28,25 +28,29 @@ export interface RowFormat<T> {
 export interface Output {
   /** Prints rows as they arrive, in batches. */
   rows<T>(batches: AsyncIterable<readonly T[]>, format: RowFormat<T>): Promise<void>;
-  /** Prints one object; people see `pairs`. */
+  /** Prints one object; a table has `pairs`, one per line. */
   object(value: object, pairs: readonly (readonly [name: string, value: string])[]): Promise<void>;
   /** Prints text of the ledger unchanged. */
   text(text: string): Promise<void>;
-  /** Prints a part of a line. */
+  /** Prints text without a line break. */
   piece(text: string): Promise<void>;
 }
 
-/** Wider cells overflow into the next column. The widths follow from the first batch. */
+/**
+ * Maximum width of a column in cells. Wider cells overflow into the next column. The widths are those of the first
+ * batch.
+ */
 const widestColumn = 60;
 
 /**
- * @param table true: for people, false: for programs
- * @param width of the terminal that tables have to fit; undefined: nothing is truncated
+ * @param table true for people, false for programs
+ * @param width width of the terminal that tables have to fit; undefined truncates nothing
  */
 export function createOutput(stdout: Writable, table: boolean, width?: number): Output {
-  // Each write has its own callback. Without a listener the same error would end the process.
+  // Each write has its own callback. Without this listener, the same error would also be thrown as uncaught and end the
+  // process.
   stdout.on('error', () => undefined);
-  // Tables are escaped cell by cell, because they contain our own color codes. Output for programs is not changed.
+  // Tables are escaped cell by cell, because they contain our own color codes. Output for programs is not escaped.
   const isTerminal = 'isTTY' in stdout && stdout.isTTY === true;
   const write = (text: string): Promise<void> => written(stdout, isTerminal ? escapeFormat(text) : text);
   return {
@@ -78,7 +82,7 @@ function written(stdout: Writable, text: string): Promise<void> {
 
 const goneCodes = new Set(['EPIPE', 'ERR_STREAM_DESTROYED', 'ECONNRESET']);
 
-/** OUTPUT_CLOSED: the reader closed the pipe (`| head`), which is not a failure. */
+/** OUTPUT_CLOSED means that the reader closed the pipe (`| head`), which is not a failure. */
 function outputError(cause: Error): IndexerError {
   const errno = 'code' in cause ? String(cause.code) : 'unknown reason';
   const gone = goneCodes.has(errno);
@@ -92,17 +96,17 @@ function outputError(cause: Error): IndexerError {
 }
 
 async function writeLines<T>(write: Write, batches: AsyncIterable<readonly T[]>, format: RowFormat<T>): Promise<void> {
-  // A line break between JSON tokens is only layout and would split a row into two lines.
+  // A line break between JSON tokens is only layout, but would split a row into two lines.
   const lineOf = (row: T): string => `${format.json(row).replaceAll(/[\r\n]+/g, ' ')}\n`;
   for await (const batch of batches) {
     for (const piece of joined(batch, lineOf)) await write(piece);
   }
 }
 
-/** Number of characters that are written at once, approximately. */
+/** Approximate number of characters that are written at once. */
 const pieceLength = 1_000_000;
 
-/** The lines of these rows in a few pieces of limited length: the length of a string is limited. */
+/** Joins the lines of these rows to pieces of limited length, because strings cannot be arbitrarily long. */
 export function* joined<T>(rows: readonly T[], lineOf: (row: T) => string): Generator<string> {
   let piece = '';
   for (const row of rows) {
@@ -131,7 +135,10 @@ async function writeTable<T>(
   if (formatLines === undefined) await write('none\n');
 }
 
-/** A table in which wider cells overflow. @param first the first lines, which determine the widths */
+/**
+ * A table in which wider cells overflow.
+ * @param first the first lines, which determine the widths
+ */
 function overflowRows(columns: readonly Column[], first: readonly (readonly string[])[]): ShowRows {
   const titles = columns.map(({ title }) => title);
   const places = columns.map((column) => ({ ...column, most: widestColumn }));
@@ -149,24 +156,24 @@ function pairLines(pairs: readonly (readonly [string, string])[]): string {
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** Escapes text of the ledger: it must not control the terminal or look like other text. */
+/** Escapes text of the ledger, so that it cannot control the terminal or look like other text. */
 export function visible(text: string): string {
   return escapeFormat(text.replaceAll(/\p{Cc}+/gu, ' '));
 }
 
-/** Shortens an id for a table; the name before `::` stays complete. */
+/** Shortens an id for a table. The name in front of `::` stays complete. */
 export function shortId(id: string): string {
   const at = id.lastIndexOf('::');
   if (at >= 0) return `${id.slice(0, at)}::${id.length > at + 12 ? `${id.slice(at + 2, at + 10)}…` : id.slice(at + 2)}`;
   return id.length <= 24 ? id : `${id.slice(0, 12)}…${id.slice(-6)}`;
 }
 
-/** Rows that are known already, as one batch. */
+/** Rows that already exist, as a single batch. */
 export async function* oneBatch<T>(rows: readonly T[] | Promise<readonly T[]>): AsyncGenerator<readonly T[]> {
   yield await rows;
 }
 
-/** Ends after this many rows; undefined: no limit. */
+/** Ends after this many rows; undefined means no limit. */
 export async function* limited<T>(
   batches: AsyncIterable<readonly T[]>,
   limit: number | undefined,
@@ -179,8 +186,9 @@ export async function* limited<T>(
   }
 }
 
-// On a terminal of known width no row is wider than the terminal (cells of aligned.ts may overflow). Either long values are
-// truncated or, if too little of each would remain, every column gets its own line. The first rows decide. Pure.
+// Fits rows to a terminal of known width: no row is wider than the terminal (cells of aligned.ts may overflow). Long
+// values are truncated or, if too little of each would remain, every column gets its own line. The first rows decide.
+// Pure.
 
 /** Lines to print, each with its line break. */
 export type ShowRows = (rows: readonly (readonly string[])[]) => string;
@@ -189,7 +197,10 @@ const gap = 2;
 /** Minimum width of a value that is not a number. If it does not fit, rows are printed column by column. */
 const leastCells = 12;
 
-/** @param rows the first rows, without control characters @param width of the terminal, in cells */
+/**
+ * @param rows the first rows, without control characters
+ * @param width width of the terminal in cells
+ */
 export function fitRows(columns: readonly Column[], rows: readonly (readonly string[])[], width: number): ShowRows {
   const natural = columns.map(({ title }, at) =>
     Math.max(...[title, ...rows.map((row) => row[at] ?? '')].map(cellsOf)),
@@ -198,7 +209,10 @@ export function fitRows(columns: readonly Column[], rows: readonly (readonly str
   return widths === undefined ? recordsOf(columns, width) : tableOf(columns, widths);
 }
 
-/** The natural widths, with the widest columns reduced until all fit; undefined if too little of a column would remain. */
+/**
+ * The natural widths of the columns, with the widest reduced until all fit; undefined if too little of a column would
+ * remain.
+ */
 function fittedWidths(
   columns: readonly Column[],
   natural: readonly number[],
@@ -216,7 +230,7 @@ function fittedWidths(
   return undefined;
 }
 
-/** The rest of the line is available for longer values in later rows. */
+/** Whether the rest of the line is available to longer values in later rows. */
 function isOpen(columns: readonly Column[], at: number): boolean {
   return at === columns.length - 1 && columns[at]?.right !== true;
 }
@@ -239,7 +253,7 @@ function tableOf(columns: readonly Column[], widths: readonly number[]): ShowRow
   };
 }
 
-/** Like `\x` of psql: a line with the number of the row, then one line per column. */
+/** Formats like `\x` of psql: a line with the number of the row, then one line per column. */
 function recordsOf(columns: readonly Column[], width: number): ShowRows {
   const widest = Math.max(...columns.map(({ title }) => cellsOf(title)));
   const titles = Math.max(1, Math.min(widest, Math.floor(width / 2)));
@@ -259,7 +273,7 @@ function recordsOf(columns: readonly Column[], width: number): ShowRows {
       .join('');
 }
 
-/** The beginning of a text that fits, followed by `…` for the rest. */
+/** The beginning of a text that fits, and `…` instead of the rest. */
 export function cut(text: string, width: number, mark = '…'): string {
   if (text.length <= width && plain.test(text)) return text;
   let prefix = '';
@@ -276,7 +290,7 @@ export function cut(text: string, width: number, mark = '…'): string {
 
 const plain = /^[\x20-\x7e]*$/;
 const without = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
-/** Characters of double width, approximately Unicode's East Asian width. */
+/** Characters that are two cells wide, approximately Unicode's East Asian width. */
 const twice =
   /^[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]$/u;
 
@@ -284,7 +298,7 @@ function cellOf(character: string): number {
   return without.test(character) ? 0 : twice.test(character) ? 2 : 1;
 }
 
-/** The number of cells that a text takes on a terminal. */
+/** The number of terminal cells of a text. */
 function cellsOf(text: string): number {
   if (plain.test(text)) return text.length;
   let cells = 0;

@@ -1,7 +1,8 @@
 /**
- * Parses the command line of every command: its own flags, its operands, and configuration options. Flags may appear anywhere and
- * operands keep their order. A value may begin with two dashes only after an equals sign, and a flag may be repeated only if it
- * takes a list: `--reason --json` is a mistake, and so is `--to 300 --to 5`. Independent of what a command does.
+ * Parses the command line of every command: its own flags, its operands, and configuration options. Flags may appear
+ * anywhere; operands keep their order. A value may begin with two dashes only after an equals sign, and a flag may be
+ * repeated only if it takes a list. So `--reason --json` is a mistake, and so is `--to 300 --to 5`. Nothing here
+ * depends on what a command does.
  */
 import { parseArgs } from 'node:util';
 import { noFlags, type OptionFlags } from '../../config/option-sources.ts';
@@ -15,46 +16,46 @@ import { misuse } from './refusals.ts';
 export interface CommandFlag {
   /** The name without dashes. */
   readonly name: string;
-  /** Placeholders for the values, undefined for a switch. In brackets: the value is optional. */
+  /** Placeholder for the value; undefined for a switch. In brackets if the value is optional. */
   readonly value?: string;
-  /** The flag may be repeated. */
+  /** Set if the flag may be repeated. */
   readonly list?: true;
-  /** The type of the value, if it has to be more than not empty. */
+  /** Type of the value; without one, any non-empty text is accepted. */
   readonly type?: OptionType<unknown>;
   readonly doc: string;
 }
 
 /** A positional argument. */
 export interface Operand {
-  /** The name in the usage line. */
+  /** Name in the usage line. */
   readonly name: string;
-  /** The accepted words, if they are known. */
+  /** The accepted words, if they are limited. */
   readonly words?: readonly string[];
-  /** This operand and all operands after it are optional. */
+  /** Set if this operand and all operands after it are optional. */
   readonly optional?: true;
-  /** The operand may be repeated; only for the last one. */
+  /** Set if the operand may be repeated; only for the last operand. */
   readonly repeated?: true;
 }
 
 /** The syntax of a command or of a verb of `ledger`. */
 export interface Syntax {
-  /** The name without `ledger-indexer`. */
+  /** Name without `ledger-indexer`. */
   readonly name: string;
   readonly operands: readonly Operand[];
-  /** Own flags; configuration options are not listed. */
+  /** Flags of the command itself; configuration options are not listed. */
   readonly flags: readonly CommandFlag[];
-  /** False: no configuration option is accepted. */
+  /** Set if the command accepts no configuration options. */
   readonly options?: false;
 }
 
 export interface Args {
   readonly operands: readonly string[];
   has(flag: string): boolean;
-  /** The value of a flag; undefined without the flag, or if an optional value is missing. */
+  /** The value of a flag; undefined if the flag or its optional value is missing. */
   text(flag: string): string | undefined;
   /** All values of a flag that may be repeated. */
   texts(flag: string): readonly string[];
-  /** Options for the configuration. */
+  /** Options of the configuration on the command line. */
   readonly options: OptionFlags;
 }
 
@@ -66,7 +67,7 @@ export function parse(syntax: Syntax, argv: readonly string[]): Args {
   return reading.end();
 }
 
-/** Words that the command parses itself: all become operands. */
+/** Makes all words operands, for a command that parses them itself. */
 export function unparsed(argv: readonly string[]): Args {
   return { operands: argv, has: () => false, text: () => undefined, texts: () => [], options: noFlags };
 }
@@ -76,7 +77,10 @@ type OptionToken = Extract<Token, { readonly kind: 'option' }>;
 
 const configured = new Map(optionList.map((option) => [option.name, option]));
 
-/** Put before a word that begins like a flag and is not one: `query "-- the newest"`. No argument can contain it. */
+/**
+ * Prefix for a word that begins like a flag but is not one: `query "-- the newest"`. No argument can contain this
+ * character.
+ */
 const mask = '\0';
 
 function tokensOf({ flags, options }: Syntax, argv: readonly string[]): readonly Token[] {
@@ -90,7 +94,7 @@ function tokensOf({ flags, options }: Syntax, argv: readonly string[]): readonly
   return parseArgs({ args, options: known, strict: false, allowPositionals: true, tokens: true }).tokens;
 }
 
-/** True if the flag requires a value. An optional value, in brackets, is searched for after the flag. */
+/** Whether the flag requires a value. An optional value, in brackets, is searched for after the flag. */
 function hasValue(value: string | undefined): boolean {
   return value !== undefined && !value.startsWith('[');
 }
@@ -109,7 +113,7 @@ class Reading {
     this.#flags = new Map(syntax.flags.map((flag) => [flag.name, flag]));
   }
 
-  /** Assigns a token; returns how many of the following tokens were its values. */
+  /** Assigns a token. Returns how many of the following tokens were its values. */
   take(token: Token, behind: readonly Token[]): number {
     if (token.kind === 'positional') this.#operands.push(token.value.replace(mask, ''));
     if (token.kind !== 'option') return 0;
@@ -128,7 +132,7 @@ class Reading {
     return values.used;
   }
 
-  /** Passes on a configuration option. */
+  /** Stores a configuration option. */
   #option({ name, rawName, value, inlineValue }: OptionToken, next: Token | undefined): number {
     const negated = name.startsWith('no-') ? configured.get(name.slice(3)) : undefined;
     const option = negated?.type === 'boolean' ? negated : configured.get(name);
@@ -139,7 +143,8 @@ class Reading {
         known.map((each) => `--${each}`),
       );
       this.#problems.push(`${rawName}: no such flag${suggestion}`);
-      // The value of an unknown flag is not a second mistake and is not printed: it may be a secret.
+      // The value of an unknown flag is not reported as a second mistake. It is not printed, because it may be a
+      // secret.
       return value === undefined && next?.kind === 'positional' ? 1 : 0;
     }
     const isMissing =

@@ -2,12 +2,15 @@
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { didYouMean } from '../../errors/nearest-names.ts';
 
-/** Arguments that the command does not accept. */
+/** The error for arguments that the command does not accept. */
 export function misuse(found: string, remedy: string): IndexerError {
   return new IndexerError(found, { code: 'USAGE', remedy });
 }
 
-/** An unknown command, with the nearest name. @param commands the known commands */
+/**
+ * The error for an unknown command, with the nearest name.
+ * @param commands the known commands
+ */
 export function unknownCommand(name: string, commands: readonly { readonly name: string }[]): IndexerError {
   const names = commands.map((command) => command.name);
   return misuse(
@@ -16,7 +19,7 @@ export function unknownCommand(name: string, commands: readonly { readonly name:
   );
 }
 
-/** Options that the command cannot work with. */
+/** The error for options that the command cannot work with. */
 export function wrong(found: string, remedy: string): IndexerError {
   return new IndexerError(found, {
     code: 'CONFIGURATION_INVALID',
@@ -24,7 +27,10 @@ export function wrong(found: string, remedy: string): IndexerError {
   });
 }
 
-/** No database is configured. @param remedy which database to set, and the role to connect as */
+/**
+ * The error if no database is configured.
+ * @param remedy which database to set, and the role to connect as
+ */
 export function noDatabase(remedy: string): IndexerError {
   return wrong('DATABASE_URL is not set, and no embedded database of this user runs with this data folder', remedy);
 }

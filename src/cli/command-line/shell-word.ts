@@ -5,7 +5,7 @@ export function inQuotes(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** Like {@link inQuotes}, but with quotes only if they are needed. */
+/** Like {@link inQuotes}, but only adds quotes if they are needed. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : inQuotes(text);
 }

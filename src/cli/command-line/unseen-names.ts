@@ -1,4 +1,4 @@
-/** Warnings about parties and templates in arguments that do not occur in the database. */
+/** Warns about parties and templates in arguments that do not occur in the database. */
 import type { Database } from '../../store/connection/database.ts';
 import type { Print } from './command.ts';
 
@@ -12,7 +12,10 @@ export async function printUnseenParties(database: Database, parties: readonly s
   }
 }
 
-/** Prints a line if no contract of this template is stored, or if it is an interface. @throws IndexerError STORE_ errors */
+/**
+ * Prints a line if no contract of this template is stored, or if it is an interface.
+ * @throws IndexerError STORE_ errors
+ */
 export async function printUnseenTemplate(database: Database, template: string, print: Print): Promise<void> {
   const { unseenTemplate } = await import('../../store/reads/known-parties.ts');
   const unseen = await unseenTemplate(database, template);

@@ -9,13 +9,16 @@ import { aligned, fixed, numbers } from '../command-line/aligned.ts';
 import type { Feature } from '../command-line/least-roles.ts';
 import { openFor, withDatabase } from './with-database.ts';
 
-/** The name of the writer in stream.writer. */
+/** Name of this process in stream.writer. */
 export const writerName = `${hostname()}:${String(process.pid)}`;
 
-/** Lease of the lock of a command, in milliseconds. It may be long, because no standby waits for a command. */
+/** Lease of a command's writer lock, milliseconds. It may be long, because no standby waits for a command. */
 export const commandLeaseMs = 30_000;
 
-/** Statement timeout of such a command, in milliseconds: rewriting a large history takes long. */
+/**
+ * Statement timeout of commands that rewrite history, milliseconds. It is long, because rewriting a large history takes
+ * long.
+ */
 const statementLimitMs = 24 * 60 * 60 * 1000;
 
 const lockPollMs = 250;
@@ -26,19 +29,23 @@ const limits = {
   connections: 4,
 } as const;
 
-/** Opens the database of the stream for `work`, migrated and with a long timeout. @throws IndexerError CONFIGURATION_INVALID */
+/**
+ * Opens the database of the stream for `work`, migrated and with a long statement timeout.
+ * @throws IndexerError CONFIGURATION_INVALID
+ */
 export function withStream<T>(config: Config, feature: Feature, work: (database: Database) => Promise<T>): Promise<T> {
   const [command = feature] = feature.split(' ');
   return withDatabase(config, { command, feature, ...limits }, work);
 }
 
-/** A handle of a schema in the configured database, with a timeout that is long enough for large tables. */
+/** A handle for a schema in the configured database, with a statement timeout that is long enough for large tables. */
 export function openStream(config: Config, command: string, schema: string): Promise<Database> {
   return openFor(config, { command, schema, ...limits });
 }
 
 /**
- * Runs `work` while no other process can write. Waits for a parked indexer, which holds the lock briefly every minute.
+ * Runs `work` while no other process can write. Waits for a parked indexer, which holds the lock for a short time every
+ * minute.
  * @throws IndexerError WRITER_ACTIVE if an indexer keeps the lock
  */
 export async function asWriter<T>(database: Database, command: string, work: () => Promise<T>): Promise<T> {
@@ -67,7 +74,7 @@ async function writerActive(database: Database, command: string): Promise<Indexe
   });
 }
 
-/** Row counts by table, aligned. Tables without rows are left out. */
+/** Aligned lines with the number of rows of each table. Tables without rows are omitted. */
 export function countLines(counts: ReadonlyMap<string, number>): readonly string[] {
   const cells = [...counts].filter(([, rows]) => rows > 0).map(([name, rows]) => [name, String(rows)]);
   if (cells.length === 0) return ['  nothing'];

@@ -1,8 +1,14 @@
-/** Checks for variables that name only one side, or use another name: nothing is started instead of what was meant. */
+/**
+ * Refuses configurations that set only the database or only the ledger, or that set a variable of another program.
+ * Otherwise an embedded server would start in place of the intended one.
+ */
 import type { Config } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 
-/** A demo writes only to its own database. @throws IndexerError LEDGER_URL_MISSING (exit 78) */
+/**
+ * Refuses a configured database without a ledger, because a demo writes only to its own database.
+ * @throws IndexerError LEDGER_URL_MISSING (exit 78)
+ */
 export function refuseNamedDatabase({ ledger, database }: Config): void {
   if (ledger.url !== undefined || database.url === undefined) return;
   throw new IndexerError('DATABASE_URL is set and LEDGER_URL is not: demo traffic is not written to your database', {
@@ -12,7 +18,7 @@ export function refuseNamedDatabase({ ledger, database }: Config): void {
   });
 }
 
-/** Variables that other programs use for the address of their database. */
+/** Variables in which other programs expect the address of their database. */
 const otherNames = [
   'DATABASE_URI',
   'POSTGRES_URL',
@@ -23,7 +29,11 @@ const otherNames = [
   'PGURL',
 ];
 
-/** Rows of a participant are not written to an embedded Postgres by mistake. @throws IndexerError CONFIGURATION_INVALID (exit 78) */
+/**
+ * Refuses such a variable for a configured ledger, whose rows would otherwise be written to an embedded Postgres by
+ * mistake.
+ * @throws IndexerError CONFIGURATION_INVALID (exit 78)
+ */
 export function refuseOtherName({ ledger, database }: Config, env: NodeJS.ProcessEnv): void {
   if (ledger.url === undefined || database.url !== undefined) return;
   const name = otherNames.find((one) => (env[one] ?? '').trim() !== '');

@@ -5,10 +5,10 @@ import { createLedgerClient, type LedgerClient } from '../../ledger/api/client.t
 
 export interface ClientOptions {
   readonly ledger: LedgerConfig;
-  /** `ledger.url`, which is set. */
+  /** The URL of the ledger, which must be set. */
   readonly url: string;
   readonly requestTimeoutMs: number;
-  /** Aborts running calls. */
+  /** Aborts running requests. */
   readonly stop: AbortSignal;
 }
 

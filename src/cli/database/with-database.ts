@@ -1,4 +1,4 @@
-/** Opens and closes the database of a command. The Postgres driver is loaded only then. */
+/** Opens and closes the database of a command. The Postgres driver is loaded only when this happens. */
 import type { Config } from '../../config/config.ts';
 import { catalogue } from '../../errors/catalogue.ts';
 import { IndexerError, withContext } from '../../errors/indexer-error.ts';
@@ -7,23 +7,23 @@ import { connectAs, leastRoleOf, type Feature } from '../command-line/least-role
 import { noDatabase } from '../command-line/refusals.ts';
 
 export interface Opening {
-  /** The name that the server displays. */
+  /** Name of the connections on the server. */
   readonly command: string;
-  /** Errors about missing rights name the least role for this feature. */
+  /** The feature that the command provides. Errors about missing rights name its least role. */
   readonly feature?: Feature;
-  /** The remedy if no database is set; default: set one, as the least role of the feature. */
+  /** Remedy if no database is set. The default is to set one, with the least role of the feature. */
   readonly remedy?: string;
-  /** Statement timeout in milliseconds; default: the configured one. */
+  /** Statement timeout, milliseconds; default: the configured one. */
   readonly statementTimeoutMs?: number;
   /** Maximum number of connections; default 1. */
   readonly connections?: number;
-  /** Default: the configured schema. */
+  /** Schema of the stream; default: the configured one. */
   readonly schema?: string;
-  /** The server ends a transaction that is idle for this long, in milliseconds. */
+  /** The server ends a transaction that is idle for this long, milliseconds. */
   readonly idleInTransactionMs?: number;
 }
 
-/** The caller closes it. @throws IndexerError CONFIGURATION_INVALID if no database is set */
+/** Opens the database; the caller closes it. @throws IndexerError CONFIGURATION_INVALID if no database is set */
 export async function openFor(
   { database }: Config,
   { command, feature, remedy = nameOne(feature), connections = 1, ...other }: Opening,
@@ -36,7 +36,10 @@ export async function openFor(
   return openDatabase({ url, urlFile, schema, statementTimeoutMs, applicationName, maxConnections, ...other });
 }
 
-/** Opens the database with the tables of this version for `work`. @throws IndexerError CONFIGURATION_INVALID, SCHEMA_OUTDATED; errors of `work` */
+/**
+ * Opens the database with the tables of this version for `work`.
+ * @throws IndexerError CONFIGURATION_INVALID, SCHEMA_OUTDATED; errors of `work`
+ */
 export function withDatabase<T>(
   config: Config,
   opening: Opening,
@@ -49,7 +52,10 @@ export function withDatabase<T>(
   });
 }
 
-/** Opens the database for `work` without checking its tables. @throws IndexerError CONFIGURATION_INVALID; errors of `work` */
+/**
+ * Opens the database for `work` without checking its tables.
+ * @throws IndexerError CONFIGURATION_INVALID; errors of `work`
+ */
 export async function withAnyDatabase<T>(
   config: Config,
   opening: Opening,
@@ -69,7 +75,7 @@ function nameOne(feature: Feature | undefined): string {
   return feature === undefined ? 'set DATABASE_URL' : `set DATABASE_URL, as ${connectAs(feature)}`;
 }
 
-/** Adds the role to connect as, if the role of the connection lacks rights. */
+/** Adds the role to connect as to an error about missing rights. */
 function withLeastRole(thrown: unknown, feature: Feature): unknown {
   if (!(thrown instanceof IndexerError)) return thrown;
   const connect = `connect as ${connectAs(feature)}`;

@@ -1,6 +1,6 @@
 /**
- * The startup banner, for the terminal, the status page and `demo-info`: URLs, three sample queries, and the commands to run
- * this program again.
+ * The startup banner, for the terminal, the status page and `demo-info`: URLs, three sample queries, and the commands
+ * to run this program again.
  */
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { Config } from '../../config/config.ts';
@@ -15,8 +15,8 @@ import type { EmbeddedParts } from './embedded-parts.ts';
 type Sides = Pick<EmbeddedParts, 'ledgerUrl' | 'databaseUrl' | 'embeddedLedger' | 'embeddedDatabase'>;
 
 /**
- * The connection string is printed only for the embedded server, and only on a terminal or by `demo-info`. On this machine its
- * password gives all rights of the user who started the demo.
+ * The banner as text. The connection string is included only for the embedded server, and the banner is printed only on
+ * a terminal or by `demo-info`. On this machine, the password in it gives all rights of the user who started the demo.
  */
 export function formatBanner(embeddedParts: Sides, httpUrl: string, schema: string): string {
   const where = embeddedParts.embeddedDatabase
@@ -40,7 +40,7 @@ export function formatBanner(embeddedParts: Sides, httpUrl: string, schema: stri
   ].join('\n');
 }
 
-/** The banner for a log, without the password. */
+/** The banner as fields of a log entry, without the password. */
 export function greetingFacts(
   { databaseUrl, ledgerUrl, embeddedLedger, embeddedDatabase }: Sides,
   httpUrl: string,
@@ -57,7 +57,7 @@ export function greetingFacts(
   };
 }
 
-/** URL of the embedded server, whose password contains no @. */
+/** The URL of the embedded server without its password. That password never contains an @. */
 function withoutPassword(url: string): string {
   return url.replace(/:[^:/@]*@/, '@');
 }
@@ -72,8 +72,8 @@ function passwordFile(dataDir: string): string {
 }
 
 /**
- * The banner for the status page, which any client of the address can read: never with a password. The command for the embedded
- * server reads the password from a file that only the user who started the demo can read.
+ * The banner for the status page. It never has a password, because any client of the address can read the page. The
+ * command for the embedded server reads the password from a file that only the user who started the demo can read.
  */
 export function pageGuide(embeddedParts: Sides, config: Config): PageGuide {
   const { databaseUrl, embeddedDatabase, embeddedLedger } = embeddedParts;
@@ -100,7 +100,7 @@ export function queries(schema: string, demo: boolean): readonly string[] {
   ];
 }
 
-/** The sample queries of the query page with titles, and two more that return rows for every ledger. */
+/** The sample queries of the query page with titles. Two more queries return rows for every ledger. */
 export function readyQueries(schema: string, demo: boolean): readonly ReadyQuery[] {
   const { explore } = readSchemas(schema);
   const titles = demo ? demoTitles : ledgerTitles;
@@ -113,7 +113,7 @@ export function readyQueries(schema: string, demo: boolean): readonly ReadyQuery
 const demoTitles = ['Holdings by instrument', 'Settlements of a day', 'How fresh it is'];
 const ledgerTitles = ['Token balances', 'Active contracts', 'Choices exercised'];
 
-/** Sample queries for the traffic of the sandbox: holdings, settlements and latency. */
+/** Sample queries about the traffic of the sandbox: holdings, settlements and latency. */
 function demoQueries(explore: string, typed: string): readonly string[] {
   const balances = [
     'select instrument_id_id as instrument, count(distinct owner) as owners,',
@@ -140,11 +140,11 @@ function demoQueries(explore: string, typed: string): readonly string[] {
   return [balances, settled, latency].map((lines) => lines.join('\n'));
 }
 
-// The command with which a user runs this program again from the folder where it was started.
+// The command with which a user runs this program again, in the folder where it was started.
 
 /**
- * `node dist/main.js` in a clone, `ledger-indexer` if it is installed. Never a name that a registry would resolve, because the
- * package found there would be another one.
+ * `node dist/main.js` in a clone, `ledger-indexer` if it is installed. It is never a name that npm would resolve in a
+ * registry, where it would find another package.
  */
 export function ownCommand(program = process.argv[1] ?? '', folder = process.cwd()): string {
   const inPackage = basename(dirname(program)) === '.bin';

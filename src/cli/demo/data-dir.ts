@@ -16,8 +16,8 @@ import { readSmallFileSync } from '../../config/small-file.ts';
 import { shellWord } from '../command-line/shell-word.ts';
 
 /**
- * Creates the folder if it is missing, one level at a time: with `recursive`, Node never returns from file systems that accept
- * no folders, such as /proc. Rejects a folder that other users may have filled.
+ * Creates the folder if it is missing, one path component at a time. With `recursive`, Node never returns from file
+ * systems that accept no folders, such as /proc. Rejects a folder that other users may have filled.
  * @throws IndexerError DATA_DIR_UNUSABLE (exit 78)
  */
 export function prepareDataDir(dataDir: string): void {
@@ -47,7 +47,7 @@ function make(folder: string): void {
     return;
   }
   make(dirname(folder));
-  // Set independently of the umask: the next start would reject a folder that every user can write to.
+  // The mode does not depend on the umask: the next start would reject a folder that every user can write to.
   mkdirSync(folder, { mode: 0o755 });
 }
 
@@ -60,9 +60,10 @@ const writableByAll = 0o002;
 const sticky = 0o1000;
 
 /**
- * Users who can write to the folder control what the embedded servers read and where they write. Group members may do so,
- * because Kubernetes assigns volumes to a group. A mounted volume may be open or belong to any user: Kubernetes creates volumes
- * with mode 0777, and a folder of the host keeps its owner in a container. Only root can mount, so root has decided that.
+ * Why the folder is not safe to use; undefined if it is. Users who can write to the folder control what the embedded
+ * servers read and where they write. Group members may write, because Kubernetes assigns volumes to a group. A mounted
+ * volume may be open to all users or belong to any user: Kubernetes creates volumes with mode 0777, and a folder of the
+ * host keeps its owner in a container. Only root can mount, so root has accepted this.
  */
 function refusalOf(folder: string): Refusal | undefined {
   const link = lstatSync(folder);
@@ -92,18 +93,21 @@ function isTrusted(uid: number): boolean {
   return uid === 0 || uid === process.getuid?.();
 }
 
-/** The journal of the demo with this seed. */
+/** Path of the journal of the demo with this seed. */
 export function journalOf(dataDir: string, seed: number): string {
   return join(dataDir, `sandbox-${String(seed)}.journal`);
 }
 
-/** File in a folder whose Postgres holds the history of a participant; its text identifies the participant. */
+/**
+ * Name of a file in the folder of a Postgres that holds the history of a participant. Its text identifies the
+ * participant.
+ */
 const participantFile = 'participant';
 
 /**
- * Claims a folder whose Postgres is about to be used. Its history belongs to one demo, or to one participant.
+ * Claims the folder of a Postgres that is about to be used. Its history belongs to one demo or to one participant.
  * @param run the seed of the demo that starts, or the ledger URL of the participant to index
- * @returns the previous address of the folder's participant, if it is a different one
+ * @returns the previous address of the folder's participant if it has changed
  * @throws IndexerError DATA_DIR_TAKEN (exit 78), before anything is written
  */
 export function takeDataDir(
@@ -121,9 +125,9 @@ export function takeDataDir(
   return previousParticipant === new URL(run.ledgerUrl).host ? undefined : previousParticipant;
 }
 
-/** Records whose history the folder holds. */
+/** Records which participant's history the folder holds. */
 export function noteParticipant(dataDir: string, ledgerUrl: string): void {
-  // The path of a URL may be a secret, and its credentials are one.
+  // Only the host is stored: the path of a URL may be a secret, and its credentials are one.
   writeFileSync(join(dataDir, participantFile), `${new URL(ledgerUrl).host}\n`);
 }
 
@@ -145,7 +149,7 @@ function refuseParticipant(dataDir: string): void {
   );
 }
 
-/** @param seed of the demo that starts; undefined: a participant is indexed */
+/** @param seed random seed of the demo that starts; undefined if a participant is indexed */
 function refuseOtherDemo(dataDir: string, seed: number | undefined): void {
   const seeds = seedsIn(dataDir);
   const [found] = seeds;

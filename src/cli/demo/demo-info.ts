@@ -1,4 +1,4 @@
-/** `demo-info`: prints URLs, password and sample queries of the demo of this folder again. */
+/** `demo-info`: prints the URLs, the password and the sample queries of this folder's demo. */
 import { join, resolve } from 'node:path';
 import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -24,8 +24,8 @@ export const demoInfoCommand: Command = {
   alone: true,
   /**
    * Prints text, or one JSON object with `--json`. Both contain the password of the embedded database.
-   * @throws IndexerError DEMO_NOT_FOUND (exit 69) if no demo runs, DEMO_NOT_READY (exit 75) if it has not caught up,
-   *   DEMO_PART_MISSING (exit 78) if a demo runs and this installation cannot find its database
+   * @throws IndexerError DEMO_NOT_FOUND (exit 69) if no demo is running, DEMO_NOT_READY (exit 75) if it has not caught
+   * up, DEMO_PART_MISSING (exit 78) if a demo is running and this installation cannot find its database
    */
   run: async ({ args, env, print }) => {
     const { dataDir } = loadConfig(env, args.options).indexer;

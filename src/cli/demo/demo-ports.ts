@@ -1,6 +1,6 @@
 /**
- * The ports of a demo. They are stored in its data folder, so that addresses pasted into a client stay valid after the next
- * start. If another process has taken a port, the demo uses the next free one.
+ * Chooses the ports of a demo. They are stored in its data folder, so that addresses pasted into a client stay valid
+ * after the next start. If another process uses a port, the demo uses the next free one.
  */
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,15 +9,18 @@ import { freePortFrom, isFree, portHolder } from '../../observe/http/local-ports
 import type { Logger } from '../../observe/log/logger.ts';
 import { readSmallFileSync } from '../../config/small-file.ts';
 
-/** The ports of an embedded run. */
+/** The servers of an embedded run that need a port. */
 export type DemoPart = 'postgres' | 'ledger' | 'http';
 
-/** First port for a new demo, below the ports that systems use for outgoing connections. */
+/** First ports for a new demo. They are below the ports that systems use for outgoing connections. */
 export const firstPorts = { postgres: 15_432, ledger: 17_575 } as const;
 
 const lookAgainMs = 100;
 
-/** The port of this part in the previous run, or `first`; if it is taken, the next free one, logged with the process that uses it. */
+/**
+ * The port of this part in the previous run, or `first`. If it is in use, the next free port; the log then names the
+ * process that uses it.
+ */
 export async function demoPort(
   { dataDir, logger }: { readonly dataDir: string; readonly logger: Logger },
   part: DemoPart,
@@ -26,7 +29,7 @@ export async function demoPort(
 ): Promise<number> {
   const preferredPort = readPorts(dataDir)[part] ?? first;
   if (await isFree(preferredPort, host)) return preferredPort;
-  // Another demo that starts concurrently may take the port after this check.
+  // Another demo that starts at the same time may take the port after this check.
   await sleep(lookAgainMs);
   if (await isFree(preferredPort, host)) return preferredPort;
   const port = await freePortFrom(preferredPort + 1, host);
@@ -37,7 +40,7 @@ export async function demoPort(
   return port;
 }
 
-/** Stores the port of the part. */
+/** Stores the port of this part for the next start. */
 export function keepPort(dataDir: string, part: DemoPart, port: number): void {
   const kept = readPorts(dataDir);
   if (kept[part] === port) return;
@@ -54,7 +57,7 @@ function readPorts(dataDir: string): Readonly<Partial<Record<DemoPart, number>>>
     );
     return Object.fromEntries(usable);
   } catch {
-    // The file does not exist yet or was edited: choose new ports.
+    // The file does not exist yet or was edited, so new ports are chosen.
     return {};
   }
 }

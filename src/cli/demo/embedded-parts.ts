@@ -1,4 +1,4 @@
-/** The embedded servers: Postgres and the sandbox ledger run in this process if no URL is set. */
+/** Starts the embedded servers: Postgres and the sandbox ledger run in this process if no URL is set. */
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { DemoLedger } from 'ledger-indexer-sandbox/demo/demo-ledger';
@@ -30,9 +30,9 @@ export interface EmbeddedParts {
 }
 
 /**
- * Starts the servers that the configuration does not name. If one fails, stops the servers that were started.
- * @throws IndexerError DATA_DIR_UNUSABLE; DATA_DIR_TAKEN by another demo or participant; DEMO_RUNNING if another process uses the
- *   data of the demo; errors of the embedded server
+ * Starts the servers for which no URL is configured. If one fails, stops those that were started.
+ * @throws IndexerError DATA_DIR_UNUSABLE; DATA_DIR_TAKEN by another demo or participant; DEMO_RUNNING if another
+ * process uses the data of the demo; errors of the embedded server
  */
 export async function startEmbeddedParts(config: Config, logger: Logger): Promise<EmbeddedParts> {
   const stops: (() => Promise<void>)[] = [];
@@ -47,7 +47,7 @@ export async function startEmbeddedParts(config: Config, logger: Logger): Promis
   }
 }
 
-/** @param stops gets the stop function of each started server, the database first */
+/** @param stops receives the stop function of each started server, that of the database first */
 async function start(
   config: Config,
   logger: Logger,
@@ -67,7 +67,7 @@ async function start(
     const { startEmbeddedPostgres } = await embeddedPostgres();
     const postgres = await startEmbeddedPostgres({ dataDir: join(dataDir, 'postgres'), port });
     stops.push(() => postgres.stop());
-    // Two ledgers would write to the same journal, and neither could be replayed.
+    // Two ledgers would write to the same journal, and neither history could be replayed.
     if (postgres.shared && config.ledger.url === undefined) throw demoRunning(dataDir);
     databaseUrl = postgres.url;
     const { port: postgresPort, version, reused } = postgres;
@@ -93,7 +93,9 @@ async function start(
   };
 }
 
-/** The address of a participant may change. Only its history identifies it, and parks the indexer if it differs. */
+/**
+ * Warns that the participant has another address. Only its history identifies it; if that differs, the indexer parks.
+ */
 function warnOfParticipant(dataDir: string, previousParticipant: string, logger: Logger): void {
   const remedy =
     'nothing if this is the same participant; for another participant set DATABASE_URL, or INDEXER_DATA_DIR to another folder, or set ' +
@@ -105,11 +107,11 @@ function warnOfParticipant(dataDir: string, previousParticipant: string, logger:
   );
 }
 
-/** The sandbox of this configuration, in the state of its last stop. */
+/** Starts the sandbox of this configuration, in the state of its last stop. */
 async function startDemo(config: Config, databaseUrl: string, logger: Logger): Promise<DemoLedger> {
   const { dataDir, demoSeed: seed, demoUpdatesPerSecond, demoSpeed, demoMaxUpdates, demoChaos } = config.indexer;
   const { schema } = config.database;
-  // Only a demo builds its packages, which takes time.
+  // Loaded only for a demo, because building its packages takes time.
   const { demoParticipantId, isOver, startDemoLedger } = await demoLedger();
   const journal = journalOf(dataDir, seed);
   // Only the demo's own database is emptied, never another one.
@@ -133,7 +135,7 @@ async function startDemo(config: Config, databaseUrl: string, logger: Logger): P
   );
 }
 
-/** A free port may be taken by another demo that starts concurrently. In this case, tries the next port. */
+/** Tries the next port if another demo that starts at the same time has taken a free one. */
 async function onFreePort<T>(port: () => Promise<number>, listen: (port: number) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -145,8 +147,9 @@ async function onFreePort<T>(port: () => Promise<number>, listen: (port: number)
 }
 
 /**
- * Deletes the demo: first the stored rows, then its journal, so that the deletion is repeated after a crash in between. Returns
- * false if the schema was kept because another ledger was indexed into it, which may have pruned the stored history since.
+ * Deletes the demo. The stored rows are deleted before its journal, so that the deletion is repeated after a crash in
+ * between. Returns false if the schema was kept because another ledger was indexed into it; that ledger may have pruned
+ * the stored history since.
  */
 async function resetDemo(
   config: Config,
@@ -171,8 +174,9 @@ async function resetDemo(
 }
 
 /**
- * Makes a database slow on purpose: locks the table `stream` against writers, so that the checkpoint cannot advance while reads
- * continue. @param ms duration in milliseconds
+ * Makes a database slow on purpose: locks table `stream` against writers, so that the checkpoint cannot advance while
+ * reads continue.
+ * @param ms duration, milliseconds
  * @throws IndexerError STORE_… if the database cannot be reached or has no such schema
  */
 async function holdUp(url: string, schema: string, ms: number): Promise<void> {

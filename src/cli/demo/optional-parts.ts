@@ -1,6 +1,6 @@
 /**
- * Loads the sandbox ledger and the embedded Postgres, which are separate packages for the demo and for tests. A production
- * installation has neither. If a package is missing, the error names the command that installs it.
+ * Loads the sandbox ledger and the embedded Postgres, which are separate packages for the demo and for tests. A
+ * production installation has neither. If a package is missing, the error names the command that installs it.
  */
 import type * as DemoLedgerModule from 'ledger-indexer-sandbox/demo/demo-ledger';
 import type * as SandboxModule from 'ledger-indexer-sandbox/demo/sandbox';
@@ -11,7 +11,10 @@ import { version } from '../../version.ts';
 
 const bin = 'ledger-indexer';
 
-/** The demo's ledger. @throws IndexerError DEMO_PART_MISSING if the package is not installed; the same for the others */
+/**
+ * The demo's ledger.
+ * @throws IndexerError DEMO_PART_MISSING if the package is not installed, as the other functions do
+ */
 export const demoLedger = (): Promise<typeof DemoLedgerModule> =>
   part('ledger-indexer-sandbox', import('ledger-indexer-sandbox/demo/demo-ledger'));
 
@@ -29,7 +32,8 @@ export const embeddedPostgres = (): Promise<typeof PostgresModule> =>
 
 /**
  * Connection URL of the embedded server that runs in a folder; undefined if none runs.
- * @param isExpected whether a server is known to run there: then a missing package is an error, otherwise no server can run
+ * @param isExpected whether a server is known to run there. Then a missing package is an error; otherwise it means that
+ * no server can run
  * @throws IndexerError DEMO_PART_MISSING
  */
 export async function runningServerUrl(dataDir: string, isExpected = false): Promise<string | undefined> {
@@ -49,7 +53,7 @@ async function part<Module>(name: keyof typeof folders, loading: Promise<Module>
     return await loading;
   } catch (thrown) {
     const missing = thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_MODULE_NOT_FOUND';
-    // An installed package that lacks one of its own dependencies is a different failure.
+    // If an installed package lacks one of its own dependencies, that is a different failure.
     if (!missing || !thrown.message.includes(`'${name}'`)) throw thrown;
     throw new IndexerError(`package ${name} is not installed next to this ${bin}; a clone has it`, {
       code: 'DEMO_PART_MISSING',

@@ -10,7 +10,10 @@ import { firstQuery, formatBanner, greetingFacts, ownCommand } from './banner.ts
 import { noteDemo } from './running-demo.ts';
 
 const tryEveryMs = 200;
-/** Views are created in the background, within seconds after the stream has caught up. */
+/**
+ * Time limit for the first query, milliseconds. Views are created in the background, within seconds after the stream
+ * has caught up.
+ */
 const timeLimitMs = 120_000;
 
 export interface BannerContext {
@@ -18,11 +21,14 @@ export interface BannerContext {
   readonly embeddedParts: EmbeddedParts;
   readonly indexer: Indexer;
   readonly logging: Logging;
-  /** Ends the waiting. */
+  /** Aborted when the run ends. */
   readonly over: AbortSignal;
 }
 
-/** Writes a note for other commands, and prints the banner when the demo is ready. Never rejects: the indexer does not depend on it. */
+/**
+ * Writes the note for other commands, and prints the banner when the demo is ready. Never rejects, because the indexer
+ * does not depend on it.
+ */
 export async function greetWhenLive(run: BannerContext): Promise<void> {
   const { indexer, embeddedParts, config, logging, over } = run;
   leaveNote(run, false);
@@ -57,7 +63,10 @@ function leaveNote({ config, embeddedParts, indexer }: BannerContext, live: bool
   });
 }
 
-/** Whether the first query has returned rows, so that the banner prints only working queries. */
+/**
+ * Waits until the first query returns rows, so that the banner has only working queries. False if it returns none in
+ * time.
+ */
 async function untilItAnswers({ config, embeddedParts, over }: BannerContext): Promise<boolean> {
   const { databaseUrl: url } = embeddedParts;
   const { schema, statementTimeoutMs } = config.database;

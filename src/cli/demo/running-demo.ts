@@ -1,9 +1,11 @@
 /**
- * The note that an embedded run keeps in its data folder while it runs: its addresses, and which servers are embedded. Other
- * commands find the run of their folder by this note and by its HTTP responses. The note contains no secret: the password stays
- * in the file of the server. The data folder is below the current folder, and a copied project can contain a note. A note
- * therefore counts only if its file and its process belong to this user, no other user can write to the file, and its ledger is
- * on this machine.
+ * The note that an embedded run keeps in its data folder while it runs: its addresses, and which servers are embedded.
+ * Other commands find the run of their folder by this note and by its HTTP responses. The note contains no secret,
+ * because the password stays in the file of the server.
+ *
+ * The data folder is below the current folder, so a copied project may contain a foreign note. A note is valid only if
+ * its file and its process belong to this user and no other user can write to the file. Its ledger must be on this
+ * machine.
  */
 import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -16,7 +18,7 @@ export interface DemoNote {
   /** Base URL of the status page. */
   readonly httpUrl: string;
   readonly ledgerUrl: string;
-  /** `host:port/name` of its database. */
+  /** `host:port/name` of the run's database. */
   readonly database: string;
   readonly schema: string;
   readonly embeddedLedger: boolean;
@@ -38,13 +40,16 @@ export function forgetDemo(dataDir: string): void {
   if (readNote(dataDir)?.pid === process.pid) rmSync(fileIn(dataDir), { force: true });
 }
 
-/** The note of another process that is alive. A killed process leaves its note, and its id may belong to another process. */
+/**
+ * The note of another process that is still running. A killed process leaves its note behind, and its id may then
+ * belong to a different process.
+ */
 export function notedDemo(dataDir: string): DemoNote | undefined {
   const note = readNote(dataDir);
   return note === undefined || note.pid === process.pid || !isAlive(note.pid) ? undefined : note;
 }
 
-/** Like {@link notedDemo}, if the process also responds with its own identity. */
+/** Like {@link notedDemo}, but only if the process also responds with its own identity. */
 export async function runningDemo(dataDir: string): Promise<DemoNote | undefined> {
   const note = notedDemo(dataDir);
   if (note === undefined) return undefined;
@@ -52,7 +57,9 @@ export async function runningDemo(dataDir: string): Promise<DemoNote | undefined
   return answer?.database === note.database ? note : undefined;
 }
 
-/** A second run in the folder would write the events of its own ledger to the journal of the first run. */
+/**
+ * The error for a second run in the folder, which would write events of its own ledger to the journal of the first run.
+ */
 export function demoRunning(dataDir: string, note?: DemoNote): IndexerError {
   const who = note === undefined ? 'another process' : `process ${String(note.pid)}`;
   const where = note === undefined ? '' : `; its page is ${note.httpUrl}/`;
@@ -74,9 +81,9 @@ function readNote(dataDir: string): DemoNote | undefined {
 const longestNote = 64 * 1024;
 const byAnyoneElse = 0o077;
 
-/** The text of the note; throws if the note does not belong to this user alone. */
+/** The text of the note. Throws if the note does not belong exclusively to this user. */
 function readOwn(dataDir: string): string {
-  // Does not follow a link and does not wait for a pipe.
+  // Does not follow a symbolic link and does not wait for a pipe.
   const file = openSync(fileIn(dataDir), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const found = fstatSync(file);
@@ -108,7 +115,7 @@ function fileIn(dataDir: string): string {
   return join(dataDir, 'running.json');
 }
 
-/** Whether this user has a process with this id. A process of another user did not write the note. */
+/** Whether a process with this id belongs to this user. A process of another user did not write the note. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -118,11 +125,11 @@ function isAlive(pid: number): boolean {
   }
 }
 
-// The response of an indexer at `/status`.
+// Reads the status document of an indexer from `/status`.
 
 const limitMs = 2_000;
 
-/** Undefined if no server responds, or one that is not an indexer. @param url base URL */
+/** Undefined if no server responds, or if the server is not an indexer. @param url base URL */
 export async function askIndexer(url: string): Promise<StatusDocument | undefined> {
   try {
     const answer = await fetch(`${url}/status`, { signal: AbortSignal.timeout(limitMs) });

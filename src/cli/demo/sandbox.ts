@@ -28,7 +28,7 @@ export const sandboxCommand: Command = {
   examples: ['sandbox', 'sandbox --port 0 --demo-updates-per-second 0'],
   alone: true,
   /**
-   * Serves until `stop` is aborted. The default port is 7575, the port of a participant.
+   * Serves until `stop` is aborted. The default port is 7575, like that of a participant.
    * @throws IndexerError SANDBOX_PORT_INVALID (exit 78)
    */
   run: async ({ args, env, stop, print }) => {
@@ -44,7 +44,7 @@ export const sandboxCommand: Command = {
       ...(host === undefined ? {} : { host }),
       ...(journal === undefined ? {} : { journal }),
       ...(demoMaxUpdates === undefined ? {} : { maxUpdates: demoMaxUpdates }),
-      // There is no database that could be slowed down.
+      // Without a database, only part of the chaos applies: nothing can be slowed down.
       ...(demoChaos ? { chaos: { report: (trouble: string) => print(`chaos: ${trouble}`) } } : {}),
     });
     const kept = journal === undefined ? 'state in memory, lost at the stop' : `its history is in ${journal}`;
@@ -68,7 +68,7 @@ interface SandboxAddress {
   readonly admin: boolean;
 }
 
-/** A flag takes precedence over the variable of the same meaning. */
+/** A flag takes precedence over the environment variable of the same meaning. */
 function sandboxOptions(args: Args, env: NodeJS.ProcessEnv): SandboxAddress {
   return {
     port: portOf(args.text('port') ?? env['SANDBOX_PORT'], args.has('port') ? '--port' : 'SANDBOX_PORT'),

@@ -1,4 +1,4 @@
-/** Applies the demo that runs in the data folder to commands without a configured database. */
+/** Lets commands without a configured database use the demo that runs in the data folder. */
 import { join } from 'node:path';
 import type { OptionFlags } from '../../config/option-sources.ts';
 import { options } from '../../config/option-table.ts';
@@ -8,9 +8,10 @@ import { databaseLabel } from '../../store/connection/hosts.ts';
 import { notedDemo } from './running-demo.ts';
 
 /**
- * The environment with DATABASE_URL of the embedded server that runs in the data folder, unless a database is set. For the
- * database of a demo, it also gets LEDGER_URL and LEDGER_INTERFACES of the demo's ledger, unless a ledger is set. It then has no
- * token and no other credentials, which belong to another ledger; the sandbox needs none.
+ * Adds DATABASE_URL of the embedded server that runs in the data folder to the environment, unless a database is set.
+ * If it is the database of a demo and no ledger is set, adds LEDGER_URL and LEDGER_INTERFACES of the demo's ledger as
+ * well. Tokens and other credentials are then removed, because they belong to another ledger and the sandbox needs
+ * none.
  */
 export async function withDemoEnv(env: NodeJS.ProcessEnv, { values: flags }: OptionFlags): Promise<NodeJS.ProcessEnv> {
   const settingOf = (option: Option<unknown>): string | undefined => flags.get(option.name) ?? textOf(env, option.env);
@@ -25,7 +26,7 @@ export async function withDemoEnv(env: NodeJS.ProcessEnv, { values: flags }: Opt
   const withDatabase = found === undefined ? env : { ...env, [options.database.url.env]: found };
   const note = isNamed(options.ledger.url) ? undefined : notedDemo(dataDir);
   const databaseUrl = found ?? settingOf(options.database.url);
-  // Another database belongs to another ledger.
+  // The database of the environment belongs to another ledger.
   if (note?.embeddedLedger !== true || databaseUrl === undefined || databaseLabel(databaseUrl) !== note.database) {
     return withDatabase;
   }
@@ -48,7 +49,7 @@ function withoutAccess(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !names.has(name)));
 }
 
-/** An empty variable means the same as an unset one. */
+/** An empty variable is treated as an unset one. */
 function textOf(env: NodeJS.ProcessEnv, name: string): string | undefined {
   const text = env[name]?.trim();
   return text === '' ? undefined : text;

@@ -1,4 +1,4 @@
-/** `demo`: runs with everything embedded and ignores configured URLs. */
+/** `demo`: runs only embedded servers, and ignores configured URLs. */
 import type { Command } from '../command-line/command.ts';
 import { demoFlags, optionsOf } from '../command-line/demo-flags.ts';
 import { runExits } from './run.ts';

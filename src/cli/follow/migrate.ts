@@ -1,6 +1,6 @@
 /**
- * `ledger-indexer migrate`: migrates the schema and prints what it did, or prints the SQL for a user who is allowed to run it.
- * Needs the database only, no ledger.
+ * `ledger-indexer migrate`: migrates the schema and prints the applied migrations, or prints the SQL for a user who is
+ * allowed to run it. Needs only the database.
  */
 import { loadConfig } from '../../config/config.ts';
 import type { Command } from '../command-line/command.ts';
@@ -63,7 +63,10 @@ export const migrateCommand: Command = {
   },
 };
 
-/** New tables and columns have no grants, and a new version may need fewer rights. Only `grant-roles` changes them. */
+/**
+ * Reports roles whose rights differ. New tables and columns have no grants, and a new version may need fewer rights;
+ * only `grant-roles` changes them.
+ */
 async function reportDifferingRoles(database: Database, write: (text: string) => void): Promise<void> {
   const { differingRoles } = await import('../../store/roles/differing-rights.ts');
   const differing = await database.withClient((client) => differingRoles(client, database.schema));

@@ -1,4 +1,4 @@
-/** Indexes the ledger of LEDGER_URL into DATABASE_URL, or an embedded Postgres; without both, runs a demo. */
+/** Indexes the ledger of LEDGER_URL into DATABASE_URL or an embedded Postgres. Without both, runs a demo. */
 import { openAccess } from '../../ledger/open-access.ts';
 import { describeConfig, loadConfig, type Config } from '../../config/config.ts';
 import type { OptionFlags } from '../../config/option-sources.ts';
@@ -48,7 +48,7 @@ export async function runIndexer(flags: OptionFlags, env: NodeJS.ProcessEnv, sto
   logger.info('stopped');
 }
 
-/** Line width that a terminal displays without wrapping. */
+/** Line width in characters that a terminal displays without wrapping. */
 const explainedWidth = 100;
 
 type Embedded = Pick<EmbeddedParts, 'embeddedLedger' | 'embeddedDatabase'>;
@@ -83,12 +83,12 @@ async function untilDone({ stop, ...run }: Running): Promise<void> {
   const warn = (message: string) => (err: unknown) => {
     if (!over.signal.aborted) logging.logger.warn({ err }, message);
   };
-  // Only after the start: another participant parks the indexer, and the folder stays unchanged.
+  // Recorded only after the start: if the participant is another one, the indexer parks and the folder stays unchanged.
   if (run.embeddedParts.embeddedDatabase && url !== undefined)
     indexer.live
       .then(() => noteParticipant(dataDir, url))
       .catch(warn('storing the participant address in the data folder failed'));
-  // A failure of either is not a reason to stop.
+  // A failure of the banner or the note does not stop the indexer.
   greetWhenLive({ ...run, over: over.signal }).catch(warn('printing the banner failed'));
   try {
     await Promise.race([indexer.done, aborted(stop)]);
@@ -99,13 +99,16 @@ async function untilDone({ stop, ...run }: Running): Promise<void> {
   }
 }
 
-/** The demo stores interface views of the sandbox's holdings and transfers, unless other interfaces are configured. */
+/**
+ * Configuration of a demo: it stores interface views of the sandbox's holdings and transfers, unless other interfaces
+ * are configured.
+ */
 function forDemo(config: Config): Config {
   if (config.ledger.url !== undefined || config.ledger.wantedInterfaces.length > 0) return config;
   return { ...config, ledger: { ...config.ledger, wantedInterfaces: ['tokens'] } };
 }
 
-/** The demo starts at the genesis: active contracts alone would not contain the sandbox's month of history. */
+/** A demo starts at the genesis, because active contracts alone would not contain the sandbox's month of history. */
 function withHistory(config: Config, { hasCompleteHistory }: EmbeddedParts): Config {
   if (!hasCompleteHistory || config.indexer.start !== 'seed') return config;
   return { ...config, indexer: { ...config.indexer, start: 'genesis' } };
@@ -120,8 +123,8 @@ function isConfigured(name: string, flags: OptionFlags, env: NodeJS.ProcessEnv):
 }
 
 /**
- * Finds a taken port before anything starts. A demo uses its previous port, or the next free one. A port that is configured
- * explicitly is an error.
+ * Detects a port in use before anything starts. A demo uses its previous port or the next free one. If the port was
+ * configured explicitly, it is an error.
  */
 async function withFreePort(config: Config, mayMove: boolean, { logger }: Logging): Promise<Config> {
   const { dataDir, httpHost, httpPort } = config.indexer;
@@ -139,7 +142,7 @@ function withPort(config: Config, httpPort: number): Config {
   return { ...config, indexer: { ...config.indexer, httpPort } };
 }
 
-/** Another demo that starts concurrently may take a port that was free. */
+/** Another demo that starts at the same time may take a port that was free before. */
 async function startOnFreePort(options: IndexerOptions, mayMove: boolean): Promise<Indexer> {
   const { dataDir, httpHost } = options.config.indexer;
   let { httpPort } = options.config.indexer;

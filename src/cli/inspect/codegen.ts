@@ -47,7 +47,9 @@ export const codegenCommand: Command = {
     [77, 'the role may not read the tables'],
   ],
   page: 'docs/how-to/integrate/typescript.md',
-  /** @throws IndexerError USAGE, CONFIGURATION_INVALID, FILE_UNUSABLE, DAR_UNREADABLE, PACKAGE_UNREADABLE, STORE_ errors */
+  /**
+   * @throws IndexerError USAGE, CONFIGURATION_INVALID, FILE_UNUSABLE, DAR_UNREADABLE, PACKAGE_UNREADABLE, STORE_ errors
+   */
   run: async (call) => {
     const { out, check, dars } = requestOf(call.args);
     const { typescriptOf } = await import('../../codegen/typescript.ts');
@@ -107,7 +109,7 @@ function nameOf({ name }: PackageModel): string {
   return name;
 }
 
-/** Prints missing and unexpected lines. */
+/** Prints lines that are missing or unexpected in the file. */
 async function compare(file: string, expected: string, { print }: Call): Promise<ExitCode> {
   const found = await readFile(file, 'utf8').catch((cause: unknown) => {
     if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined;

@@ -1,4 +1,4 @@
-/** `diff`: compares active contracts at two offsets or times, by template or contract by contract. */
+/** `diff`: compares active contracts at two offsets or times, counted by template or listed one by one. */
 import { loadConfig } from '../../config/config.ts';
 import type { Diff, DiffRow, DiffRequest } from '../../store/reads/diff.ts';
 import type { Command, Terminal } from '../command-line/command.ts';
@@ -54,7 +54,7 @@ export const diffCommand: Command = {
   },
 };
 
-/** All active contracts are read at both ends, and a reader may pause. */
+/** All active contracts are read at both ends, and the reader may pause. */
 const statementTimeoutMs = 60 * 60_000;
 
 function requestOf(args: Args): DiffRequest {

@@ -77,7 +77,7 @@ function displayOptions(
   };
 }
 
-/** The rows as Postgres returns them, unparsed, so that no digit is lost. One object, in pieces. */
+/** Prints one object in pieces, with the rows as Postgres returns them, unparsed, so that no digit is lost. */
 async function printJson(explained: Explained, output: Output): Promise<void> {
   for (const piece of objectOf(explained)) await output.piece(piece);
   await output.text('');

@@ -1,4 +1,4 @@
-/** Formats the result of `explain` for people: no line is wider than the terminal, and ids are shortened. Pure. */
+/** Formats the result of `explain` for people. No line is wider than the terminal, and ids are shortened. Pure. */
 import type { Explained, ExplainedCommand, ExplainedUpdate, Rows } from '../../store/reads/explain.ts';
 import { aligned } from '../command-line/aligned.ts';
 import { cut, shortId, visible } from '../command-line/output.ts';
@@ -7,11 +7,11 @@ export interface LineFormat {
   /** Width of the terminal, in cells. */
   readonly width: number;
   readonly coloured: boolean;
-  /** URL template with {trace_id}; undefined: only the id is printed. */
+  /** URL template with {trace_id}; if undefined, only the id is printed. */
   readonly traceUrlTemplate: string | undefined;
 }
 
-/** Lines in pieces, each with a line break at its end. */
+/** Lines in pieces, each of which ends with a line break. */
 export function* explainedLines(explained: Explained, display: LineFormat): Generator<string> {
   const paper = new Paper(display);
   if (explained.kind === 'update') yield* updateLines(explained, paper, display);
@@ -22,10 +22,10 @@ export function* explainedLines(explained: Explained, display: LineFormat): Gene
 type Tone = 'head' | 'made' | 'gone' | 'soft';
 const codes: Readonly<Record<Tone, string>> = { head: '1', made: '32', gone: '31', soft: '90' };
 
-/** Indentation of lines below an event. */
+/** Maximum number of lines of a list. */
 const mostLines = 4;
 
-/** Truncates each line to the width, then colors it, so that color codes take no cells. */
+/** Formats lines. Each line is truncated to the width and colored afterwards, because color codes take no cells. */
 class Paper {
   readonly width: number;
   readonly #coloured: boolean;
@@ -40,7 +40,7 @@ class Paper {
     return this.#coloured && tone !== undefined ? `\u001B[${codes[tone]}m${fitted}\u001B[0m\n` : `${fitted}\n`;
   }
 
-  /** A list over as many lines as needed, up to a few; nothing if it is empty. */
+  /** A list over as many lines as it needs, up to `mostLines`; nothing if the list is empty. */
   paragraph(text: string, indent: string): string {
     const lines: string[] = [];
     for (const word of visible(text).split(' ')) {
@@ -54,7 +54,7 @@ class Paper {
     return text === '' ? '' : [...visibleLines, ...rest].map((line) => this.line(line, 'soft')).join('');
   }
 
-  /** Names and values as aligned lines. Null values are left out. */
+  /** Names and values as aligned lines. Names with null values are omitted. */
   pairs(pairs: readonly (readonly [string, string | null | undefined])[]): string {
     const presentPairs = pairs.flatMap(([name, value]) =>
       value === null || value === undefined || value === '' ? [] : [[name, value]],
@@ -204,10 +204,10 @@ function traceOf(id: string | null, url: string | undefined): string | null {
   return url.replaceAll('{trace_id}', encodeURIComponent(id));
 }
 
-/** The width that remains for the text of a line, at any depth of the node. */
+/** Minimum width for the text of a line, however deep its node is in the tree. */
 const leastText = 40;
 
-/** Two cells per level while they fit; a number for the levels that are not drawn. */
+/** Indents by two cells per level of the tree while there is space, and prints the number of the remaining levels. */
 function indentOf(depth: number, width: number): string {
   const drawn = Math.min(depth, Math.max(0, Math.floor((width - leastText) / 2)));
   return `${'  '.repeat(drawn)}${depth > drawn ? `+${String(depth - drawn)} ` : ''}`;
@@ -254,7 +254,7 @@ function changedLines(changed: readonly Changed[] | null): readonly string[] {
   );
 }
 
-/** A value on one line, with shortened parties. */
+/** A value on one line, with shortened party ids. */
 function contentsOf(value: unknown, nothing = ''): string {
   if (value === null || value === undefined) return nothing;
   if (typeof value === 'string') return partyOr(value);
@@ -367,7 +367,7 @@ function statusText({ error_category: category, status_code: status }: Outcome):
     : `category ${String(category)}, gRPC code ${String(status)}`;
 }
 
-/** Postgres prints UTC as an offset. */
+/** Formats a time. Postgres prints UTC as an offset. */
 function time(at: string | null): string | null {
   return at?.replace(/\+00:00$/, 'Z') ?? null;
 }

@@ -9,7 +9,7 @@ import { withDatabase } from '../database/with-database.ts';
 
 const usage = '--postgraphile | --hasura [--output FILE]';
 
-/** The variable name of Hasura's own examples. */
+/** The name of the variable in Hasura's own examples. */
 const hasuraUrlVariable = 'HASURA_GRAPHQL_DATABASE_URL';
 
 export const graphqlCommand: Command = {
@@ -58,12 +58,12 @@ async function makerOf(args: Args): Promise<(graph: Graph) => unknown> {
   return (graph) => hasuraMetadata(graph, hasuraUrlVariable);
 }
 
-/** Replaces the file atomically and only if it changes, for servers that watch the file. */
+/** Replaces the file atomically, and only if it changes, for servers that watch it. */
 async function replaced(path: string, text: string): Promise<boolean> {
   try {
     if ((await readFile(path, 'utf8')) === text) return false;
   } catch {
-    // The file does not exist or cannot be read. A failure of the write below is reported.
+    // The file does not exist or cannot be read. If writing fails as well, that is reported.
   }
   try {
     await writeFile(`${path}.new`, text);

@@ -1,4 +1,4 @@
-/** `index suggest` and `index create`: indexes on payload fields, built while others write. */
+/** `index suggest` and `index create`: indexes on payload fields, built without blocking writers. */
 import { nearestNames } from '../../errors/nearest-names.ts';
 import { loadConfig } from '../../config/config.ts';
 import type { PayloadIndexMethod } from '../../store/reads/index-advice.ts';
@@ -58,7 +58,7 @@ async function suggest(database: Database, print: Print): Promise<void> {
   }
   if (advice.length === 0) print('no slow statement filters on a payload field');
   for (const { expression, statement, calls, meanMs } of advice) {
-    // On one line: the output can be run with psql, and a line break would end the comment.
+    // The expression stays on one line: the output can be run with psql, and a line break would end the SQL comment.
     print(`-- ${expression.replaceAll(/\s+/g, ' ')}: ${calls} calls, ${meanMs.toFixed(1)} ms each`);
     if (statement !== undefined) {
       print(

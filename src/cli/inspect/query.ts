@@ -28,7 +28,8 @@ export const queryCommand: Command = {
   ],
   page: 'docs/get-started/first-queries.md',
   /**
-   * Prints a table on a terminal and otherwise one JSON object per row, or the format of `--table`, `--json` or `--csv`.
+   * Prints a table on a terminal and otherwise one JSON object per row; `--table`, `--json` and `--csv` select a
+   * format.
    * @throws IndexerError USAGE, DATABASE_NOT_FOUND, QUERY_REFUSED, OUTPUT_NOT_WRITTEN, INTERRUPTED and STORE_ errors
    */
   run: async (call) => {
@@ -48,7 +49,7 @@ export const queryCommand: Command = {
   },
 };
 
-/** A reader may pause for an hour (`| less`). Old row versions are kept for the query meanwhile. */
+/** The reader may pause for an hour (`| less`). Until then Postgres keeps old row versions for the query. */
 const opening = { command: 'query', feature: 'query', connections: 2, idleInTransactionMs: 60 * 60_000 } as const;
 
 interface Printing {
@@ -69,7 +70,7 @@ function wrong(found: string): IndexerError {
   return misuse(found, 'ledger-indexer query "select count(*) from explore.updates" [--json | --csv | --table]');
 }
 
-/** All of standard input. @throws IndexerError USAGE if it is not UTF-8; INTERRUPTED */
+/** Reads standard input to its end. @throws IndexerError USAGE if it is not UTF-8; INTERRUPTED */
 async function textOf({ stdin, stop }: Call): Promise<string> {
   const aborted = new Promise<never>((_, reject) => {
     if (stop.aborted) reject(interrupted());
@@ -91,7 +92,7 @@ async function bytesOf(stdin: Call['stdin']): Promise<Uint8Array> {
 
 async function answer(config: Config, question: Question, printing: Printing, { stdout, stop }: Call): Promise<void> {
   assertNamed(config);
-  // Plans and settings are read completely.
+  // Plans and settings are never truncated.
   const width = stdout.isTTY === true && question.paged ? widthOf(stdout) : undefined;
   const output = createOutput(stdout, printing.format === 'table', width);
   const asJson = printing.format === 'json';
@@ -129,7 +130,7 @@ function objectOf({ columns }: Answer, row: AnswerRow): Record<string, string | 
   return Object.fromEntries(columns.map(({ name }, at) => [name, row[at] ?? null]));
 }
 
-/** With a header row. */
+/** Prints CSV with a header row. */
 async function csv({ columns, pages }: Answer, text: Printing['text'], output: Output): Promise<void> {
   await output.text(csvLine(columns.map(({ name }) => text(name))));
   const line = (row: AnswerRow): string =>

@@ -1,9 +1,12 @@
-/** The report of `status --sizes`: sizes by group of tables, bytes per event, growth, and the day when the disk is full. Pure. */
+/**
+ * The report of `status --sizes`: sizes by group of tables, bytes per event, growth, and the day when the disk is full.
+ * Pure.
+ */
 import type { Bytes, IndexSize, StoredSizes, TableSize } from '../../store/reads/sizes.ts';
 import { sizeGroups, type TableEntry } from '../../store/tables/entry.ts';
 import { storedTables } from '../../store/tables/tables.ts';
 
-/** Known facts about the disk. */
+/** Facts about the disk that are known. */
 export type Room =
   | { readonly source: 'free' | 'embedded'; readonly freeBytes: number }
   | { readonly source: 'disk'; readonly diskBytes: number }
@@ -11,7 +14,7 @@ export type Room =
 
 interface Group extends Bytes {
   readonly group: string;
-  /** Of all tables; null if it is unknown for one of them. */
+  /** Number of rows of all tables in the group; null if it is unknown for one of them. */
   readonly rows: number | null;
   readonly bytesPerEvent: number | null;
 }
@@ -31,7 +34,10 @@ interface Growth {
   }[];
 }
 
-/** The keys are those of `--json`: docs/reference/endpoints.md describes them. Sizes are bytes, rows and events are estimates. */
+/**
+ * The keys are those of `--json`, which docs/reference/endpoints.md describes. Sizes are in bytes; rows and events are
+ * estimates.
+ */
 export interface SizeReport {
   readonly takenAt: Date;
   readonly server: { readonly version: string; readonly standby: boolean; readonly distributed: boolean };
@@ -48,14 +54,14 @@ export interface SizeReport {
     readonly daysLeft: number | null;
     readonly fullAt: Date | null;
   };
-  /** Facts that are unknown or not included in the numbers, as sentences. */
+  /** Sentences about facts that are unknown or not included in the numbers. */
   readonly notes: readonly string[];
 }
 
-/** A row of these tables is an event: a create, an assign or a seeded contract, an exercise, an archived event. */
+/** Tables in which each row is an event: a create, an assign or a seeded contract; an exercise; an archived event. */
 const eventTables: ReadonlySet<string> = new Set(['contracts', 'exercises', 'archives']);
 
-/** @param now time when the sizes were read */
+/** @param now time at which the sizes were read */
 export function sizeReport(stored: StoredSizes, room: Room, now: Date): SizeReport {
   const { version, standby, distributed, databaseBytes } = stored.server;
   const all = sum(stored.tables);
@@ -120,7 +126,7 @@ function growthOf({ growth }: StoredSizes, bytesPerEvent: number | null): Growth
   return { from, to, hours, events, eventsPerDay, bytesPerDay: bytes(eventsPerDay), days: withBytes };
 }
 
-/** A day farther away than this has no meaning. */
+/** Maximum number of days: a prediction beyond that has no meaning. */
 const daysAtMost = 36_500;
 
 function diskOf({ server }: StoredSizes, room: Room, growth: Growth | null, now: Date): SizeReport['disk'] {
@@ -131,13 +137,16 @@ function diskOf({ server }: StoredSizes, room: Room, growth: Growth | null, now:
   return { source: room.source, free, daysLeft, fullAt };
 }
 
-/** Other databases use a part of the disk, and a checkpoint cycle its write-ahead log. */
+/**
+ * Free bytes of the disk. Other databases use a part of the disk, and a checkpoint cycle needs space for its
+ * write-ahead log.
+ */
 function freeOf({ databasesBytes, walBytes }: StoredSizes['server'], room: Room): number | null {
   if (room.source === null) return null;
   return room.source === 'disk' ? Math.max(0, room.diskBytes - databasesBytes - walBytes) : room.freeBytes;
 }
 
-/** With fewer events, the pages of empty tables distort the result. */
+/** Minimum number of events: with fewer, the pages of almost empty tables distort the result. */
 const enoughEvents = 100_000;
 
 function notesOn(

@@ -1,4 +1,4 @@
-/** `status --sizes`: disk usage, its distribution and growth, and the day when the disk is full. */
+/** `status --sizes`: disk usage by groups of tables, growth, and the day when the disk is full. */
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
@@ -28,7 +28,10 @@ export function refuseOddSizes(args: Args): void {
   if (sizes === true && args.has('watch')) throw misuse('--sizes cannot be combined with --watch', remedy);
 }
 
-/** Prints text, or one object with `--json`. @throws IndexerError CONFIGURATION_INVALID without a database; STORE_ errors */
+/**
+ * Prints text, or one object with `--json`.
+ * @throws IndexerError CONFIGURATION_INVALID without a database; STORE_ errors
+ */
 export async function printSizes(config: Config, { args, print }: Call): Promise<void> {
   const { readSizes } = await import('../../store/reads/sizes.ts');
   const stored = await withAnyDatabase(config, { command: 'status', feature: 'status --sizes' }, readSizes);
@@ -39,7 +42,7 @@ export async function printSizes(config: Config, { args, print }: Call): Promise
   for (const line of sizeLines(source, report)) print(line);
 }
 
-/** The disk given by flags; for the embedded server of this folder, its own disk is read. */
+/** Facts about the disk from the flags. For the embedded server of this folder, they are read from its disk. */
 async function roomOf({ database, indexer }: Config, args: Args): Promise<Room> {
   const bytesOf = (flag: string): number | undefined => {
     const parsed = volume.parse(args.text(flag) ?? '');

@@ -1,15 +1,19 @@
-/** Formats the status document as one screen of text for `status --watch`. Pure. Missing values are left out. */
+/** Formats the status document as one screen of text for `status --watch`. Missing values are omitted. Pure. */
 import { aligned, fixed } from '../command-line/aligned.ts';
 
 type Document = Readonly<Record<string, unknown>>;
 
-/** Width of a terminal of unknown width. */
+/** Assumed width of a terminal of unknown width. */
 const usualColumns = 80;
 const oldAfterSeconds = 10;
-/** In these states, values of the ledger are current. */
+/** States in which values about the ledger are current. */
 const following: readonly unknown[] = ['live', 'idle', 'catching_up', 'seeding'];
 
-/** The lines, each truncated to `columns`. @param columns of the terminal, as reported @param status the document of `/status`, or the facts of the database */
+/**
+ * The lines of the screen, each truncated to `columns`.
+ * @param status the document of `/status`, or the facts from the database
+ * @param columns width of the terminal, as reported
+ */
 export function statusScreen(status: object, columns?: number): readonly string[] {
   const width = columns === undefined || columns <= 0 ? usualColumns : columns;
   const document = status as Document;
@@ -92,7 +96,7 @@ function rates(document: Document): string | undefined {
   return updates === undefined || events === undefined ? undefined : `${updates} updates/s, ${events} events/s`;
 }
 
-/** How many of the requested interfaces are not followed yet; undefined if all are. */
+/** How many of the requested interfaces are not followed yet; undefined if all of them are. */
 function interfaces(document: Document): string | undefined {
   const count = (name: string): number => (Array.isArray(document[name]) ? document[name].length : 0);
   const gathering = count('interfacesBackfilling');
@@ -104,7 +108,7 @@ function interfaces(document: Document): string | undefined {
   return parts.length === 0 ? undefined : parts.join(', ');
 }
 
-/** A row for each unfinished job. */
+/** One row for each unfinished job. */
 function jobs(value: unknown): (readonly [string, string | undefined])[] {
   const all: readonly unknown[] = Array.isArray(value) ? value : [];
   return all

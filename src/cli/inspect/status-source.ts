@@ -1,4 +1,7 @@
-/** Selects the indexer whose status is printed: the one that writes to the configured database, not any process on the port. */
+/**
+ * Selects the indexer whose status is printed: the indexer that writes to the configured database, not any process on
+ * the port.
+ */
 import type { Config } from '../../config/config.ts';
 import type { StatusDocument } from '../../observe/health/health-tracker.ts';
 import { databaseLabel, samePlace } from '../../store/connection/hosts.ts';
@@ -7,11 +10,11 @@ import { askIndexer, notedDemo } from '../demo/running-demo.ts';
 
 export interface Question {
   readonly config: Config;
-  /** The origin of the address. An address on the command line selects the indexer there, whatever it writes to. */
+  /** The origin of the address. An address on the command line selects its indexer, regardless of its database. */
   readonly address: 'flag' | 'configured' | 'default';
 }
 
-/** The status and its source, or why no response counts. */
+/** The status and its source, or why no response was accepted. */
 export type Source = { readonly at: string; readonly status: StatusDocument } | { readonly reason: string };
 
 export async function findIndexer({ config, address }: Question): Promise<Source> {
@@ -39,7 +42,10 @@ function addresses({ indexer, database }: Config, address: Question['address']):
   return demo === undefined || demo === configured ? [configured] : [demo, configured];
 }
 
-/** Whether it writes to this schema of this database. A server may have several names, but no two equal sessions. */
+/**
+ * Whether the indexer writes to this schema of this database. Addresses are not compared, because a server may have
+ * several names; the session that holds the writer lock is unique.
+ */
 async function isOf(config: Config, url: string, { database, schema, lockHolder }: StatusDocument): Promise<boolean> {
   if (schema !== config.database.schema) return false;
   if (database === null || samePlace(database, databaseLabel(url))) return true;

@@ -1,6 +1,6 @@
 /**
- * `status`: prints the status of the indexer of this database or, if it does not respond, the facts in the database; once, or
- * every second. The output names its source.
+ * `status`: prints the status of the indexer of this database or, if it does not respond, the facts in the database.
+ * Prints once, or every second. The output names its source.
  */
 import { pause } from '../../config/pause.ts';
 import { describeConfig, loadConfig, type Config } from '../../config/config.ts';
@@ -29,7 +29,7 @@ export const statusCommand: Command = {
   flags: [json, { name: 'watch', doc: 'print state, offsets, lag, rates and last error every second' }, ...sizeFlags],
   examples: ['status --json', 'status --watch', 'status --sizes --free 200GB'],
   exits: [[69, 'neither an indexer nor a database responds']],
-  /** Prints aligned lines, or JSON with `--json`. @throws IndexerError STATUS_UNAVAILABLE if there is no source */
+  /** Prints aligned lines, or JSON with `--json`. @throws IndexerError STATUS_UNAVAILABLE if no source is available */
   run: async (call) => {
     const { args, env, print, stdout } = call;
     refuseOddSizes(args);
@@ -61,10 +61,10 @@ async function ask(question: Question): Promise<object> {
 }
 
 const intervalMs = 1_000;
-/** Escape codes: cursor home, and clear everything below. */
+/** Escape codes that move the cursor to the top left and clear everything below. */
 const clear = '\u001B[H\u001B[J';
 
-/** Runs until Ctrl-C. Failures are printed instead of thrown, because the source may respond later. */
+/** Prints until Ctrl-C. Failures are printed instead of thrown, because the source may respond later. */
 async function watch(question: Question, screen: boolean, { print, write, stop, stdout }: Call): Promise<void> {
   const { config } = question;
   for (let first = true; !stop.aborted; first = false) {
@@ -80,7 +80,7 @@ async function watch(question: Question, screen: boolean, { print, write, stop, 
   }
 }
 
-/** The position of the stream in the database, without counting rows, or why it cannot be read. */
+/** The position of the stream from the database, without counting rows, or the reason why it cannot be read. */
 async function storedPlace(config: Config, reason: string): Promise<object> {
   const { url } = config.database;
   if (url === undefined) return { state: 'not_running', reason };
@@ -110,7 +110,7 @@ async function fromDatabase(config: Config, reason: string): Promise<object> {
     try {
       return await readStoredStatus(database);
     } catch (thrown) {
-      // For a role that may not use the schema, Postgres reports its tables as missing.
+      // If a role may not use the schema, Postgres reports its tables as missing.
       const { checkServer } = await import('../../store/connection/server-check.ts');
       await checkServer(database);
       throw thrown;

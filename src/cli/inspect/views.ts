@@ -1,4 +1,4 @@
-/** `views`: lists typed views, or rebuilds them from the packages. Needs the database only. */
+/** `views`: lists typed views, or rebuilds them from the packages. Needs only the database. */
 import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';

@@ -50,7 +50,10 @@ export const exportCommand: Command = {
     [78, 'the folder is not an export or is of another participant or filter, or the offset is after the checkpoint'],
   ],
   page: 'docs/how-to/integrate/parquet-export.md',
-  /** @throws IndexerError USAGE, CONFIGURATION_INVALID, EXPORT_PACKAGE_MISSING, EXPORT_ errors, HOLD_REFUSED, STORE_ errors */
+  /**
+   * @throws IndexerError USAGE, CONFIGURATION_INVALID, EXPORT_PACKAGE_MISSING, EXPORT_ errors, HOLD_REFUSED, STORE_
+   * errors
+   */
   run: async ({ args, env, stop, print, stderr }) => {
     const request = requestOf(args);
     await loadLake();
@@ -70,8 +73,9 @@ export const exportCommand: Command = {
 };
 
 /**
- * Millions of rows pass through, and by default V8 lets the space for new objects grow to three times 16 MB of rows that are
- * already written. This setting keeps it small: a third less memory at the same CPU time.
+ * Limits the memory of V8's new objects. Millions of rows pass through. By default, the space for new objects grows to
+ * three times 16 MB, filled with rows that are already written. With this setting it stays small: a third less memory
+ * with the same CPU time.
  */
 function keepMemoryFlat(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
@@ -145,7 +149,7 @@ async function exportInto(
   await withLake((lake) => lake.exportLake(readsOf(database), request));
 }
 
-/** Nothing is pruned while the first export runs. */
+/** Places the hold, so that nothing is pruned while the first export runs. */
 async function beginHold(database: Database, name: string): Promise<void> {
   const { listHolds, placeHold } = await import('../../store/retention/holds.ts');
   if ((await listHolds(database)).some((hold) => hold.name === name)) return;

@@ -1,4 +1,4 @@
-/** The package `ledger-indexer-lake` (Parquet, Delta Lake, buckets), which commands load only when they need it. */
+/** Loads the package `ledger-indexer-lake` (Parquet, Delta Lake, buckets) when a command needs it. */
 import type * as LakeModule from 'ledger-indexer-lake/lake';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { version } from '../../version.ts';
@@ -21,7 +21,8 @@ export async function withLake<T>(use: (lake: typeof LakeModule) => Promise<T>):
 }
 
 /**
- * Loads the package. A command calls it before it opens the database, so that nothing is changed if the package is missing.
+ * Loads the package. A command calls it before it opens the database, so that nothing is changed if the package is
+ * missing.
  * @throws IndexerError EXPORT_PACKAGE_MISSING
  */
 export async function loadLake(): Promise<typeof LakeModule> {
@@ -29,7 +30,7 @@ export async function loadLake(): Promise<typeof LakeModule> {
     return await import('ledger-indexer-lake/lake');
   } catch (thrown) {
     const isMissing = thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_MODULE_NOT_FOUND';
-    // An installed package that lacks one of its own dependencies is a different failure.
+    // If an installed package lacks one of its own dependencies, that is a different failure.
     if (!isMissing || !thrown.message.includes(`'${name}'`)) throw thrown;
     throw new IndexerError(`package ${name} is not installed; nothing was changed`, {
       code: 'EXPORT_PACKAGE_MISSING',

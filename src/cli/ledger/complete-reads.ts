@@ -1,6 +1,6 @@
 /**
- * Reads that have an end: active contracts at an offset, and updates of a range. A gateway may cause a clean close, so each read
- * continues after the last frame until the ledger has no more data, or fails.
+ * Reads that have an end: active contracts at an offset, and updates in a range. A clean close may come from a gateway.
+ * So each read continues after the last frame until the ledger has no more data, or fails.
  */
 import type { LedgerClient } from '../../ledger/api/client.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
@@ -12,14 +12,15 @@ import { judgedRefusal } from '../../pipeline/proof/in-flight.ts';
 import { ListTally, unproven } from '../../pipeline/proof/list-proof.ts';
 import { frames, type StreamCall } from './streams.ts';
 
-/** Parameters of such a read. */
+/** Parameters of a read that has an end. */
 export type ReadCall = StreamCall & { readonly client: LedgerClient };
 
 const listPath = '/v2/state/active-contracts';
 
 /**
- * The frames of all contracts active at an offset. Ends early, without an error, when stopped.
- * @throws IndexerError LEDGER_STREAM_TRUNCATED if the list cannot be verified as complete; the error that ended the stream
+ * The frames of all contracts active at an offset. If it is stopped, it ends early without an error.
+ * @throws IndexerError LEDGER_STREAM_TRUNCATED if the list cannot be verified as complete; the error that ended the
+ * stream
  */
 export async function* readAllActiveContracts(
   call: ReadCall,
@@ -45,23 +46,24 @@ export async function* readAllActiveContracts(
       throw await judgedRefusal(toIndexerError(thrown), offset, call.client);
     });
     if (cut === undefined) return;
-    // Resumes after a continuation token while there is progress.
+    // Resumes after a continuation token as long as there is progress.
     if (read.token === null || read.count === before) throw cut;
   }
 }
 
 export interface Range<T> {
-  /** Exclusive. */
+  /** Exclusive start of the range. */
   readonly from: number;
   readonly to: number;
   readonly filter: LedgerFilter;
-  /** Returns the offset of the frame. */
+  /** Returns the update in a frame, with its offset. */
   readonly read: (text: string) => T;
 }
 
 /**
- * The updates of a range. Ends early, without an error, when stopped.
- * @throws IndexerError LEDGER_STREAM_TRUNCATED if the range cannot be verified as complete; the error that ended the stream
+ * The updates of a range. If it is stopped, it ends early without an error.
+ * @throws IndexerError LEDGER_STREAM_TRUNCATED if the range cannot be verified as complete; the error that ended the
+ * stream
  */
 export async function* readAllUpdates<T extends { readonly offset: number }>(
   call: ReadCall,

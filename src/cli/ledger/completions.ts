@@ -5,7 +5,7 @@ import { limited, shortId, type RowFormat } from '../command-line/output.ts';
 import { misuse } from '../command-line/refusals.ts';
 import type { Verb, VerbCall } from './verb.ts';
 
-/** Completions of one user, in all releases, or of all users, from release 3.5.7. */
+/** Paths for completions of one user (all releases) or of all users (release 3.5.7 and later). */
 type CompletionsPath = '/v2/commands/completions' | '/v2/commands/command-completions';
 
 interface CompletionsRequest {
@@ -13,7 +13,10 @@ interface CompletionsRequest {
   readonly who: { readonly parties: readonly string[]; readonly userId?: string };
 }
 
-/** Completions have no end. Existing ones arrive immediately: after this time without a frame there are no more. */
+/**
+ * Milliseconds. The stream of completions has no end, but existing completions arrive immediately. If no frame arrives
+ * for this long, there are no more.
+ */
 const silenceMs = 3_000;
 
 interface CompletionRow extends Positioned {
@@ -56,7 +59,7 @@ function isCompletion({ response }: CompletionRow): boolean {
   return response.OffsetCheckpoint === undefined;
 }
 
-/** All existing completions, up to the ledger end as far as the stream reports it. */
+/** All existing completions, up to the ledger end if the stream reports it. */
 async function* history(
   call: VerbCall,
   query: CompletionsRequest,

@@ -6,14 +6,16 @@ import { objectIn, templateName, textIn, textsIn } from './json-cells.ts';
 import type { Verb, VerbCall } from './verb.ts';
 import { readAllActiveContracts } from './complete-reads.ts';
 
-/** The states of an entry, by their name in the JSON API. */
+/** The states of an entry, by the name of its kind in the JSON API. */
 const states: Readonly<Record<string, string>> = {
   JsActiveContract: 'active',
   JsIncompleteUnassigned: 'unassigned',
   JsIncompleteAssigned: 'assigned',
 };
 
-/** The position of the created event and its synchronizer in an entry: an incomplete assignment has it one level deeper. */
+/**
+ * The created event of an entry, and its synchronizer. In an incomplete assignment, both are nested one level deeper.
+ */
 function createdIn(kind: string, body: JsonObject): { readonly event: JsonObject; readonly synchronizerId: string } {
   if (kind === 'JsIncompleteAssigned') {
     const assigned = objectIn(body, 'assignedEvent');
@@ -40,7 +42,7 @@ function linesOf(text: string): readonly (readonly string[])[] {
   });
 }
 
-/** As JSON, the text of the ledger: nothing of a payload is lost. */
+/** JSON output is the text of the ledger, so that nothing of a payload is lost. */
 const contractFormat: RowFormat<string> = {
   columns: [
     { title: 'CONTRACT' },

@@ -1,4 +1,4 @@
-/** Reads JSON of the ledger for a table: missing values and values of another type are empty. */
+/** Reads JSON of the ledger for a table. Missing values and values of another type are empty. */
 import { isObject, type JsonObject } from '../../ledger/frames/field.ts';
 
 export function objectIn(value: unknown, key: string): JsonObject {
@@ -6,7 +6,7 @@ export function objectIn(value: unknown, key: string): JsonObject {
   return isObject(found) ? found : {};
 }
 
-/** A text or number as text; empty if there is none. */
+/** A text, or a number as text; empty for any other value. */
 export function textIn(value: unknown, key: string): string {
   const found = isObject(value) ? value[key] : undefined;
   return typeof found === 'string' || typeof found === 'number' ? String(found) : '';
@@ -21,7 +21,7 @@ export function textsIn(value: unknown, key: string): readonly string[] {
   return listIn(value, key).filter((entry) => typeof entry === 'string');
 }
 
-/** The template of an event as `#package-name:Module:Entity`, to copy into `--template`. */
+/** The template of an event as `#package-name:Module:Entity`, so that users can copy it to `--template`. */
 export function templateName(event: JsonObject): string {
   const packageName = textIn(event, 'packageName');
   const [packageId = '', ...path] = textIn(event, 'templateId').split(':');

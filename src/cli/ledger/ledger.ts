@@ -1,4 +1,4 @@
-/** `ledger-indexer ledger <verb>`: requests to the participant for operators. */
+/** `ledger-indexer ledger <verb>`: requests to the participant, for operators. */
 import type { Command } from '../command-line/command.ts';
 
 export const ledgerCommand: Command = {

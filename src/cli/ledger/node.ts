@@ -12,7 +12,7 @@ async function showVersion({ client, output }: VerbCall): Promise<void> {
   ]);
 }
 
-/** Null if the user may not read it. The rest is still printed. */
+/** The participant id; null if the user may not read it. The other lines are still printed. */
 async function readableParticipantId({ parties }: LedgerClient): Promise<string | null> {
   try {
     return await parties.participantId();

@@ -10,7 +10,7 @@ import type { Verb, VerbCall } from './verb.ts';
 interface PackageRow {
   readonly packageId: string;
   readonly packageStatus: string;
-  /** Null for packages that are not vetted, and for all packages before release 3.5. */
+  /** Name of the package; null for packages that are not vetted, and for all packages before release 3.5. */
   readonly packageName: string | null;
   readonly packageVersion: string | null;
 }
@@ -29,10 +29,10 @@ const packageFormat: RowFormat<PackageRow> = {
   json: (row) => JSON.stringify(row),
 };
 
-/** Number of concurrent status requests: statuses are requested one by one. */
+/** Number of concurrent status requests; each package needs its own request. */
 const atOnce = 16;
 
-/** Names and versions by id; empty for releases without the endpoint. */
+/** Names and versions of vetted packages by package id; empty for releases without the endpoint. */
 async function namesOf(client: LedgerClient): Promise<ReadonlyMap<string, VettedPackage>> {
   const names = new Map<string, VettedPackage>();
   let pageToken: string | undefined;

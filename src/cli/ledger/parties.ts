@@ -1,4 +1,4 @@
-/** Verbs about parties and about rights of users. */
+/** Verbs about parties and about the rights of users. */
 import type { PartyDetails } from '../../ledger/api/parties.ts';
 import type { Right } from '../../ledger/api/users.ts';
 import type { LedgerClient } from '../../ledger/api/client.ts';
@@ -26,7 +26,7 @@ async function* partyPages(client: LedgerClient): AsyncGenerator<readonly PartyD
   } while (pageToken !== undefined);
 }
 
-/** `{"kind":{"CanActAs":{"value":{"party":…}}}}`; kinds of later releases are printed by name. */
+/** A right is `{"kind":{"CanActAs":{"value":{"party":…}}}}`. Kinds of later releases are printed by name. */
 const rightFormat: RowFormat<Right> = {
   columns: [{ title: 'RIGHT' }, { title: 'PARTY' }],
   lines: ({ kind }) =>

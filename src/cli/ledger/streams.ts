@@ -1,4 +1,7 @@
-/** Streams of the participant for verbs. Frames are pulled in batches, so that memory is bounded and no frame is dropped. */
+/**
+ * Streams of the participant for verbs. Frames are pulled in batches, so that memory is bounded and no frame is
+ * dropped.
+ */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { openFrameStream, type FrameStream, type StreamPath } from '../../ledger/transport/frame-stream.ts';
 import { ledgerError } from '../../ledger/errors/make-ledger-error.ts';
@@ -12,7 +15,7 @@ import { interfacesNamed } from '../../config/interface-presets.ts';
 import type { CommandFlag } from '../command-line/parse.ts';
 import type { VerbCall } from './verb.ts';
 
-/** Buffer limit while the output is slow. Above it, the ledger has to wait. */
+/** Maximum buffer while the output is slow. When it is full, the ledger has to wait. */
 const held = { frames: 1000, bytes: 8 * 1024 * 1024 };
 const batch = { frames: 200, bytes: 1024 * 1024 };
 
@@ -20,8 +23,8 @@ const batch = { frames: 200, bytes: 1024 * 1024 };
 export type StreamCall = Pick<VerbCall, 'url' | 'config' | 'access' | 'stop'>;
 
 /**
- * The frames as text. Ends when the ledger closes the stream cleanly, or when the verb is stopped.
- * @param silenceMs also ends after this time without a frame
+ * The frames as text. Ends when the ledger closes the stream cleanly or the verb is stopped.
+ * @param silenceMs also ends after this time without a frame, milliseconds
  * @throws IndexerError the error that ended the stream
  */
 export async function* frames(
@@ -59,7 +62,7 @@ export async function* frames(
 interface Feed {
   readonly inbox: Inbox<string>;
   readonly stream: FrameStream;
-  /** Settles when the request is sent, or when the stream has ended before. */
+  /** Settles when the request is sent, or when the stream has ended before that. */
   readonly opened: Promise<void>;
 }
 
@@ -96,18 +99,18 @@ function openFeed(call: StreamCall, path: StreamPath, request: object, token: st
   return { inbox, stream, opened };
 }
 
-/** One frame of a stream with offsets. */
+/** A frame with an offset. */
 export interface Positioned {
   readonly text: string;
   readonly offset: number;
 }
 
-/** A stream that stayed open this long may be opened again even if it sent no frame. */
+/** A stream that stayed open for this long is opened again even if it sent no frame; milliseconds. */
 const worthReopeningMs = 10_000;
 
 /**
- * An endless stream. If its token or rights expire, it continues after the last offset.
- * @param read returns the offset of a frame
+ * A stream without an end. If its token or rights expire, it continues after the last offset.
+ * @param read returns the update in a frame, with its offset
  */
 export async function* followed<T extends Positioned>(
   call: VerbCall,
@@ -143,7 +146,7 @@ export const offsetType = integer(0, Number.MAX_SAFE_INTEGER);
 
 const listed = listOf({ label: 'text', parse: (input) => ({ value: input }) }).label;
 
-/** Checks a flag like the configuration option that it replaces. */
+/** Gives a flag the checks of the configuration option that it replaces. */
 function likeOption(check: OptionType<unknown>['parse']): OptionType<unknown> {
   return { label: listed, parse: (input) => check(input) };
 }
@@ -173,7 +176,7 @@ export const filterFlags: readonly CommandFlag[] = [
   partyFlag,
 ];
 
-/** The filter of the flags and the configuration, with the configured interfaces that the ledger knows. */
+/** The filter of the flags and the configuration. Of the configured interfaces, it has those that the ledger knows. */
 export async function filterOf({ args, config, client }: VerbCall): Promise<LedgerFilter> {
   const { parties, templates, wantedInterfaces, createdEventBlobs, shape, topology } = config.ledger;
   const filter = {
@@ -183,13 +186,14 @@ export async function filterOf({ args, config, client }: VerbCall): Promise<Ledg
     shape,
     topology: topology && !args.has('template'),
   };
-  // An interface filter adds contracts of other templates, and changes of party hosting have no template.
+  // With `--template`, interfaces are omitted, because an interface filter adds contracts of other templates. Party
+  // hosting is omitted too, because its changes have no template.
   const interfaceIds = args.has('template') ? [] : interfacesNamed(wantedInterfaces);
   if (interfaceIds.length === 0) return { ...filter, interfaces: [] };
   return { ...filter, interfaces: await knownInterfaces(client, filter, interfaceIds, await client.state.ledgerEnd()) };
 }
 
-/** Remedies for interactive use. */
+/** Remedies for interactive use, instead of those for the indexer. */
 export const readRemedies = {
   LEDGER_PERMISSION_DENIED:
     'pass a party that the user may read as with --party; run `ledger-indexer ledger rights` to list them',

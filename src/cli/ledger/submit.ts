@@ -20,7 +20,7 @@ function invalid(file: string, problem: string): IndexerError {
   });
 }
 
-/** A number outside of texts that JavaScript would round. */
+/** Whether the text has a number, outside of strings, that JavaScript would round. */
 function hasLongNumber(json: string): boolean {
   const numbers = json.replaceAll(/"(?:[^"\\]|\\.)*"/gs, '""').match(/[\d.]{16,}/g) ?? [];
   return numbers.some((digits) => digits.replaceAll(/\.|^[0.]+/g, '').length > 15);
@@ -30,7 +30,7 @@ function parsed(file: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The parser quotes the text in its message, and the text may contain a payload.
+    // The error of the parser is not printed: it quotes the text, which may contain a payload.
     throw invalid(file, 'expected JSON, found invalid text');
   }
 }

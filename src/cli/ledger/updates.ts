@@ -1,4 +1,4 @@
-/** Verbs `updates` and `update`: ranges of updates, live updates, and single updates. */
+/** Verbs `updates` and `update`: ranges of updates, new updates as they arrive, and single updates. */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { UpdateResponse } from '../../ledger/api/update-types.ts';
 import { isObject, type JsonObject } from '../../ledger/frames/field.ts';
@@ -30,7 +30,7 @@ function rowOf(text: string): UpdateRow {
   throw ledgerError('LEDGER_UNDECODABLE', 'expected an offset in an update, found none');
 }
 
-/** Contract, event kind, and template or party of an event. */
+/** Cells of an event: contract, kind, and template or party. */
 function eventCells(name: string, event: JsonObject): readonly string[] {
   const contract = shortId(textIn(event, 'contractId'));
   switch (name) {
@@ -53,7 +53,7 @@ function eventCells(name: string, event: JsonObject): readonly string[] {
   }
 }
 
-/** One line per event. Each line contains the offset, so that lines can be filtered. */
+/** One line per event. Each line has the offset, so that lines can be filtered. */
 function linesOf({ kind, value, offset }: UpdateRow): readonly (readonly string[])[] {
   const events = listIn(value, 'events').flatMap((entry) => {
     // Topology events are nested one level deeper.
@@ -65,7 +65,7 @@ function linesOf({ kind, value, offset }: UpdateRow): readonly (readonly string[
   return events.map(([name, event]) => [...leadingCells, ...eventCells(name, isObject(event) ? event : {})]);
 }
 
-/** As JSON, the text of the ledger: nothing of a payload is lost. */
+/** JSON output is the text of the ledger, so that nothing of a payload is lost. */
 const rowFormat: RowFormat<UpdateRow> = {
   columns: [
     { title: 'OFFSET', right: true, least: 8 },
@@ -82,7 +82,7 @@ async function* range(call: VerbCall): AsyncGenerator<readonly UpdateRow[]> {
   const { args, client } = call;
   const from = args.number('from') ?? (await client.state.latestPrunedOffsets());
   const endInclusive = args.number('to') ?? (await client.state.ledgerEnd());
-  // The ledger rejects an end of 0, the end of an empty ledger.
+  // The end of an empty ledger is 0, but the ledger rejects 0 as the end of a range.
   if (endInclusive === 0 && from === 0) return;
   yield* readAllUpdates(call, { from, to: endInclusive, filter: await filterOf(call), read: rowOf });
 }

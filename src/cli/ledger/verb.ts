@@ -1,4 +1,7 @@
-/** The type of a verb of `ledger-indexer ledger`: arguments, help texts and implementation; and its command line parser. */
+/**
+ * The type of a verb of `ledger-indexer ledger` (arguments, help texts and implementation), and the parser of its
+ * command line.
+ */
 import type { LedgerAccess } from '../../ledger/open-access.ts';
 import type { Config } from '../../config/config.ts';
 import type { OptionFlags } from '../../config/option-sources.ts';
@@ -9,7 +12,7 @@ import { misuse } from '../command-line/refusals.ts';
 
 export interface VerbArguments {
   readonly operands: readonly string[];
-  /** For `loadConfig`. */
+  /** Options for `loadConfig`. */
   readonly options: OptionFlags;
   has(flag: string): boolean;
   text(flag: string): string | undefined;
@@ -37,14 +40,14 @@ export interface Verb {
   /** Operands in order; names in brackets are optional. */
   readonly operands: readonly string[];
   readonly flags: readonly CommandFlag[];
-  /** One call, without `ledger-indexer`. */
+  /** One example call, without `ledger-indexer`. */
   readonly example: string;
-  /** Remedies for error codes whose general remedy, written for the indexer, does not apply. */
+  /** Remedies for error codes whose general remedy is for the indexer and does not apply to the verb. */
   readonly remedies?: Readonly<Record<string, string>>;
   run(call: VerbCall): Promise<void>;
 }
 
-// The command line is parsed like that of every command, with the types of the verb's flags.
+// Parses the command line of a verb like that of every command, with the types of the verb's flags.
 
 /** Flags of every verb. */
 export const commonFlags: readonly CommandFlag[] = [

@@ -26,7 +26,10 @@ export const verbs: readonly Verb[] = [
   ...submitVerbs,
 ];
 
-/** Longer than the 20 s that a node may take for a submission, because an upload over a slow connection takes long. */
+/**
+ * Time limit of a request, milliseconds. It is longer than the 20 s that a node may take for a submission, because an
+ * upload over a slow connection takes long.
+ */
 const requestTimeoutMs = 60_000;
 
 /**
@@ -74,7 +77,7 @@ async function run(verb: Verb, args: VerbArguments, config: Config, output: Outp
   } catch (thrown) {
     throw stop.aborted ? interrupted(verb, thrown) : advised(verb, thrown);
   }
-  // An endless read ends this way. The result of any other read is incomplete.
+  // A stop is the normal end of an endless read. The result of any other read is incomplete.
   if (stop.aborted && !args.has('follow')) throw interrupted(verb);
 }
 
@@ -93,7 +96,7 @@ function interrupted(verb: Verb, cause?: unknown): IndexerError {
   });
 }
 
-/** The error with the remedy of the verb. */
+/** Replaces the remedy of an error by that of the verb. */
 function advised(verb: Verb, thrown: unknown): unknown {
   if (!(thrown instanceof IndexerError)) return thrown;
   const remedy = verb.remedies?.[thrown.code];

@@ -1,4 +1,7 @@
-/** `filter accept`: replaces the filter from the checkpoint on with the configured one; without `--yes` only compares. */
+/**
+ * `filter accept`: replaces the filter from the checkpoint on with the configured one. Without `--yes` it only compares
+ * them.
+ */
 import type { Config } from '../../config/config.ts';
 import { filterFingerprint, type RequestedFilter } from '../../ledger/api/request-format.ts';
 import { differenceOf, type FilterDifference } from '../../store/write/filter-difference.ts';

@@ -1,6 +1,6 @@
 /**
- * `filter extend`: adds parties, templates, interfaces, blobs or topology to the filter of a running indexer. The command only
- * requests the extension; the indexer carries it out. Without `--yes` it only compares.
+ * `filter extend`: adds parties, templates, interfaces, blobs or topology to the filter of a running indexer. The
+ * command only requests the extension, which the indexer then makes. Without `--yes` it only compares the filters.
  */
 import { pause } from '../../config/pause.ts';
 import type { Config } from '../../config/config.ts';
@@ -29,7 +29,7 @@ interface Around {
 interface ExtensionRequest {
   readonly yes: boolean;
   readonly wait: boolean;
-  /** Updates per second, if earlier history is requested. */
+  /** Maximum updates per second while earlier history is read; undefined if none is requested. */
   readonly history: number | undefined;
 }
 
@@ -73,7 +73,7 @@ export async function extendFilter(
   if (!around.stop.aborted) print('done');
 }
 
-/** Requests both jobs or none. @throws IndexerError JOB_REFUSED */
+/** Requests both jobs or neither. @throws IndexerError JOB_REFUSED */
 async function ask(
   database: Database,
   extension: FilterExtensionRequest | undefined,
@@ -86,7 +86,10 @@ async function ask(
   });
 }
 
-/** The request; undefined if there is nothing to do. @throws IndexerError FILTER_EXTEND_REFUSED if the configured filter is not an extension */
+/**
+ * The extension to request; undefined if there is nothing to do.
+ * @throws IndexerError FILTER_EXTEND_REFUSED if the configured filter is not an extension
+ */
 async function requestedExtension(
   database: Database,
   stream: StreamFacts,
@@ -111,7 +114,7 @@ async function requestedExtension(
   );
 }
 
-/** An extension that was cancelled may be requested again. */
+/** Whether contracts of an added part are missing: then an extension that was cancelled may be requested again. */
 async function lacksContracts(database: Database): Promise<boolean> {
   const { rows } = await database.withClient((client) =>
     client.query('select from filter_additions where complete_from is null limit 1'),
@@ -119,7 +122,7 @@ async function lacksContracts(database: Database): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Whether an added part lacks its history before it came into force. */
+/** Whether the history of an added part is missing before the offset at which it came into force. */
 async function lacksHistory(database: Database): Promise<boolean> {
   const { rows } = await database.withClient((client) =>
     client.query('select from filter_additions where greatest(from_offset, complete_from) > 0 limit 1'),
@@ -127,7 +130,7 @@ async function lacksHistory(database: Database): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Only one history job may run at a time. @throws IndexerError FILTER_EXTEND_REFUSED */
+/** Refuses a request while another history job runs. @throws IndexerError FILTER_EXTEND_REFUSED */
 async function refuseOtherHistory(database: Database, filterHash: string): Promise<void> {
   const { getJob } = await import('../../store/history/jobs.ts');
   const job = await database.withClient((client) => getJob(client, 'history'));
@@ -166,7 +169,9 @@ export function partText({ kind, name }: FilterPart): string {
   return name === '*' ? `every ${kind}` : `${kind} ${name}`;
 }
 
-/** Checks that the configured participant is the one whose offsets are stored, and that it still returns the stored updates. */
+/**
+ * Checks that the stored offsets are those of the configured participant, and that it still returns the stored updates.
+ */
 async function refuseOtherLedger(config: Config, database: Database, stop: AbortSignal): Promise<void> {
   const { reseedParts } = await import('./reseed-parts.ts');
   const { planReseed } = await import('../../pipeline/reseed.ts');
@@ -206,13 +211,16 @@ async function untilDone(database: Database, name: JobName, { print, stop }: Aro
   }
 }
 
-/** Added interfaces, with presets expanded. */
+/** Ids of added interfaces, with presets expanded. */
 function interfacesIn(stream: StreamFacts, { filter }: FilterExtensionRequest): readonly string[] {
   const added = addedParts(keptFilter(stream.filter), keptFilter(filter));
   return interfacesNamed(added.flatMap(({ kind, name }) => (kind === 'interface' ? [name] : [])));
 }
 
-/** Waits for the backfill of interface views, which starts when the filter is in force. Does not wait for interfaces that the participant does not know. */
+/**
+ * Waits for the backfill of interface views, which starts when the filter is in force. Does not wait for interfaces
+ * that the participant does not know.
+ */
 async function untilViews(database: Database, ids: readonly string[], { print, stop }: Around): Promise<void> {
   const { readRequestedInterfaces } = await import('../../store/write/filter-interfaces.ts');
   let lastLine = '';

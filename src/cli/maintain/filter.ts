@@ -1,6 +1,6 @@
 /**
- * `filter`: prints the filter in force, and how the configured one differs. `filter extend` adds to it while the indexer runs,
- * `filter accept` replaces it from the checkpoint on.
+ * `filter`: prints the filter in force and how the configured filter differs. `filter extend` adds to it while the
+ * indexer runs, and `filter accept` replaces it from the checkpoint on.
  */
 import { type Config, loadConfig } from '../../config/config.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
@@ -18,7 +18,7 @@ const usage = `ledger-indexer filter [--json]
   ledger-indexer filter extend [--with-history [--rate N]] [--wait] [--yes]
   ledger-indexer filter accept [--yes]`;
 
-/** Updates of earlier history per second. */
+/** Default rate for reading earlier history, in updates per second. */
 const defaultRate = 500;
 const actions = ['extend', 'accept'] as const;
 
@@ -51,7 +51,10 @@ export const filterCommand: Command = {
   ],
   exits: writing,
   page: 'docs/how-to/change/extend-filter.md',
-  /** @throws IndexerError USAGE, FILTER_EXTEND_REFUSED, FILTER_ACCEPT_REFUSED, JOB_REFUSED, WRITER_ACTIVE and errors of the ledger */
+  /**
+   * @throws IndexerError USAGE, FILTER_EXTEND_REFUSED, FILTER_ACCEPT_REFUSED, JOB_REFUSED, WRITER_ACTIVE and errors of
+   * the ledger
+   */
   run: async ({ args, env, stop, print }) => {
     const action = actions.find((known) => known === args.operands[0]);
     refuseStrayFlags(args, action);
@@ -85,7 +88,7 @@ function refuseStrayFlags(args: Args, action: (typeof actions)[number] | undefin
   );
 }
 
-/** Updates per second, if history is requested. @throws IndexerError USAGE */
+/** Maximum updates per second if history is requested. @throws IndexerError USAGE */
 function historyRate(args: Args): number | undefined {
   const text = args.text('rate');
   if (text !== undefined && !args.has('with-history')) {
@@ -100,10 +103,10 @@ function historyRate(args: Args): number | undefined {
 /** The output of `filter --json`. */
 interface Listing {
   readonly schema: string;
-  /** Null while nothing is indexed. */
+  /** Null if nothing is indexed yet. */
   readonly inForce: KeptFilter | null;
   readonly configured: KeptFilter;
-  /** `*` means all parties or templates. Blobs and topology have no name. */
+  /** Added parts. The name `*` means all parties or templates. Blobs and topology have no name. */
   readonly adds: readonly FilterPart[];
   readonly leavesOut: readonly FilterPart[];
 }
@@ -120,7 +123,7 @@ async function printFilter(database: Database, { ledger }: Config, asJson: boole
   for (const line of linesOf(listing)) print(line);
 }
 
-/** jsonb has its own order of keys. */
+/** Gives the keys a fixed order, because jsonb does not keep it. */
 function inOrder({ parties, templates, interfaces, createdEventBlobs, topology, shape }: KeptFilter): KeptFilter {
   return { parties, templates, interfaces, createdEventBlobs, topology, shape };
 }

@@ -1,4 +1,4 @@
-/** `hold`: keeps history from being pruned while another reader still needs it. */
+/** `hold`: keeps history from being pruned while another consumer needs it. */
 import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';

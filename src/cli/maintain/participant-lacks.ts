@@ -1,4 +1,4 @@
-/** History that a command would remove and that the participant has pruned, so that it cannot be read again. */
+/** Reports history that a command would remove and that cannot be read again, because the participant has pruned it. */
 import type { Config } from '../../config/config.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import { ParticipantOffsets } from '../../ledger/frames/participant-offsets.ts';
@@ -8,19 +8,19 @@ import { readStream } from '../../store/history/maintenance.ts';
 import { readParticipant } from '../../store/write/participants.ts';
 import { openClient } from '../database/open-client.ts';
 
-/** Limit of the request, so that a participant without a response does not block the plan. */
+/** Time limit of the request, milliseconds, so that a participant that does not respond does not block the plan. */
 const requestTimeoutMs = 5_000;
 
 interface RequestedParties {
   readonly config: Config;
   readonly stop: AbortSignal;
-  /** History up to this offset stays; undefined: none stays. */
+  /** History up to this offset stays; undefined if all history is removed. */
   readonly keptTo?: number;
 }
 
 /**
- * Lines for the plan of a command that removes history; empty if the participant still has all of it, or if there is no history.
- * Requests the pruned offset; if the participant does not respond, one line reports it.
+ * Lines for the plan of a command that removes history. Empty if the participant still has all of it, or if there is no
+ * history. The pruned offset is requested from the participant; if it does not respond, one line reports this.
  */
 export async function lackLines(
   database: Database,
@@ -49,7 +49,7 @@ export async function lackLines(
   }
 }
 
-/** The indexer can continue only from an offset that the participant still has. */
+/** A line about continuing: the indexer can only continue from an offset that the participant still has. */
 function afterwards(keptTo: number, prunedTo: number, checkpoint: number): string {
   const parks = `from ${String(keptTo)} the indexer cannot continue (LEDGER_PRUNED)`;
   return prunedTo > checkpoint ? parks : `${parks}: choose ${String(prunedTo)} or a later offset`;

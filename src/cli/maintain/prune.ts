@@ -1,4 +1,4 @@
-/** `prune --before …`: deletes old history from the database; without `--yes` it only counts the rows. */
+/** `prune --before …`: deletes old history from the database. Without `--yes` it only counts the rows. */
 import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
@@ -35,8 +35,9 @@ export const pruneCommand: Command = {
   exits: writing,
   page: 'docs/how-to/change/prune.md',
   /**
-   * Ends at the signal after the current transaction; the next prune resumes.
-   * @throws IndexerError USAGE, NOTHING_TO_PRUNE, PRUNE_STOPPED, EXPORT_PACKAGE_MISSING, EXPORT_REFUSED, STORE_NOT_PERMITTED
+   * On a signal, ends after the current transaction; the next prune continues.
+   * @throws IndexerError USAGE, NOTHING_TO_PRUNE, PRUNE_STOPPED, EXPORT_PACKAGE_MISSING, EXPORT_REFUSED,
+   * STORE_NOT_PERMITTED
    */
   run: async ({ args, env, stop, print }) => {
     const before = args.text('before');
@@ -54,18 +55,18 @@ export const pruneCommand: Command = {
 const usage =
   'ledger-indexer prune --before OFFSET|TIME|AGE [--exported DIR] [--yes] [--json], e.g. --before 120000, --before 2026-01-31T00:00:00Z, --before 90d';
 
-/** Reading entire tables takes long if the history is long. */
+/** Milliseconds. Entire tables are read, which takes long if the history is long. */
 const statementTimeoutMs = 60 * 60_000;
 
 interface PruneRequest {
   readonly before: PruneBefore;
-  /** Folder of an export. */
+  /** Folder of an export; undefined if history need not be exported. */
   readonly lake: string | undefined;
   readonly json: boolean;
 }
 
 interface Bounded extends Pick<PruneRequest, 'before' | 'json'> {
-  /** Up to which offset the export contains the history. */
+  /** The offset up to which the export has the history. */
   readonly exported: Exported | undefined;
 }
 
@@ -112,7 +113,7 @@ function lakeLines(exported: Exported | undefined): readonly string[] {
   return [reason === undefined ? has : `${has}; ${reason}`];
 }
 
-/** Why a hold or another limit keeps the boundary before the requested one. */
+/** Lines that explain why a hold or another limit keeps the boundary before the requested one. */
 function heldLines({ heldBy }: Pick<PrunePlan, 'heldBy'>): readonly string[] {
   if (heldBy === null) return [];
   const { name, offset, since, isFutureUpdate } = heldBy;
@@ -150,7 +151,7 @@ function tableLines(tables: readonly PrunedTable[]): readonly string[] {
 
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
-/** An offset, a time with its zone, or an age such as 90d. */
+/** Parses an offset, a time with a time zone, or an age such as 90d. */
 function beforeOf(text: string, now: number): PruneBefore {
   const age = /^(\d{1,6})([mhdw])$/.exec(text);
   if (age !== null) return { time: new Date(now - Number(age[1]) * (unitMs[age[2] ?? ''] ?? 0)) };

@@ -17,7 +17,7 @@ export const quarantineCommand: Command = {
   flags: [json],
   examples: ['quarantine list', 'quarantine retry 1042'],
   /**
-   * `list` prints one line per update; `retry` stores the given or all updates, with the indexer stopped.
+   * `list` prints one line per update. `retry` stores the given updates or all of them, while the indexer is stopped.
    * @throws IndexerError USAGE, WRITER_ACTIVE, or QUARANTINE_RETRY_FAILED if an update could not be stored
    */
   run: async ({ args, env, print }) => {

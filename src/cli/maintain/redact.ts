@@ -1,4 +1,4 @@
-/** `redact contract|exercise|party …`: removes contents permanently; without `--yes` it only counts them. */
+/** `redact contract|exercise|party …`: removes contents permanently. Without `--yes` it only counts them. */
 import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { pageUrl } from '../../version.ts';
@@ -37,8 +37,9 @@ export const redactCommand: Command = {
   exits: writing,
   page: 'docs/how-to/change/redact.md',
   /**
-   * Ends at the signal after the current step; the same command removes the rest.
-   * @throws IndexerError USAGE, REDACTION_REFUSED, REDACTION_STOPPED, EXPORT_PACKAGE_MISSING, EXPORT_REFUSED, STORE_NOT_PERMITTED
+   * On a signal, ends after the current step; the same command then removes the rest.
+   * @throws IndexerError USAGE, REDACTION_REFUSED, REDACTION_STOPPED, EXPORT_PACKAGE_MISSING, EXPORT_REFUSED,
+   * STORE_NOT_PERMITTED
    */
   run: async ({ args, env, stop, print }) => {
     const request = requestOf(args);
@@ -59,7 +60,7 @@ const usage = [
   'ledger-indexer redact party PARTY --reason TEXT [--with-exercises] [--include-active] [--exported DIR] [--yes] [--json]',
 ].join('\n  ');
 
-/** Reading all contracts of a party takes long if the history is long. */
+/** Milliseconds. All contracts of a party are read, which takes long if the history is long. */
 const statementTimeoutMs = 60 * 60_000;
 
 interface RedactRequest {

@@ -14,7 +14,7 @@ import { version } from '../../version.ts';
 import { wrong } from '../command-line/refusals.ts';
 import { commandLeaseMs } from '../database/maintenance.ts';
 
-/** The parts that the daemon uses for its seed. @throws IndexerError CONFIGURATION_INVALID without a ledger */
+/** The parts that an indexer uses for its seed. @throws IndexerError CONFIGURATION_INVALID without a ledger */
 export async function reseedParts(
   config: Config,
   database: Database,
@@ -35,7 +35,7 @@ export async function reseedParts(
   const options = { config, access, ledgerUrl, databaseUrl, version, logging };
   // `asWriter` takes the writer lock before anything is changed.
   const candidate = new WriterCandidate(database, commandLeaseMs);
-  // The command ends with its seed, so it needs no listener.
+  // The command ends after its seed, so it has no listeners.
   const parts = pipelineParts(options, { database, observers, commits: new Commits(), candidate, stop });
   return { parts, close: () => observers.close() };
 }

@@ -1,6 +1,6 @@
 /**
- * `reseed`: reads the active contracts again. Stored history stays, and the gap since the checkpoint is recorded. Without `--yes`
- * it only prints the plan.
+ * `reseed`: reads the active contracts again. Stored history stays, and the gap since the checkpoint is recorded.
+ * Without `--yes` it only prints the plan.
  */
 import { loadConfig, type Config } from '../../config/config.ts';
 import type { PipelineParts } from '../../pipeline/ports/parts.ts';
@@ -22,7 +22,9 @@ export const reseedCommand: Command = {
   examples: ['reseed', 'reseed --yes'],
   exits: writing,
   page: 'docs/how-to/change/recover-history.md',
-  /** @throws IndexerError RESEED_REFUSED, HISTORY_CHANGED, WRITER_ACTIVE, CONFIGURATION_INVALID and errors of the ledger */
+  /**
+   * @throws IndexerError RESEED_REFUSED, HISTORY_CHANGED, WRITER_ACTIVE, CONFIGURATION_INVALID and errors of the ledger
+   */
   run: async ({ args, env, stop, print }) => {
     const request = { config: loadConfig(env, args.options), yes: args.has('yes'), stop };
     const { reseedParts } = await import('./reseed-parts.ts');
@@ -37,7 +39,7 @@ export const reseedCommand: Command = {
   },
 };
 
-/** Converts offsets to those of the stream, if it was switched to this participant. */
+/** If the stream was switched to this participant, converts the participant's offsets to those of the stream. */
 async function readAsSwitched(parts: PipelineParts, database: Database): Promise<PipelineParts> {
   const { withParticipantOffsets } = await import('../../pipeline/participant/with-participant-offsets.ts');
   const { readParticipant } = await import('../../store/write/participants.ts');
@@ -46,7 +48,7 @@ async function readAsSwitched(parts: PipelineParts, database: Database): Promise
 
 interface ReseedRequest {
   readonly config: Config;
-  /** Make the change instead of printing the plan. */
+  /** Whether to make the change; otherwise the plan is printed. */
   readonly yes: boolean;
   readonly stop: AbortSignal;
 }

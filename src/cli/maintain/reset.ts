@@ -1,4 +1,7 @@
-/** `reset --to OFFSET` and `reset --all`: rewinds the stream, or deletes all history; without `--yes` only prints the plan. */
+/**
+ * `reset --to OFFSET` and `reset --all`: rewinds the stream, or deletes all history. Without `--yes` it only prints the
+ * plan.
+ */
 import { loadConfig, type Config } from '../../config/config.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
 import type { Database } from '../../store/connection/database.ts';
@@ -47,7 +50,7 @@ function offsetOf(text: string): number {
 
 interface ResetRequest {
   readonly config: Config;
-  /** Make the change instead of printing the plan. */
+  /** Whether to make the change; otherwise the plan is printed. */
   readonly yes: boolean;
   readonly stop: AbortSignal;
 }
@@ -85,7 +88,7 @@ async function all(database: Database, { yes, ...context }: ResetRequest, print:
   print(`schema "${database.schema}" is empty; start the indexer: it seeds from the participant at LEDGER_URL`);
 }
 
-/** A stream of this configuration before it knows its participant. */
+/** The identity of a stream with this configuration before its participant is known. */
 export function anyParticipant({ ledger }: Config): StreamIdentity {
   const { json, hash } = filterFingerprint(ledger);
   return { participantId: undefined, filter: json, filterHash: hash, shape: ledger.shape };

@@ -18,13 +18,13 @@ const ofTheUpdate: ReadonlySet<string> = new Set([
 ]);
 
 interface Retry {
-  /** Empty: all updates. */
+  /** Offsets of the updates to retry; empty for all updates. */
   readonly offsets: readonly number[];
   readonly policy: UnknownPolicy;
   readonly print: Print;
 }
 
-/** Retries the given or all updates. @throws IndexerError QUARANTINE_RETRY_FAILED if an update could not be stored */
+/** Retries the requested updates. @throws IndexerError QUARANTINE_RETRY_FAILED if an update could not be stored */
 export async function retryAll(database: Database, request: Retry): Promise<void> {
   const named = request.offsets;
   const offsets = named.length > 0 ? named : (await listQuarantine(database)).map(({ offset }) => offset);
@@ -38,7 +38,7 @@ async function retry(database: Database, offset: number, { policy, print }: Retr
   const frame = await quarantinedFrame(database, offset);
   try {
     const sent = decodeUpdate(frame.toString('utf8'));
-    // The participant that sent the update may have had other offsets.
+    // The participant that sent the update may have had other offsets than the stream.
     const sender = new ParticipantOffsets({ from: -Infinity, shift: offset - sent.offset, overlaps: {} });
     const update = sender.update(sent);
     refuseUnknownKind(update, policy);
@@ -47,7 +47,7 @@ async function retry(database: Database, offset: number, { policy, print }: Retr
     return true;
   } catch (thrown) {
     const error = toIndexerError(thrown);
-    // A failure that is not of this update ends the command.
+    // A failure that the update did not cause ends the command.
     if (!ofTheUpdate.has(error.code)) throw error;
     await noteAttempt(database, offset);
     print(`${String(offset)} still fails: ${error.code}: ${error.message}`);

@@ -1,6 +1,6 @@
 /**
- * `switch-participant`: continues from another participant that hosts the same parties, after both are verified to have the same
- * history. Without `--yes` it only verifies.
+ * `switch-participant`: continues from another participant that hosts the same parties, after both are verified to have
+ * the same history. Without `--yes` it only verifies.
  */
 import { type Config, loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -53,7 +53,7 @@ interface Proof {
   readonly config: Config;
   readonly database: Database;
   readonly stop: AbortSignal;
-  /** Id of the participant from the command line. */
+  /** Id of the participant on the command line; undefined if it is omitted. */
   readonly named: string | undefined;
 }
 
@@ -76,7 +76,7 @@ async function switchParticipant(proof: Proof, print: Print): Promise<void> {
   print(`done: a parked indexer continues from ${name} within seconds, a stopped one when it is started`);
 }
 
-/** Undefined if the ledger is already the indexed participant. */
+/** The verified change; undefined if the ledger is already the indexed participant. */
 async function prove({ config, database, stop, named }: Proof): Promise<Proven | undefined> {
   const { readStream } = await import('../../store/history/maintenance.ts');
   const { readParticipant } = await import('../../store/write/participants.ts');
@@ -107,7 +107,7 @@ async function prove({ config, database, stop, named }: Proof): Promise<Proven |
   const { planSwitch } = await import('../../pipeline/participant/plan-switch.ts');
   const plan = await planSwitch(parts, checkpoint);
   const range = await readParticipant(database);
-  // Without ids, the offsets decide: another participant has other offsets.
+  // If the id is unknown, the offsets decide: another participant has other offsets.
   if (participantId === undefined && plan.shift === (range?.shift ?? 0)) return undefined;
   return { ...plan, participantId, previousParticipantId, checkpoint, epoch };
 }

@@ -1,4 +1,4 @@
-/** The parts with which `switch-participant` reads the other participant, and the stored values it compares. */
+/** The parts with which `switch-participant` reads the other participant and the stored data that it compares. */
 import type { Config } from '../../config/config.ts';
 import { interfacesNamed } from '../../config/interface-presets.ts';
 import { knownInterfaces } from '../../ledger/api/known-interfaces.ts';

@@ -1,11 +1,17 @@
-/** `rebuild --drop-previous`: deletes the schema that the last swap left; without `--yes` it counts its contents. */
+/**
+ * `rebuild --drop-previous`: deletes the schema that was live before the last swap. Without `--yes` it only counts its
+ * contents.
+ */
 import type { Database } from '../../store/connection/database.ts';
 import { schemaContents, type SchemaContents } from '../../store/reads/sizes.ts';
 import { allDependents } from '../../store/swap/dependents.ts';
 import { otherSchemaName, dropOtherSchema, isThere, rebuildRefused } from '../../store/swap/stream-schemas.ts';
 import { bytesInWords, formatInteger } from '../command-line/amounts.ts';
 
-/** Resolves to the line to print. @throws IndexerError REBUILD_REFUSED if there is no previous schema, or something depends on it */
+/**
+ * Resolves to the line to print.
+ * @throws IndexerError REBUILD_REFUSED if there is no previous schema, or if other objects depend on it
+ */
 export async function dropPrevious(live: Database, yes: boolean): Promise<string> {
   const name = otherSchemaName(live.schema, 'previous');
   const contents = await live.transaction(async (client) => {

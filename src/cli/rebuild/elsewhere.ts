@@ -1,4 +1,7 @@
-/** Plans a rebuild into another database: preconditions, the preview, and the tables that have to exist before it starts. */
+/**
+ * Plans a rebuild into another database: preconditions, the preview, and the tables that have to exist before it
+ * starts.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -23,7 +26,7 @@ import { changes, liveStream, refuseSwitched } from './plan.ts';
 import type { Outcome } from './rebuilding.ts';
 import { requestIdentity, type Into, type RebuildRequest } from './rebuild-request.ts';
 
-/** A request with another database. */
+/** A request for a rebuild into another database. */
 export type Elsewhere = RebuildRequest & { readonly into: Into };
 
 /** The configuration of the process that fills the other database. */
@@ -31,14 +34,17 @@ export function configThere({ config, into }: Elsewhere): Config {
   return { ...config, database: { ...config.database, url: into.url, urlFile: into.urlFile } };
 }
 
-/** The database that hands over, as named by `placeOf`. */
+/** Label of the database that hands over, see `databaseLabel`. */
 export function sourceOf({ config }: RebuildRequest): string {
   return databaseLabel(config.database.url ?? '');
 }
 
 /**
- * The progress of a handover. `ready`: the target may be filled, or is being filled; `again`: the stream was handed over from the
- * target to here, and returns; `laid down`: interrupted between the two commits; `taken up`: complete except for the record here.
+ * Progress of a handover.
+ * - `ready`: the target can be filled, or is being filled
+ * - `again`: the target has handed the stream over to this database before, and gets it back
+ * - `laid down`: the handover was interrupted between its two commits
+ * - `taken up`: the handover is complete, but not recorded here
  */
 type Stage = 'ready' | 'again' | 'laid down' | 'taken up';
 
@@ -116,8 +122,8 @@ export async function plannedElsewhere(
 }
 
 /**
- * Requests the job, and creates the tables in the target. Resolves to the remaining work: filling, finishing an interrupted
- * handover, or nothing.
+ * Requests the job, and creates the tables in the target. Resolves to the remaining step: filling, finishing an
+ * interrupted handover, or none.
  */
 export async function makeReadyElsewhere(
   live: Database,
@@ -142,7 +148,7 @@ export async function makeReadyElsewhere(
     return job !== undefined && job.state !== 'done' && isDeepStrictEqual(job.request, identity);
   });
   if (stage === 'laid down') return 'finish';
-  // A target that another process filled, or one whose rebuild was cancelled.
+  // Such a target was filled by another process, or by a rebuild that was cancelled.
   if (!goesOn && (await target.withClient((client) => isCreatedByRebuild(client, target.schema, source)))) {
     await giveUpTarget(target, source);
   }
@@ -152,7 +158,7 @@ export async function makeReadyElsewhere(
   return 'fill';
 }
 
-/** Prints the outcome, and deletes a cancelled rebuild. @throws IndexerError INTERRUPTED */
+/** Prints the outcome, and deletes the target of a cancelled rebuild. @throws IndexerError INTERRUPTED */
 export async function reportOutcomeElsewhere(
   target: Database,
   request: Elsewhere,

@@ -1,4 +1,6 @@
-/** Fills the new schema next to the live one: the pipeline of the indexer with its own tables and without readers. */
+/**
+ * Fills the new schema next to the live one with the pipeline of the indexer, which has its own tables and no readers.
+ */
 import { openAccess } from '../../ledger/open-access.ts';
 import type { Config } from '../../config/config.ts';
 import { pipelineParts } from '../../indexer/parts.ts';
@@ -19,17 +21,17 @@ import { openSession } from '../../store/write/session.ts';
 import { version } from '../../version.ts';
 import { wrong } from '../command-line/refusals.ts';
 
-/** Connections in addition to the write connections: polls, packages, and requests of the rebuild itself. */
+/** Number of connections in addition to those for writing: polls, packages, and requests of the rebuild itself. */
 const extraConnections = 4;
 
 export interface FollowerOptions {
-  /** The configuration of the database to fill. */
+  /** Configuration with the database to fill. */
   readonly config: Config;
-  /** The live schema. */
+  /** Handle for the live schema. */
   readonly live: Database;
-  /** The schema to fill. */
+  /** Name of the schema to fill. */
   readonly schema: string;
-  /** The database that hands over to it, if it is another one. */
+  /** Label of the database that hands over to the schema, if it is another database. */
   readonly filledFrom?: string | undefined;
   readonly start: PipelineParts['start'];
   readonly logging: Logging;
@@ -63,7 +65,7 @@ export class Follower {
     return new Follower(options, await build(options));
   }
 
-  /** The request parameters of a stream of this ledger under this filter. */
+  /** The parts for streams of this ledger with this filter. */
   parts(): PipelineParts {
     return this.#partsFor(this.#options.stop);
   }
@@ -86,7 +88,7 @@ export class Follower {
     this.#running = undefined;
   }
 
-  /** Why it waits for an operator; undefined if it does not. @throws the error that ended it */
+  /** Why the pipeline waits for an operator; undefined if it does not. @throws the error that ended the pipeline */
   trouble(): string | undefined {
     if (this.#failure !== undefined) throw this.#failure;
     const { state, reason } = this.#health.verdict();
@@ -94,8 +96,8 @@ export class Follower {
   }
 
   /**
-   * Follows exactly up to this offset, so that one snapshot may read both schemas. Does not wait for completions.
-   * @returns whether it reached the offset in time, or was already past it
+   * Follows exactly up to this offset, so that one snapshot can read both schemas. Does not wait for completions.
+   * @returns whether the offset was reached in time, or was passed before
    */
   async followTo(offset: number, limitMs: number): Promise<boolean> {
     if ((await this.checkpoint()) < offset) {
@@ -109,7 +111,7 @@ export class Follower {
     return (await this.checkpoint()) >= offset;
   }
 
-  /** -1 before the seed is published. */
+  /** The checkpoint of the new schema; -1 before its seed is published. */
   async checkpoint(): Promise<number> {
     const stream = await readStream(this.database);
     return stream?.seeded === true ? (stream.checkpoint ?? -1) : -1;
@@ -165,7 +167,7 @@ async function build({ config, live, schema, filledFrom, start, logging, stop }:
   return { database, candidate, health, partsFor, close: () => observers.close() };
 }
 
-/** It has no listeners, is not pruned, and does not end before it has caught up. */
+/** The configuration for filling: no listeners, no pruning, and no end before the schema has caught up. */
 function fillConfig(config: Config, schema: string): Config {
   const { database, indexer } = config;
   return {
@@ -175,7 +177,10 @@ function fillConfig(config: Config, schema: string): Config {
   };
 }
 
-/** Differences from a regular indexer: no read side, and updates quarantined in the live schema may be quarantined here. */
+/**
+ * Differences from a regular indexer: the read side is not created, and updates that are quarantined in the live schema
+ * may be quarantined here.
+ */
 function fillParts(
   parts: PipelineParts,
   live: Database,
@@ -185,7 +190,7 @@ function fillParts(
   return {
     sink: {
       ...sink,
-      // The tables are created before it starts.
+      // The tables were created before the pipeline starts.
       prepare: () => Promise.resolve(),
       openSession: openFill,
       packages: { ...sink.packages, syncViews: () => Promise.resolve({ made: [], failed: [] }) },
@@ -195,7 +200,7 @@ function fillParts(
   };
 }
 
-/** The waiting caller decides how long a step may take. */
+/** Without a limit on progress, because the waiting caller decides how long a step may take. */
 function patient({ limits }: PipelineParts): Pick<PipelineParts, 'limits'> {
   return { limits: { ...limits, progressTimeoutMs: Number.POSITIVE_INFINITY } };
 }

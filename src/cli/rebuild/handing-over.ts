@@ -1,4 +1,4 @@
-/** The last step of a rebuild on another server: closes the source here, then opens the target there. */
+/** The last step of a rebuild into another database: closes the source here, then opens the target there. */
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import type { Logger } from '../../observe/log/logger.ts';
 import type { Database } from '../../store/connection/database.ts';
@@ -11,10 +11,10 @@ import { passing, type Ending } from './handover.ts';
 export interface HandingOver {
   readonly live: Database;
   readonly follower: Follower;
-  /** The other database, as named by `placeOf`. */
+  /** Label of the other database, see `databaseLabel`. */
   readonly into: string;
   readonly logger: Logger;
-  /** Called with the objects that cannot be copied, in words. */
+  /** Called with descriptions of objects that cannot be copied. */
   readonly onLeft: (left: readonly string[]) => void;
 }
 
@@ -51,7 +51,7 @@ async function handOver(
   return checkpoint;
 }
 
-/** Neither schema may be written now. */
+/** The error between the two commits, when neither schema may be written to. */
 function halfway(into: string, error: IndexerError): IndexerError {
   return new IndexerError(`the stream was closed here and is not open in ${into} yet: ${error.message}`, {
     code: 'REBUILD_SWAP_BLOCKED',

@@ -1,6 +1,7 @@
 /**
- * The handover after the new schema has caught up: the writer of the live schema releases its lock, the new schema follows to the
- * same offset and takes its place. If anything blocks it, the lock is released immediately, and the handover is retried.
+ * The handover after the new schema has caught up. The writer of the live schema releases its lock, and the new schema
+ * follows to the same offset and replaces the live one. If anything blocks it, the lock is released at once and the
+ * handover is retried.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../observe/log/logger.ts';
@@ -10,14 +11,15 @@ import { WriterCandidate } from '../../store/lock/writer-lock.ts';
 import { halt, type StoppedWriter } from '../../store/swap/swap.ts';
 import type { Follower } from './follower.ts';
 
-/** The actions for a schema that has caught up. */
+/** The last steps for a schema that has caught up. */
 export interface Ending {
-  /** The slow part, while writers and readers continue. Resolves to the remaining actions. */
+  /** The slow steps, while writers and readers continue. Resolves to the remaining steps. */
   prepare(): Promise<Finish>;
 }
 
 /**
- * The part without a writer, when both schemas have the same offset. Resolves to the result, or to what blocked it, in words; then nothing has changed.
+ * The steps while no process writes and both schemas have the same offset. Resolves to the checkpoint, or to a
+ * description of what blocked them; then nothing has changed.
  */
 export type Finish = (writerStopped: StoppedWriter) => Promise<number | string>;
 
@@ -32,27 +34,37 @@ export interface Handover {
 
 export interface HandedOver {
   readonly checkpoint: number;
-  /** How long no process wrote, in milliseconds, from when the writer released its lock. */
+  /** How long no process wrote after the writer had released its lock, milliseconds. */
   readonly pauseMs: number;
 }
 
-/** A writer that hangs loses its lock with its lease; the default is 10 s. */
+/**
+ * Maximum wait for the writer to release its lock, milliseconds. A writer that hangs loses the lock with its lease, 10
+ * s by default.
+ */
 const giveWayMs = 30_000;
-/** Longer than a writing indexer is behind. */
+/**
+ * Maximum wait for the live schema to reach the offset of the new one, milliseconds: longer than a writing indexer is
+ * behind.
+ */
 const passMs = 3_000;
-/** The follower has caught up except for updates that were written while the writer released its lock. */
+/**
+ * Maximum time for the follower to catch up, milliseconds. Only updates are left that were written while the writer
+ * released its lock.
+ */
 const followMs = 3_000;
 const pollMs = 10;
 
 /**
- * One attempt. Resolves to what blocked the swap, in words, if it did not happen; then nothing has changed.
+ * Makes one attempt. If it was blocked, resolves to a description of what blocked it, and nothing has changed.
  * @throws IndexerError REBUILD_REFUSED if something cannot be copied
  */
 export async function handOver(handover: Handover): Promise<HandedOver | string> {
   const { live, follower, ending, leaseMs, logger } = handover;
   logger.info('preparing the swap');
   const finish = await ending.prepare();
-  // It is better not to pass the live schema when that one stops; without a writer this cannot be avoided.
+  // The new schema should not be ahead of the live one when the live writer stops. Without a writer this cannot be
+  // avoided.
   await follower.stop();
   await untilPassed(live, await follower.checkpoint(), handover.stop);
   const candidate = new WriterCandidate(live, leaseMs);
@@ -85,7 +97,7 @@ async function swapSchemas({ live, follower, logger }: Handover, finish: Finish)
   return finish(writerStopped);
 }
 
-/** Failures that are caused by another session and pass. */
+/** Codes of failures that other sessions cause and that are temporary. */
 export const passing: ReadonlySet<string> = new Set([
   'STORE_LOCKED',
   'STORE_CONFLICT',

@@ -1,4 +1,4 @@
-/** The history that a new schema would have, and the live history that it would lack. */
+/** Reports the history that a new schema would have, and the live history that it would lack. */
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { readFirstRange } from '../../store/history/coverage-ranges.ts';
@@ -7,12 +7,12 @@ import type { OtherSchema } from '../../store/swap/stream-schemas.ts';
 import { openClient } from '../database/open-client.ts';
 import type { RebuildRequest } from './rebuild-request.ts';
 
-/** Limit of the request, so that a participant without a response does not block the plan. */
+/** Time limit of the request, milliseconds, so that a participant that does not respond does not block the plan. */
 const requestTimeoutMs = 5_000;
 
 /**
- * Indented lines: where history begins in both schemas, and the history that would be missing. Requests the pruned offset; if the
- * participant does not respond, the lines report it.
+ * Indented lines: where history begins in both schemas, and the history that would be missing. The pruned offset is
+ * requested from the participant; if it does not respond, the lines report this.
  */
 export async function historyLines(
   live: Database,

@@ -101,7 +101,8 @@ async function refuse(live: Database, { replacement }: RebuildRequest): Promise<
 }
 
 /**
- * A stream that was switched has offsets of several participants, but a new schema would have those of the current participant only.
+ * Refuses a switched stream: it has offsets of several participants, but a new schema would only have those of the
+ * current one.
  * @throws IndexerError REBUILD_REFUSED
  */
 export async function refuseSwitched(live: Database): Promise<void> {
@@ -139,21 +140,21 @@ export async function makeReady(live: Database, target: Database, request: Rebui
     const job = await getJob(client, 'rebuild');
     const goesOn = job !== undefined && job.state !== 'done' && isDeepStrictEqual(job.request, identity);
     await requestJob(client, 'rebuild', identity);
-    // A schema that another process filled, or one whose rebuild was cancelled.
+    // Such a schema was filled by another process, or by a rebuild that was cancelled.
     if (!goesOn && request.replacement === 'next') await dropOtherSchema(client, schema, 'next');
   });
   if (request.replacement === 'next') await prepareNext(target, schema, exerciseJson);
   else await migrate(target, { files: await migrationFiles() });
   const storages = { from: schema, to: target.schema };
   await live.transaction((client) => carryPackages(client, storages));
-  // Before anything is read: contents that were removed on request must not return.
+  // Runs before anything is read, so that contents that were removed on request do not return.
   await live.transaction((client) => carryRedactions(client, storages));
 }
 
-/** How many times to try dropping a cancelled rebuild's schema: the last statement of the follower may still run. */
+/** Number of attempts to drop a cancelled rebuild's schema. The last statement of the follower may still be running. */
 const dropTries = 20;
 
-/** Prints the outcome, and deletes a cancelled rebuild. @throws IndexerError INTERRUPTED */
+/** Prints the outcome, and deletes the schema of a cancelled rebuild. @throws IndexerError INTERRUPTED */
 export async function reportOutcome(
   live: Database,
   { replacement }: RebuildRequest,

@@ -1,4 +1,4 @@
-/** The request of a rebuild, and its identity, by which the same request resumes. */
+/** The request of a rebuild, and its identity: requesting the same rebuild again resumes it. */
 import type { Config } from '../../config/config.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
 import type { PipelineParts } from '../../pipeline/ports/parts.ts';
@@ -8,24 +8,24 @@ import type { OtherSchema } from '../../store/swap/stream-schemas.ts';
 /** A requested rebuild. */
 export interface RebuildRequest {
   readonly config: Config;
-  /** The schema that replaces the live one. */
+  /** Which schema replaces the live one. */
   readonly replacement: OtherSchema;
   readonly start: PipelineParts['start'];
   readonly noSwap: boolean;
-  /** The database to hand over to; undefined: the same database. */
+  /** The database to hand over to; undefined if the rebuild stays in the same database. */
   readonly into?: Into | undefined;
 }
 
-/** Another database. */
+/** The database that a rebuild hands over to. */
 export interface Into {
-  /** Contains a password. */
+  /** URL with a password. */
   readonly url: string;
   readonly urlFile: string | undefined;
-  /** As named by `placeOf`. */
+  /** Label of the database, see `databaseLabel`. */
   readonly label: string;
 }
 
-/** Part of the identity of a rebuild: the same request resumes it. */
+/** The identity of a rebuild, by which the same request resumes it. */
 export function requestIdentity(
   { config, replacement, start, into }: RebuildRequest,
   stream: StreamFacts,
@@ -45,5 +45,5 @@ export function requestIdentity(
       };
 }
 
-/** As JSON in table `jobs`. */
+/** The identity as stored in table `jobs`. */
 export type ParsedRequest = Readonly<Record<string, string | number | boolean | null>>;

@@ -1,7 +1,7 @@
 /**
- * `rebuild`: fills a new schema from the ledger while the indexer runs, then swaps it with the live one. `--rollback` swaps
- * back, `--drop-previous` deletes the schema that the swap has left, `--into` fills another database and hands the stream
- * over. Without `--yes` it only prints what would happen.
+ * `rebuild`: fills a new schema from the ledger while the indexer runs, then swaps it with the live one. `--rollback`
+ * swaps back, `--drop-previous` deletes the schema that was replaced, `--into` fills another database and hands the
+ * stream over. Without `--yes` it only prints what would happen.
  */
 import { describeConfig, loadConfig, type Config } from '../../config/config.ts';
 import type { Logging } from '../../observe/log/logger.ts';
@@ -50,7 +50,10 @@ export const rebuildCommand: Command = {
   ],
   exits: writing,
   page: 'docs/how-to/change/rebuild-schema.md',
-  /** @throws IndexerError REBUILD_REFUSED, REBUILD_SWAP_BLOCKED, JOB_REFUSED, CONFIGURATION_INVALID, INTERRUPTED and errors of the ledger */
+  /**
+   * @throws IndexerError REBUILD_REFUSED, REBUILD_SWAP_BLOCKED, JOB_REFUSED, CONFIGURATION_INVALID, INTERRUPTED and
+   * errors of the ledger
+   */
   run: async (call) => {
     const { args, env } = call;
     const config = loadConfig(env, args.options);
@@ -97,7 +100,10 @@ function nothingDone(flags: string): string {
   return `nothing was changed; to do it, run: ledger-indexer rebuild${flags} --yes`;
 }
 
-/** Unless INDEXER_START is set, starts with the complete history of the participant: a seed at the ledger end would lose it. */
+/**
+ * The start of the new schema. Unless INDEXER_START is set, it has the complete history of the participant, because a
+ * seed at the ledger end would lose it.
+ */
 function startOf({ indexer }: Config, described: ReturnType<typeof describeConfig>): PipelineParts['start'] {
   const isStartConfigured = described.some(({ env, origin }) => env === 'INDEXER_START' && origin !== 'default');
   return isStartConfigured ? indexer.start : 'whole';

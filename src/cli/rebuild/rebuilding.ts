@@ -1,6 +1,6 @@
 /**
- * Runs a rebuild: fills the new schema, writes its progress to table `jobs`, waits while it is paused there, and hands over when it
- * has caught up.
+ * Runs a rebuild: fills the new schema, writes its progress to table `jobs`, waits while it is paused there, and hands
+ * over when it has caught up.
  */
 import { pause } from '../../config/pause.ts';
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
@@ -11,21 +11,21 @@ import type { JobProgress } from '../../model/stream.ts';
 import { handOver, type HandedOver, type Handover } from './handover.ts';
 
 export interface Rebuild extends Handover {
-  /** Exit when it has caught up, without the swap. */
+  /** Whether to exit when the schema has caught up, without the swap. */
   readonly noSwap: boolean;
-  /** The source was already closed: the rest needs no ledger. */
+  /** Whether the source was already closed: the remaining steps need no ledger. */
   readonly laidDown?: boolean;
 }
 
 /** The outcome of the rebuild. */
 export type Outcome = HandedOver | 'caught up' | 'cancelled' | 'interrupted';
 
-/** Interval of progress checks; every fourth check stores the progress. */
+/** Interval of progress checks, milliseconds. Every fourth check stores the progress. */
 const lookMs = 250;
 const looksPerNote = 4;
-/** Distance to the live stream, in offsets, that counts as caught up: the rest is read while the writer is stopped. */
+/** Number of offsets behind the live stream that counts as caught up. The rest is read while the writer is stopped. */
 const caughtUpOffsets = 200;
-/** Attempts at the swap. The delay between them grows up to a limit. */
+/** Maximum number of attempts to swap. The delay between them grows up to a limit. */
 const attempts = 40;
 const longestPauseMs = 15_000;
 
@@ -58,7 +58,7 @@ export async function rebuild(options: Rebuild): Promise<Outcome> {
   throw error;
 }
 
-/** For readers of table `jobs`. The exit code reports the failure in any case. */
+/** Stores the failure for readers of table `jobs`. If this fails, the exit code still reports the failure. */
 async function noteFailed(live: Database, { message }: IndexerError): Promise<void> {
   const failed = { state: 'failed', problem: message, perSecond: null } as const;
   await live.withClient((client) => updateJob(client, 'rebuild', failed)).catch(() => undefined);
@@ -87,7 +87,7 @@ async function untilCaughtUp(options: Rebuild): Promise<'caught up' | 'cancelled
   return 'interrupted';
 }
 
-/** Reads and writes nothing while the job is paused. A cancelled job ends. */
+/** Waits while the job is paused, without reading or writing. Ends if the job is cancelled. */
 async function rest({ live, follower, logger, stop }: Rebuild): Promise<'cancelled' | 'due'> {
   logger.info('rebuild is paused; to resume it: ledger-indexer jobs resume rebuild');
   await follower.stop();
@@ -122,7 +122,7 @@ function progressOf(
   return { progress, caughtUp };
 }
 
-/** Time between two updates of the progress. */
+/** Computes the speed of the current step from the progress since the last call. */
 class Speed {
   #step: string | null = null;
   #done = 0;

@@ -25,16 +25,16 @@ export interface Swap {
   readonly logger: Logger;
 }
 
-/** Attempts while this process holds the writer lock. */
+/** Number of attempts while this process holds the writer lock. */
 const triesInRow = 2;
 const betweenTriesMs = 50;
-/** How long to wait for snapshots before sessions are blocked. */
+/** Maximum wait for older snapshots to end, milliseconds, before sessions are blocked. */
 const snapshotsMs = 300;
 const pollMs = 10;
-/** Interval of checks for blocking sessions. */
+/** Interval of checks for blocking sessions, milliseconds. */
 const watchMs = 100;
 
-/** Its parts throw REBUILD_REFUSED if something cannot be copied. */
+/** The last steps as a swap of schemas. They throw REBUILD_REFUSED if something cannot be copied. */
 export function swapping(options: Swap): Ending {
   return {
     prepare: async () => {
@@ -57,7 +57,7 @@ async function swapSchemas(options: Swap, prepared: Prepared, writerStopped: Sto
   }
 }
 
-/** Waits for snapshots older than the complete schema. Most end soon, without blocking any session. */
+/** Waits for the end of snapshots that are older than the complete schema. Most end soon, and no session is blocked. */
 async function outlive(live: Database, last: LastCommit): Promise<void> {
   const end = performance.now() + snapshotsMs;
   const older = () => live.withClient((client) => olderSnapshots(client, last));
@@ -71,7 +71,7 @@ interface Parts {
   readonly ahead: boolean;
 }
 
-/** Resolves to the checkpoint, or to the sessions that blocked the swap. */
+/** Resolves to the checkpoint, or to a description of the sessions that blocked the swap. */
 async function trySwap({ live, replacement, notify, logger }: Swap, parts: Parts): Promise<number | string> {
   const blockers = new Set<string>();
   let session = 0;

@@ -1,4 +1,6 @@
-/** `grant-reader ROLE`: creates a role that may read the schemas of the stream, completely or as certain parties. */
+/**
+ * `grant-reader ROLE`: creates a role that may read the schemas of the stream, either everything or as certain parties.
+ */
 import { loadConfig } from '../../config/config.ts';
 import { partyId, partyIdExpected } from '../../config/party-id.ts';
 import { scramVerifier } from '../../store/roles/scram.ts';
@@ -34,7 +36,10 @@ export const grantReaderCommand: Command = {
   examples: ['grant-reader analyst', 'grant-reader alice_reader --party alice::1220ab --dry-run'],
   exits: writing,
   page: 'docs/how-to/secure/reader-roles.md',
-  /** Prints the grants, or with `--dry-run` the SQL. @throws IndexerError GRANT_READER_REFUSED, STORE_NOT_PERMITTED, USAGE */
+  /**
+   * Prints the grants, or the SQL with `--dry-run`.
+   * @throws IndexerError GRANT_READER_REFUSED, STORE_NOT_PERMITTED, USAGE
+   */
   run: async ({ args, env, print }) => {
     const { role, parties, passwordFile, dryRun, ...limits } = checked(args);
     const password = passwordFile === undefined ? undefined : await passwordOf(passwordFile, dryRun);
@@ -82,7 +87,7 @@ function printPlan(
 function checked(args: Args): Arguments {
   const [role = ''] = args.operands;
   const parties = args.texts('party');
-  // Logins of cloud providers look like mail addresses.
+  // Logins of cloud providers may look like mail addresses.
   if (!/^[A-Za-z_][A-Za-z0-9_@.-]{0,62}$/.test(role) || role.startsWith('pg_') || role === 'public') {
     throw misuse(
       `"${role.slice(0, 80)}" is not a valid role name`,

@@ -37,7 +37,10 @@ export const grantRolesCommand: Command = {
   examples: ['grant-roles --dry-run', 'grant-roles --prefix ledger --password-dir ./passwords'],
   exits: writing,
   page: 'docs/how-to/secure/roles.md',
-  /** Prints the roles, or with `--dry-run` the SQL. @throws IndexerError GRANT_ROLES_REFUSED, STORE_NOT_PERMITTED, USAGE */
+  /**
+   * Prints the roles, or the SQL with `--dry-run`.
+   * @throws IndexerError GRANT_ROLES_REFUSED, STORE_NOT_PERMITTED, USAGE
+   */
   run: async ({ args, env, print }) => {
     const config = loadConfig(env, args.options);
     const { schema } = config.database;
@@ -102,7 +105,7 @@ async function passwordsOf(
   return passwords;
 }
 
-/** Undefined if there is no such file. */
+/** The password in the file; undefined if there is no such file. */
 async function passwordIn(file: string): Promise<string | undefined> {
   let text: string;
   try {

@@ -1,4 +1,6 @@
-/** `reader-token`: manages tokens of HTTP clients of `/changes` and the query page, which need no database password. */
+/**
+ * `reader-token`: manages tokens of HTTP clients that use `/changes` and the query page without a database password.
+ */
 import { age } from '../../config/option.ts';
 import { loadConfig } from '../../config/config.ts';
 import type { Database } from '../../store/connection/database.ts';
@@ -43,7 +45,8 @@ export const readerTokenCommand: Command = {
     const opening = { command: 'reader-token', feature: featureOf(args.operands[0]) };
     await withDatabase(loadConfig(env, args.options), opening, async (database) => {
       const { endExpiredLogins } = await import('../../store/roles/token-logins.ts');
-      // The indexer often may not alter roles, but the user of this command may. `valid until` rejects a login that stays.
+      // The indexer often may not alter roles, but the user of this command may. For logins that stay, `valid until`
+      // rejects new sessions.
       await endExpiredLogins(database).catch(() => undefined);
       await action(database, { print, stderr });
     });
@@ -88,13 +91,13 @@ function creating(args: Args): Action {
     const { createToken } = await import('../../store/roles/reader-tokens.ts');
     const { id, token } = await createToken(database, { role, name, expiresAt, sharedDatabase: shared });
     const until = expiresAt === null ? 'until it is revoked' : `until ${expiresAt.toISOString()}`;
-    // To standard error, because standard output with the token may be redirected to a file.
+    // Printed to standard error, because standard output with the token may be redirected to a file.
     stderr.write(`token ${id} reads as ${role} ${until}; it is printed only once\n`);
     print(token);
   };
 }
 
-/** An age from now, or a date, in UTC if it has no zone. @throws IndexerError USAGE */
+/** Parses an age from now, or a date, which is in UTC unless it has a time zone. @throws IndexerError USAGE */
 function expiryOf(text: string | undefined): Date | null {
   if (text === undefined) return null;
   const parsed = age('1m', '5000w').parse(text);

@@ -1,4 +1,4 @@
-/** Flags of commands for roles. */
+/** Flags that several commands about roles have. */
 import type { CommandFlag, Args } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 

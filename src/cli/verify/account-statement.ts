@@ -16,14 +16,14 @@ import { withDatabase } from '../database/with-database.ts';
 
 const statementTimeoutMs = 60 * 60_000;
 
-/** The output of `account-statement --json`. */
+/** A file with the output of `account-statement --json`. */
 interface Written extends AccountStatementHead {
   readonly rows: readonly AccountStatementRow[];
   readonly sha256: string;
 }
 
 /**
- * The exit code is 0 if the statement is unchanged and matches the tables, otherwise 1.
+ * Resolves to exit code 0 if the statement is unchanged and matches the tables, otherwise 1.
  * @throws IndexerError USAGE if the file is not a statement; QUERY_REFUSED if its offsets are not stored; STORE_ errors
  */
 export async function verifyAccountStatement(
@@ -55,7 +55,7 @@ function hashOf(written: Written): string {
   return hash.digest();
 }
 
-/** Undefined if the tables match. */
+/** Lines that describe the first difference; undefined if the tables match. */
 async function difference(statement: Written, made: AccountStatement): Promise<readonly string[] | undefined> {
   if (statement.participant !== made.participant) {
     return [
@@ -79,7 +79,7 @@ async function difference(statement: Written, made: AccountStatement): Promise<r
   return index === statement.rows.length ? undefined : differentAt(index, statement, undefined);
 }
 
-/** Reports nothing if one of them is unknown. */
+/** Whether two times are equal; true if one of them is unknown. */
 function sameTime(claim: Bound, stored: Bound): boolean {
   return claim.recordTime === null || stored.recordTime === null || claim.recordTime === stored.recordTime;
 }

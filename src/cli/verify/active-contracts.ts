@@ -1,6 +1,7 @@
 /**
- * `verify --acs`: compares the ledger's active contracts at an offset with the tables. First compares sums of both sides by
- * bucket, in constant memory; then, for buckets that differ, every entry. Contracts in flight are compared half by half.
+ * `verify --acs`: compares the ledger's active contracts at an offset with the tables. First it compares sums of both
+ * sides by bucket, in constant memory. For buckets that differ, it then compares every entry. Reassignments in flight
+ * are compared half by half.
  */
 import { comparedFields, type ComparedRow } from '../../model/compared-rows.ts';
 import type { ParticipantOffsets } from '../../ledger/frames/participant-offsets.ts';
@@ -24,17 +25,17 @@ import { PackageNames, updatesAvailableAfter, toParticipantOffset, type VerifyCa
 import { cannotCompare, type Compared, type Finding, listedFindings } from './result.ts';
 import type { Snapshot } from '../../store/verify/snapshot.ts';
 
-/** Maximum number of entries of unequal buckets that are examined, which bounds the memory. */
+/** Maximum number of entries that are compared in buckets that differ, to bound the memory. */
 const examinedEntries = 50_000;
 
-/** @param requestedOffset the offset; default: the checkpoint of the snapshot */
+/** @param requestedOffset offset of the active contracts; undefined for the checkpoint of the snapshot */
 export async function verifyActive(call: VerifyCall, requestedOffset: number | undefined): Promise<Compared> {
   const { client, stream } = call.snapshot;
   const at = requestedOffset ?? stream.checkpoint;
   await refuseOffset(call, at);
   const seeded = await seededOffsets(client, stream.seedOffset);
   const movedAt = call.participantOffsets?.from;
-  // The participant cannot report which contracts of before the switch became active after an offset.
+  // For contracts from before a switch, the participant cannot report which became active after an offset.
   const after = stream.activeAfter < 0 ? stream.activeAfter : Math.max(stream.activeAfter, movedAt ?? 0);
   const range: ActiveAt = { at, after, seeded, movedAt };
   const redacted = await redactedActive(client, range);
@@ -42,7 +43,7 @@ export async function verifyActive(call: VerifyCall, requestedOffset: number | u
   const read = new ReadList(redacted);
   let failed = false;
   const summed = async (): Promise<void> => {
-    // If the other side failed, there is nothing to compare: stop reading the ledger.
+    // If reading the tables has failed, there is nothing to compare, so reading the ledger stops.
     for await (const entries of activeEntries(call, range, unhosted, read.inFlight)) {
       read.add(entries);
       if (failed) return;
@@ -72,7 +73,7 @@ export async function verifyActive(call: VerifyCall, requestedOffset: number | u
   };
 }
 
-/** The result of one reading of the list. */
+/** Results of one reading of the ledger's list. */
 class ReadList {
   readonly sums = new BucketSums();
   readonly names = new PackageNames();
@@ -114,7 +115,8 @@ async function refuseOffset(call: VerifyCall, at: number): Promise<void> {
       `pass --at with an offset up to ${String(checkpoint)}`,
     );
   }
-  // After a switch to another participant, both sides have the same contracts only after the updates that the two participants ordered differently.
+  // After a switch to another participant, both sides have the same contracts only after the updates that the two
+  // participants ordered differently.
   const lowest = Math.max(
     prunedToOffset,
     coveredAfter,
@@ -128,7 +130,7 @@ async function refuseOffset(call: VerifyCall, at: number): Promise<void> {
   );
 }
 
-/** @param inFlight gets the entries that do not report an active contract */
+/** @param inFlight receives the entries that are reassignments in flight */
 async function* activeEntries(
   call: VerifyCall,
   { at, after, seeded: { upTo, streamed } }: ActiveAt,
@@ -151,7 +153,7 @@ async function* activeEntries(
       const entry = withStreamOffsets(plainEntry(text, isSeeded), participantOffsets);
       if (entry === undefined || entry.offset <= after) return [];
       if (entry.kind === 'active') return unhosted.has(keyOf(entry)) ? [] : [entry];
-      // Unlike active contracts, they are pruned with the updates.
+      // Unlike active contracts, reassignments are pruned together with the updates.
       if (entry.offset > call.snapshot.stream.prunedToOffset) inFlight?.add(entry);
       return [];
     });
@@ -160,21 +162,24 @@ async function* activeEntries(
 
 const offsetField = comparedFields.active.indexOf('offset');
 
-/** With offsets of the stream. Contracts that became active before the switch are known by their id alone. */
+/**
+ * Converts the offset of an entry to that of the stream. Contracts that became active before the switch are identified
+ * only by their id.
+ */
 function withStreamOffsets(
   entry: PlainActive | PlainInFlight | undefined,
   participantOffsets: ParticipantOffsets | undefined,
 ) {
   if (entry === undefined || participantOffsets === undefined) return entry;
   const offset = participantOffsets.toStreamOffset(entry.offset);
-  // A half whose other half came before the switch has no offset by which it could be found.
+  // If the other half of a reassignment came before the switch, no offset identifies the half, so it is not compared.
   if (entry.kind === 'in_flight') return offset <= participantOffsets.repeatsTo ? undefined : { ...entry, offset };
   const isStored = participantOffsets.isStored(entry.synchronizerId, offset);
   const fields = entry.row.fields.with(offsetField, isStored ? null : String(offset));
   return { ...entry, offset: isStored ? participantOffsets.from : offset, row: { ...entry.row, fields } };
 }
 
-/** As many buckets as have at most `examinedEntries` entries together; at least one. */
+/** As many buckets as together have at most `examinedEntries` entries, but at least one. */
 function boundedBuckets(
   unequal: readonly number[],
   ledger: BucketSums,
@@ -226,7 +231,9 @@ function difference(active: PlainActive, entry: StoredActive | undefined, redact
   return fields.length === 0 ? undefined : { type: 'different', contractId, synchronizerId, offset, fields };
 }
 
-/** Contracts that a quarantined update creates or archives are expected to differ. */
+/**
+ * Ids of the contracts among the findings that a quarantined update creates or archives: they are expected to differ.
+ */
 async function explainedByQuarantine(
   { snapshot: { client } }: VerifyCall,
   at: number,
@@ -238,7 +245,7 @@ async function explainedByQuarantine(
 
 // Compares reassignments that the ledger lists as in flight with the halves that a seed stored.
 
-/** Few are ever in flight. Further ones are not compared. */
+/** Maximum number of halves that are compared. There are never many in flight. */
 const maxReassignmentHalves = 10_000;
 
 class InFlight {
@@ -274,7 +281,7 @@ function differencesOf(sent: PlainInFlight, stored: StoredHalf | undefined): rea
   if (stored === undefined) return [{ type: 'missing', ...named }];
   const fields = [
     ...differing(row, stored.redacted, stored.digests),
-    // The list does not contain how often a contract in flight was reassigned before.
+    // The list does not say how often a contract in flight was reassigned before.
     ...(contract === undefined ? [] : differing(contract.row, stored.redacted, stored.contract)).filter(
       (name) => name !== 'reassignment_counter',
     ),

@@ -1,6 +1,6 @@
 /**
- * An order-independent fingerprint of a set, in constant memory: the digests of its entries, added per bucket as four 64-bit
- * numbers. Equal sums indicate equal sets unless someone constructs collisions on purpose.
+ * An order-independent fingerprint of a set in constant memory: for each bucket, the sum of the digests of its entries
+ * as four 64-bit numbers. Equal sums mean equal sets, unless collisions were constructed on purpose.
  */
 import { createHash, hash } from 'node:crypto';
 import { lineOf, visibleFields, type ComparedRow } from '../../model/compared-rows.ts';
@@ -8,7 +8,7 @@ import type { BucketSum } from '../../store/verify/stored-active.ts';
 
 const bucketCount = 4096;
 
-/** The bucket of a contract: the first twelve bits of the SHA-256 of its id. */
+/** Number of a contract's bucket: the first twelve bits of the SHA-256 of its id. */
 export function bucketOf(contractId: string): number {
   return Number.parseInt(hash('sha256', contractId, 'hex').slice(0, 3), 16);
 }
@@ -18,7 +18,7 @@ export function digestOf(row: ComparedRow, redacted: boolean): string {
   return hash('sha256', lineOf(row, redacted), 'hex');
 }
 
-/** 16 hexadecimal digits per field of a row; empty for absent fields. */
+/** Digests of the fields of a row, with 16 hexadecimal digits each; empty for absent fields. */
 export function fieldDigests(row: ComparedRow, redacted: boolean): readonly string[] {
   return visibleFields(row, redacted).map((text) => (text === null ? '' : hash('sha256', text, 'hex').slice(0, 16)));
 }
@@ -34,7 +34,7 @@ export class BucketSums {
     this.#counts[bucket] = this.count(bucket) + 1;
     for (let index = 0; index < 4; index += 1) {
       const at = bucket * 4 + index;
-      // The array keeps the lower 64 bits of the sum.
+      // The typed array keeps only the lower 64 bits of the sum.
       this.#sums[at] = (this.#sums[at] ?? 0n) + digest.readBigUInt64BE(index * 8);
     }
   }
@@ -43,7 +43,7 @@ export class BucketSums {
     return this.#counts[bucket] ?? 0;
   }
 
-  /** Numbers of the buckets that differ from the stored ones, ascending. */
+  /** Numbers of the buckets that differ from the stored ones, in ascending order. */
   unequal(stored: readonly BucketSum[]): readonly number[] {
     const others = new Map(stored.map((sum) => [sum.bucket, sum]));
     return Array.from({ length: bucketCount }, (_, bucket) => bucket).filter((bucket) => {

@@ -1,4 +1,4 @@
-/** The parameters of comparisons with the ledger, and a comparison they share: the names of packages. */
+/** The parameters of comparisons with the ledger, and a comparison that they share: package names. */
 import type { LedgerFilter } from '../../ledger/api/request-format.ts';
 import type { ParticipantOffsets } from '../../ledger/frames/participant-offsets.ts';
 import type { Snapshot } from '../../store/verify/snapshot.ts';
@@ -11,17 +11,18 @@ import type { Finding } from './result.ts';
 
 export interface VerifyCall extends ReadCall {
   readonly snapshot: Snapshot;
-  /** The filter of the stored data. */
+  /** The filter under which the data is stored. */
   readonly filter: LedgerFilter;
-  /** Set if the stream was switched to this participant: requests to it use its own offsets. */
+  /** Set if the stream was switched to this participant. Requests to it use the participant's own offsets. */
   readonly participantOffsets: ParticipantOffsets | undefined;
   /** Called with the number of entries read. */
   progress(what: string, read: number): void;
 }
 
 /**
- * All frames of a read that has an end, counted for the progress line.
- * @throws IndexerError INTERRUPTED if stopped before its end; LEDGER_STREAM_TRUNCATED if it cannot be verified as complete
+ * All frames of a read that has an end. They are counted for the progress line.
+ * @throws IndexerError INTERRUPTED if the read is stopped before its end; LEDGER_STREAM_TRUNCATED if it cannot be
+ * verified as complete
  */
 export async function* readToEnd<T>(
   call: VerifyCall,
@@ -42,7 +43,7 @@ export async function* readToEnd<T>(
   });
 }
 
-// Compares the package names in the ledger's events with the dictionary: a package has one name.
+// Compares the package names in the ledger's events with the dictionary, because a package has only one name.
 
 export class PackageNames {
   readonly #byTemplate = new Map<string, Set<string>>();
@@ -54,7 +55,9 @@ export class PackageNames {
     else names.add(packageName);
   }
 
-  /** Templates with another package name here. A template that is not stored is reported with its missing rows. */
+  /**
+   * Templates that have another package name here. Templates that are not stored are reported with their missing rows.
+   */
   async differences({ client }: Snapshot): Promise<readonly Finding[]> {
     const stored = await storedPackageNames(client);
     return [...this.#byTemplate].flatMap(([template, names]): readonly Finding[] => {
@@ -65,9 +68,12 @@ export class PackageNames {
   }
 }
 
-// Offsets of the stream, and offsets of the participant.
+// Conversion between offsets of the stream and offsets of the participant.
 
-/** The offset up to which (inclusive) the participant returns no updates, in offsets of the stream: pruned, or of another participant. */
+/**
+ * The offset of the stream up to which (inclusive) the participant returns no updates, because they are pruned or from
+ * another participant.
+ */
 export async function updatesAvailableAfter({ client, participantOffsets }: VerifyCall): Promise<number> {
   const pruned = await client.state.latestPrunedOffsets();
   return participantOffsets === undefined
@@ -75,7 +81,7 @@ export async function updatesAvailableAfter({ client, participantOffsets }: Veri
     : Math.max(participantOffsets.from, participantOffsets.toStreamOffset(pruned));
 }
 
-/** The offset of the participant. */
+/** Converts an offset of the stream to that of the participant. */
 export function toParticipantOffset({ participantOffsets }: VerifyCall, offset: number): number {
   return participantOffsets?.toParticipantOffset(offset) ?? offset;
 }

@@ -1,4 +1,7 @@
-/** `compare-pqs`: compares a PQS database with this one at an offset, through functions that both have. Read-only on both sides. */
+/**
+ * `compare-pqs`: compares a PQS database with this database at an offset, through functions that both have. Writes to
+ * neither.
+ */
 import { loadConfig, type Config } from '../../config/config.ts';
 import { integer } from '../../config/option.ts';
 import { ExitCode } from '../../errors/exit-code.ts';
@@ -13,7 +16,7 @@ import type { ComparedPqs, ComparisonRequest } from './pqs-comparison.ts';
 const words = '--pqs URL | --pqs-file FILE [--pqs-schema S] [--at OFFSET] [--ranges N] [--contents] [--json]';
 const usage = `ledger-indexer compare-pqs ${words}`;
 
-/** Counted in one statement on each side. */
+/** Number of ranges that one statement counts on each side. */
 const parts = integer(1, 1_000);
 
 export const comparePqsCommand: Command = {
@@ -54,7 +57,10 @@ export const comparePqsCommand: Command = {
     [77, 'the role may not read the tables'],
   ],
   page: 'docs/get-started/migrate-from-pqs.md',
-  /** @throws IndexerError USAGE, CONFIGURATION_INVALID, COMPARE_IMPOSSIBLE, INTERRUPTED, SCHEMA_OUTDATED and STORE_ errors */
+  /**
+   * @throws IndexerError USAGE, CONFIGURATION_INVALID, COMPARE_IMPOSSIBLE, INTERRUPTED, SCHEMA_OUTDATED and STORE_
+   * errors
+   */
   run: async (call) => {
     const { args, env, print } = call;
     const there = pqsLocation(args);
@@ -67,7 +73,7 @@ export const comparePqsCommand: Command = {
   },
 };
 
-/** The complete history is read once or twice. */
+/** Milliseconds. The complete history is read once or twice. */
 const statementTimeoutMs = 4 * 60 * 60_000;
 const opening = {
   command: 'compare-pqs',
@@ -107,7 +113,7 @@ async function compareAt(config: Config, there: There, { args, stop }: Call): Pr
   return withDatabase(config, opening, async (database) => {
     const pqs = await openFor(configThere, opening);
     try {
-      // One snapshot of each side: offsets that both have no longer change, but the pruned offset may.
+      // Each side is read in one snapshot. Offsets that both have no longer change, but the pruned offset may.
       return await inSnapshot(database, (indexer) =>
         inSnapshot(pqs, (pqsSnapshot) => {
           const sides = {

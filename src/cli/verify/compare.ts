@@ -1,6 +1,6 @@
 /**
- * The comparisons of `verify`: the tables with themselves, and with the ledger's active contracts and updates, in one snapshot.
- * Writes only the result.
+ * Runs the comparisons of `verify` in one snapshot: the tables with their invariants, and with the ledger's active
+ * contracts and updates. Writes only the result.
  */
 import { writeFile } from 'node:fs/promises';
 import type { Config } from '../../config/config.ts';
@@ -31,29 +31,32 @@ import { tokenDiscrepancies } from '../../store/verify/token-discrepancies.ts';
 import { brokenRules } from '../../store/verify/broken-rules.ts';
 
 const requestTimeoutMs = 20_000;
-/** Reading entire tables takes up to a day. */
+/** Milliseconds. Reading entire tables takes up to a day. */
 const statementTimeoutMs = 24 * 60 * 60 * 1000;
 
-/** The comparisons to run, and the target of the report. */
+/** The comparisons to run, and where to write the report. */
 export interface VerifyArguments {
   readonly invariants: boolean;
-  /** Events that admins of tokens log, compared with their holdings. */
+  /** Whether to compare the events that admins of tokens log with their holdings. */
   readonly tokens: boolean;
-  /** Number of newest updates; undefined: none. */
+  /** Number of newest updates to compare; undefined for none. */
   readonly tail: number | undefined;
   readonly acs: boolean;
-  /** Offset of the active contracts; undefined: the checkpoint. */
+  /** Offset of the active contracts; undefined for the checkpoint. */
   readonly at: number | undefined;
-  /** First and last offset of updates to request again. */
+  /** First and last offset of a range of updates to compare. */
   readonly range: readonly [number, number] | undefined;
-  /** JSON to this file; `-`, or undefined without a terminal: to standard output. */
+  /**
+   * File for JSON output; `-` for standard output. Undefined also means JSON on standard output unless it is a
+   * terminal.
+   */
   readonly json: string | undefined;
 }
 
 /**
- * Runs the selected comparisons, reports and stores the results. The exit code is 0 if everything is equal, 1 if something differs,
- * and 2 if something could not be decided.
- * @throws IndexerError CONFIGURATION_INVALID, or why there is nothing to compare
+ * Runs the selected comparisons, and prints and stores the results. The exit code is 0 if everything is equal, 1 if
+ * something differs, and 2 if something could not be decided.
+ * @throws IndexerError CONFIGURATION_INVALID, or the reason why there is nothing to compare
  */
 export async function compare(args: VerifyArguments, config: Config, io: Call): Promise<ExitCode> {
   if (config.database.url === undefined) throw missing('DATABASE_URL');
@@ -108,14 +111,14 @@ async function ledgerCall(
   const { url } = config.ledger;
   if (url === undefined) throw missing('LEDGER_URL');
   const { access, client } = await openClient({ ledger: config.ledger, url, requestTimeoutMs, stop });
-  // The stored filter and participant, not the configured ones.
+  // The comparisons use the stored filter and participant instead of the configured ones.
   const filter = snapshot.stream.filter as LedgerFilter;
   const { participantRange } = snapshot.stream;
   const participantOffsets = participantRange === undefined ? undefined : new ParticipantOffsets(participantRange);
   return { url, config, access, stop, snapshot, client, filter, participantOffsets, progress };
 }
 
-/** Another participant has other offsets: every row would differ without being wrong. */
+/** Refuses another participant: it has other offsets, so every row would differ without being wrong. */
 async function sameLedger(call: VerifyCall, compare: () => Promise<Compared>): Promise<Compared> {
   const { participantId: stored, checkpoint } = call.snapshot.stream;
   const ledgerParticipantId = await call.client.parties.participantId().catch((thrown: unknown) => {
@@ -150,7 +153,7 @@ function outcomeOf(results: readonly VerifyResult[]): string {
   return code === ExitCode.stopped ? 'equal' : code === ExitCode.different ? 'different' : 'undecided';
 }
 
-/** Reports any failure of the comparison as undecided, except for wrong arguments. */
+/** Reports any failure of a comparison as undecided, except for wrong arguments. */
 function undecidable(thrown: unknown): IndexerError {
   const error = toIndexerError(thrown);
   if (error.code === 'UNEXPECTED' || error.exitCode === ExitCode.configuration) return error;
@@ -170,7 +173,7 @@ function missing(name: string): IndexerError {
 
 // `verify --invariants`: checks the rules of docs/reference/invariants.md on the tables; needs no ledger.
 
-/** @param progress called with the current rule and the number of finished rules */
+/** @param progress called with the current rule and the number of completed rules */
 async function verifyRules(
   { client, stream }: Snapshot,
   progress: (what: string, done: number) => void,
@@ -189,7 +192,8 @@ async function verifyRules(
   };
 }
 
-// `verify --tokens`: compares the log of the registries with the holdings. A difference is an error of a registry, not of the tables.
+// `verify --tokens`: compares the events that registries log with the holdings. A difference is an error of a registry,
+// not of the tables.
 
 async function verifyTokens({ client, stream }: Snapshot, schema: string): Promise<Compared> {
   const { explore } = readSchemas(schema);
@@ -205,19 +209,19 @@ async function verifyTokens({ client, stream }: Snapshot, schema: string): Promi
   };
 }
 
-// Progress of a comparison, for a terminal.
+// Displays the progress of a comparison on a terminal.
 
 interface ProgressLine {
-  /** Updated at most five times a second. */
+  /** Displays the number of entries read; at most five updates per second are printed. */
   readonly display: (what: string, read: number) => void;
-  /** Removes the line. */
+  /** Removes the progress line. */
   readonly end: () => void;
 }
 
 const progressIntervalMs = 200;
 const clearLine = '\r\u001b[K';
 
-/** A progress line on a terminal; nothing without a terminal. */
+/** A progress line on a terminal. Without a terminal it prints nothing. */
 function progressLine(terminal: Terminal): ProgressLine {
   let displayedAtMs = Number.NEGATIVE_INFINITY;
   return {

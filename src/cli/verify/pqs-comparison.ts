@@ -1,4 +1,6 @@
-/** Compares counts of a PQS database and this one at an offset, and finds the names, offsets and rows that differ. */
+/**
+ * Compares counts of a PQS database and this database at an offset, and finds the names, offsets and rows that differ.
+ */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import {
   pqsKinds,
@@ -11,9 +13,11 @@ import {
 } from '../../store/verify/pqs-side.ts';
 
 export interface ComparedPqs {
-  /** Offset of the active contracts. */
+  /** Offset at which active contracts were compared. */
   readonly at: number;
-  /** First and last offset of the compared events, both inclusive; undefined if the databases have no history in common. */
+  /**
+   * First and last offset of the compared events (both inclusive); undefined if the databases have no common history.
+   */
   readonly events: { readonly from: number; readonly to: number } | undefined;
   /** Number of counted rows on both sides. */
   readonly rows: { readonly pqs: number; readonly indexer: number };
@@ -22,28 +26,28 @@ export interface ComparedPqs {
   readonly differences: readonly PqsDifference[];
   /** Templates, interfaces and choices that only the PQS has. */
   readonly onlyPqs: readonly string[];
-  /** Names that only this database has. This is not a difference: it stores more. */
+  /** Names that only this database has. They are not differences, because this database stores more. */
   readonly onlyIndexer: readonly string[];
 }
 
 export interface PqsDifference extends Omit<Counted, 'part' | 'kind'> {
   readonly kind: Counted['kind'] | 'updates';
-  /** First and last offset, both inclusive. */
+  /** First offset of the range; `to` is its last offset. Both are inclusive. */
   readonly from: number;
   readonly to: number;
   readonly pqs: number;
   readonly indexer: number;
-  /** Rows that only one side has, or that have other contents. */
+  /** Number of rows that only one side has, or whose contents differ. */
   readonly missing: number;
   readonly extra: number;
-  /** The first of these rows: contract ids; for events, preceded by the offset. */
+  /** The first of these rows: a contract id; for events, an offset and a contract id. */
   readonly firstMissing: readonly string[];
   readonly firstExtra: readonly string[];
 }
 
-/** Maximum number of rows that are named per difference. */
+/** Maximum number of rows that are listed per difference. */
 const named = 10;
-/** Number of newest updates that are looked up, to check that both databases are of one ledger. */
+/** Number of newest updates that are looked up, to check that both databases belong to the same ledger. */
 const recognizedBy = 100;
 
 export interface Sides {
@@ -52,7 +56,7 @@ export interface Sides {
 }
 
 export interface ComparisonRequest {
-  /** Undefined: the newest offset that both have. */
+  /** Offset to compare at; undefined for the newest offset that both databases have. */
   readonly at: number | undefined;
   /** Number of ranges in which events are counted. */
   readonly parts: number;
@@ -89,7 +93,7 @@ export async function comparePqs(sides: Sides, request: ComparisonRequest): Prom
   };
 }
 
-/** The offsets at which both databases can be read. */
+/** The range of offsets that can be read in both databases. */
 async function spanOf({ pqs, indexer }: Sides, { at, parts }: ComparisonRequest): Promise<Span> {
   const missing = await pqs.missing();
   if (missing.length > 0) {
@@ -119,7 +123,10 @@ function refuseOutside(at: number, who: string, { oldest, latest }: Reach): void
   );
 }
 
-/** The number of updates looked up, and their differences. @throws IndexerError COMPARE_IMPOSSIBLE if no update is the same */
+/**
+ * The number of updates looked up, and their differences.
+ * @throws IndexerError COMPARE_IMPOSSIBLE if no update is the same
+ */
 async function sameLedger({ pqs, indexer }: Sides, span: Span): Promise<readonly [number, PqsDifference | undefined]> {
   const pqsUpdates = await pqs.updates(span, recognizedBy);
   const ownUpdates = new Map(await indexer.updatesAt(pqsUpdates.map(([at]) => at)));
@@ -166,12 +173,12 @@ function subjectsOf(pairs: readonly Pair[], side: 'pqs' | 'indexer'): ReadonlySe
   return new Set(pairs.filter((pair) => pair[side] !== undefined).map(({ of }) => subjectOf(of)));
 }
 
-/** Names that a filter selects or omits completely. */
+/** The part of a name that filters select or omit completely. */
 function subjectOf({ kind, name, type, choice }: Counted): string {
   return kind === 'exercises' ? `choice ${choice} of ${name}` : `${type} ${name}`;
 }
 
-/** Both sides, row by row. */
+/** Compares both sides of a count row by row. */
 async function lookedInto(sides: Sides, span: Span, { of, pqs, indexer }: Pair): Promise<PqsDifference> {
   const part = of.kind === 'active' ? { ...span, from: span.to } : partOf(span, of.part);
   const read = (side: PqsSide, count: Count | undefined): Keys => (count === undefined ? none() : side.keys(of, part));
@@ -195,7 +202,7 @@ async function lookedInto(sides: Sides, span: Span, { of, pqs, indexer }: Pair):
   };
 }
 
-/** The offsets of a range, by the division that counted them. */
+/** The offsets of one part of a span, divided in the same way as for counting. */
 function partOf({ from, to, parts }: Span, part: number): Span {
   const length = to - from + 1;
   return {
@@ -205,16 +212,16 @@ function partOf({ from, to, parts }: Span, part: number): Span {
   };
 }
 
-/** Offsets without the leading zeros for sorting. */
+/** Removes the leading zeros that keys have for sorting. */
 function stripPadding(key: string): string {
   return key.replace(/^0+(?=\d+ )/, '');
 }
 
 async function* none(): Keys {
-  // Nothing to read.
+  // There is nothing to read.
 }
 
-/** Rows of two sorted readings that only one of them has. */
+/** Rows that only one of two sorted sequences has. */
 async function* unmatched(pqs: Keys, indexer: Keys): AsyncGenerator<readonly ['missing' | 'extra', string]> {
   const [left, right] = [oneByOne(pqs), oneByOne(indexer)];
   let [a, b] = [await left.next(), await right.next()];

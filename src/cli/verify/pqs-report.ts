@@ -3,7 +3,7 @@ import { aligned } from '../command-line/aligned.ts';
 import { visible } from '../command-line/output.ts';
 import type { ComparedPqs, PqsDifference } from './pqs-comparison.ts';
 
-/** The result first, then differences, then names that only one side has. */
+/** The result, then the differences, then the names that only one side has. */
 export function pqsReport(compared: ComparedPqs): readonly string[] {
   const { at, events, rows, updates, differences, onlyPqs, onlyIndexer } = compared;
   const verdict = differences.length + onlyPqs.length === 0 ? 'equal' : 'different';

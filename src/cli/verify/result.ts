@@ -1,62 +1,69 @@
-/** The result of `verify` and its formats. */
+/** The results of `verify`, and how they are formatted. */
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import { fixed, lineUp } from '../command-line/aligned.ts';
 
-/** The kinds of comparison: rules within the tables, active contracts, updates, or the log of token admins with their holdings. */
+/**
+ * Kinds of comparisons: invariants of the tables, active contracts, the newest updates, a range of updates, or the log
+ * of token admins with their holdings.
+ */
 export type VerifyKind = 'invariants' | 'acs' | 'tail' | 'range' | 'tokens';
 export type VerifyOutcome = 'equal' | 'different' | 'undecided';
 
 export interface Finding {
-  /** missing: only the ledger has it; extra: only the tables have it; broken: a rule of the tables is violated. */
+  /**
+   * `missing`: only the ledger has it. `extra`: only the tables have it. `broken`: a rule about the tables is violated.
+   */
   readonly type: 'missing' | 'extra' | 'different' | 'broken';
   readonly offset?: number;
   readonly contractId?: string;
   readonly synchronizerId?: string;
   /** The row within the update, e.g. `exercise 3`. */
   readonly row?: string;
-  /** Names of the fields that differ; never their contents. */
+  /** Names of the fields that differ, never their contents. */
   readonly fields?: readonly string[];
-  /** The rule, see docs/reference/invariants.md. */
+  /** Id of the rule, see docs/reference/invariants.md. */
   readonly rule?: string;
-  /** The rows that violate the rule. */
+  /** Description of the row that violates the rule. */
   readonly found?: string;
 }
 
 export interface VerifyResult {
   readonly kind: VerifyKind;
   readonly outcome: VerifyOutcome;
-  /** The newest offset compared. */
+  /** The newest offset that was compared. */
   readonly atOffset: number;
-  /** Updates after this offset were compared; for kinds tail and range. */
+  /** Updates after this offset were compared; only for kinds tail and range. */
   readonly fromOffset?: number;
-  /** ISO-8601. */
+  /** Start time, ISO 8601. */
   readonly startedAt: string;
   readonly seconds: number;
-  /** Contracts, updates, rules or events. */
+  /** Number of compared contracts, updates, rules or events. */
   readonly compared: number;
   /** Number of differences, including those that are not listed. */
   readonly different: number;
-  /** Differences explained by quarantined updates. They do not count as different. */
+  /** Number of differences explained by quarantined updates. They are not part of `different`. */
   readonly quarantined: number;
-  /** Interface views that the participant now computes with another package. They do not count as different. */
+  /**
+   * Number of interface views that the participant now computes with another package. They are not part of `different`.
+   */
   readonly recomputed?: number;
-  /** The first findings. */
+  /** The first differences, at most `listedFindings`. */
   readonly findings: readonly Finding[];
-  /** Why nothing was decided, or what was not compared. */
+  /** Why the comparison could not be decided, or what was not compared. */
   readonly note?: string;
 }
 
 /** Maximum number of listed findings. */
 export const listedFindings = 100;
 
-/** The result of one comparison; the caller adds the time. */
+/** The result of one comparison. The caller adds kind, outcome and time. */
 export type Compared = Omit<VerifyResult, 'kind' | 'startedAt' | 'seconds' | 'outcome'> & {
-  /** False if it could not be decided. */
+  /** False if the comparison could not be decided. */
   readonly decided?: boolean;
 };
 
-/** Runs one comparison and measures it. Errors of the ledger or the database make it undecided. */
+/** Runs one comparison and measures its duration. Errors of the ledger or the database make it undecided. */
 export async function measured(kind: VerifyKind, at: number, compare: () => Promise<Compared>): Promise<VerifyResult> {
   const startedAt = new Date().toISOString();
   const started = performance.now();
@@ -73,13 +80,13 @@ function undecided(atOffset: number, thrown: unknown): Compared {
   return { atOffset, compared: 0, different: 0, quarantined: 0, findings: [], decided: false, note };
 }
 
-/** 1 if anything differs, otherwise 2 if anything is undecided, otherwise 0. */
+/** Exit code 1 if anything differs, otherwise 2 if anything is undecided, otherwise 0. */
 export function exitCodeOf(results: readonly VerifyResult[]): ExitCode {
   if (results.some(({ outcome }) => outcome === 'different')) return ExitCode.different;
   return results.some(({ outcome }) => outcome === 'undecided') ? ExitCode.undecided : ExitCode.stopped;
 }
 
-/** A comparison that is not possible for these tables or this ledger. */
+/** The error for a comparison that is not possible for these tables or this ledger. */
 export function cannotCompare(found: string, remedy: string): IndexerError {
   return new IndexerError(found, {
     code: 'VERIFY_IMPOSSIBLE',

@@ -1,7 +1,7 @@
 /**
- * `verify --tail` and `verify --range`: requests updates of a range again and compares them with the stored rows, update by update.
- * Finds gaps, updates that the ledger does not have, and rows that differ. Reads both sides in step, so that memory holds at most
- * one slice of each.
+ * `verify --tail` and `verify --range`: requests updates of a range again and compares them with the stored rows,
+ * update by update. Finds gaps, updates that the ledger does not have, and rows that differ. Both sides are read in
+ * parallel, so that the memory holds at most one slice of each.
  */
 import { comparedFields, visibleFields, type ComparedRow } from '../../model/compared-rows.ts';
 import { plainUpdate, type PlainUpdate } from '../../ledger/frames/plain-frame.ts';
@@ -20,20 +20,20 @@ import { PackageNames, updatesAvailableAfter, toParticipantOffset, type VerifyCa
 import { recomputedBy } from './computed-views.ts';
 import { cannotCompare, listedFindings, type Compared, type Finding } from './result.ts';
 
-/** A slice of the ledger's side: a number of updates, or of characters in frames. */
+/** Maximum number of updates from the ledger in one slice; `sliceLength` limits the characters of its frames. */
 const sliceUpdates = 500;
 const sliceLength = 8 * 1024 * 1024;
-/** Maximum number of pairs of packages that are named. */
+/** Maximum number of package pairs that a note lists. */
 const listedPackages = 10;
 
-/** The newest `count` stored updates, as far back as both sides have them. */
+/** Compares the newest `count` stored updates, as far back as both sides have them. */
 export async function verifyTail(call: VerifyCall, count: number): Promise<Compared> {
   const { client, stream } = call.snapshot;
   const from = Math.max(await tailBegin(client, count), await earliest(call));
   return compareRange(call, from, stream.checkpoint);
 }
 
-/** Updates with offsets from `first` to `last`, both inclusive. */
+/** Compares updates with offsets from `first` to `last`, both inclusive. */
 export async function verifyRange(call: VerifyCall, first: number, last: number): Promise<Compared> {
   const { checkpoint } = call.snapshot.stream;
   const lowest = await earliest(call);
@@ -46,7 +46,7 @@ export async function verifyRange(call: VerifyCall, first: number, last: number)
   return compareRange(call, first - 1, last);
 }
 
-/** Updates after this offset are stored under the present filter, and the ledger still has them. */
+/** Updates after this offset are stored under the current filter, and the ledger still has them. */
 async function earliest(call: VerifyCall): Promise<number> {
   const { coveredAfter, prunedToOffset } = call.snapshot.stream;
   return Math.max(coveredAfter, prunedToOffset, await updatesAvailableAfter(call));
@@ -54,7 +54,7 @@ async function earliest(call: VerifyCall): Promise<number> {
 
 async function compareRange(call: VerifyCall, from: number, to: number): Promise<Compared> {
   const comparison = new Comparison(call, from, to);
-  // An empty range is valid for the ledger too, but it rejects offset 0.
+  // An empty range is possible, but the ledger rejects an end of 0.
   if (to > from) await comparison.run();
   return comparison.result();
 }
@@ -63,7 +63,7 @@ class Comparison {
   readonly #call: VerifyCall;
   readonly #from: number;
   readonly #to: number;
-  /** Both sides are compared up to this offset. */
+  /** Offset up to which both sides were compared. */
   #reached: number;
   #quarantine: ReadonlySet<number> = new Set();
   readonly #names = new PackageNames();
@@ -71,7 +71,7 @@ class Comparison {
   #compared = 0;
   #different = 0;
   #quarantined = 0;
-  /** Views by the packages that computed them, before and now. */
+  /** Number of recomputed views, by the packages that computed them before and now. */
   readonly #recomputed = new Map<string, number>();
   #packageNames: ReadonlyMap<string, string> | undefined;
 
@@ -102,7 +102,9 @@ class Comparison {
     for (const finding of await this.#names.differences(snapshot)) this.#add([finding]);
   }
 
-  /** In offsets of the stream; none for an update stored before the stream was switched to this participant. */
+  /**
+   * The update with its offset in the stream; none if it was stored before the stream was switched to this participant.
+   */
   #inOurs(update: PlainUpdate): readonly PlainUpdate[] {
     const { participantOffsets } = this.#call;
     if (participantOffsets === undefined) return [update];
@@ -122,7 +124,10 @@ class Comparison {
     };
   }
 
-  /** Not a difference: a participant computes views of the past with the newest vetted package. */
+  /**
+   * The note about recomputed views. They are not differences, because a participant computes views of the past with
+   * the newest vetted package.
+   */
   #anew(): Pick<Compared, 'recomputed' | 'note'> {
     if (this.#recomputed.size === 0) return {};
     const packages = [...this.#recomputed].map(([pair, views]) => `${pair}: ${String(views)}`);
@@ -132,7 +137,10 @@ class Comparison {
     };
   }
 
-  /** Compares everything up to an offset. Stored rows that the ledger does not have come in separate slices. */
+  /**
+   * Compares everything up to an offset. If many stored rows are missing on the ledger, they are read in further
+   * slices.
+   */
   async #slice(updates: readonly PlainUpdate[], to: number): Promise<void> {
     const { client } = this.#call.snapshot;
     let left = updates;

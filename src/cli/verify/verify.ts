@@ -1,6 +1,6 @@
 /**
- * `verify`: checks the tables against their invariants and compares them with the ledger's active contracts and updates. Reads one
- * snapshot, writes only its result, and may run while an indexer writes.
+ * `verify`: checks the tables against their invariants, and compares them with the ledger's active contracts and
+ * updates. It reads one snapshot, writes only its result, and may run while an indexer writes.
  */
 import { loadConfig } from '../../config/config.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
@@ -44,7 +44,7 @@ export const verifyCommand: Command = {
     [2, 'undecided'],
   ],
   page: 'docs/how-to/run/verify.md',
-  /** @throws IndexerError USAGE, CONFIGURATION_INVALID, or why there is nothing to compare */
+  /** @throws IndexerError USAGE, CONFIGURATION_INVALID, or the reason why there is nothing to compare */
   run: async (call) => {
     const file = call.args.text('account-statement');
     if (file !== undefined) {
@@ -58,7 +58,7 @@ export const verifyCommand: Command = {
   },
 };
 
-/** Number of updates that `verify` without a selection compares. */
+/** Number of updates that `verify` compares if no comparison is selected. */
 const usualTail = 1_000;
 
 /** @throws IndexerError USAGE */
@@ -76,7 +76,7 @@ export function verifyArguments(args: Args): VerifyArguments {
   return chosen ? { invariants, acs, tail, ...others } : { invariants: true, acs: true, tail: usualTail, ...others };
 }
 
-/** Non-negative integers after a flag; none without the flag. */
+/** Non-negative integers after a flag; empty without the flag. */
 function offsets(args: Args, flag: string): readonly number[] {
   const words = args.texts(flag);
   return words.map((argument) => {

@@ -120,7 +120,7 @@ function adding(name: string, args: Args): Action {
   const [address, role, after] = [addressFromFlags(args, 'url', usage), args.text('role'), afterOf(args)];
   if (address === undefined || role === undefined) throw misuse('webhook add needs --url and --role', usage);
   const { url } = address;
-  // The delivering indexer decides about networks. An address that no setting allows is rejected here.
+  // The indexer that delivers decides about networks. Only addresses that no setting allows are rejected here.
   const reason = refusedUrl(url, 'loopback');
   if (reason !== undefined) throw misuse(`--url cannot be delivered to: ${reason}`, usage);
   const requestedTypes = args.texts('event-type');

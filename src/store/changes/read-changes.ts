@@ -1,7 +1,7 @@
 /**
- * Reads committed changes after a position in history, in order and one bounded page at a time, for the change feed and
- * webhooks. A change is a row of explore.events: a create, an archive, an exercise, an assignment, an unassignment or a
- * topology change.
+ * Reads committed changes that follow a position in history, in order, one bounded page at a time. The change feed and
+ * the webhooks use it. A change is a row of explore.events: a create, an archive, an exercise, an assignment, an
+ * unassignment or a topology change.
  */
 import { escapeIdentifier, type ClientBase } from 'pg';
 import {
@@ -19,8 +19,8 @@ import { inSnapshot } from '../reads/snapshot-read.ts';
 const updatesLookedAt = 1_000;
 const mostRows = 1_000;
 /**
- * Limit of one page, unless its first change alone is longer. Thousands of clients may each hold a page that they do
- * not consume.
+ * Maximum characters of one page, unless its first change alone is longer. Thousands of clients may each hold a page
+ * that they do not consume.
  */
 const mostCharacters = 256_000;
 
@@ -28,8 +28,8 @@ const mostCharacters = 256_000;
  * Reads one page from one snapshot of the database. The connection determines what is committed, the role which rows
  * are visible.
  * @param rows maximum number of changes, 1 to 1000
- * @param characters maximum length of all changes, but always at least one change: contents may be of any size, and a
- * page is held in memory
+ * @param characters maximum characters of all changes together; a page always has at least one change. The limit exists
+ * because contents may be of any size and a page is held in memory.
  * @throws IndexerError STORE_NOT_PERMITTED if the role may not read or this login may not switch to it; STORE_ errors
  */
 export function readChanges(
@@ -45,7 +45,7 @@ export function readChanges(
     if (checkpoint === null || after.offset > checkpoint) {
       return { changes: [], next: after, atEnd: true, checkpoint, availableAfter };
     }
-    // Before the role is set: under row security the server would search all hidden rows for it.
+    // Runs before the role is set: under row security the server would search all hidden rows for the offset.
     const upTo = await findRangeEnd(client, schemas, after, checkpoint);
     if (request.role !== null) await client.query(`set local role ${escapeIdentifier(request.role)}`);
     const limit = Math.max(1, Math.min(mostRows, rows));
@@ -63,11 +63,15 @@ export function readCheckpoint(database: Database): Promise<number | null> {
 }
 
 /**
- * Kinds of unmatched filter names: a party or template that no row has, or an interface where a template is expected.
+ * Kinds of filter names that match nothing: a party or template that no row has, or an interface where a template is
+ * expected.
  */
 export type UnseenName = 'party' | 'template' | 'interface';
 
-/** Filter names that no row visible to the role has: a client with a mistyped name would wait without a warning. */
+/**
+ * Filter names that no row visible to the role has. Reporting them matters: a client with a mistyped name would wait
+ * without a warning.
+ */
 export function unseenNames(
   database: Database,
   { role, template, party }: Pick<ChangesRequest, 'role' | 'template' | 'party'>,
@@ -90,7 +94,7 @@ interface StreamPlaces {
   readonly availableAfter: number | null;
 }
 
-/** Start of the newest history range without a gap, and its end. */
+/** The checkpoint, and the start of the newest history that reaches it without a gap. */
 async function readStream(client: ClientBase, { storage }: ReadSchemas): Promise<StreamPlaces> {
   const schema = escapeIdentifier(storage);
   const { rows } = await client.query<StreamPlaces>(
@@ -105,7 +109,7 @@ async function readStream(client: ClientBase, { storage }: ReadSchemas): Promise
   return rows[0] ?? { checkpoint: null, availableAfter: null };
 }
 
-/** The offset of the last update to search: the checkpoint if few are left. */
+/** The last offset to search for one page: the checkpoint if few updates are left. */
 async function findRangeEnd(
   client: ClientBase,
   { storage }: ReadSchemas,
@@ -128,7 +132,7 @@ interface Bounds {
 
 interface RangeChanges {
   readonly changes: readonly Change[];
-  /** Changes within the limit of rows, including those beyond the limit of characters. */
+  /** Number of changes within the limit of rows, including those beyond the limit of characters. */
   readonly found: number;
 }
 
@@ -138,7 +142,7 @@ async function readRange(
   { after, template, party, eventTypes }: ChangesRequest,
   { upTo, limit, characters }: Bounds,
 ): Promise<RangeChanges> {
-  // The page is limited first: only events of the page are decompressed and printed.
+  // The page is limited before the JSON is built, so that only its events are decompressed and formatted.
   const { rows } = await client.query<Change & { readonly found: number }>(
     `with printed as (
      select e."offset", e.node_id as node,

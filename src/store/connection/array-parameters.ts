@@ -1,5 +1,5 @@
 /**
- * Arrays as parameters in the binary format: no text is built, and values are read when they are sent. Source: Postgres
+ * Array parameters in the binary format. No text is built; values are read when they are sent. Source: Postgres
  * documentation, "Message Data Types", and array_recv.
  */
 import { types } from 'pg';
@@ -12,7 +12,7 @@ const { BYTEA, INT4, INT8, TEXT, TIMESTAMPTZ } = types.builtins;
 /** Values that can be iterated more than once. */
 type Values<T> = () => Iterable<T | null>;
 
-/** A text[]. */
+/** A parameter of type text[]. */
 export function textArray(values: Values<Text>): Encoded {
   return (bytes) => {
     bytes.array(TEXT, values(), (value) => {
@@ -21,7 +21,7 @@ export function textArray(values: Values<Text>): Encoded {
   };
 }
 
-/** An integer[]. */
+/** A parameter of type integer[]. */
 export function int4Array(values: Values<number>): Encoded {
   return (bytes) => {
     bytes.array(INT4, values(), (value) => {
@@ -31,17 +31,20 @@ export function int4Array(values: Values<number>): Encoded {
   };
 }
 
-/** A bigint[]. */
+/** A parameter of type bigint[]. */
 export function int8Array(values: Values<number | bigint>): Encoded {
   return eightBytes(INT8, values);
 }
 
-/** A timestamptz[]. */
+/** A parameter of type timestamptz[]. */
 export function timestampArray(values: Values<Microseconds>): Encoded {
   return eightBytes(TIMESTAMPTZ, values);
 }
 
-/** A bytea[] of ids, as `id_text` reads them. The caller has checked that each one is an id. */
+/**
+ * A parameter of type bytea[] with ids, in the format that `id_text` reads. The caller has checked that each value is
+ * an id.
+ */
 export function idArray(values: Values<string>): Encoded {
   return (bytes) => {
     bytes.array(BYTEA, values(), (value) => {
@@ -50,7 +53,7 @@ export function idArray(values: Values<string>): Encoded {
   };
 }
 
-/** A bytea[] of W3C traceparents, as `trace_text` reads them. */
+/** A parameter of type bytea[] with W3C traceparents, in the format that `trace_text` reads. */
 export function traceArray(values: Values<string>): Encoded {
   return (bytes) => {
     bytes.array(BYTEA, values(), (value) => {

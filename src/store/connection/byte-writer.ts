@@ -1,6 +1,6 @@
 /**
- * Bytes as Postgres receives them: numbers big-endian, texts in UTF-8 after their length. One growing buffer is reused.
- * Source: Postgres documentation, "Message Data Types", and the receive functions of the types.
+ * Writes bytes as Postgres receives them: numbers big-endian, texts in UTF-8 after their length. One growing buffer is
+ * reused. Source: Postgres documentation, "Message Data Types", and the receive functions of the types.
  */
 import { types } from 'pg';
 import { stringOf, utf8Of, type Text, type Utf8 } from '../../model/utf8.ts';
@@ -8,13 +8,13 @@ import { stringOf, utf8Of, type Text, type Utf8 } from '../../model/utf8.ts';
 const initialBytes = 64 * 1024;
 
 /**
- * A buffer that was filled less than this share for several batches is halved, so that one large batch does not keep it
- * large.
+ * If several consecutive batches fill less than this share of the buffer, it is halved, so that one large batch does
+ * not keep it large.
  */
 const usedPart = 1 / 4;
 const timesUnused = 16;
 
-/** In place of a length: the value is null. */
+/** Sent instead of a length if the value is null. */
 const nullLength = -1;
 
 const twoPow32 = 2 ** 32;
@@ -24,15 +24,15 @@ const textMark = 0xff;
 
 const digits = '0123456789abcdef';
 /**
- * Value of two hexadecimal digits by their character codes; -1 for all others, including capitals, which could not be
- * restored.
+ * The byte that two hexadecimal digits encode, by the character codes of the digits. -1 for all other characters,
+ * including capitals, which could not be restored.
  */
 const pairs = new Int16Array(2 ** 16).fill(-1);
 for (const high of digits) {
   for (const low of digits) pairs[(high.charCodeAt(0) << 8) | low.charCodeAt(0)] = Number.parseInt(high + low, 16);
 }
 
-/** Range of digits in a text. */
+/** Range of hexadecimal digits in a text. */
 interface Part {
   readonly start: number;
   readonly end: number;
@@ -40,7 +40,7 @@ interface Part {
 
 const wholly: readonly Part[] = [{ start: 0, end: Infinity }];
 
-/** `00-<32 digits>-<16 digits>-00` */
+/** Parts with digits in a traceparent: `00-<32 digits>-<16 digits>-00` */
 const partsOfTrace: readonly Part[] = [
   { start: 0, end: 2 },
   { start: 3, end: 35 },
@@ -53,7 +53,7 @@ function isTraceParent({ bytes, start, length }: Utf8): boolean {
   return length === 55 && bytes[start + 2] === dash && bytes[start + 35] === dash && bytes[start + 52] === dash;
 }
 
-/** Above this size in bytes, the engine's copy is faster. */
+/** Above this size in bytes, the copy function of the engine is faster than a loop. */
 const manualCopyThreshold = 128;
 
 /** Characters of an id that the function id_text can restore. */
@@ -65,7 +65,7 @@ export class ByteWriter {
   /** Number of consecutive batches that used little of the buffer. */
   #unused = 0;
 
-  /** Position of the next byte. */
+  /** Number of bytes written so far. */
   get length(): number {
     return this.#at;
   }
@@ -104,7 +104,7 @@ export class ByteWriter {
     this.#at = at + 2;
   }
 
-  /** The lower 32 bits. */
+  /** Writes the lower 32 bits of a number. */
   int32(value: number): void {
     this.#reserve(4);
     const bytes = this.#bytes;
@@ -128,12 +128,12 @@ export class ByteWriter {
     this.int32(value - high * twoPow32);
   }
 
-  /** Replaces the 32 bits at an earlier position. */
+  /** Overwrites 32 bits that were written earlier. */
   int32At(at: number, value: number): void {
     this.#bytes.writeInt32BE(value, at);
   }
 
-  /** A text after its length in bytes; the length includes `prefix`, a byte. */
+  /** Writes the length in bytes, then the text. The length includes `prefix`, an optional first byte. */
   text(value: Text, prefix?: number): void {
     this.#reserve(5 + value.length * 3);
     const start = this.#at + (prefix === undefined ? 4 : 5);
@@ -144,8 +144,8 @@ export class ByteWriter {
   }
 
   /**
-   * An id after its length: the bytes that its digits encode, or a mark and the ASCII text.
-   * @returns false, without writing anything, if it is neither
+   * Writes the length, then the bytes that the digits of the id encode, or a mark and the id as ASCII text.
+   * @returns false, without writing anything, if the id is neither hexadecimal nor such a text
    */
   id(value: Text): boolean {
     if (this.#hexadecimal(utf8Of(value), wholly)) return true;
@@ -154,7 +154,7 @@ export class ByteWriter {
     return true;
   }
 
-  /** Base64 after its length: the bytes, or a mark and the text if the bytes could not restore it. */
+  /** Writes the length, then the decoded bytes, or a mark and the text if the bytes could not restore it. */
   base64(value: Text): void {
     const text = stringOf(value);
     const bytes = Buffer.from(text, 'base64');
@@ -166,7 +166,7 @@ export class ByteWriter {
     this.raw(bytes);
   }
 
-  /** A W3C traceparent after its length: its bytes, or a mark and any other text. */
+  /** Writes the length, then the bytes of a W3C traceparent, or a mark and any other text. */
   trace(value: Text): void {
     const text = utf8Of(value);
     if (!isTraceParent(text) || !this.#hexadecimal(text, partsOfTrace)) this.text(value, textMark);
@@ -180,7 +180,8 @@ export class ByteWriter {
   }
 
   /**
-   * Writes the digits of these parts of a text. False if they are not pairs of digits, or would be mistaken for a mark.
+   * Writes the bytes that the digits in these parts of a text encode. Returns false if the parts are not pairs of
+   * digits, or if the first byte would be mistaken for a mark.
    */
   #hexadecimal({ bytes, start, end }: Utf8, parts: readonly Part[]): boolean {
     this.#reserve(4 + ((end - start) >> 1));
@@ -203,7 +204,7 @@ export class ByteWriter {
     return true;
   }
 
-  /** A text[] after its length. */
+  /** Writes the length, then a text[]. */
   texts(values: readonly string[]): void {
     const start = this.#at;
     this.int32(0);
@@ -214,14 +215,14 @@ export class ByteWriter {
   }
 
   /**
-   * An array without its length: one dimension with subscripts from 1, or none if it is empty.
+   * Writes an array without its length: one dimension with subscripts from 1, or no dimension if it is empty.
    * @param oid type of the elements
-   * @param write writes an element after its length; null is written here
+   * @param write writes an element and its length; nulls are written by this method
    */
   array<T>(oid: number, values: Iterable<T | null>, write: (value: T) => void): void {
     const start = this.#at;
     this.int32(0);
-    // The server determines itself whether there are nulls.
+    // The flag for nulls. The server determines it from the elements.
     this.int32(0);
     this.int32(oid);
     const counted = this.#at;
@@ -241,7 +242,7 @@ export class ByteWriter {
     this.int32At(counted, count);
   }
 
-  /** A name that ends with a zero byte. */
+  /** Writes a name that ends with a zero byte. */
   name(value: string): void {
     this.#reserve(value.length * 3 + 1);
     this.#at += this.#bytes.write(value, this.#at, 'utf8');

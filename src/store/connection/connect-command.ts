@@ -1,12 +1,12 @@
-/** Command that connects a person to the database of a URL, without its secrets. */
+/** Builds the command with which a person connects to the database of a URL. It contains no secrets. */
 import { urlsOf } from './hosts.ts';
 
-/** A `psql` command with host, port, database and user of the URL; of all other settings, only `sslmode`. */
+/** A `psql` command with host, port, database and user of the URL. `sslmode` is the only other setting it keeps. */
 export function connectCommand(url: string): string {
   const [first = ''] = urlsOf(url);
   try {
     const { hostname, port, pathname, username, searchParams } = new URL(first);
-    // An @ after the host means that the password contains a slash, which ended the host too early.
+    // An @ after the host means that an unescaped slash in the password ended the host too early.
     if (hostname === '' || pathname.includes('@')) return unknown;
     const user = username === '' ? '' : `${username}@`;
     const mode = searchParams.get('sslmode');
@@ -20,7 +20,7 @@ export function connectCommand(url: string): string {
 
 const unknown = 'psql "$DATABASE_URL"';
 
-/** For a shell: the parts are percent-encoded, except for the quote. */
+/** Quotes text for a shell. The parts are percent-encoded, except for the single quote. */
 function quoted(text: string): string {
   return `psql '${text.replaceAll("'", '%27')}'`;
 }

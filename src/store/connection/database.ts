@@ -1,7 +1,7 @@
 /**
- * The connection to Postgres. Guarantees: a lost or frozen connection never ends or hangs the process (every wait has a
- * limit on both sides), a client that had a failure is destroyed rather than reused, a commit that was not confirmed as
- * COMMIT is an error, and every exception is an IndexerError. No global setting of the driver is changed.
+ * The connection to Postgres. A lost or frozen connection never ends or hangs the process, because every wait has a
+ * limit on both sides. A client that had a failure is destroyed rather than reused. A commit that was not confirmed as
+ * COMMIT is an error. Every exception is an IndexerError. No global setting of the driver is changed.
  */
 import { setMaxListeners } from 'node:events';
 import { Socket } from 'node:net';
@@ -29,7 +29,7 @@ import { toStoreError } from './store-error.ts';
 const connectLimitMs = 10_000;
 const idleInTransactionLimitMs = 60_000;
 const lockLimitMs = 30_000;
-/** How much longer the client waits than the server: the server's own error is more informative than a timeout. */
+/** How much longer the client waits than the server, whose error is more informative than a timeout of the client. */
 const queryGraceMs = 5_000;
 const rollbackLimitMs = 2_000;
 const closeLimitMs = 5_000;
@@ -37,20 +37,20 @@ const closeLimitMs = 5_000;
 export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database`, or with several hosts: `…@h1:5432,h2:5432/…`. */
   readonly url: string;
-  /** The file that holds the URL, if it comes from one; read again when the password is refused. */
+  /** The file that contains the URL, if the URL comes from a file. It is read again when the password is refused. */
   readonly urlFile?: string | undefined;
-  /** The schema of all unqualified names; need not exist yet. */
+  /** The schema of all unqualified names. It need not exist yet. */
   readonly schema: string;
-  /** Limit of one statement, milliseconds. */
+  /** Time limit of one statement, milliseconds. */
   readonly statementTimeoutMs: number;
   readonly applicationName: string;
-  /** Default 4. */
+  /** Maximum number of connections; default 4. */
   readonly maxConnections?: number;
   /** The server ends a transaction that is idle for this long, milliseconds; default 60 s. */
   readonly idleInTransactionMs?: number;
-  /** Each connection is lent once, and closed when the server has sent this many bytes over it; default: neither. */
+  /** If set, each connection is lent once, and is closed when the server has sent this many bytes over it. */
   readonly oneUse?: { readonly mostBytes: number };
-  /** Called for every query of the pool. */
+  /** Called after every query of the pool. */
   readonly onQuery?: OnQuery;
 }
 
@@ -63,11 +63,11 @@ export interface Database {
   readonly idleInTransactionMs: number;
   /** Lends one client. A failure of `work` destroys the client. Throws IndexerErrors only. */
   withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T>;
-  /** `work` between BEGIN and COMMIT; rolled back when it fails. After an error assume neither commit nor rollback. */
+  /** Runs `work` between BEGIN and COMMIT; rolls back if it fails. After an error, a commit is still possible. */
   transaction<T>(work: (client: PoolClient) => Promise<T>): Promise<T>;
   /**
-   * Waits for lent clients (milliseconds, default 5000), then closes every connection. Never rejects; may be called
-   * twice.
+   * Waits for lent clients (at most `limitMs`, default 5000 ms), then closes every connection. Never rejects; may be
+   * called twice.
    */
   close(limitMs?: number): Promise<void>;
 }
@@ -83,10 +83,10 @@ export function openDatabase(options: DatabaseOptions): Database {
   const hosts = new HostList(options.url, options.urlFile);
   const { idleInTransactionMs = idleInTransactionLimitMs } = options;
   const pool = new Pool(poolConfig({ ...options, idleInTransactionMs }, hosts, sockets));
-  // Idle clients report lost connections here; without a listener the process would end. The next query reconnects.
+  // Idle clients report lost connections here; without a listener the process would end. The next query connects again.
   pool.on('error', ignore);
   const closing = new AbortController();
-  // One listener for each caller that waits for a client; their number is unlimited.
+  // Each caller that waits for a client adds a listener, and any number of callers may wait.
   setMaxListeners(0, closing.signal);
 
   async function withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
@@ -99,8 +99,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     } catch (error) {
       client.release(true);
       const failure = toStoreError(error);
-      // A server that became a standby keeps its connections; a server that is gone is noticed at the next connection
-      // attempt.
+      // A server that became a standby keeps its connections, so the host is changed here. The next connection attempt
+      // detects a server that is gone.
       if (failure.code === 'STORE_READ_ONLY') hosts.moveOn(failure, met);
       throw failure;
     }
@@ -121,9 +121,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
-/**
- * The same pool, limited to `most` connections at once: other users of the pool keep the rest. Closed with the pool.
- */
+/** The same pool, limited to `most` connections at once: other users keep the rest. It is closed with the pool. */
 export function shareOf(database: Database, most: number): Database {
   const waiting: (() => void)[] = [];
   let free = most;
@@ -156,7 +154,7 @@ export function withinTime(database: Database, statementMs: number): Database {
   return { ...database, withClient: transaction, transaction };
 }
 
-/** A client of the current host. Each host is tried once; idle clients of other hosts are ended. */
+/** A client of the current host. Each host is tried once; idle clients of previous hosts are closed. */
 async function lendCurrent(pool: Pool, hosts: HostList, closing: AbortSignal): Promise<PoolClient> {
   for (let tried = 1; ;) {
     const met = hosts.moves;
@@ -167,14 +165,14 @@ async function lendCurrent(pool: Pool, hosts: HostList, closing: AbortSignal): P
     } catch (thrown) {
       const error = toStoreError(thrown);
       if (!hosts.moveOn(error, met)) throw error;
-      // A changed password does not mean that the host is unusable.
+      // A changed password does not make the host unusable, so this attempt does not count.
       if (error.code !== 'STORE_PASSWORD_REFUSED') tried += 1;
       if (tried > hosts.count) throw error;
     }
   }
 }
 
-/** The pool does not notify callers that wait for a client when it ends; here they are refused at once. */
+/** Lends a client. The driver's pool does not notify waiting callers when it ends; here they are rejected at once. */
 function lend(pool: Pool, closing: AbortSignal): Promise<PoolClient> {
   return new Promise((resolve, reject) => {
     const refuse = (): void => reject(closedError());
@@ -204,7 +202,7 @@ async function inTransaction<T>(client: PoolClient, work: (client: PoolClient) =
     await client.query('begin');
     const result = await work(client);
     const { command } = await client.query('commit');
-    // The server answers COMMIT of an aborted transaction with ROLLBACK and no error.
+    // For an aborted transaction, the server responds to COMMIT with ROLLBACK and without an error.
     if (command !== 'COMMIT') throw commitRefused(command);
     return result;
   } catch (error) {
@@ -244,7 +242,7 @@ function poolConfig(options: PoolOptions, hosts: HostList, sockets: Set<Socket>)
   };
 }
 
-/** The driver's client, connected to the host that is current when it is created. */
+/** A subclass of the driver's client that connects to the host that is current when the client is created. */
 function clientOf(hosts: HostList, onQuery: OnQuery | undefined): new (config?: ClientConfig) => Client {
   return class extends Client {
     constructor(config?: ClientConfig) {
@@ -256,7 +254,7 @@ function clientOf(hosts: HostList, onQuery: OnQuery | undefined): new (config?: 
   };
 }
 
-/** Own sockets are the only public way to end a connection that no longer responds. */
+/** A socket of our own: only its owner can close a connection that no longer responds. */
 function trackedSocket(sockets: Set<Socket>, mostBytes: number | undefined): Socket {
   const socket = new Socket();
   sockets.add(socket);
@@ -265,7 +263,7 @@ function trackedSocket(sockets: Set<Socket>, mostBytes: number | undefined): Soc
   return socket;
 }
 
-/** The driver buffers a row until it is complete, however large: received bytes have to be counted separately. */
+/** Destroys a socket that received more than this many bytes: the driver itself buffers rows of any size. */
 function cutBeyond(socket: Socket, mostBytes: number): void {
   const watch = setInterval(() => {
     if (socket.bytesRead > mostBytes) socket.destroy(answerTooLarge(mostBytes));
@@ -280,14 +278,14 @@ function answerTooLarge(mostBytes: number): IndexerError {
   });
 }
 
-/** Returns `unknown` because the driver awaits the promise but declares it as void. */
+/** The function returns `unknown` because the driver awaits its promise but declares the result as void. */
 function sessionSetup(options: PoolOptions, primaryOnly: boolean): (client: ClientBase) => unknown {
   const { schema, statementTimeoutMs, idleInTransactionMs } = options;
   const lockTimeoutMs = Math.min(lockLimitMs, statementTimeoutMs);
   const limits = { statementTimeoutMs, lockTimeoutMs, idleInTransactionMs, idleSessionMs: 0 };
   const setUp = setUpQuery(sessionSettings(schema, limits), `${isReadOnly} as read_only`, `${hasCitus} as citus`);
   return (client) => {
-    // The pool's own listener is absent while a client is lent: the death of a lent client must not end the process.
+    // While a client is lent, the pool's own listener is absent. A lost connection must not end the process.
     client.on('error', ignore);
     return client.query<SessionFacts>(setUp.text, setUp.values).then(({ rows: [facts] }) => {
       if (primaryOnly) refuseReadOnly(facts?.read_only === true);
@@ -301,10 +299,10 @@ interface SessionFacts {
   readonly citus: boolean;
 }
 
-/** SQL: true on a standby, and if sessions are read-only by default. */
+/** SQL: true on a standby, or if sessions are read-only by default. */
 export const isReadOnly = `(pg_is_in_recovery() or current_setting('default_transaction_read_only')::boolean)`;
 
-/** With several hosts, a read-only one is not the one to use. @throws IndexerError STORE_READ_ONLY */
+/** Rejects a read-only host, so that the next one of the list is tried. @throws IndexerError STORE_READ_ONLY */
 export function refuseReadOnly(readOnly: boolean): void {
   if (!readOnly) return;
   throw new IndexerError('Postgres accepts no writes: this host is a standby, or set to read-only', {
@@ -342,7 +340,7 @@ function refuseUnusableUrl(url: string): void {
     // The constructor parses the URL and reads the certificates it names; it does not connect.
     for (const connectionString of urlsOf(url)) void new Client({ connectionString });
   } catch (thrown) {
-    // The driver's error contains the URL and with it the password: it is neither printed nor kept as a cause.
+    // The driver's error contains the URL and the password in it, so it is neither logged nor kept as a cause.
     const file = unreadableFile(thrown);
     if (file === undefined) throw misread();
     throw new IndexerError(`the database URL names a certificate file that cannot be read: ${file}`, {
@@ -352,7 +350,7 @@ function refuseUnusableUrl(url: string): void {
   }
 }
 
-/** The path and the reason, if an error is one of a file. */
+/** The path and the reason if the error is about a file. */
 function unreadableFile(thrown: unknown): string | undefined {
   if (!(thrown instanceof Error)) return undefined;
   const { path, code, syscall } = thrown as NodeJS.ErrnoException;
@@ -361,11 +359,11 @@ function unreadableFile(thrown: unknown): string | undefined {
 
 function ignore(): void {}
 
-// Conversion of server values to JavaScript; differs from the driver's only for int8, which must stay exact.
+// Conversion of server values to JavaScript. It differs from the driver's only for int8, which must stay exact.
 
 const int8 = 20;
 const int8Array = 1016;
-/** The driver's table without its closed list of type numbers: the server sends types that are not in the list. */
+/** The driver's lookup, typed for any type number: the server sends types that the driver's closed list lacks. */
 const driverParser = types.getTypeParser as (oid: number, format?: 'text' | 'binary') => (text: string) => unknown;
 
 /** int8 as a number if that is exact, otherwise as a bigint; other types as the driver converts them. */
@@ -375,7 +373,7 @@ function parserOf(oid: number, format?: 'text' | 'binary'): unknown {
   return driverParser(oid, format);
 }
 
-/** int8 exactly; other types as the driver converts them. Does not affect other users of the driver. */
+/** Converts int8 exactly and other types as the driver does. Does not affect other users of the driver. */
 const exactTypes: CustomTypesConfig = { getTypeParser: parserOf as CustomTypesConfig['getTypeParser'] };
 
 function parseInt8(text: string): number | bigint {

@@ -1,42 +1,43 @@
 /**
- * Several servers in one database URL, `postgres://user:password@h1:5432,h2:5432/database`: a primary and its standbys.
- * The driver supports neither such lists nor `target_session_attrs`, so the list is kept here: all clients connect to
- * the current host, and the first that finds it unreachable or read-only switches all of them to the next host.
+ * Handles database URLs with several servers, `postgres://user:password@h1:5432,h2:5432/database`: a primary and its
+ * standbys. The driver supports neither such lists nor `target_session_attrs`, so the list is kept here. All clients
+ * connect to the current host. The first client that finds it unreachable or read-only switches all clients to the next
+ * host.
  */
 import type { ClientBase } from 'pg';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { isLoopback } from '../../config/loopback.ts';
 import { readSmallFileSync } from '../../config/small-file.ts';
 
-/** Errors which mean that a host is not, or no longer, the one to write to. */
+/** Codes of errors that mean that a host is not, or is no longer, the primary. */
 const wrongHost: ReadonlySet<string> = new Set(['STORE_UNREACHABLE', 'STORE_READ_ONLY']);
 
-/** One URL for each host of a URL, in order. A URL that is not such a list is returned as one URL. */
+/** One URL for each host of a URL, in the same order. A URL with a single host is returned as it is. */
 export function urlsOf(configuredUrl: string): readonly string[] {
   const url = withTrustedAuthorities(configuredUrl);
-  // Greedy up to the last @, because other clients also accept passwords with an unescaped @.
+  // The pattern is greedy up to the last @, because other clients also accept passwords with an unescaped @.
   const parts = /^(postgres(?:ql)?:\/\/(?:.*@)?)([^/?#@]*)([/?#].*)?$/s.exec(url);
   const hosts = (parts?.[2] ?? '').split(',').filter((host) => host !== '');
   return hosts.length < 2 ? [url] : hosts.map((host) => `${parts?.[1] ?? ''}${host}${parts?.[3] ?? ''}`);
 }
 
 /**
- * `sslrootcert=system` does not name a file: as in libpq it means the authorities that this system trusts, and
- * `verify-full`. The driver would read a file of this name.
+ * Replaces `sslrootcert=system`, which does not name a file. As in libpq, it means the certificate authorities that
+ * this system trusts, and `verify-full`. The driver would try to read a file of this name.
  */
 function withTrustedAuthorities(url: string): string {
   return url.replace(/(?<=[?&])sslrootcert=system(?=[&#]|$)/, 'sslmode=verify-full');
 }
 
-/** The database of a URL, `host:port/name` as written there, without user, password and settings. */
+/** Label of a URL's database: `host:port/name` as written in the URL, without user, password and settings. */
 export function databaseLabel(url: string): string {
   const parts = /^postgres(?:ql)?:\/\/(?:.*@)?([^/?#@]*)(\/[^?#]*)?/s.exec(url);
   return `${parts?.[1] ?? ''}${parts?.[2] ?? ''}`;
 }
 
 /**
- * Whether two such labels name one database, judged by the names: loopback has several, and port 5432 may be
- * omitted.
+ * Whether two such labels name the same database. Only the names are compared; different loopback names are equal, and
+ * port 5432 may be omitted.
  */
 export function samePlace(one: string, other: string): boolean {
   return usualName(one) === usualName(other);
@@ -58,7 +59,9 @@ export class HostList {
   readonly #bornAt = new WeakMap<ClientBase, number>();
   #moves = 0;
 
-  /** @param file source of the URL, read again if the password is refused: secrets are rotated in place */
+  /**
+   * @param file file that contains the URL; read again if the password is refused, because secrets are rotated in place
+   */
   constructor(url: string, file?: string) {
     this.#url = url;
     this.#file = file;
@@ -69,30 +72,31 @@ export class HostList {
     return this.#urls.length;
   }
 
-  /** Number of changes of the current host: callers remember it to say later which host they used. */
+  /** How often the current host has changed. Callers store this number to report later which host they used. */
   get moves(): number {
     return this.#moves;
   }
 
-  /** URL of the host to connect to now. Holds a password. */
+  /** URL of the current host. Contains a password. */
   url(): string {
     return this.#urls[this.#moves % this.#urls.length] ?? '';
   }
 
-  /** Records to which host a new client connects. */
+  /** Records that a new client connects to the current host. */
   note(client: ClientBase): void {
     this.#bornAt.set(client, this.#moves);
   }
 
-  /** False for a client of a host that is no longer current. */
+  /** False if the client is connected to a host that is no longer current. */
   isCurrent(client: ClientBase): boolean {
     return (this.#bornAt.get(client) ?? this.#moves) === this.#moves;
   }
 
   /**
-   * Switches to the next host if this error means that the current one is unusable, and reads the URL's file again if
-   * it means that the password is invalid. True if an immediate retry is worthwhile.
-   * @param met value of `moves` when the failed host was chosen: a host that is no longer current is not left twice
+   * Switches to the next host if this error means that the current one is unusable. Reads the URL's file again if the
+   * error means that the password is invalid. True if an immediate retry may succeed.
+   * @param met value of `moves` when the failed host was chosen; if another caller has switched hosts since then,
+   * nothing changes
    */
   moveOn(error: IndexerError, met: number): boolean {
     if (error.code === 'STORE_PASSWORD_REFUSED') return this.#readAgain();
@@ -104,7 +108,7 @@ export class HostList {
   #readAgain(): boolean {
     if (this.#file === undefined) return false;
     const found = contentOf(this.#file);
-    // Empty for a moment while it is being replaced.
+    // The file is empty for a moment while it is being replaced.
     if (found === '' || found === this.#url) return false;
     this.#url = found;
     this.#urls = urlsOf(found);

@@ -1,4 +1,4 @@
-/** Facts about server and schema for `check`. Reads only, each statement on its own. */
+/** Reads facts about server and schema for `check`. Each statement is independent; nothing is written. */
 import type { LockHolder } from '../../model/stream.ts';
 import type { Database } from './database.ts';
 import { tablesOf } from './query-builder.ts';
@@ -8,15 +8,15 @@ export interface ServerInspection {
   readonly encoding: string;
   readonly database: string;
   readonly role: string;
-  /** Size of the complete database, bytes. */
+  /** Size of the entire database, bytes. */
   readonly databaseBytes: number;
-  /** Of the tables and indexes of the schema, bytes; 0 without it. */
+  /** Size of the schema's tables and indexes, bytes; 0 if there is no schema. */
   readonly schemaBytes: number;
-  /** Milliseconds since 1970 by the server's clock. */
+  /** Time of the server's clock, milliseconds since 1970. */
   readonly clockMs: number;
 }
 
-/** Resolves in milliseconds to seconds: sizes are looked up file by file. */
+/** Takes milliseconds to seconds, because sizes are determined file by file. */
 export async function inspectServer(database: Database): Promise<ServerInspection> {
   const { rows } = await database.withClient((client) =>
     client.query<ServerInspection>(
@@ -36,7 +36,7 @@ export async function inspectServer(database: Database): Promise<ServerInspectio
   return row;
 }
 
-/** Holder of the writer lock of the schema; undefined if it is free. */
+/** The session that holds the writer lock of the schema; undefined if no session holds it. */
 export async function writerLockHolder(database: Database): Promise<LockHolder | undefined> {
   const { rows } = await database.withClient((client) =>
     client.query<LockHolder>(
@@ -52,7 +52,7 @@ export async function writerLockHolder(database: Database): Promise<LockHolder |
   return rows[0];
 }
 
-/** Host and process of the last writer, as it named itself; undefined if nothing was written. */
+/** Host and process of the last writer, as stored by the writer; undefined if nothing was written. */
 export async function lastWriter(database: Database): Promise<string | undefined> {
   const stream = await database.withClient((client) =>
     tablesOf(client).selectFrom('stream').select('writer').executeTakeFirst(),
@@ -68,7 +68,7 @@ export async function hasTables(database: Database): Promise<boolean> {
   return rowCount === 1;
 }
 
-/** Usage of the notification queue, 0 to 1; one queue for the entire server. */
+/** Used part of the notification queue, 0 to 1. The entire server has one queue. */
 export async function noticeQueueUsage(database: Database): Promise<number> {
   const { rows } = await database.withClient((client) =>
     client.query<{ usage: number }>('select pg_notification_queue_usage() as usage'),
@@ -78,17 +78,20 @@ export async function noticeQueueUsage(database: Database): Promise<number> {
 
 /** Connection limits of this login. */
 export interface ConnectionLimits {
-  /** Limits of the role, the database, and the server without reserved connections; null: no limit. */
+  /**
+   * Maximum connections of the role, of the database, and of the server without its reserved connections; null: no
+   * limit.
+   */
   readonly role: number | null;
   readonly database: number | null;
   readonly server: number;
-  /** Connections now open by other programs, of any role. */
+  /** Number of connections that other programs have open now, with any role. */
   readonly others: number;
 }
 
 /**
- * A superuser has only the limit of the server. Of sessions of other roles, Postgres reveals little more than their
- * existence.
+ * Limits of the session's login role. Only the limit of the server applies to a superuser. Postgres reveals little more
+ * about sessions of other roles than that they exist.
  */
 export async function connectionLimits(database: Database): Promise<ConnectionLimits> {
   const { rows } = await database.withClient((client) =>

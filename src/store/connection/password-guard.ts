@@ -1,7 +1,7 @@
 /**
- * Limits what a server may request at login. The driver sends a password in clear text, or as an MD5 hash that is
- * nearly as good, to any server that claims to be Postgres. SCRAM does not reveal the password, and fails at a server
- * that does not know it.
+ * Limits which kinds of login a server may request. The driver sends a password to any server that claims to be
+ * Postgres: in clear text, or as an MD5 hash that is nearly as useful to an attacker. SCRAM does not reveal the
+ * password, and fails if the server does not know it.
  */
 import { isIP, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
@@ -21,7 +21,7 @@ const revealing = {
 export function guardPassword(client: Client): void {
   const { connection } = client;
   for (const [message, how] of Object.entries(revealing)) {
-    // Before the driver's own listener: what the driver writes to a destroyed connection is discarded.
+    // Runs before the driver's own listener: data that the driver then writes to the destroyed connection is discarded.
     connection.prependListener(message, () => {
       const socket = connection.stream as Socket;
       if (!staysPrivate(socket)) socket.destroy(refusal(client, how));
@@ -29,10 +29,10 @@ export function guardPassword(client: Client): void {
   }
 }
 
-/** Whether sent data is private: it is encrypted, or stays on this machine. */
+/** Whether sent data is private: it is encrypted, or does not leave this machine. */
 function staysPrivate(socket: Socket): boolean {
   if (socket instanceof TLSSocket) return true;
-  // A socket of the file system has no address.
+  // A Unix socket has no address.
   const address = socket.remoteAddress?.replace(/^::ffff:/i, '') ?? 'localhost';
   return isLoopback(isIP(address) === 6 ? `[${address}]` : address);
 }

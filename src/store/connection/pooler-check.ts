@@ -1,6 +1,7 @@
 /**
- * Finds poolers that lend the same server session to several clients (pgbouncer in transaction or statement mode).
- * Behind one, an advisory lock has no owner: two indexers both believed that they held it. Session mode is fine.
+ * Detects poolers that lend the same server session to several clients (pgbouncer in transaction or statement mode).
+ * Behind such a pooler an advisory lock has no owner: in a test, two indexers both assumed that they held it. Session
+ * mode is supported.
  */
 import type { Client } from 'pg';
 import { elapsed } from '../../config/pause.ts';
@@ -8,18 +9,19 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 
 const answerLimitMs = 5_000;
 /**
- * Other clients of the pooler at the same moment can hide once that it lends our session, but hardly this many times.
+ * Number of probes. If other clients use the pooler at the same moment, a single probe may miss that it lends our
+ * session; this many probes hardly miss it.
  */
 const rounds = 10;
 
 /**
- * Passes if the server session behind `client` is exclusive, as far as can be checked now.
+ * Resolves if the server session behind `client` is exclusive, as far as can be checked now.
  * @param backend process id that the server returns on this connection
- * @param another a client for the same address, not connected yet
+ * @param another creates an unconnected client for the same address
  * @throws IndexerError STORE_POOLER_UNSUPPORTED (park)
  */
 export async function refusePooler(client: Client, backend: number, another: () => Client): Promise<void> {
-  // The server reports its process id when a client connects; a pooler reports an invented one.
+  // The server reports its process id when a client connects. A pooler reports a made-up id.
   const reportedPid: unknown = Reflect.get(client, 'processID');
   if (reportedPid === backend) return;
   const probe = another();
@@ -35,14 +37,15 @@ export async function refusePooler(client: Client, backend: number, another: () 
 }
 
 /**
- * The probe keeps its server session busy: either ours is another one and stays the same, or it was never exclusive.
+ * Whether the pooler lends our session to the probe. The probe keeps a server session busy with a transaction: an
+ * exclusive session of ours is a different one and stays the same.
  */
 async function shares(client: Client, backend: number, probe: Client): Promise<boolean> {
-  // The session that was lent last is lent next, to the probe.
+  // A pooler lends the session that was returned last: the probe gets it.
   if ((await backendOf(client)) !== backend) return true;
   const begun = await probe.query('begin').then(
     () => true,
-    // Statement mode refuses transactions.
+    // Statement mode rejects transactions.
     () => false,
   );
   if (!begun || (await backendOf(probe)) === backend) return true;
@@ -51,13 +54,13 @@ async function shares(client: Client, backend: number, probe: Client): Promise<b
   return !kept;
 }
 
-/** Process id of the server session that responds. */
+/** Process id of the server session that runs the query. */
 async function backendOf(client: Client): Promise<number> {
   const { rows } = await client.query<{ backend: number }>('select pg_backend_pid() as backend');
   return rows[0]?.backend ?? 0;
 }
 
-/** Error for a server session that changed under a connection. */
+/** The error for a server session that changed during a connection. */
 export function sharedSession(): IndexerError {
   return new IndexerError('a pooler lends our server session to others: the writer lock cannot be held through it', {
     code: 'STORE_POOLER_UNSUPPORTED',

@@ -1,7 +1,7 @@
 /**
- * Statements over the tables, built with Kysely so that a renamed column or a changed type fails the build. Kysely only
- * writes the SQL: statements are sent by a lent client as any other, so timeouts, timing, transactions and error
- * handling are those of `Database`.
+ * Builds statements over the tables with Kysely, so that a renamed column or a changed type fails the build. Kysely
+ * only generates the SQL. A lent client sends the statements like any others, so timeouts, timing, transactions and
+ * error handling are those of `Database`.
  */
 import { createRequire } from 'node:module';
 import type * as KyselyPackage from 'kysely';
@@ -17,14 +17,14 @@ import type { ClientBase } from 'pg';
 import type { Tables } from './tables.ts';
 
 /**
- * The package has two builds of about 260 files each. Loaded with `require`, its CommonJS build takes half of the CPU
- * time that its ES modules take at every start of a command.
+ * The package has two builds of about 260 files each. Every command loads it at start. Its CommonJS build, loaded with
+ * `require`, takes half of the CPU time of its ES modules.
  */
 const { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, sql } = createRequire(
   import.meta.url,
 )('kysely') as typeof KyselyPackage;
 
-/** A template tag for parts of a statement in SQL. */
+/** A template tag for SQL parts of a statement. */
 export { sql };
 
 /**
@@ -42,20 +42,20 @@ export function tablesOf(client: ClientBase): QueryCreator<Tables> {
   });
 }
 
-/** A selection: the number of rows, as `count`. */
+/** Selects the number of rows, as `count`. */
 export function countRows<T extends keyof Tables>(from: ExpressionBuilder<Tables, T>) {
   return from.fn.countAll<number>().as('count');
 }
 
 /**
- * A limit of one row, as a literal: the sessions plan without parameter values (session-settings.ts), and a limit given
- * as a parameter is estimated as a tenth of the rows.
+ * The limit of one row, as a literal. Sessions plan without parameter values (session-settings.ts), and the planner
+ * estimates a limit in a parameter as a tenth of the rows.
  */
 export const one = sql<number>`1`;
 
 /**
- * Columns of a table with new values, if they are not a literal in the call. The compiler only checks literals of a
- * known type for unknown columns: not spread objects, nor results of a callback.
+ * New values for columns of a table, for calls that do not pass a literal. The compiler finds unknown columns only in
+ * literals of a known type, not in spread objects or callback results.
  */
 export type Change<T extends keyof Tables> = Updateable<Tables[T]>;
 
@@ -64,7 +64,10 @@ export type TablesWith<C extends string> = {
   [T in keyof Tables]: C extends keyof Tables[T] ? T : never;
 }[keyof Tables];
 
-/** Neither connects nor begins a transaction: the lender of the client does. So it is also the connection. */
+/**
+ * Runs statements on a lent client. The lender connects and begins the transaction, so this one object is both the
+ * driver and its connection.
+ */
 class ClientDriver extends DummyDriver implements DatabaseConnection {
   readonly #client: ClientBase;
 
@@ -82,7 +85,7 @@ class ClientDriver extends DummyDriver implements DatabaseConnection {
     return { rows, numAffectedRows: BigInt(rowCount ?? 0) };
   }
 
-  /** Kysely requires it of every connection; large results are read through a cursor instead. */
+  /** Required by Kysely's interface of a connection. Large results are read through a cursor instead. */
   streamQuery(): never {
     throw new TypeError('statements of the query builder are not streamed');
   }

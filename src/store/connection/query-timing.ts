@@ -1,9 +1,9 @@
-/** Reports how long queries take: two clock readings for each query, none per row. */
+/** Reports the duration of queries. Two clock readings per query, none per row. */
 import type { Client } from 'pg';
 
 /**
- * Purpose of a query. `batch` is a complete batch in one round trip; if batches overlap, `copy` is their rows, sent
- * ahead, and `finish` is the rest with its COMMIT. `commit` ends any other transaction.
+ * Purpose of a query. `batch` is a complete batch in one round trip. If batches overlap, `copy` sends the rows of a
+ * batch ahead, and `finish` sends the rest with its COMMIT. `commit` ends any other transaction.
  */
 export type QueryOp = 'batch' | 'copy' | 'finish' | 'commit' | 'read' | 'write' | 'ddl' | 'session';
 
@@ -36,7 +36,7 @@ export function opOfText(text: string): QueryOp {
   return keyword === 'with' && changing.test(text) ? 'write' : 'read';
 }
 
-/** Times every later query of this client. */
+/** Measures every later query of this client. */
 export function timeQueries(client: Client, onQuery: OnQuery): void {
   const query = client.query.bind(client) as (...args: unknown[]) => unknown;
   const timed = (...args: unknown[]): unknown => {
@@ -45,7 +45,7 @@ export function timeQueries(client: Client, onQuery: OnQuery): void {
     const ended = (): void => onQuery(op, (performance.now() - startedMs) / 1000);
     const hasCallback = withCallback(args, ended);
     const result = query(...args);
-    // The caller handles failures.
+    // Rejections are ignored only here; the caller handles them.
     if (!hasCallback && result instanceof Promise) result.catch(() => undefined).finally(ended);
     return result;
   };
@@ -53,8 +53,8 @@ export function timeQueries(client: Client, onQuery: OnQuery): void {
 }
 
 /**
- * Replaces a callback, an argument or a property of the query, with one that calls `done` first; false if there is
- * none.
+ * Replaces the callback, which is an argument or a property of the query, with one that first calls `done`. False if
+ * there is no callback.
  */
 function withCallback(args: unknown[], done: () => void): boolean {
   const last = args.at(-1);

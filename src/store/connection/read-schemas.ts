@@ -8,7 +8,7 @@ export interface ReadSchemas {
   readonly explore: string;
   readonly typed: string;
   readonly pqs: string;
-  /** The variant of `pqs` in which a contract is one row on several synchronizers. */
+  /** The variant of `pqs` in which a contract that is on several synchronizers is one row. */
   readonly multisync: string;
 }
 
@@ -26,7 +26,7 @@ export function readSchemas(storage: string): ReadSchemas {
   };
 }
 
-/** Search path of readers: if a name exists in two schemas, the readable view comes first. */
+/** Search path of readers. If a name exists in two schemas, the view of `explore` comes first. */
 export function readersPath({ storage, explore, typed, pqs }: ReadSchemas): string {
   return [explore, typed, pqs, storage].map((schema) => escapeIdentifier(schema)).join(', ');
 }

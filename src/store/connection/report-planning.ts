@@ -1,6 +1,6 @@
 /**
- * The writer's sessions avoid scans, because its statements touch few rows of large tables. Statements that read
- * complete tables and may take long use the planner's defaults: for one transaction, until it ends.
+ * Statements that set the planner's defaults for one transaction, for statements that read complete tables and may take
+ * long. The writer's sessions avoid scans, because their statements touch few rows of large tables.
  */
 export const reportPlanning = [
   'set local plan_cache_mode = auto',

@@ -1,8 +1,9 @@
 /**
- * Several statements in one round trip: everything is sent at once, including COPY data, and ends with one Sync.
- * Without a BEGIN they are one transaction of this server, which commits at the Sync; Citus then commits each statement
- * on its workers, so writers send BEGIN and COMMIT. If one fails, all fail, because Postgres skips everything up to the
- * Sync. Source: Postgres documentation, "Extended Query", "Pipelining", "COPY Operations" and "Message Formats".
+ * Sends several statements in one round trip: all messages are sent at once, including COPY data, and end with one
+ * Sync. Without a BEGIN, the statements are one transaction of this server, which commits at the Sync. On Citus each
+ * worker would then commit each statement separately, so writers send BEGIN and COMMIT. If one statement fails, all
+ * fail, because Postgres skips everything up to the Sync. Source: Postgres documentation, "Extended Query",
+ * "Pipelining", "COPY Operations" and "Message Formats".
  */
 import type { ClientBase, Connection, Submittable } from 'pg';
 import { ByteWriter } from './byte-writer.ts';
@@ -10,24 +11,25 @@ import { rollBack } from './database.ts';
 import type { QueryOp } from './query-timing.ts';
 import { toStoreError } from './store-error.ts';
 
-/** Writes a value in the binary format of its type when it is sent, without its length. */
+/** Writes a value in the binary format of its type, without its length. Called when the statement is sent. */
 export type Encoded = (bytes: ByteWriter) => void;
 
-/** Text as it is, numbers as text. */
+/** A string is sent as text, a number as its decimal text. */
 export type Parameter = string | number | Encoded | null;
 
 export interface Statement {
-  /** The statement is prepared once per connection under this name: one name, one text. */
+  /** The statement is prepared under this name once per connection. Each name has exactly one text. */
   readonly name: string;
   readonly text: string;
   readonly values?: readonly Parameter[];
-  /** The CopyData messages of a COPY. */
+  /** Complete CopyData messages for a COPY. */
   readonly copy?: Buffer;
   /**
-   * Time limit if it is longer than that of other statements, milliseconds; the server's limit has to be set as well.
+   * Time limit of this statement if it is longer than the usual one, milliseconds. The server's limit has to be set as
+   * well.
    */
   readonly limitMs?: number;
-  /** Error for a failure that SQLSTATE alone does not explain; undefined: the error of the SQLSTATE. */
+  /** Returns the error for a failure that SQLSTATE alone does not explain; undefined: use the error of the SQLSTATE. */
   readonly explain?: (sqlstate: string) => Error | undefined;
 }
 
@@ -36,16 +38,20 @@ const execute = Buffer.from([0x45, 0, 0, 0, 9, 0, 0, 0, 0, 0]);
 const bindCode = 'B'.charCodeAt(0);
 
 interface Known {
-  /** Names of the statements that are prepared. */
+  /** Names of the statements that are prepared on this connection. */
   readonly prepared: Set<string>;
-  /** Bytes being sent. The server has read them when it responds, so the next round trip may reuse the memory. */
+  /**
+   * The bytes that are being sent. The server has read them when it responds, so the next round trip may reuse the
+   * memory.
+   */
   readonly bytes: ByteWriter;
 }
 const known = new WeakMap<Connection, Known>();
 
 /**
- * Resolves to the number of rows each statement has touched when all are done (and committed, without a BEGIN). Values
- * and COPY data must not change until then. After a failure, use the client for ROLLBACK only.
+ * Resolves when all statements are done (and, without a BEGIN, committed). The result has the number of rows that each
+ * statement affected. Values and COPY data must not change until then. After a failure, use the client for ROLLBACK
+ * only.
  * @throws IndexerError
  */
 export function inOneRoundTrip(client: ClientBase, statements: readonly Statement[]): Promise<readonly number[]> {
@@ -62,7 +68,7 @@ export function inOneRoundTrip(client: ClientBase, statements: readonly Statemen
 export const begin: Statement = { name: 'begin', text: 'begin' };
 export const commit: Statement = { name: 'commit', text: 'commit' };
 
-/** The same as one transaction, with or without Citus. */
+/** Runs statements as `inOneRoundTrip` does, in one transaction with or without Citus. */
 export async function inOneTransaction(client: ClientBase, statements: readonly Statement[]): Promise<void> {
   try {
     await inOneRoundTrip(client, [begin, ...statements, commit]);
@@ -74,11 +80,11 @@ export async function inOneTransaction(client: ClientBase, statements: readonly 
 
 type OnDone = (error: Error | null, rows: readonly number[]) => void;
 
-/** Query object that the driver calls while it is active on its connection. */
+/** A query object for the driver, which calls its methods while it is the active query of the connection. */
 class PipelinedStatements implements Submittable {
-  /** The driver wraps it to stop its clock. */
+  /** The driver wraps this callback to stop its timeout timer. */
   callback: OnDone;
-  /** How long the driver waits; undefined: the limit of all queries. */
+  /** How long the driver waits, milliseconds; undefined: the limit of all queries. */
   readonly query_timeout: number | undefined;
   readonly #statements: readonly Statement[];
   readonly #rows: number[] = [];
@@ -89,7 +95,7 @@ class PipelinedStatements implements Submittable {
     this.query_timeout = statements.findLast(({ limitMs }) => limitMs !== undefined)?.limitMs;
   }
 
-  /** For query timing. */
+  /** The purpose of the query, for query timing. */
   get op(): QueryOp {
     const [begins, commits] = [this.#statements[0] === begin, this.#statements.at(-1) === commit];
     if (begins === commits) return 'batch';
@@ -117,7 +123,7 @@ class PipelinedStatements implements Submittable {
   }
 
   handleCommandComplete({ text }: { readonly text: string }): void {
-    // "UPDATE 3", "INSERT 0 3", "COPY 3", "BEGIN".
+    // The text is for example "UPDATE 3", "INSERT 0 3", "COPY 3" or "BEGIN".
     this.#rows.push(Number(/\d+$/.exec(text)?.[0] ?? 0));
   }
 
@@ -132,7 +138,7 @@ class PipelinedStatements implements Submittable {
     this.callback(null, this.#rows);
   }
 
-  // The data is on its way already, and no rows are requested.
+  // These messages need no handling: the COPY data was sent already, and no statement returns rows.
   handleCopyInResponse(): void {}
   handleRowDescription(): void {}
   handleDataRow(): void {}
@@ -146,7 +152,10 @@ function knownOf(connection: Connection): Known {
   return found;
 }
 
-/** The message Bind. The driver copies values several times, each time into memory that is not reused. */
+/**
+ * Writes the message Bind. The driver's own version copies values several times, each time into memory that is not
+ * reused.
+ */
 function bind(bytes: ByteWriter, statement: string, values: readonly Parameter[]): void {
   bytes.byte(bindCode);
   const start = bytes.length;
@@ -161,7 +170,7 @@ function bind(bytes: ByteWriter, statement: string, values: readonly Parameter[]
     else if (typeof value === 'function') encode(bytes, value);
     else bytes.text(String(value));
   }
-  // All results as text.
+  // Requests all results as text.
   bytes.int16(0);
   bytes.int32At(start, bytes.length - start);
 }

@@ -1,6 +1,6 @@
 /**
- * Checks whether this server can hold the index: version, encoding, and rights of the role. Checked once at start, so
- * that an unsuitable server is refused with a clear error instead of failing during the seed.
+ * Checks whether this server can store the data: version, encoding, and rights of the role. Runs once at start, so that
+ * an unsuitable server is refused with a clear error instead of failing during the seed.
  */
 import { escapeIdentifier } from 'pg';
 import type { StoreErrorCode } from '../../errors/catalogue.ts';
@@ -16,7 +16,7 @@ interface ServerFacts {
   readonly role: string;
   readonly database: string;
   readonly may_create_schema: boolean;
-  /** Null if the schema does not exist. */
+  /** Whether the role may use the schema; null if the schema does not exist. */
   readonly may_use: boolean | null;
   readonly may_create_tables: boolean | null;
   readonly has_tables: boolean;
@@ -36,7 +36,7 @@ select current_setting('server_version_num')::int as version_number,
  where d.datname = current_database()`;
 
 /**
- * Passes when the server is Postgres 14 or newer, stores UTF8, and the role may create whatever is still missing.
+ * Resolves if the server is Postgres 14 or newer, stores UTF8, and the role may create everything that is missing.
  * @throws IndexerError `STORE_VERSION_UNSUPPORTED`, `STORE_ENCODING_UNSUPPORTED` or `STORE_NOT_PERMITTED`, all fatal
  */
 export async function checkServer(database: Database): Promise<void> {
@@ -68,14 +68,14 @@ export async function checkServer(database: Database): Promise<void> {
   });
 }
 
-/** The missing right, in the words of GRANT. */
+/** The missing right, in GRANT notation. */
 function lackingRight(facts: ServerFacts, schema: string): string | undefined {
   if (facts.may_use === null) return facts.may_create_schema ? undefined : `create on database "${facts.database}"`;
   if (!facts.may_use) return `usage on schema "${schema}"`;
   return facts.has_tables || facts.may_create_tables === true ? undefined : `create on schema "${schema}"`;
 }
 
-/** Advisory lock functions that a run calls: for the writer lock, migrations, typed views and pruning. */
+/** Advisory lock functions that the indexer calls: for the writer lock, migrations, typed views and pruning. */
 const lockFunctions = [
   'pg_try_advisory_lock(integer, integer)',
   'pg_advisory_xact_lock(bigint)',
@@ -88,13 +88,16 @@ interface SessionFacts {
   readonly database: string;
   readonly standby: boolean;
   readonly read_only: boolean;
-  /** Source of the setting, as pg_settings names it. */
+  /** Source of the setting `default_transaction_read_only`, as named in pg_settings. */
   readonly source: string;
-  /** The same in the row of pg_db_role_setting that applies to this session; null without one. */
+  /**
+   * Whether the setting comes from the role, according to the row of pg_db_role_setting that applies to this session;
+   * null if there is none. `of_database` has the same meaning for the database.
+   */
   readonly of_role: boolean | null;
   readonly of_database: boolean | null;
   readonly locks: readonly string[];
-  /** False for a reader's role; true if there are no tables yet. */
+  /** Whether the role may write in the stream; true if there are no tables yet. */
   readonly is_writer: boolean;
 }
 
@@ -115,9 +118,9 @@ select current_user::text as role, session_user::text as login, current_database
  where p.name = 'default_transaction_read_only'`;
 
 /**
- * Passes when a session of this role may take the locks of a writer, and its transactions may write. A standby passes:
- * Postgres refuses its writes.
- * @throws IndexerError `STORE_NOT_PERMITTED` (park) or `STORE_READ_ONLY` (retry), with the statement that helps
+ * Resolves if a session of this role may take the locks of a writer and its transactions may write. A standby passes,
+ * because Postgres itself rejects writes there.
+ * @throws IndexerError `STORE_NOT_PERMITTED` (park) or `STORE_READ_ONLY` (retry), each with the statement that fixes it
  */
 export async function assertWritable(database: Database): Promise<void> {
   await database.withClient(async (client) => {
@@ -131,7 +134,7 @@ export async function assertWritable(database: Database): Promise<void> {
 
 function refuseWithoutLocks({ locks, role, database, is_writer: isWriter }: SessionFacts): void {
   if (locks.length === 0) return;
-  // A reader must not get locks.
+  // A reader must not be granted these functions.
   if (!isWriter) throw notTheWriter(role);
   const grant = `grant execute on function ${locks.map((name) => `pg_catalog.${name}`).join(', ')} to ${escapeIdentifier(role)}`;
   throw new IndexerError(
@@ -167,7 +170,7 @@ function readOnlySessions({ role, login, database, source, of_role: ofRole, of_d
   } else if (ofRole === false) {
     const all = ofDatabase === true ? `database ${quotedDatabase}` : 'role all';
     found = ofDatabase === true ? `database "${database}"` : 'all roles';
-    // Sessions of the role that runs the statement are read-only as well.
+    // Sessions of the role that runs the statement are also read-only, hence `read write`.
     remedy = `let its owner or a superuser run \`begin read write; alter ${all} reset ${name}; commit\``;
   }
   return new IndexerError(

@@ -1,7 +1,7 @@
 /**
- * Settings of the server that determine the cost of a long history. None is required, and none can be set from here:
- * they belong to the operator of the server. Reports the values that a new session of this role gets, whatever our own
- * sessions set for themselves.
+ * Reads settings of the server that determine the cost of a long history. None of them is required, and the indexer
+ * changes none: they belong to the operator of the server. The values are those that a new session of this role gets,
+ * whatever the indexer's own sessions set.
  */
 import type { PoolClient } from 'pg';
 import type { Database } from './database.ts';
@@ -18,22 +18,24 @@ const names = [
 export type ServerSettingName = (typeof names)[number];
 
 export interface ServerSetting {
-  /** As Postgres writes it, e.g. `128MB`, `5min`, `on`. */
+  /** The value as Postgres displays it, e.g. `128MB`, `5min`, `on`. */
   readonly formatted: string;
-  /** Bytes, milliseconds, or without a unit; NaN for a word. */
+  /** The value in bytes or milliseconds, or as a plain number; NaN for a word. */
   readonly amount: number;
   /** Allowed words; empty for numbers and switches. */
   readonly words: readonly string[];
-  /** Set at server start; no statement overrides it for the entire server. */
+  /**
+   * Whether the value was set on the command line of the server: no statement can override it for the entire server.
+   */
   readonly isSetAtServerStart: boolean;
 }
 
 export interface ServerSettings {
-  /** The database of this connection, as statements name it. */
+  /** The database of this connection, quoted for use in statements. */
   readonly database: string;
-  /** Undefined if this server has no such setting, as some managed services. */
+  /** Undefined if this server does not have the setting, as some managed services do not. */
   readonly get: (name: ServerSettingName) => ServerSetting | undefined;
-  /** Whether the server can compile plans: it was built with LLVM. */
+  /** Whether the server was built with LLVM and can compile plans. */
   readonly canCompile: boolean;
 }
 
@@ -46,13 +48,12 @@ interface Row {
   readonly givenAtStart: boolean;
 }
 
-/** Sessions cannot change the settings with a unit, so their values apply to all sessions. */
+/** The indexer's sessions do not change settings with a unit, so their current values are those of all sessions. */
 const settingRows = `
 select name, reset_val as value, unit, case when unit is null then reset_val else current_setting(name) end as shown,
        enumvals as words, source = 'command line' as "givenAtStart"
   from pg_settings where name = any($1)`;
 
-/** Reads only. */
 export async function serverSettings(database: Database): Promise<ServerSettings> {
   return database.transaction(async (client) => {
     const { rows } = await client.query<Row>(settingRows, [names]);
@@ -61,7 +62,7 @@ export async function serverSettings(database: Database): Promise<ServerSettings
   });
 }
 
-/** Postgres looks for LLVM only if jit is on, so jit is set first. */
+/** Postgres only checks for LLVM if jit is on, so jit is set first. */
 async function facts(client: PoolClient): Promise<Pick<ServerSettings, 'database' | 'canCompile'>> {
   await client.query('set local jit = on');
   const { rows } = await client.query<{ database: string; canCompile: boolean }>(
@@ -82,7 +83,7 @@ const unitFactors: Readonly<Record<string, number>> = {
   min: 60_000,
 };
 
-/** Units are e.g. `MB`, `s`, or `8kB`: the size of a page. */
+/** A unit is for example `MB`, `s`, or `8kB` (the size of a page). */
 function settingOf({ value, unit, shown, words, givenAtStart }: Row): ServerSetting {
   const [, count = '', unitName = ''] = /^(\d*)([A-Za-z]*)$/.exec(unit ?? '') ?? [];
   const factor = unitName === '' ? 1 : (unitFactors[unitName] ?? Number.NaN);

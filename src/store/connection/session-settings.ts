@@ -1,16 +1,17 @@
 /**
- * Settings that every session relies on and sets explicitly: defaults of the server, the database or the role may
- * differ. Choices of the operator (synchronous_commit, work_mem, tablespaces, a role to work as) are not changed.
+ * Settings that every session relies on. They are set explicitly, because the defaults of the server, the database or
+ * the role may differ. Choices of the operator are not changed: synchronous_commit, work_mem, tablespaces, a role to
+ * work as.
  */
 import { escapeIdentifier } from 'pg';
 
-/** Name and value, as set_config takes them. */
+/** Name and value, as passed to set_config. */
 export type Setting = readonly [name: string, value: string];
 
 /**
- * The same few statements run repeatedly, each for a few rows of large tables. Their plans are made once, for tables
- * that have grown: statistics of the first minute, when all tables are small, would lead to plans with long scans. A
- * disabled plan node has a huge cost, for which a server with LLVM would compile every plan.
+ * The same few statements run repeatedly, each for a few rows of large tables. Their plans are made once and must suit
+ * tables that have grown. Statistics of the first minute, when all tables are small, would lead to plans with long
+ * scans. Disabled plan nodes have a huge cost, for which a server with LLVM would compile every plan.
  */
 const planning: readonly Setting[] = [
   ['plan_cache_mode', 'force_generic_plan'],
@@ -24,7 +25,7 @@ const planning: readonly Setting[] = [
   ['jit', 'off'],
 ];
 
-/** How texts are read and written, and the meaning of a statement. */
+/** Settings that determine how texts are read and written, and what a statement means. */
 const meaning: readonly Setting[] = [
   ['datestyle', 'ISO, MDY'],
   ['intervalstyle', 'postgres'],
@@ -37,18 +38,18 @@ const meaning: readonly Setting[] = [
   ['quote_all_identifiers', 'off'],
   ['row_security', 'on'],
   ['gin_fuzzy_search_limit', '0'],
-  // A refused statement returns an error, which says more than a closed session.
+  // A refused statement returns an error, which is more informative than a closed session.
   ['exit_on_error', 'off'],
   ['default_table_access_method', 'heap'],
-  // A session that waited for a lock must see what its holder has committed.
+  // A session that waited for a lock must read the rows that the lock's holder has committed.
   ['default_transaction_isolation', 'read committed'],
   ['default_transaction_deferrable', 'off'],
 ];
 
 export interface SessionLimits {
-  /** Limit of one statement, milliseconds. */
+  /** Time limit of one statement, milliseconds. */
   readonly statementTimeoutMs: number;
-  /** Limit of waiting for a lock, milliseconds. */
+  /** Maximum wait for a lock, milliseconds. */
   readonly lockTimeoutMs: number;
   /** The server ends a transaction that is idle for this long, milliseconds. */
   readonly idleInTransactionMs: number;
@@ -56,7 +57,7 @@ export interface SessionLimits {
   readonly idleSessionMs: number;
 }
 
-/** All settings of a session, set before anything is run. @param schema schema of all unqualified names */
+/** All settings of a session, applied before any other statement. @param schema schema of all unqualified names */
 export function sessionSettings(schema: string, limits: SessionLimits): readonly Setting[] {
   return [
     ['search_path', escapeIdentifier(schema)],
@@ -69,26 +70,30 @@ export function sessionSettings(schema: string, limits: SessionLimits): readonly
   ];
 }
 
-/** SQL: whether the database has Citus, whose catalog exists only then. */
+/** SQL: whether the database has Citus. Its catalog exists only then. */
 export const hasCitus = `to_regclass('pg_catalog.pg_dist_partition') is not null`;
 
 /**
- * For distributed tables, a plan must know the values: they determine the worker, and Citus makes no plan without them.
- * The planner settings above apply on the coordinator; workers plan their parts with their own settings.
+ * Plans for distributed tables need the parameter values: they determine the worker, and Citus makes no plan without
+ * them. The planner settings above apply on the coordinator; workers plan their parts with their own settings.
  */
 export const planDistributed = `
 select set_config('plan_cache_mode', 'force_custom_plan', false)
   from pg_dist_partition where logicalrelid = to_regclass('updates')`;
 
-/** A seed, a COPY or a verify may take any time. */
+/** No limit for transactions: a seed, a COPY or a verify may take any time. */
 const noTransactionTimeout: Setting = ['transaction_timeout', '0'];
 
-/** Settings of later versions: not set on servers that lack them. The server check reports a server that is too old. */
+/**
+ * Settings that only later versions of Postgres have; they are skipped on servers without them. The server check
+ * reports a server that is too old.
+ */
 const later: ReadonlySet<string> = new Set(['idle_session_timeout', 'transaction_timeout']);
 
 /**
- * By query instead of startup parameters: poolers refuse unknown parameters, and an `options=` in the URL would replace
- * ours. @param columns further columns of the one row returned
+ * One query that applies the settings. Startup parameters are not used: poolers refuse unknown ones, and an `options=`
+ * in the URL would replace ours.
+ * @param columns further columns of the one row returned
  */
 export function setUpQuery(
   settings: readonly Setting[],

@@ -1,6 +1,6 @@
 /**
- * Transactions that give way to other sessions: a session that queues behind a transaction waiting for a lock waits
- * just as long.
+ * Transactions that give way to other sessions. A session that queues behind a transaction that waits for a lock would
+ * wait just as long.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PoolClient } from 'pg';
@@ -8,7 +8,7 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from './database.ts';
 
 interface GivingWay {
-  /** Longest wait for one lock. */
+  /** Maximum wait for one lock, milliseconds. */
   readonly lockTimeoutMs: number;
   readonly attempts: number;
   /** Pause before the next attempt, by the number of attempts so far. */
@@ -16,7 +16,7 @@ interface GivingWay {
   readonly isRetried: (error: IndexerError) => boolean;
 }
 
-/** For rows: prune, redact and holds. */
+/** For changes of rows: prune, redact and holds. */
 const ofRows: GivingWay = {
   lockTimeoutMs: 2_000,
   attempts: 5,
@@ -25,8 +25,8 @@ const ofRows: GivingWay = {
 };
 
 /**
- * For changes of tables and views in use. The writer queues behind them, and writes between two attempts; they wait up
- * to half a minute for a reader's transaction.
+ * For changes of tables and views in use. The writer queues behind such a change, and writes between two attempts. All
+ * attempts together wait up to half a minute for a reader's transaction.
  */
 const ofTables: GivingWay = {
   lockTimeoutMs: 500,
@@ -35,7 +35,7 @@ const ofTables: GivingWay = {
   isRetried: ({ code }) => code === 'STORE_LOCKED',
 };
 
-/** @throws IndexerError of the last attempt; what `work` throws */
+/** @throws IndexerError of the last attempt; any error of `work` */
 async function givingWay<T>(
   database: Database,
   { lockTimeoutMs, attempts, pauseMs, isRetried }: GivingWay,
@@ -54,14 +54,17 @@ async function givingWay<T>(
   }
 }
 
-/** Runs `work` on rows. Waits at most two seconds for a lock, five times. @throws IndexerError of the last attempt */
+/**
+ * Runs `work` on rows. Waits at most two seconds for a lock, and tries five times.
+ * @throws IndexerError of the last attempt
+ */
 export function shortTransaction<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
   return givingWay(database, ofRows, work);
 }
 
 /**
- * Runs `work` on tables and views. Waits at most half a second for a lock, twenty times. @throws IndexerError
- * STORE_LOCKED after that
+ * Runs `work` on tables and views. Waits at most half a second for a lock, and tries twenty times.
+ * @throws IndexerError STORE_LOCKED after the last attempt
  */
 export function shortChange<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
   return givingWay(database, ofTables, work);

@@ -1,7 +1,7 @@
 /**
- * Translates exceptions of Postgres and its driver into IndexerErrors: SQLSTATE and errno determine the reaction. The
- * text is ours: the server's message, detail and context can quote row contents and are dropped; for the same reason
- * the original is not kept as a cause (loggers print causes).
+ * Translates exceptions of Postgres and its driver into IndexerErrors. SQLSTATE and errno determine the reaction. The
+ * text is ours: the server's message, detail and context can quote row contents and are dropped. For the same reason
+ * the original is not kept as a cause, because loggers print causes.
  */
 import { DatabaseError } from 'pg';
 import { catalogue, type StoreErrorCode } from '../../errors/catalogue.ts';
@@ -9,7 +9,8 @@ import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import { isTlsErrno } from '../../errors/tls-errno.ts';
 
 /**
- * SQLSTATEs, or their beginnings, and the code of each. The first match applies: exact codes come before their class.
+ * SQLSTATEs, or the beginnings of SQLSTATEs, with the code of each. The first match applies, so exact SQLSTATEs come
+ * before their class.
  */
 const rules: readonly (readonly [sqlstates: readonly string[], code: StoreErrorCode])[] = [
   [['53100', '58030'], 'STORE_FULL'],
@@ -23,7 +24,7 @@ const rules: readonly (readonly [sqlstates: readonly string[], code: StoreErrorC
   [['25P02', '40'], 'STORE_TRANSACTION_ABORTED'],
   [['3D000', '57P04'], 'STORE_DATABASE_MISSING'],
   [['08', '57P'], 'STORE_UNREACHABLE'],
-  // A prepared statement unknown where it was prepared, or known where it was not.
+  // A prepared statement that is missing on the connection that prepared it, or exists on a new connection.
   [['26000', '42P05'], 'STORE_POOLER_UNSUPPORTED'],
   [['22', '54'], 'STORE_DATA_REFUSED'],
   [['23505'], 'STORE_DUPLICATE'],
@@ -35,9 +36,9 @@ const rules: readonly (readonly [sqlstates: readonly string[], code: StoreErrorC
 ];
 
 /**
- * Messages of Citus about a worker that does not respond, under the SQLSTATE of a broken connection, a disk or an
- * internal error. The last ones come from the worker's server and its client library, which COPY passes on without
- * their code.
+ * Messages of Citus about a worker that does not respond. Their SQLSTATE is that of a broken connection, a disk or an
+ * internal error. The last patterns are messages of the worker's server and its client library, which COPY passes on
+ * without their SQLSTATE.
  */
 const workerLost = new RegExp(
   '^(?:connection to the remote node |failure on connection marked as essential|failed to (?:complete )?COPY (?:on|to shard) ' +
@@ -46,10 +47,10 @@ const workerLost = new RegExp(
     '|terminating connection |the database system is )',
 );
 const citusHidesIn: ReadonlySet<string> = new Set(['XX000', '58030', '08006', '08000', '08001']);
-/** Host and port; no other part of the message. */
+/** Matches the host and port of a worker, and no other part of the message. */
 const workerName = /^[^:]*?(?:node (?:[^@\s]*@)?| on |essential: )([\w.-]{1,253}:\d{1,5})(?!\S)/;
 
-/** Messages of Citus about a statement that it cannot plan; Postgres uses none of them under this SQLSTATE. */
+/** Messages of Citus about a statement that it cannot plan. Postgres uses none of these texts under this SQLSTATE. */
 const workersRefused = new RegExp(
   '^(?:complex joins are only supported|direct joins between|could not (?:create|run) distributed |cannot perform (?:distributed planning|a lateral outer join)' +
     '|cannot push ?down |correlated subqueries are not supported|(?:data-modifying|multi-shard|modifying|multi-row) |subqueries (?:are|in) ' +
@@ -57,13 +58,14 @@ const workersRefused = new RegExp(
   'i',
 );
 
-/** Messages of plain driver Errors without a code when a connection is lost, frozen or not obtained. */
+/** Messages of the driver's errors without a code when a connection is lost, frozen or not obtained. */
 const driverSaysGone = /terminated|not queryable|timeout|connection|after calling end/i;
 const errnoGone = /^E(?!RR_)[A-Z_]+$/;
 
 /**
- * Any exception of a query, a client or the pool, as an IndexerError. IndexerErrors pass through; an exception from
- * neither Postgres nor its driver is a bug and fatal. Facts: `sqlstate`, `table`, `constraint`, `column` or `errno`.
+ * Converts any exception of a query, a client or the pool to an IndexerError. IndexerErrors are returned unchanged. An
+ * exception from neither Postgres nor its driver is a bug and fatal. Facts: `sqlstate`, `table`, `constraint`, `column`
+ * or `errno`.
  */
 export function toStoreError(thrown: unknown): IndexerError {
   if (thrown instanceof IndexerError) return thrown;
@@ -72,14 +74,15 @@ export function toStoreError(thrown: unknown): IndexerError {
   const errno = text(thrown, 'code');
   if (errno !== undefined && isTlsErrno(errno)) return tlsFailure(errno);
   if (errno !== undefined && errnoGone.test(errno)) return unreachableAt(thrown, errno);
-  // Subclasses (TypeError, RangeError …) are bugs of the program, never connection errors of the driver.
+  // Subclasses (TypeError, RangeError …) are bugs of the indexer, never connection errors of the driver.
   if (errno !== undefined || thrown.name !== 'Error') return toIndexerError(thrown);
   return fromDriver(thrown);
 }
 
 /**
- * A value refused before it was sent, with the SQLSTATE class of a value that Postgres refuses. @param found
- * description of the value, not the value itself
+ * The error for a value that is refused before it is sent, with the SQLSTATE class that Postgres uses for invalid
+ * values.
+ * @param found description of the value, not the value itself
  */
 export function dataRefused(table: string, found: string): IndexerError {
   return new IndexerError(`a value of table ${table} cannot be stored: ${found}`, {
@@ -118,10 +121,13 @@ function fromServer(error: DatabaseError): IndexerError {
   });
 }
 
-/** Where Postgres read a value of COPY into its column; after it has read the complete row, it names only the line. */
+/**
+ * Context of an error while Postgres parses a value of COPY for its column. For errors after the complete row is
+ * parsed, the context names only the line.
+ */
 const readInto = /^COPY \S{1,130}, line \d+, column (\w{1,63})$/;
 
-/** In English; a server with another message language does not get its name repeated. */
+/** Matches the English message. If the server uses another message language, our message does not name the database. */
 const missingDatabase = /^database "([^"]{1,63})" does not exist$/;
 
 function databaseMissing(name: string, sqlstate: string): IndexerError {
@@ -140,8 +146,8 @@ function slipOf(name: string): string | undefined {
 }
 
 /**
- * Kinds and names of objects in the messages of Postgres, which has no field for the refused object. Names are not
- * contents.
+ * Kinds and names of objects in messages of Postgres about missing rights: these errors have no field for the object.
+ * Names are not contents.
  */
 const denials: readonly RegExp[] = [
   /^permission denied for ((?:[a-z]+ ){1,3}\S{1,130})$/,
@@ -150,7 +156,7 @@ const denials: readonly RegExp[] = [
   /^new row violates row-level security policy for (table "[^"]{1,63}")$/,
 ];
 
-/** The object or action that the role may not use; undefined if the server uses another message language. */
+/** The object or action that the role lacks rights for; undefined if the server uses another message language. */
 function deniedObject(message: string): string | undefined {
   for (const denial of denials) {
     const [, object] = denial.exec(message) ?? [];
@@ -160,8 +166,8 @@ function deniedObject(message: string): string | undefined {
 }
 
 /**
- * Limits of the server that the data is not responsible for, by the Postgres routine that raised the error: messages
- * are in the language of the server. The name of an index is not content.
+ * Errors of server limits that are not the fault of the data. They are recognized by the Postgres routine that raised
+ * them, because messages are in the language of the server. The name of an index is not content.
  */
 function fromLimit({ routine = '', schema, table, constraint }: DatabaseError): IndexerError | undefined {
   if (rowOfIndex.test(routine)) {
@@ -185,7 +191,10 @@ const rowOfIndex =
   /^(?:_bt_check_third_page|index_form_tuple(?:_context)?|GinFormTuple|spgdoinsert|_hash_doinsert|gistSplit)$/;
 const goesOn = '`ledger-indexer index create` makes one that accepts any length; the indexer resumes automatically';
 
-/** End of the Postgres message for a login that no line of pg_hba.conf allows, before version 14 and since. */
+/**
+ * End of the Postgres message for a login without encryption that no line of pg_hba.conf allows, before version 14 and
+ * since.
+ */
 const unencrypted = /, (?:no encryption|SSL off)$/;
 
 function encryptionRequired(): IndexerError {
@@ -198,7 +207,9 @@ function encryptionRequired(): IndexerError {
   });
 }
 
-/** SQLSTATEs that poolers use, in a session or before there is one, for unreachable servers and their own limits. */
+/**
+ * SQLSTATEs that poolers use for unreachable servers and for their own limits, during a session or before it exists.
+ */
 const ofPoolers: ReadonlySet<string> = new Set(['XX000', '58000']);
 
 function connectionRefused(sqlstate: string): IndexerError {
@@ -235,7 +246,7 @@ function fromDriver(error: Error): IndexerError {
 }
 
 function unreachableAt(error: Error, errno: string): IndexerError {
-  // A name with several addresses fails with one inner error per address.
+  // Connecting to a name with several addresses fails with one inner error per address.
   const inner: unknown = error instanceof AggregateError ? error.errors[0] : undefined;
   const source = inner instanceof Error ? inner : error;
   const host = text(source, 'address') ?? text(source, 'hostname');

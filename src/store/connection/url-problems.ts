@@ -4,15 +4,18 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 const percentEncode =
   'percent-encode special characters in user and password: @ is %40, / is %2F, : is %3A, # is %23, ? is %3F, % is %25';
 
-/** As the driver takes them; `allow` of libpq may fall back to plain text, and nothing here does. */
+/**
+ * The modes that the driver accepts. `allow` of libpq is missing, because it may fall back to an unencrypted
+ * connection, and nothing here does.
+ */
 const sslModes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 const otherSchema = ['schema', 'currentSchema', 'search_path'];
 
-/** @throws IndexerError STORE_URL_INVALID @param schema the one that is used, whatever the URL says */
+/** @throws IndexerError STORE_URL_INVALID @param schema the schema that is used, whatever the URL names */
 export function refuseMisread(url: string, schema: string): void {
   const [, authority = '', path = '', query = '', fragment = ''] =
     /^postgres(?:ql)?:\/\/([^/?#]*)([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(url) ?? [];
-  // A special character in a password ends the host too early, and the @ before the actual host follows it.
+  // A special character in a password ends the host too early; the @ before the actual host then comes after it.
   if (/@/.test(path + fragment) || /\?[^=]*@/.test(query)) throw misread();
   for (const host of authority.slice(authority.lastIndexOf('@') + 1).split(',')) refuseHost(host);
   const settings = new URLSearchParams(query);
@@ -29,7 +32,7 @@ export function refuseMisread(url: string, schema: string): void {
   }
 }
 
-/** For a URL that the driver cannot read. */
+/** The error for a URL that the driver cannot read. */
 export function misread(): IndexerError {
   return invalid(
     'the database URL cannot be read: user or password is not percent-encoded, or a part is missing',

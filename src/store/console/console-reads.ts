@@ -1,7 +1,7 @@
 /**
- * Reads of the query page: SQL statements of users, `explain`, names of templates and parties. Each request uses its
- * own connection, as a login that can only read: with the rights of a superuser, a statement can read files of the
- * server even in a read-only transaction.
+ * Reads for the query page: SQL statements of users, `explain`, names of templates and parties. Each request uses its
+ * own connection, with a login that can only read. The login of a superuser would not do: its statements can read files
+ * of the server even in a read-only transaction.
  */
 import { randomBytes } from 'node:crypto';
 import { getHeapStatistics } from 'node:v8';
@@ -18,25 +18,27 @@ import { askBounded, type AnswerBounds, type BoundedAnswer } from '../reads/boun
 import { readExplained, type Explained } from '../reads/explain.ts';
 
 export interface ConsoleReadsOptions {
-  /** URL of the login that reads; one that may do more than read is refused, or replaced if `makeReader` is set. */
+  /** URL of the reading login. A login with more rights than reading is refused, or replaced if `makeReader` is set. */
   readonly url: string;
-  /** The file that holds the URL, if it comes from one. */
+  /** The file that contains the URL, if the URL comes from a file. */
   readonly urlFile?: string | undefined;
   readonly schema: string;
-  /** Of one statement, milliseconds. */
+  /** Time limit of one statement, milliseconds. */
   readonly statementTimeoutMs: number;
-  /** The server is our own: a read-only login is created there, with a password that only this process knows. */
+  /**
+   * Set for our own embedded server: a read-only login is created there, with a password that only this process knows.
+   */
   readonly makeReader: boolean;
-  /** Called if Postgres refuses the login of a valid token, once for each login. */
+  /** Called if Postgres refuses the login of a valid token; once per login. */
   readonly onLoginRefused?: (refusal: IndexerError) => void;
 }
 
 export interface QuestionReads {
-  /** @throws IndexerError USAGE, QUERY_REFUSED, STORE_ errors; any error after `stop` is aborted */
+  /** Runs one statement. @throws IndexerError USAGE, QUERY_REFUSED, STORE_ errors; any error after `stop` is aborted */
   ask(statement: string, bounds: AnswerBounds, stop: AbortSignal): Promise<BoundedAnswer>;
   /** Explains the object with this id, or at this offset. @throws IndexerError QUERY_REFUSED, STORE_ errors */
   explain(id: string): Promise<Explained>;
-  /** Templates, interfaces and parties whose names contain this text. @throws as `ask` */
+  /** Finds templates, interfaces and parties whose names contain this text. @throws as `ask` */
   search(text: string, stop: AbortSignal): Promise<BoundedAnswer>;
 }
 
@@ -46,17 +48,17 @@ export interface Login {
   readonly password: string;
 }
 
-/** The login of a token. */
+/** The database login of a reader token. */
 export interface TokenLogin extends Login {
-  /** Id of the token. */
+  /** Id of the reader token. */
   readonly token: string;
   readonly role: string;
 }
 
 export interface ConsoleReads extends QuestionReads {
   /**
-   * The same reads with another login, which can only read.
-   * @throws IndexerError as the others, and READER_TOKEN_LOGIN_REFUSED
+   * The same reads with the login of a token, which can only read.
+   * @throws IndexerError as the other methods, and READER_TOKEN_LOGIN_REFUSED
    */
   as(login: TokenLogin): QuestionReads;
   /** Closes every connection. Never rejects. */
@@ -65,25 +67,25 @@ export interface ConsoleReads extends QuestionReads {
 
 const mebibyte = 1024 ** 2;
 /**
- * Up to fifteen requests run at once: three of this machine, twelve of tokens. Each result is in memory as bytes and as
- * text.
+ * Share of the heap for one result. Up to fifteen requests run at once: three local ones and twelve with tokens. Each
+ * result is in memory as bytes and as text.
  */
 const shareOfHeap = 1 / 30;
 
 /**
- * Maximum bytes that the server may send for one request: larger results are interrupted while they arrive.
+ * Maximum bytes that the server may send for one request. Larger results are interrupted while they arrive.
  * @param heap limit of the heap, bytes
  */
 export function largestAnswer(heap: number): number {
   return Math.max(1, Math.min(64, Math.floor((heap * shareOfHeap) / mebibyte))) * mebibyte;
 }
-/** Maximum requests at once, and as many connections to cancel them. */
+/** Maximum number of concurrent requests, and of connections to cancel them. */
 const connections = 6;
 const mostFound = 20;
-/** Events of an update, or rows of a contract's history. */
+/** Maximum number of events of an update, or of rows of a contract's history. */
 const mostExplained = 500;
 
-/** Prepares the reads; connects only on the first request. @throws IndexerError STORE_URL_INVALID */
+/** Prepares the reads. Connects only on the first request. @throws IndexerError STORE_URL_INVALID */
 export function openConsoleReads(options: ConsoleReadsOptions): ConsoleReads {
   const reader = new ReaderLogin(options);
   return {
@@ -93,7 +95,7 @@ export function openConsoleReads(options: ConsoleReadsOptions): ConsoleReads {
   };
 }
 
-/** @param lend opens or reuses the database for a request */
+/** @param lend opens or reuses the database for one request */
 function questionsTo(schema: string, lend: <T>(work: (database: Database) => Promise<T>) => Promise<T>): QuestionReads {
   return {
     ask: async (statement, bounds, stop) => {
@@ -120,7 +122,7 @@ function notOneRead(): IndexerError {
   });
 }
 
-/** A plan counts rows that row security hides, and its estimates use all of them. */
+/** Refuses `explain` for roles under row security: a plan counts hidden rows, and its estimates use all rows. */
 async function refusePlan(database: Database): Promise<void> {
   const limited = await database.withClient((client) => isLimited(client, database.schema));
   if (!limited) return;
@@ -131,8 +133,8 @@ async function refusePlan(database: Database): Promise<void> {
 }
 
 /**
- * Columns kind (template, interface or party), name, and active contracts of a template; counting those of a party
- * would need a search.
+ * Statement with the columns kind (template, interface or party), name, and number of active contracts. The number is
+ * null for parties, because counting would need a search.
  */
 function searchFor(text: string, schema: string): string {
   const explore = escapeIdentifier(readSchemas(schema).explore);
@@ -147,7 +149,9 @@ function searchFor(text: string, schema: string): string {
             where party ilike ${pattern} order by 2 ${first})`;
 }
 
-/** The login that reads, created or checked before the first request; a failure is retried at the next request. */
+/**
+ * The reading login. It is created or checked before the first request; after a failure, the next request tries again.
+ */
 class ReaderLogin {
   readonly #options: ConsoleReadsOptions;
   #opened: Promise<Database> | undefined;
@@ -169,7 +173,7 @@ class ReaderLogin {
     return this.#opened;
   }
 
-  /** Lends a connection for one request. */
+  /** Lends a connection with the login of a token for one request. */
   async lend<T>(login: TokenLogin, work: (database: Database) => Promise<T>): Promise<T> {
     if (this.#closed) throw new IndexerError('the indexer is stopping', { code: 'STORE_CLOSED' });
     const database = this.#openAs({ ...this.#options, url: asLogin(this.#options.url, login), urlFile: undefined });
@@ -225,7 +229,7 @@ class ReaderLogin {
   }
 }
 
-/** A description of what the login may do in addition to reading; undefined if nothing. */
+/** Describes what the login may do in addition to reading; undefined if it can only read. */
 async function moreThan(database: Database): Promise<string | undefined> {
   const { rows } = await database.withClient((client) =>
     client.query<{ name: string; more: string | null }>(
@@ -238,8 +242,8 @@ async function moreThan(database: Database): Promise<string | undefined> {
 }
 
 /**
- * Why Postgres refused the login of a valid token; undefined for other failures. Every role may change its own
- * password.
+ * The error if Postgres refused the login of a valid token; undefined for other failures. Every role may change its own
+ * password, so a holder of the token can cause this.
  */
 function refusedLogin({ name, token, role }: TokenLogin, thrown: unknown): IndexerError | undefined {
   const code = thrown instanceof IndexerError ? thrown.code : undefined;
@@ -265,8 +269,8 @@ function tooPowerful(schema: string, more: string): IndexerError {
 }
 
 /**
- * The same servers as another login; `user` and `password` in the query string would take precedence. A list of several
- * hosts cannot become a URL object.
+ * The same URL with another login. `user` and `password` are removed from the query string, where they would take
+ * precedence. No URL object is used, because it cannot hold a list of several hosts.
  */
 function asLogin(url: string, { name, password }: Login): string {
   const [, scheme = '', places = '', query = ''] = /^(\w+:\/\/)(?:[^@/?]*@)?([^?]*)(?:\?(.*))?$/.exec(url) ?? [];

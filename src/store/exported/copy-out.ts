@@ -1,20 +1,20 @@
 /**
- * The data of a COPY to stdout, as it arrives. The driver has no such query: it passes the messages to the query that
- * is active on the connection. Source: Postgres documentation, "COPY Operations".
+ * Reads the data of a COPY to stdout as it arrives. The driver has no such query, but passes the messages to the query
+ * that is active on the connection. Source: Postgres documentation, "COPY Operations".
  */
 import type { ClientBase, Connection, Submittable } from 'pg';
 import { toStoreError } from '../connection/store-error.ts';
 
-/** Limit on unread bytes before reading from the server pauses. */
+/** Maximum unread bytes; above it, reading from the server pauses. */
 const mostWaiting = 512 * 1024;
-/** Messages are collected in pieces of this size; a larger row makes a larger piece. */
+/** Messages are collected in pieces of this size. A larger row makes a larger piece. */
 const pieceBytes = 128 * 1024;
-/** The server's timeout applies. */
+/** Far longer than the server's timeout, which is the one that applies. */
 const limitMs = 7 * 24 * 60 * 60_000;
 
 /**
- * The data of `copy (…) to stdout`, in pieces that are not reused. Read it to its end: leaving the loop early closes
- * the connection, because the server has no other way to stop sending.
+ * The data of `copy (…) to stdout`, in pieces whose memory is not reused. Read it to its end. Leaving the loop early
+ * closes the connection, because the server cannot be stopped in any other way.
  * @throws IndexerError STORE_ errors
  */
 export async function* copyOut(client: ClientBase, sql: string): AsyncGenerator<Buffer> {
@@ -32,7 +32,7 @@ export async function* copyOut(client: ClientBase, sql: string): AsyncGenerator<
 }
 
 class CopyOutQuery implements Submittable {
-  /** The driver wraps it to stop its clock. */
+  /** The driver wraps this callback to stop its timeout timer. */
   callback: (error: Error | null) => void;
   readonly query_timeout = limitMs;
   readonly #sql: string;
@@ -40,7 +40,7 @@ class CopyOutQuery implements Submittable {
   #pieces: Buffer[] = [];
   #piece = Buffer.allocUnsafe(pieceBytes);
   #used = 0;
-  /** Bytes of the used memory that were handed over. */
+  /** Number of bytes in the current memory block that were handed over. */
   #given = 0;
   #waiting = 0;
   #failure: Error | undefined;
@@ -56,7 +56,7 @@ class CopyOutQuery implements Submittable {
     };
   }
 
-  /** Data received since the last call, at least one piece; undefined at the end. */
+  /** Data received since the last call, at least one piece; undefined at the end of the data. */
   async next(): Promise<readonly Buffer[] | undefined> {
     while (this.#waiting === 0 && !this.#done) {
       await new Promise<void>((resolve) => {
@@ -83,7 +83,7 @@ class CopyOutQuery implements Submittable {
     connection.query(this.#sql);
   }
 
-  /** The driver reuses the memory of a message: its contents are copied. */
+  /** The driver reuses the memory of a message, so its contents are copied. */
   handleCopyData({ chunk }: { readonly chunk: Buffer }): void {
     if (this.#used + chunk.length > this.#piece.length) {
       this.#cut();
@@ -98,7 +98,7 @@ class CopyOutQuery implements Submittable {
     this.#wake();
   }
 
-  /** Queues the data received so far; the rest of the memory is for later data. */
+  /** Queues the data received so far. The rest of the memory block is for later data. */
   #cut(): void {
     if (this.#used > this.#given) this.#pieces.push(this.#piece.subarray(this.#given, this.#used));
     this.#given = this.#used;

@@ -1,4 +1,4 @@
-/** The columns of a table, and the statement that copies a range of it. */
+/** Determines the columns of a table, and builds the statement that copies a range of its rows. */
 import { escapeIdentifier, type ClientBase, type FieldDef } from 'pg';
 import type { ReadColumn, ReadTable, ReadType } from './reads.ts';
 import type { StoredTable } from './stored-tables.ts';
@@ -18,27 +18,33 @@ const typesByOid: ReadonlyMap<number, ReadType> = new Map([
 ]);
 const numeric = 1700;
 
-/** Requests the columns from the server. */
+/** Reads the names and types of the columns from the server. */
 export async function describe(client: ClientBase, table: StoredTable): Promise<DescribedTable> {
   const { fields } = await client.query(`select * from (${filledIn(table, 0, -1, false)}) described limit 0`);
   return { ...table, columns: fields.map((field) => columnOf(field, table.scales)) };
 }
 
-/** The part of a table that other programs see, without SQL. */
+/** The description of a table that other programs get, without its SQL. */
 export function descriptionOf(table: DescribedTable | undefined): readonly ReadTable[] {
   if (table === undefined) return [];
   const { sql: _sql, scales: _scales, ...description } = table;
   return [description];
 }
 
-/** JSON, intervals and numbers of any scale are texts as Postgres prints them. */
+/**
+ * The type of a column for other programs. JSON, intervals, and numbers without a fixed scale are texts in the format
+ * of Postgres.
+ */
 function columnOf({ name, dataTypeID }: FieldDef, scales: StoredTable['scales']): ReadColumn {
   const scale = scales?.get(name);
   if (dataTypeID === numeric && scale !== undefined) return { name, type: 'decimal', scale };
   return { name, type: typesByOid.get(dataTypeID) ?? 'text' };
 }
 
-/** The rows of a range as binary COPY sends them, in an order that is always the same. @param unhosted see `filledIn` */
+/**
+ * The statement that copies the rows of a range in the binary format, in a fixed order.
+ * @param unhosted see `filledIn`
+ */
 export function copyStatement(table: DescribedTable, from: number, to: number, unhosted: boolean): string {
   const columns = table.columns.map(({ name, type }) => {
     const column = `x.${escapeIdentifier(name)}`;
@@ -52,7 +58,10 @@ export function copyStatement(table: DescribedTable, from: number, to: number, u
   return `copy (select ${columns.join(', ')} from (${rows}) x order by ${order.join(', ')}) to stdout (format binary)`;
 }
 
-/** Both ends are part of the range. @param unhosted whether contracts had lost all of their parties in it before they ended */
+/**
+ * The SQL of a table for a range; both ends are included.
+ * @param unhosted whether some contracts lost all of their parties within the range, before they ended
+ */
 function filledIn({ sql }: StoredTable, from: number, to: number, unhosted: boolean): string {
   const values = { from: String(from), to: String(to), unhosted: String(unhosted) };
   return sql.replaceAll(/\$(from|to|unhosted)\b/g, (_, name: keyof typeof values) => values[name]);

@@ -1,4 +1,4 @@
-/** Snapshots of the database: the facts of the stream at one moment, and the rows that go with them. */
+/** Snapshots of the database: facts about the stream at one moment, and the rows at that moment. */
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { type Database, rollBack } from '../connection/database.ts';
@@ -11,7 +11,7 @@ import type { ReadFacts, Reads, Snapshot } from './reads.ts';
 import { storedTables } from './stored-tables.ts';
 import { typedTables } from './typed-tables.ts';
 
-/** Complete ranges are read, and may take any time. In UTC, and every number with all of its digits. */
+/** Settings of the transaction. There is no time limit, because entire ranges are read. Times are in UTC. */
 const settings = [
   'set local statement_timeout = 0',
   'set local idle_in_transaction_session_timeout = 0',
@@ -26,10 +26,7 @@ export function readsOf(database: Database): Reads {
   return { inSnapshot: (use) => inSnapshot(database, use) };
 }
 
-/**
- * @throws IndexerError EXPORT_NOT_READY, EXPORT_REFUSED, STORE_ errors; as `use`, whose errors are not translated as
- * those of Postgres
- */
+/** @throws IndexerError EXPORT_NOT_READY, EXPORT_REFUSED, STORE_ errors; any error of `use`, unchanged */
 async function inSnapshot<T>(database: Database, use: (snapshot: Snapshot) => Promise<T>): Promise<T> {
   const failures: unknown[] = [];
   try {
@@ -72,7 +69,7 @@ function snapshotOf(client: ClientBase, schema: string, facts: ReadFacts): Snaps
   };
 }
 
-/** Rejections of the driver as errors of the store. */
+/** Translates rejections of the driver to errors of the store. */
 async function translated<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
@@ -109,7 +106,7 @@ async function readFacts(client: ClientBase): Promise<ReadFacts> {
   return { participant, filterHash, shape, checkpoint, prunedToOffset: kept ?? -1, ...marks };
 }
 
-/** Rows that a role may not see would be missing from files that claim to be complete. */
+/** Refuses roles that may not read all rows: rows would be missing from files that claim to be complete. */
 async function refuseLimited(client: ClientBase): Promise<void> {
   const { rows } = await client.query<{ limited: boolean }>(
     `select row_security_active('contracts') and exists (
@@ -146,7 +143,7 @@ async function readMarks(client: ClientBase): Promise<Marks> {
   const departed = await client.query<{ from: number | null; to: number | null }>(
     'select min(unhosted_since) as from, max(unhosted_since) as to from ended where unhosted_since is not null',
   );
-  // Sums of hashes, independent of the order of the list.
+  // A sum of hashes does not depend on the order of the rows.
   const redactions = await client.query<{ mark: string }>(
     `select concat_ws(' ',
               (select concat_ws(' ', count(*), sum(hashtextextended(concat_ws(' ', contract_id, exercises), 0)::numeric)) from redacted_contracts),
@@ -164,7 +161,7 @@ async function readMarks(client: ClientBase): Promise<Marks> {
   };
 }
 
-/** By the ids and positions that were redacted: they are few compared with the rows, and there are indexes for them. */
+/** Finds redacted rows by the ids and positions of redactions: they are few compared with the rows, and are indexed. */
 async function readRedacted(client: ClientBase): Promise<ReadFacts['redacted']> {
   const places = `from redacted_contracts r join contract_states s on s.contract_id = r.contract_id`;
   const offsets = async (sql: string): Promise<readonly number[]> => {

@@ -1,16 +1,16 @@
 /**
- * The tables that other programs read, as statements over the storage. Rows are never derived from one another, belong
- * to one offset each, and never change later. The current state of a contract in a view of explore (whether it is
- * active, when it ended) is a row of `contract_ends`, at the offset of the end. `events` repeats the other tables;
- * update ids are only in `updates`.
+ * The tables that other programs read, as SQL over the storage tables. No row is derived from another one. Each row
+ * belongs to one offset and never changes later. Views of explore also have the current state of a contract (whether it
+ * is active, when it ended); here it is a row of `contract_ends`, at the offset of the end. `events` is missing because
+ * it repeats the other tables. Only `updates` has update ids.
  */
 import type { ReadTable } from './reads.ts';
 
 /** A table before its columns are known. */
 export interface StoredTable extends Omit<ReadTable, 'columns'> {
-  /** SQL that returns one column for each column of the table; ids, parties and names as texts. */
+  /** SQL with one result column for each column of the table. Ids, parties and names are texts. */
   readonly sql: string;
-  /** Digits after the decimal point of numeric columns. */
+  /** Number of digits after the decimal point, by the name of the numeric column. */
   readonly scales?: ReadonlyMap<string, number>;
 }
 
@@ -18,7 +18,7 @@ const template = `coalesce(t.package_name, t.package_id) || ':' || t.module_name
   coalesce(t.package_name, t.package_id) as package_name, t.module_name, t.entity_name, t.package_id`;
 const interfaceFqn = `coalesce(i.package_name, p.package_name, i.package_id) || ':' || i.module_name || ':' || i.entity_name`;
 
-/** `$from` and `$to` are replaced: both are part of the range. */
+/** SQL condition; `$from` and `$to` are replaced later. Both ends are included. */
 export const within = (bound: string): string => `${bound} between $from and $to`;
 
 const updates: StoredTable = {
@@ -59,8 +59,9 @@ const contracts: StoredTable = {
 };
 
 /**
- * An end and the loss of all parties are two rows: before the end, no one knew of it. The activation is identified by
- * its offset and node, whose row is in `contracts`: contract ids take most of the space in files.
+ * A contract that lost all of its parties and ended later has two rows, because the loss was known before the end. The
+ * activation is identified by its offset and node, as in `contracts`: contract ids would take most of the space in
+ * files.
  */
 const contractEnds: StoredTable = {
   name: 'contract_ends',

@@ -1,16 +1,16 @@
 /**
- * Pure: applies the table of keys and relations to the views that a database has. All references in the result exist.
+ * Applies the table of keys and relations to the views of a database. All views that the result refers to exist. Pure.
  */
 import { exploreEntities, exploreFunctions, typedEntities, type Entity, type Relation } from './relations.ts';
 import { columnOf, type ReadSide, type ReadView } from './read-side.ts';
 
-/** A view with its name, its keys and the rows it refers to. */
+/** A view with its name, its keys and its relations to other views. */
 export interface Node {
   readonly schema: string;
   readonly view: string;
   /**
-   * Name for clients, in snake case: the name of the view, for typed views with the prefix `typed_`. No two are alike
-   * in camel case.
+   * Name for clients, in snake case: the name of the view; typed views have the prefix `typed_`. The names are also
+   * unique in camel case.
    */
   readonly name: string;
   readonly keys: readonly (readonly string[])[];
@@ -23,7 +23,7 @@ export interface Edge {
   readonly toColumns: readonly string[];
   readonly field: string;
   readonly back: string | undefined;
-  /** Whether at most one row here belongs to a row there. */
+  /** Whether at most one row of this view refers to a row of the other view. */
   readonly isOne: boolean;
   readonly mayMiss: string | undefined;
 }
@@ -36,7 +36,7 @@ export interface Graph {
 export interface GraphFunction {
   readonly schema: string;
   readonly name: string;
-  /** For readers; other functions are parts of views and functions. */
+  /** Whether readers call it; other functions are only used by views and functions. */
   readonly isShown: boolean;
   readonly overloads: number;
   readonly returns: string | null;
@@ -87,7 +87,10 @@ function edgeOf(view: ReadView, relation: Relation, keys: Node['keys'], explore:
   };
 }
 
-/** Names in camel case lose their underscores, and types their plural: views that differ only in that are numbered. */
+/**
+ * Assigns names. Names in camel case lose their underscores, and names of types their plural. Views that differ only in
+ * these are numbered.
+ */
 class Names {
   readonly #taken = new Set<string>();
 

@@ -1,7 +1,7 @@
 /**
- * Pure: a graph as metadata of Hasura 2, the object that `replace_metadata` accepts and `export_metadata` returns
- * (version 3). Source: hasura.io/docs/2.0/api-reference/metadata-api/manage-metadata and /syntax-defs (relationships by
- * manual_configuration).
+ * Converts a graph to metadata of Hasura 2, the object that `replace_metadata` accepts and `export_metadata` returns
+ * (version 3). Pure. Source: hasura.io/docs/2.0/api-reference/metadata-api/manage-metadata and /syntax-defs
+ * (relationships by manual_configuration).
  */
 import type { Edge, Graph, GraphFunction, Node } from './graph.ts';
 
@@ -46,7 +46,7 @@ export interface HasuraMetadata {
 }
 
 /**
- * @param urlVariable Hasura's environment variable with the URL of the database: its user is a reader role, whose
+ * @param urlVariable Hasura's environment variable with the URL of the database; the user in it is a reader role, whose
  * rights apply to all clients
  */
 export function hasuraMetadata({ nodes, functions }: Graph, urlVariable: string): HasuraMetadata {
@@ -73,7 +73,7 @@ export function hasuraMetadata({ nodes, functions }: Graph, urlVariable: string)
   };
 }
 
-/** Hasura accepts functions that return rows of a tracked view, and no two functions of the same name. */
+/** Hasura accepts only functions that return rows of a tracked view, and no two functions of the same name. */
 function isTracked({ overloads, returns }: GraphFunction, views: ReadonlySet<string>): boolean {
   return overloads === 1 && returns !== null && views.has(returns);
 }

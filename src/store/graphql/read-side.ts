@@ -1,5 +1,6 @@
 /**
- * The views and functions for readers that a database has, read from its catalog: typed views differ between ledgers.
+ * Reads from the catalog which views and functions for readers a database has, because typed views differ between
+ * ledgers.
  */
 import type { ClientBase } from 'pg';
 import { freeName } from '../../daml/identifiers.ts';
@@ -15,23 +16,24 @@ export interface ReadView {
   readonly kind: 'explore' | 'history' | ViewKind;
   readonly columns: readonly string[];
   /**
-   * Columns made from fields. They keep their names even if a column common to all views of the kind has the same name.
+   * Columns that were created from fields. They keep their names even if a column common to all views of the kind has
+   * the same name.
    */
   readonly fields: ReadonlySet<string>;
 }
 
-/** All functions of one name in schema explore. */
+/** All functions of one name in schema explore (overloads). */
 export interface ReadFunction {
   readonly name: string;
-  /** Number of functions, by parameter types. */
+  /** Number of functions of this name. */
   readonly overloads: number;
-  /** The view whose rows it returns; null if it returns something different, or the overloads differ. */
+  /** The view whose rows it returns; null if it returns something different, or if the overloads differ. */
   readonly returns: string | null;
 }
 
 export interface ReadSide {
   readonly schemas: ReadSchemas;
-  /** Ordered by schema and name: the same database gives the same order. */
+  /** Ordered by schema and name, so that the order is always the same. */
   readonly views: readonly ReadView[];
   readonly functions: readonly ReadFunction[];
 }
@@ -62,7 +64,7 @@ async function readViews(client: ClientBase, { explore, typed }: ReadSchemas): P
     if (schema === explore) return [{ schema, name, columns, kind: 'explore', fields: new Set() }];
     const base = kinds.has(name) ? name : name.slice(0, -historySuffix.length);
     const kind = kinds.get(base);
-    // A foreign view in one of our schemas.
+    // The view was not created by this indexer.
     if (kind === undefined) return [];
     const fields = new Set(stored.filter((column) => column.view_name === base).map((column) => column.column_name));
     return [{ schema, name, columns, kind: base === name ? kind : 'history', fields }];
@@ -84,7 +86,7 @@ async function readFunctions(client: ClientBase, explore: string): Promise<reado
   return rows;
 }
 
-/** Name in this view of a column that every view of the kind has. */
+/** Name that a column common to all views of the kind has in this view. */
 export function columnOf({ fields }: ReadView, name: string): string {
   return freeName(name, fields);
 }

@@ -1,4 +1,4 @@
-/** The relations between views of schema explore as docs/reference/graphql-names.md lists them. */
+/** The relations between views of schema explore, in the format of docs/reference/graphql-names.md. */
 import { exploreEntities, type Relation } from './relations.ts';
 
 /** One line for each view, in the order of their names. */

@@ -1,31 +1,31 @@
 /**
- * Keys and relations of the views for readers. Views have no constraints, so the catalog contains none of this;
- * everything generated for programs that need it (smart tags, metadata) is derived from this table. It only lists keys
- * that the storage keeps unique: a key that is not unique would duplicate rows in results. Typed views differ between
- * ledgers, and have the relations of their kind.
+ * Keys and relations of the views for readers. Views have no constraints, so the catalog does not contain them.
+ * Everything that is generated for other programs (smart tags, metadata) is derived from this table. It lists only keys
+ * that the storage keeps unique, because other keys would duplicate rows in results. Typed views differ between
+ * ledgers; their relations depend on their kind.
  */
 import type { ViewKind } from '../typed/subjects.ts';
 
-/** Names are column names; a relation compares columns in order with those of a key of the other view. */
+/** A relation to another view. Its columns are compared, in order, with those of a key of the other view. */
 export interface Relation {
   readonly columns: readonly string[];
-  /** A view of schema explore. */
+  /** Name of a view in schema explore. */
   readonly to: string;
-  /** Columns of the other view; one of its keys. */
+  /** Columns of the other view, which are one of its keys. */
   readonly toColumns: readonly string[];
-  /** Name of the relation to the one row of the other view. */
+  /** Name of the relation to the row of the other view. */
   readonly field: string;
   /**
    * Name of the reverse relation to the rows of this view; undefined if it is not useful or the result would read all
    * history.
    */
   readonly back?: string;
-  /** Why the other row may be missing while the columns have values; undefined if it never is. */
+  /** Why the other row may be missing although the columns have values; undefined if it never is. */
   readonly mayMiss?: string;
 }
 
 export interface Entity {
-  /** The first is the primary key, and an order of the rows that begins with the leading column of an index. */
+  /** The first key is the primary key. Its order begins with the leading column of an index. */
   readonly keys: readonly (readonly string[])[];
   readonly relations: readonly Relation[];
 }
@@ -77,10 +77,10 @@ function ofTemplate(back?: string): Relation {
   return { columns, to: 'templates', toColumns: columns, field: 'template', ...(back === undefined ? {} : { back }) };
 }
 
-/** For views of one contract: the contract by its activation. */
+/** A view about one contract, which it refers to by its activation. */
 const ofOneContract: Entity = { keys: [['contract_id']], relations: [ofContract()] };
 
-/** By view name in schema explore. A view that is not listed has neither keys nor relations. */
+/** Keys and relations by view name in schema explore. A view that is not listed has neither. */
 export const exploreEntities: Readonly<Record<string, Entity>> = {
   updates: { keys: [['offset']], relations: [] },
   templates: { keys: [['package_id', 'module_name', 'entity_name']], relations: [] },
@@ -163,7 +163,7 @@ export const exploreEntities: Readonly<Record<string, Entity>> = {
   unclaimed_rewards: ofOneContract,
 };
 
-/** Typed views by kind; a template has one for active contracts and one for all contracts. */
+/** Keys and relations of typed views by kind. A template has one view of active contracts and one of all contracts. */
 export const typedEntities: Readonly<Record<ViewKind | 'history', Entity>> = {
   template: {
     keys: [['created_at_offset', 'contract_id']],
@@ -188,8 +188,8 @@ export const typedEntities: Readonly<Record<ViewKind | 'history', Entity>> = {
 };
 
 /**
- * Functions that readers call, in schema explore. All others there are parts of these and of the views.
- * `wait_for_offset` waits, so that later reads include the caller's own write.
+ * Functions of schema explore that readers call. All others there are only used by these and by the views.
+ * `wait_for_offset` is for reading your own writes: it waits until they are stored.
  */
 export const exploreFunctions: readonly string[] = [
   'active',

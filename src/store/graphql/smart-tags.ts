@@ -1,6 +1,7 @@
 /**
- * Pure: a graph as smart tags of PostGraphile 5, the document `postgraphile.tags.json5` (JSON is JSON5). It has no
- * descriptions: PostGraphile reads the comments of the views. Source: postgraphile.org/postgraphile/5/smart-tags-file.
+ * Converts a graph to smart tags of PostGraphile 5, the document `postgraphile.tags.json5` (JSON is JSON5). Pure. The
+ * tags have no descriptions, because PostGraphile reads the comments of the views. Source:
+ * postgraphile.org/postgraphile/5/smart-tags-file.
  */
 import type { Edge, Graph, Node } from './graph.ts';
 
@@ -16,7 +17,7 @@ export interface SmartTags {
   };
 }
 
-/** Lists and connections at the root, only lists for related rows; no mutations. */
+/** Lists and connections at the root, only lists for related rows, no mutations. */
 const ofViews = [
   '-insert',
   '-update',
@@ -37,8 +38,8 @@ export function smartTags({ nodes, functions }: Graph): SmartTags {
       procedure: Object.fromEntries(
         functions.map(({ schema, name, isShown }) => [
           path(schema, name),
-          // Types are generated for hidden functions as well: token_holding would take the type name of a row of
-          // token_holdings.
+          // PostGraphile also generates types for hidden functions. Without a different name, token_holding would get
+          // the type name of a row of token_holdings.
           { tags: isShown ? { behavior: ofFunctions } : { name: `part_${name}`, behavior: hidden } },
         ]),
       ),
@@ -56,7 +57,7 @@ function tagsOf({ name, keys: [primary, ...others], edges }: Node): Tagged['tags
   };
 }
 
-/** A constraint in SQL notation, followed by the names of both directions. */
+/** A foreign key constraint in SQL notation, followed by the names of both directions. */
 function foreignKey({ columns, to, toColumns, field, back, isOne }: Edge): string {
   const names = [
     `@fieldName ${field}`,
@@ -74,7 +75,7 @@ function list(columns: readonly string[]): string {
   return `(${columns.map(quoted).join(', ')})`;
 }
 
-/** Our names consist of letters, digits and underscores; only the schema name is a choice of the operator. */
+/** Our names consist of letters, digits and underscores. Only the schema name is chosen by the operator. */
 function quoted(name: string): string {
   return /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name}"`;
 }

@@ -1,7 +1,8 @@
 /**
- * Hands a stream over to another server. There is no transaction over both, so the order of two commits keeps them
- * consistent: first the old storage records that it is handed over, then the new one that it is no longer being filled.
- * In between neither may be written to, and the next run of the command finishes the handover.
+ * Hands a stream over to another server. No transaction spans both servers, so two commits in a fixed order keep them
+ * consistent. The first commit records in the old storage that it is handed over. The second records in the new storage
+ * that it is no longer being filled. Between the two, neither storage may be written to, and the next run of the
+ * command finishes the handover.
  */
 import { escapeIdentifier } from 'pg';
 import type { PoolClient } from 'pg';
@@ -23,7 +24,7 @@ import { tablesWhere } from '../tables/tables.ts';
 
 /**
  * Copies redactions and packages, so that redacted contents stay removed and packages need not be read again. Call it
- * before the target reads anything, and again.
+ * before the target reads anything, and repeat it later.
  */
 export async function carryFirst(live: Database, target: Database): Promise<void> {
   await bring(live, target, 'none', async (client, storages) => {
@@ -33,7 +34,8 @@ export async function carryFirst(live: Database, target: Database): Promise<void
 }
 
 /**
- * Copies everything that takes long, while the indexer continues. Resolves to descriptions of what cannot be copied.
+ * Copies everything that takes long, while the indexer continues. Resolves to descriptions of everything that cannot be
+ * copied.
  */
 export async function prepareHandover(live: Database, target: Database): Promise<readonly string[]> {
   await bring(live, target, 'earlier', async (client, storages) => {
@@ -48,7 +50,7 @@ export async function prepareHandover(live: Database, target: Database): Promise
   return [...left, ...failed.map(({ view, error }) => `view ${view}: ${error.message}`)];
 }
 
-/** Copies registered names and columns of typed views, before views are created there under other names. */
+/** Copies the registered names and columns of typed views, before the target creates views under other names. */
 async function carryNames(client: PoolClient, { from, to }: Storages): Promise<void> {
   for (const table of ['typed_views', 'typed_columns']) {
     await client.query(`delete from ${escapeIdentifier(to)}.${table}`);
@@ -70,7 +72,7 @@ function bring(
 
 const carried = tablesWhere((entry) => entry.carried !== undefined);
 const ofReaders: readonly string[] = Object.keys(readerTables);
-/** All copied tables. Webhooks come first, because a delivery locks their cursor before their hold. */
+/** All copied tables. The tables of webhooks come first, because a delivery locks its cursor before its hold. */
 const lockedTables = [
   ...carried.filter((table) => ofReaders.includes(table)),
   ...carried.filter((table) => !ofReaders.includes(table)),
@@ -89,10 +91,10 @@ function carryTo(
 }
 
 /**
- * The first commit: after it no indexer writes to the old storage. The holder of its lock calls it when the target has
- * caught up. Resolves to whether the job is still active; if it is not, nothing has changed.
- * @param into the other database, as `placeOf` names it
- * @throws IndexerError WRITER_FENCED if the stream is not where it was halted
+ * The first commit: after it, no indexer writes to the old storage. The holder of its writer lock calls this when the
+ * target has caught up. Resolves to whether the job is still active; if it is not, nothing has changed.
+ * @param into label of the other database, see `databaseLabel`
+ * @throws IndexerError WRITER_FENCED if the stream is not where its writer stopped
  */
 export function closeSource(
   live: Database,
@@ -101,12 +103,13 @@ export function closeSource(
   into: string,
 ): Promise<boolean> {
   return live.transaction(async (from) => {
-    // The writer has stopped meanwhile; sessions that hold locks get more time at the next attempt.
+    // The writer is stopped, so the wait is short. If other sessions hold locks, the next attempt waits again.
     await from.query(`set local lock_timeout = '1s'`);
     const liveStream = await lockStream(from);
     if (liveStream?.checkpoint !== writerStopped.checkpoint || liveStream.epoch !== writerStopped.epoch)
       throw fenced('the live stream moved');
-    // Commands that redact contents, or place a hold, run before this, or in the other storage, and not in between.
+    // Commands that redact contents or place a hold run before this lock, or later in the other storage, but not in
+    // between.
     await from.query(`lock table ${lockedTables.join(', ')} in exclusive mode`);
     if (!(await updateJob(from, 'rebuild', { step: 'handing over', perSecond: null, problem: null }))) return false;
     await carryTo(from, target, 'all', async (client, storages) => {
@@ -120,8 +123,9 @@ export function closeSource(
 }
 
 /**
- * The second commit: after it indexers may write to the target. Its epoch is above that of the old storage, so that a
- * writer of the old one cannot commit here, even if its address now leads here. Resolves to the checkpoint.
+ * The second commit: after it, indexers may write to the target. The epoch of the target is raised above that of the
+ * old storage. A writer of the old storage then cannot commit here, even if its address now leads here. Resolves to the
+ * checkpoint.
  * @throws IndexerError WRITER_FENCED if the target has not caught up
  */
 export function openTarget(target: Database, { checkpoint, epoch }: StoppedWriter): Promise<number> {

@@ -1,7 +1,7 @@
 /**
- * Objects that operators have added to the tables of a storage, created on the same tables of another server: indexes,
- * statistics, rights, policies, settings. Both servers print their objects as the statements that create them; a
- * statement that only the old server prints is run on the new one.
+ * Copies objects that operators have added to the tables of a storage (indexes, statistics, rights, policies, settings)
+ * to the same tables on another server. Both servers list their objects as the statements that create them. Statements
+ * that only the old server lists are run on the new one.
  */
 import type { ClientBase, QueryConfig } from 'pg';
 import type { Database } from '../connection/database.ts';
@@ -11,18 +11,18 @@ import { dropContentStatistics } from '../roles/content-statistics.ts';
 import { limitedRoles, secureViews } from '../roles/secure-views.ts';
 import { searchIn } from '../swap/dependents.ts';
 
-/** The driver has no "without limit" per query: an index over a large table takes long. */
+/** An index over a large table takes long, and the driver cannot turn off its limit for a single query. */
 const buildLimitMs = 24 * 60 * 60 * 1000;
 
 interface Printed {
   /** Identity of the object on both servers. */
   readonly key: string;
   readonly statement: string;
-  /** Roles that it names; they must exist. */
+  /** Names of the roles in the statement; they must exist on the other server. */
   readonly roles: readonly string[];
 }
 
-// $1 is the storage, $2 the schemas of the stream, $3 the name of the other database.
+// In the queries below, $1 is the storage schema, $2 the schemas of the stream, $3 the name of the other database.
 
 const inStorage = `c.relnamespace = (select oid from pg_namespace where nspname = $1::text)`;
 const inSchemas = `n.nspname = any ($2::text[])`;
@@ -90,7 +90,7 @@ select null, format('alter default privileges in schema %I grant %s on %s to %s%
   from pg_default_acl d join pg_namespace n on n.oid = d.defaclnamespace cross join lateral aclexplode(d.defaclacl) a
  where ${inSchemas} and d.defaclrole = n.nspowner`;
 
-/** Settings of roles that may use the stream, in its database: limits and search paths. */
+/** Settings (limits and search paths) of roles that may use the stream, in its database. */
 const roleSettings = `
 select null, format('alter role %I in database %I set %s to %s', r.rolname, $3::text, split_part(s, '=', 1),
               case when split_part(s, '=', 1) = 'search_path' then substring(s from position('=' in s) + 1)
@@ -99,12 +99,12 @@ select null, format('alter role %I in database %I set %s to %s', r.rolname, $3::
  where d.setdatabase = (select oid from pg_database where datname = current_database())
    and exists (select from pg_namespace n cross join lateral aclexplode(n.nspacl) a where ${inSchemas} and a.grantee = r.oid)`;
 
-/** In the order in which they are created: a limited role is granted its rights last. */
+/** The kinds of objects in the order of creation: limited roles get their rights last. */
 const kinds = [indexes, statistics, settings, policies, grants, roleSettings];
 
 /**
- * Creates missing objects on the other server, each in a transaction of its own, so that the job that fills it waits
- * for one table at a time. Resolves to descriptions of what could not be created.
+ * Creates missing objects on the other server. Each has its own transaction, so that the job that fills the storage
+ * waits for one table at a time. Resolves to descriptions of the objects that could not be created.
  */
 export async function carryObjectsAcross(from: Database, to: Database): Promise<readonly string[]> {
   const name = await to.withClient(async (client) => {
@@ -136,7 +136,7 @@ async function printed(of: Database, kind: string, database: string): Promise<re
   return of.transaction(async (client) => {
     await searchIn(client, schema);
     const { rows } = await client.query<{ key: string | null; statement: string; roles: readonly string[] }>(
-      // Not every kind needs all of them.
+      // The condition uses all parameters, because not every query needs all of them.
       `select key, statement, roles from (${kind}) found (key, statement, roles)
         where $1::text <> '' and $2::text[] <> '{}' and $3::text <> '' order by 2`,
       [schema, Object.values(readSchemas(schema)), database],

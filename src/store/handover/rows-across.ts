@@ -1,7 +1,7 @@
 /**
- * Rows that cannot be read from a ledger, copied from one server to another: into a separate schema there, from which
- * the same statements copy them as within one server. Rows travel as JSON texts of the server, which are exact for all
- * of its types.
+ * Copies rows that cannot be read from a ledger to another server. They are first copied to a separate schema there;
+ * from it, the same statements copy them as within one server. Rows are sent as JSON from the server, which is exact
+ * for all types used.
  */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
@@ -9,8 +9,8 @@ import type { Storages } from '../swap/rows.ts';
 import { tablesWhere } from '../tables/tables.ts';
 
 /**
- * Which completions to copy: none; those from before the target began to read; or all that it has not read, once no
- * indexer writes there.
+ * Which completions to copy: none; those from before the target began to read; or all that the target has not read.
+ * `all` is for the handover, when no indexer writes.
  */
 export type Completions = 'none' | 'earlier' | 'all';
 
@@ -18,24 +18,24 @@ const small = tablesWhere(({ carried }) => carried !== undefined);
 
 interface Brought {
   readonly table: string;
-  /** Condition on its rows. */
+  /** SQL condition on the rows to copy. */
   readonly where: string;
   readonly rowsAtOnce: number;
 }
 
 export interface Across {
-  /** Client of the storage that has the rows, in a transaction. */
+  /** Client of the source storage, in a transaction. */
   readonly from: ClientBase;
   /** Client of the other server, in a transaction. */
   readonly to: ClientBase;
-  /** Name of the storage, the same on both. */
+  /** Name of the storage schema, the same on both servers. */
   readonly schema: string;
   readonly completions: Completions;
 }
 
 /**
- * Calls `carry` with a temporary schema that holds the copied rows; the schema is dropped afterwards. Its `from` schema
- * has the copied tables and no others.
+ * Calls `carry` with a temporary schema that holds the copied rows. That schema is the `from` schema; it has only the
+ * copied tables, and is dropped afterwards.
  */
 export async function acrossServers(
   { from, to, schema, completions }: Across,

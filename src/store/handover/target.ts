@@ -1,4 +1,4 @@
-/** The storage on another server that a stream is handed over to: creation, reuse and cleanup. */
+/** The storage on another server that receives a stream: creation, reuse and cleanup. */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
 import type { ExerciseJson } from '../../model/tables.ts';
@@ -9,14 +9,14 @@ import { assertExerciseJson } from '../schema/exercise-json.ts';
 import { migrate } from '../schema/migrations.ts';
 import { takeEpoch } from '../write/stream-row.ts';
 
-/** Handover columns of the stream row. */
+/** Columns of the stream row about a handover. */
 export interface Turn {
   readonly handover: 'filling' | 'handed over' | null;
-  /** Label of the other database, as `placeOf` names it. */
+  /** Label of the other database, see `databaseLabel`. */
   readonly peer: string | null;
 }
 
-/** Undefined if there is no stream. */
+/** The handover columns; undefined if there is no stream. */
 export async function readTurn(database: Database): Promise<Turn | undefined> {
   return database.withClient(async (client) => {
     const table = `${escapeIdentifier(database.schema)}.stream`;
@@ -27,12 +27,12 @@ export async function readTurn(database: Database): Promise<Turn | undefined> {
   });
 }
 
-/** The comment on a schema that was created for a handover, until the handover is done. */
+/** The comment on a schema that was created for a handover. It stays until the handover is done. */
 function note(source: string): string {
   return `Storage filled by "ledger-indexer rebuild --into" from ${source}; may be dropped when none runs.`;
 }
 
-/** Whether a rebuild from there has created the schema. Then it is dropped if the rebuild is cancelled. */
+/** Whether a rebuild from this source created the schema. Such a schema is dropped if the rebuild is cancelled. */
 export async function isCreatedByRebuild(client: ClientBase, schema: string, source: string): Promise<boolean> {
   const { rows } = await client.query<{ note: string | null }>(
     `select obj_description(oid, 'pg_namespace') as note from pg_namespace where nspname = $1`,
@@ -42,7 +42,7 @@ export async function isCreatedByRebuild(client: ClientBase, schema: string, sou
 }
 
 /**
- * Creates the schema with everything that readers use, or takes one that holds no stream yet.
+ * Creates the schema with everything that readers use, or reuses a schema that holds no stream yet.
  * @throws IndexerError SCHEMA_EXERCISE_JSON, SCHEMA_OWNER_MISMATCH, STORE_NOT_PERMITTED
  */
 export async function prepareTarget(target: Database, source: string, exerciseJson: ExerciseJson): Promise<void> {
@@ -58,7 +58,7 @@ export async function prepareTarget(target: Database, source: string, exerciseJs
   await assertExerciseJson(target, exerciseJson);
 }
 
-/** Marks a storage that was itself handed over as being filled again, from the database it was handed over to. */
+/** For a storage that was itself handed over: marks it as being filled again, from the database that received it. */
 export async function fillAgain(target: Database): Promise<void> {
   await target.transaction(async (client) => {
     await takeEpoch(client, undefined);

@@ -1,23 +1,26 @@
 /**
- * Takes the share of some updates out of `activity_hourly`, before their rows are deleted or extended. The share is
- * subtracted rather than all rows counted again, because the sums also contain updates that were pruned here.
+ * Subtracts the counts of some updates from `activity_hourly`, before their rows are deleted or extended. Counting all
+ * remaining rows again would be wrong, because the sums include updates that were pruned here.
  */
 import type { ClientBase } from 'pg';
 
-/** Range of updates: after the first offset, up to and including the last. */
+/** Range of updates: after `above`, up to and including `upTo`. */
 export interface OffsetRange {
   readonly above: number;
   readonly upTo: number | typeof lastOffset;
 }
 
-/** No update has a higher offset. */
+/** Higher than the offset of any update: the largest bigint. */
 export const lastOffset = '9223372036854775807';
 
-/** Delays are integer multiples of 2^-20 seconds, as the writer counts them: sums and differences have no rounding. */
+/**
+ * SQL: sum of the delays. As the writer stores them, delays are multiples of 2^-20 seconds, so that sums and
+ * differences are not rounded.
+ */
 const delay = `coalesce(sum(round(extract(epoch from record_time - effective_at)::numeric * 1048576))
                  filter (where kind = 't'), 0)::double precision / 1048576`;
 
-/** The share of the updates above $1 and up to $2, one row for each row of `activity_hourly` they touched. */
+/** SQL: the counts of the updates above $1 and up to $2, one row for each row of `activity_hourly` that they affect. */
 const share = `
   gone as (
     select "offset", synchronizer_pk, date_trunc('hour', record_time, 'UTC') as hour, kind, paid_traffic_cost,
@@ -49,8 +52,8 @@ const share = `
      group by 1, 4)`;
 
 /**
- * A sum of costs that reached the largest bigint says nothing about its parts: it is counted again from the remaining
- * updates.
+ * SQL: a sum of costs that was capped at the largest bigint cannot be reduced, so it is calculated again from the
+ * remaining updates.
  */
 const rest = `
   full_hours as (select hour, synchronizer_pk from activity_hourly where paid_traffic_cost = 9223372036854775807),
@@ -61,7 +64,7 @@ const rest = `
      where u."offset" <= $1 or u."offset" > $2
      group by 1, 2)`;
 
-/** Part of the caller's transaction. */
+/** Runs in the caller's transaction. */
 export async function subtractActivity(client: ClientBase, { above, upTo }: OffsetRange): Promise<void> {
   await client.query(
     `with ${share}, ${rest}
@@ -80,9 +83,12 @@ export async function subtractActivity(client: ClientBase, { above, upTo }: Offs
   );
 }
 
-/** Deletes rows without remaining updates. @param above offset after which all updates are removed */
+/**
+ * Deletes rows of hours without remaining updates.
+ * @param above offset after which all updates are removed
+ */
 export async function dropEmptyActivity(client: ClientBase, above: number): Promise<void> {
-  // The row of the updates themselves may validly be all zero: for an update without cost and events.
+  // The row with the totals of an hour can be all zero and still needed: for an update without cost and events.
   await client.query(
     `with empty as (
        select hour, synchronizer_pk from activity_hourly

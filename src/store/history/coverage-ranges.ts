@@ -1,24 +1,27 @@
-/** The ranges of table `coverage`: one is open and ends at the checkpoint, all others are closed. */
+/** The ranges of table `coverage`. One range is open and ends at the checkpoint; all others are closed. */
 import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
 import type { Database } from '../connection/database.ts';
 import { one, sql, tablesOf } from '../connection/query-builder.ts';
 import type { StreamIdentity } from '../../model/stream.ts';
 
-/** Start of a range after the first one. */
+/** A range after the first one. */
 export interface NewRange {
   /** Exclusive start of the range. */
   readonly from: number;
   readonly origin: 'reseed' | 'filter' | 'reset' | 'filter-extend';
   readonly filterHash: string;
   readonly shape: StreamIdentity['shape'];
-  /** False: contracts active at its start that only the extended filter returns still have to be staged. */
+  /** False if contracts that were active at its start and match only the extended filter still have to be staged. */
   readonly complete?: false;
   /** Why the previous range ended. */
   readonly reason: string;
 }
 
-/** A stream that is seeded again at its start has no previous range: it begins with that list. */
+/**
+ * A stream that is seeded again at its start has no previous range: its history begins with that list of active
+ * contracts.
+ */
 const seededAgain = sql<boolean>`excluded.origin = 'reseed' and coverage.origin in ('seed', 'genesis', 'oldest', 'offset')`;
 const conflictValues = {
   origin: sql<NewRange['origin']>`case when ${seededAgain} then 'seed' else excluded.origin end`,
@@ -33,7 +36,8 @@ export async function openRange(client: ClientBase, closeAt: number, range: NewR
     .where('to_offset', 'is', null)
     .execute();
   const { from, origin, filterHash, shape, complete = true, reason } = range;
-  // The same start under the same filter: it was cancelled and requested again before anything was stored.
+  // A conflict means the same start under the same filter: the change was cancelled and requested again before anything
+  // was stored.
   await tablesOf(client)
     .insertInto('coverage')
     .values({ from_offset: from, filter_hash: filterHash, origin, transaction_shape: shape, complete, reason })
@@ -51,8 +55,8 @@ export async function openRange(client: ClientBase, closeAt: number, range: NewR
 }
 
 /**
- * Goes back to an offset: ranges that begin after it are deleted, the range that contains it is open again.
- * @returns whether a range of another filter begins there, because the filter in force differs from that of the time
+ * Goes back to an offset. Ranges that begin after it are deleted; the range that contains it is opened again.
+ * @returns whether a new range was opened at the offset, because another filter was in force then
  */
 export async function cutRanges(
   client: ClientBase,
@@ -86,7 +90,7 @@ export async function cutRanges(
 
 /** Start of the stream and how it was chosen. */
 export interface FirstRange {
-  /** Exclusive. */
+  /** Exclusive start of the stream. */
   readonly from: number;
   readonly origin: string;
 }

@@ -1,6 +1,6 @@
 /**
- * The job that reads history from before the filter was extended: its progress, which is the offset from which the
- * filter additions have all updates, and its end, after which the coverage ranges begin where it ended.
+ * The job that reads history from before the filter was extended. Its progress is the offset from which the additions
+ * to the filter have all updates. At its end, the coverage ranges are changed to begin there.
  */
 import type { ClientBase } from 'pg';
 import type { HistoryRequest, FilterExtensionRequest } from '../../model/stream.ts';
@@ -11,31 +11,34 @@ import { maintain, refused, type StreamFacts } from './maintenance.ts';
 import { hold, standing } from './filter-extension.ts';
 import { requestJob, getJob, updateJob } from './jobs.ts';
 
-/** The next work of the job. */
+/** The next step of the job. */
 export interface DueEarlier {
   readonly request: HistoryRequest;
-  /** Paused until an operator resumes it. */
+  /** Whether the job is paused until an operator resumes it. */
   readonly isPaused: boolean;
   /** Whether the filter in force is the one whose history was requested. */
   readonly isInForce: boolean;
-  /** A filter extension is running, or contracts are being staged: the job continues after that. */
+  /** Whether a filter extension is running or contracts are being staged; the job continues after that. */
   readonly waits: boolean;
-  /** The contracts active at an offset were requested, and are being staged or were not. */
+  /** Whether a list of the contracts active at an offset was requested. */
   readonly isListRequested: boolean;
   /** Updates after this offset are stored under the filter in force (exclusive). */
   readonly from: number;
-  /** Offset from which active contracts are complete; undefined: some are missing. */
+  /** Offset from which active contracts are complete; undefined if some are missing. */
   readonly completeFrom: number | undefined;
   /** Start of the history that can be extended (exclusive). */
   readonly begin: number;
 }
 
-/** Step while contracts active at the start of history are staged; the indexer checks later whether they are stored. */
+/**
+ * Name of the step during which contracts active at the start of history are staged. The indexer checks later whether
+ * they are stored.
+ */
 export const listing = 'staging contracts active at its start';
 
 const unfinished: ReadonlySet<string> = new Set(['requested', 'working', 'paused']);
 
-/** The requested and unfinished job. */
+/** The job if it was requested and is unfinished. */
 export function dueEarlier(database: Database): Promise<DueEarlier | undefined> {
   return database.withClient(async (client) => {
     const job = await getJob(client, 'history');
@@ -69,8 +72,8 @@ export function dueEarlier(database: Database): Promise<DueEarlier | undefined> 
 }
 
 /**
- * Start of the history without a gap, under filters that were extended to the one in force and in its shape. Updates
- * from before another filter was accepted need not be visible under it.
+ * Start of the history without a gap, under filters in the same shape that were extended to the one in force. Updates
+ * from before another filter was accepted may be invisible under the current one.
  */
 async function beginOf(client: ClientBase): Promise<number> {
   const { rows } = await client.query<{ begin: number | null }>(
@@ -87,8 +90,9 @@ async function beginOf(client: ClientBase): Promise<number> {
 }
 
 /**
- * Requests the contracts active at an offset, as a filter extension to the filter in force: if history begins later
- * than the ledger, contracts of that time may have ended since. Nothing is pruned here until it is done.
+ * Requests a list of the contracts active at an offset, as a filter extension to the filter in force. It is needed if
+ * history begins later than the ledger, because contracts of that time may have ended since. Nothing is pruned here
+ * until it is done.
  * @throws IndexerError WRITER_FENCED (fenced)
  */
 export function askForList(database: Database, at: number, epoch: number): Promise<void> {
@@ -108,10 +112,10 @@ export function askForList(database: Database, at: number, epoch: number): Promi
 }
 
 /**
- * The last step: records in coverage where the complete history begins. Then the job is done.
+ * The last step: records in `coverage` where the complete history begins, and marks the job as done.
  * @param floor start of the history of the participant, or of the retained history here
- * @returns the offset from which it is complete
- * @throws IndexerError WRITER_FENCED (fenced), FILTER_EXTEND_REFUSED if it was paused or cancelled meanwhile
+ * @returns the offset from which history is complete
+ * @throws IndexerError WRITER_FENCED (fenced), FILTER_EXTEND_REFUSED if the job was paused or cancelled meanwhile
  */
 export function finishEarlier(database: Database, floor: number, epoch: number): Promise<number> {
   return maintain(database, async (client) => {

@@ -1,7 +1,7 @@
 /**
- * Lifetimes of the contracts of a range of earlier updates. Everything after the range is stored already, so the first
- * end of each contract is known; a contract that ended within the range or after it is stored as ended, with its
- * position.
+ * Stores lifetimes of contracts in a range of earlier updates. Everything after the range is stored already, so the
+ * first end of each contract is known. A contract that ended in or after the range is stored as ended, with the
+ * position of its end.
  */
 import type { ClientBase } from 'pg';
 import { endedFrom } from '../write/batch-writer.ts';
@@ -11,7 +11,7 @@ import { otherParties } from './earlier-rows.ts';
 const sameStay =
   'id_text(t.contract_id) = id_text(s.contract_id) and t."offset" = s."offset" and t.node_id = s.node_id';
 
-/** Part of the caller's transaction, in which the rows of the range are stored and its lifetimes staged. */
+/** Runs in the caller's transaction, in which the rows of the range are stored and its lifetimes staged. */
 export async function placeLifetimes(client: ClientBase, { from }: { readonly from: number }): Promise<void> {
   await client.query(
     `create temporary table staged_states on commit drop as
@@ -37,7 +37,7 @@ export async function placeLifetimes(client: ClientBase, { from }: { readonly fr
   await markUnhosted(client, from);
 }
 
-/** Adds activations that are not stored, or that were only witnessed under the previous filter. */
+/** Adds activations that are not stored, or that the previous filter only witnessed. */
 async function addStays(client: ClientBase): Promise<void> {
   await client.query(
     `delete from ended t using staged_states s
@@ -65,7 +65,7 @@ async function addStays(client: ClientBase): Promise<void> {
   );
 }
 
-/** Ends of the contracts of the range, in it and after it: table `staged_ends`. */
+/** Creates table `staged_ends`: ends of the contracts of the range, in the range and after it. */
 async function gatherEnds(client: ClientBase, from: number): Promise<void> {
   await client.query(
     `create temporary table staged_touched on commit drop as
@@ -99,7 +99,7 @@ async function gatherEnds(client: ClientBase, from: number): Promise<void> {
   );
 }
 
-/** Each activation ends with the first end after it. */
+/** Ends each activation at the first end that follows it. */
 async function endStays(client: ClientBase): Promise<void> {
   await client.query(
     `with known as materialized (
@@ -119,7 +119,7 @@ async function endStays(client: ClientBase): Promise<void> {
        from (select template_pk, count(*) as ended from gone group by 1) n
       where a.template_pk = n.template_pk`,
   );
-  // A list that found a contract in flight did not contain the offset at which it left.
+  // A list of active contracts that contained a contract in flight did not contain the time at which the contract left.
   await client.query(
     `update ended t set ended_at = e.ended_at
        from staged_ends e
@@ -130,7 +130,7 @@ async function endStays(client: ClientBase): Promise<void> {
 
 /**
  * Marks contracts whose parties have left the participant since. The search reads all activations, so it runs only if
- * there may be some.
+ * such contracts are possible.
  */
 async function markUnhosted(client: ClientBase, from: number): Promise<void> {
   const { rows } = await client.query(

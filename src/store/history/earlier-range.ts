@@ -1,7 +1,7 @@
 /**
- * An offset range of which an extended filter returns more, stored where the previous filter has already been followed:
- * new updates, events missing from stored updates, and lifetimes of contracts of the range. All of it is one
- * transaction. Rows that are already stored stay as they are, so a range may be repeated.
+ * Stores an offset range again, for which an extended filter returns more than the previous filter did. It adds new
+ * updates, missing events of stored updates, and lifetimes of contracts of the range, in one transaction. Stored rows
+ * stay unchanged, so a range may be repeated.
  */
 import type { ClientBase, PoolClient } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -35,19 +35,19 @@ export interface EarlierRange {
 
 /**
  * `names`: nothing was stored, because some names need numbers first. `otherwise`: nothing was stored, because the
- * range was pruned here meanwhile, or contracts are being staged again.
+ * range was pruned here meanwhile or contracts are being staged again.
  */
 export type EarlierOutcome = 'stored' | 'names' | 'otherwise';
 
 /**
- * Stores a range. The holder of the writer lock calls it, for a filter that is in force under this epoch.
+ * Stores a range for a filter that is in force under this epoch. Only the holder of the writer lock calls it.
  * @throws IndexerError WRITER_FENCED (fenced), FILTER_EXTEND_MISMATCH if the range lacks stored rows,
  * FILTER_EXTEND_REFUSED while one of its updates is in quarantine; then nothing is changed
  */
 export function storeEarlier(database: Database, range: EarlierRange, epoch: number): Promise<EarlierOutcome> {
   const { from, to } = range;
   return maintain(database, async (client) => {
-    // Redactions and pruning wait: rows they search for must not be added after they searched.
+    // Redactions and pruning wait: after they have searched for rows, no rows that they search for may be added.
     await client.query(`select ${readSchemas(database.schema).pqs}.__retention_lock()`);
     if (await isOvertaken(client, from)) return 'otherwise';
     await refuseQuarantined(client, range);
@@ -55,7 +55,7 @@ export function storeEarlier(database: Database, range: EarlierRange, epoch: num
     if (batch === undefined) return 'names';
     await stage(client, batch);
     await proveEarlierRows(client, range);
-    // From here on the stream waits.
+    // From here on, the stream waits for this transaction.
     await assertEpoch(client, epoch);
     await subtractActivity(client, { above: from, upTo: to });
     await addEarlierRows(client, epoch);
@@ -70,8 +70,8 @@ export function storeEarlier(database: Database, range: EarlierRange, epoch: num
 }
 
 /**
- * Numbers names of a range that have no number yet. Runs between two sessions, because the writer numbers from memory;
- * the epoch rises.
+ * Assigns numbers to names in a range that have none yet. Runs between two sessions, because the writer assigns numbers
+ * from memory. Raises the epoch.
  */
 export function nameEarlier(database: Database, { updates, from }: EarlierRange, epoch: number): Promise<void> {
   return maintain(database, async (client) => {
@@ -111,8 +111,8 @@ async function refuseQuarantined(client: ClientBase, { from, to }: EarlierRange)
 }
 
 /**
- * Rows of the range, with our numbers of names and separate numbers of party sets; undefined if it has names without a
- * number.
+ * Rows of the range, with the numbers that names have in this schema and separate numbers for party sets; undefined if
+ * a name has no number.
  */
 async function built(
   client: PoolClient,
@@ -132,7 +132,7 @@ async function built(
 const withContractParties = ['contracts', 'live', 'ended'] as const;
 const withEventParties = ['exercises', 'archives', 'reassignments'] as const;
 
-/** Tables `staged_…` until the transaction ends, with our numbers. */
+/** Fills the temporary tables `staged_…`, with the numbers of this schema. */
 async function stage(client: ClientBase, { sink }: Batch<BinaryRows>): Promise<void> {
   const names = Object.keys(tables) as TableName[];
   await client.query(

@@ -1,6 +1,7 @@
 /**
- * Rows of a range of earlier updates: staged in tables `staged_…`, with our numbers. Missing rows are added, stored
- * rows gain what the extended filter returns of them, and every stored row must be among the staged ones.
+ * Adds the rows of a range of earlier updates, which are staged in tables `staged_…` with the numbers of this schema.
+ * Missing rows are added, and stored rows are extended by what the extended filter returns. Every stored row must be
+ * among the staged ones.
  */
 import { escapeIdentifier, type ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -9,9 +10,9 @@ import { partyColumns } from './staged-rows.ts';
 
 interface Rule {
   readonly key: readonly string[];
-  /** The table that numbers its parties. */
+  /** The table with its party sets. */
   readonly parties?: keyof typeof partyColumns;
-  /** Columns that must be equal in a stored row. */
+  /** SQL condition that a stored row and its staged row must fulfill. */
   readonly proof: string;
 }
 
@@ -47,8 +48,8 @@ type Ruled = keyof typeof rules;
 const ruled = Object.keys(rules) as Ruled[];
 
 /**
- * Stored rows that need not be staged: a list of active contracts may contain imported ones that no update of the
- * participant created; and an interface may have been removed.
+ * Conditions for stored rows that may be missing among the staged rows. A list of active contracts may contain imported
+ * contracts that no update of the participant created. Also, an interface may have been removed from the filter.
  */
 const unproven: Partial<Record<Ruled, string>> = {
   contracts: `t.origin = 's'`,
@@ -56,7 +57,7 @@ const unproven: Partial<Record<Ruled, string>> = {
   reassignments: 't.incomplete',
 };
 
-/** @throws IndexerError FILTER_EXTEND_MISMATCH if something is stored that is not among the staged rows */
+/** @throws IndexerError FILTER_EXTEND_MISMATCH if a stored row is not among the staged rows */
 export async function proveEarlierRows(
   client: ClientBase,
   { from, to }: { readonly from: number; readonly to: number },
@@ -78,9 +79,9 @@ export async function proveEarlierRows(
   );
 }
 
-/** Part of the caller's transaction, which holds the stream row. */
+/** Runs in the caller's transaction, which has locked the stream row. */
 export async function addEarlierRows(client: ClientBase, epoch: number): Promise<void> {
-  // Marked as late updates: programs that read by offset notice them this way.
+  // The updates are marked as late, so that programs that read by offset notice them.
   await client.query('update staged_updates set batch_offset = - "offset"');
   await client.query(
     `insert into batches (batch_offset, epoch)
@@ -118,7 +119,7 @@ async function gain(client: ClientBase, table: Ruled, { key, parties }: Rule): P
   );
 }
 
-/** SQL: the parties of `t` differ from those of `s`, regardless of their numbers. */
+/** SQL: the parties of `t` differ from those of `s`, even if the same party set has several numbers. */
 export function otherParties(table: keyof typeof partyColumns): string {
   const list = (alias: string): string => partyColumns[table].map((column) => `${alias}.${column}`).join(', ');
   return `t.parties_pk <> s.parties_pk

@@ -1,6 +1,6 @@
 /**
- * Brings another filter into force: history stays as it is, and `coverage` records the offset from which the new filter
- * applies.
+ * Makes another filter the filter in force. History stays unchanged, and `coverage` records the offset from which the
+ * new filter applies.
  */
 import type { StreamIdentity } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
@@ -12,19 +12,19 @@ import { dropFilterExtension } from './filter-extension.ts';
 
 export interface FilterChange {
   readonly identity: StreamIdentity;
-  /** Why, for table `coverage`. */
+  /** Reason of the change, for table `coverage`. */
   readonly reason: string;
   /**
-   * Whether everything that was visible is visible under the new filter; otherwise the newest update proves nothing any
-   * more.
+   * Whether everything that was visible stays visible under the new filter. If not, the newest update can no longer be
+   * used to compare histories.
    */
   readonly allVisible: boolean;
   readonly writer: string;
 }
 
 /**
- * Closes the range of the filter in force at the checkpoint and opens one of the new filter; the epoch rises. Only the
- * holder of the writer lock calls it. Resolves to the checkpoint.
+ * Closes the range of the filter in force at the checkpoint, opens a range of the new filter, and raises the epoch.
+ * Only the holder of the writer lock calls it. Resolves to the checkpoint.
  * @throws IndexerError FILTER_ACCEPT_REFUSED
  */
 export function acceptFilter(database: Database, change: FilterChange): Promise<number> {

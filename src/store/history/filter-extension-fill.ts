@@ -1,7 +1,7 @@
 /**
- * Adds contracts that were active when a filter was extended to the running stream: in many short transactions, each of
- * which locks the stream row only for the narrow rows. Contracts that the stream has ended meanwhile are added as
- * ended. The list ends nothing: contracts visible under the previous filter must be in it.
+ * Adds contracts to the running stream that were active when a filter was extended. It uses many short transactions,
+ * each of which locks the stream row only for the narrow rows. Contracts that the stream has ended meanwhile are added
+ * as ended. The list of active contracts ends nothing: it must have all contracts that the previous filter returned.
  */
 import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
@@ -20,15 +20,15 @@ import { dropFilterExtension, standing } from './filter-extension.ts';
 import { updateJob } from './jobs.ts';
 
 export interface Filled {
-  /** Processed contracts of the list. */
+  /** Number of contracts in the list that were processed. */
   readonly done: number;
   readonly total: number;
 }
 
 /**
- * Progress of the fill. The first call prepares everything that can be prepared concurrently with the stream: numbers
- * of parties, the list's state of each contract, and the check that it belongs to this history. @throws IndexerError
- * FILTER_EXTEND_MISMATCH, HISTORY_CHANGED
+ * Progress of the fill. The first call prepares everything that does not block the stream: numbers of parties, the
+ * state of each listed contract, and the check that the list belongs to this history.
+ * @throws IndexerError FILTER_EXTEND_MISMATCH, HISTORY_CHANGED
  */
 export async function beginFill(database: Database): Promise<Filled> {
   return (await filled(database)) ?? prepareFill(database);
@@ -44,7 +44,7 @@ function prepareFill(database: Database): Promise<Filled> {
     }
     await placeAsStored(client, staged);
     await keyAgain(client, staged);
-    // Ranges of freshly copied rows: without statistics, the server joins complete tables for each range.
+    // The rows were just copied. Without statistics, the server would join entire tables for each range.
     await client.query(`analyze ${staged}.contracts, ${staged}.interface_views`);
     await gatherStates(client, staged);
     await client.query(`alter table ${staged}.states add primary key ("offset", node_id); analyze ${staged}.states`);
@@ -60,7 +60,7 @@ function prepareFill(database: Database): Promise<Filled> {
   });
 }
 
-/** Restores the primary keys by which ranges are found; they are dropped if positions change after a switch. */
+/** Restores the primary keys that are used to find ranges; they are dropped if positions change after a switch. */
 async function keyAgain(client: ClientBase, staged: string): Promise<void> {
   for (const [table, columns] of [
     ['contracts', '"offset", node_id'],
@@ -75,8 +75,9 @@ async function keyAgain(client: ClientBase, staged: string): Promise<void> {
 }
 
 /**
- * More parties of contracts that both filters return are visible now: table `wider` has the number that combines stored
- * parties and those of the list. Witnesses reported by an update stay: a list names stakeholders only.
+ * For contracts that both filters return, more parties may be visible now. Table `wider` has the number of the party
+ * set that combines the stored parties and the listed ones. Witnesses reported by an update stay, because a list names
+ * stakeholders only.
  */
 async function extendParties(client: ClientBase, staged: string): Promise<void> {
   await client.query(
@@ -109,8 +110,8 @@ async function extendParties(client: ClientBase, staged: string): Promise<void> 
 const same = 's."offset" = l."offset" and s.node_id = l.node_id and s.contract_id = l.contract_id';
 
 /**
- * Contracts that the previous filter returned as active at the offset of the list must be in the list, under the same
- * offset.
+ * Checks that the list has all contracts that the previous filter returned as active at the offset of the list, at the
+ * same positions.
  */
 async function prove(client: ClientBase, staged: string): Promise<void> {
   const { rows } = await client.query<{ missing: number; ended: number; other: number; setAside: boolean }>(
@@ -131,7 +132,7 @@ async function prove(client: ClientBase, staged: string): Promise<void> {
   );
   const { missing = 0, ended = 0, other = 0, setAside = false } = rows[0] ?? {};
   if (other > 0) throw unlike(`${String(other)} contracts there are at the position of other contracts here`);
-  // Contracts that a quarantined update has ended are still active here.
+  // The check would fail, because contracts that a quarantined update has ended are still active here.
   if (setAside) return;
   if (ended > 0) throw unlike(`the ledger holds ${String(ended)} contracts as active that ended here`);
   if (missing > 0) throw unlike(`${String(missing)} contracts that are active here are not in the list`);
@@ -143,13 +144,13 @@ function unlike(found: string): IndexerError {
   });
 }
 
-/** A range of the list: after the first position, up to and including the last. */
+/** A range of positions in the list: after `after`, up to and including `upTo`. */
 interface PositionRange {
   readonly after: readonly [number, number];
   readonly upTo: readonly [number, number];
 }
 
-/** Progress of the fill; undefined before it was prepared. */
+/** Progress of the fill; undefined before the preparation is complete. */
 function filled(database: Database): Promise<Filled | undefined> {
   const staged = escapeIdentifier(stagingSchema(database.schema, 'filter_extend'));
   return database.withClient(async (client) => {
@@ -163,26 +164,26 @@ function filled(database: Database): Promise<Filled | undefined> {
 
 /**
  * Adds the next contracts of the list in one transaction.
- * @returns the progress; undefined when all of them are stored
+ * @returns the progress; undefined when all contracts are stored
  * @throws IndexerError WRITER_FENCED (fenced) under another epoch
  */
 export function fillStep(database: Database, epoch: number, contracts: number): Promise<Filled | undefined> {
   const staged = escapeIdentifier(stagingSchema(database.schema, 'filter_extend'));
   const pqs = escapeIdentifier(readSchemas(database.schema).pqs);
   return database.transaction(async (client) => {
-    // Redactions and pruning wait: rows they search for must not be added after they searched.
+    // Redactions and pruning wait: after they have searched for rows, no rows that they search for may be added.
     await client.query(`select ${pqs}.__retention_lock()`);
     const range = await nextRange(client, staged, contracts);
     if (range === undefined) return undefined;
     await addContracts(client, staged, range);
     await addViews(client, staged, range);
     await addBlobs(client, staged, range);
-    // From here on the stream waits.
+    // From here on, the stream waits for this transaction.
     await assertEpoch(client, epoch);
     await takeWitnessed(client, staged, range);
     await changeParties(client, staged, range);
     await addStates(client, staged, range);
-    // Not deleted: each later step would scan the dead rows.
+    // Truncated instead of deleted: each later step would scan the dead rows.
     await client.query(`truncate ${staged}.arrived`);
     const { rows } = await client.query<Filled>(
       `update ${staged}.filled f
@@ -213,8 +214,8 @@ async function nextRange(client: ClientBase, staged: string, contracts: number):
 }
 
 /**
- * SQL: the rows of a staging table within the range, with our own integers. Offsets are compared in addition to
- * positions: the server estimates a range of offsets well, and two comparisons of positions as a quarter of all rows.
+ * SQL: the condition for rows of a staging table in the range. Offsets are compared in addition to positions, because
+ * the server estimates offset ranges well, but two comparisons of positions as a quarter of all rows.
  */
 function within(alias: string, { after, upTo }: PositionRange): string {
   const position = `(${alias}."offset", ${alias}.node_id)`;
@@ -224,7 +225,7 @@ function within(alias: string, { after, upTo }: PositionRange): string {
 
 const emptied = 'payload = null, contract_key = null, created_event_blob = null, redaction_id = r.redaction_id';
 
-/** Adds wide rows that are not stored yet. Rows of a quarantined update are added when it is stored. */
+/** Adds wide rows that are not stored yet. Rows of a quarantined update are added when that update is stored. */
 async function addContracts(client: ClientBase, staged: string, range: PositionRange): Promise<void> {
   const where = `${within('r', range)} and not exists (select from quarantine q where q."offset" = r."offset")`;
   await copyRows(client, staged, 'contracts', { where, into: `${staged}.arrived` });
@@ -258,7 +259,10 @@ async function addBlobs(client: ClientBase, staged: string, range: PositionRange
   );
 }
 
-/** Contracts that the previous filter only witnessed may be active for a party of the extended filter. */
+/**
+ * Contracts that the previous filter only witnessed may be active for a party of the extended filter: they become
+ * active.
+ */
 async function takeWitnessed(client: ClientBase, staged: string, range: PositionRange): Promise<void> {
   await client.query(
     `with gone as (
@@ -273,7 +277,7 @@ async function takeWitnessed(client: ClientBase, staged: string, range: Position
   );
 }
 
-/** More of the parties of a contract are visible now. */
+/** Stores the extended party sets of contracts of which more parties are visible now. */
 async function changeParties(client: ClientBase, staged: string, range: PositionRange): Promise<void> {
   const byId = 'id_text(l.contract_id) = id_text(n.contract_id) and l."offset" = n."offset" and l.node_id = n.node_id';
   await client.query(
@@ -289,7 +293,7 @@ async function changeParties(client: ClientBase, staged: string, range: Position
   );
 }
 
-/** Adds narrow rows of the added contracts: active, or ended by what the stream has stored since. */
+/** Adds narrow rows of the added contracts: active, or ended by an update that the stream has stored since. */
 async function addStates(client: ClientBase, staged: string, range: PositionRange): Promise<void> {
   await client.query(
     `with new as materialized (
@@ -341,9 +345,10 @@ async function addStates(client: ClientBase, staged: string, range: PositionRang
 }
 
 /**
- * The last step: contracts in flight, contracts hosted again, and the record from where the addition is complete. Then
- * the staging schema is dropped and the job done. @returns the offset from which it is complete
- * @throws IndexerError WRITER_FENCED (fenced), FILTER_EXTEND_REFUSED if it was paused or cancelled meanwhile
+ * The last step: adds contracts in flight, marks contracts that are hosted again, and records from which offset the
+ * addition is complete. Then it drops the staging schema and marks the job as done.
+ * @returns the offset from which the addition is complete
+ * @throws IndexerError WRITER_FENCED (fenced), FILTER_EXTEND_REFUSED if the job was paused or cancelled meanwhile
  */
 export function finishFill(database: Database, epoch: number): Promise<number> {
   const staged = escapeIdentifier(stagingSchema(database.schema, 'filter_extend'));
@@ -359,7 +364,7 @@ export function finishFill(database: Database, epoch: number): Promise<number> {
     await knowAgain(client, staged, at);
     await markUnhostedAgain(client, at + 1);
     await completeParts(client, stream, at);
-    // Contracts missing from this list are missing from the stream from now on.
+    // Contracts in flight that are missing from this list are now missing from the stream.
     await client.query(
       `update stream set seed_release = s.seed_release, seed_has_in_flight = false
          from ${staged}.stream s where s.seed_has_in_flight is false`,
@@ -379,9 +384,9 @@ async function completeParts(client: ClientBase, { filterHash, shape }: StreamFa
     `update coverage set complete = true where from_offset = $1 and origin = 'filter-extend'`,
     [at],
   );
-  // The list has a later offset: the participant had pruned where the filter was extended, or the stream was reset to
-  // before. If contracts were already known from a later offset, the history job is reading them, which records this at
-  // its end.
+  // The list has a later offset for one of two reasons. The participant had pruned past the offset at which the filter
+  // was extended, or the stream was reset to before that offset. If contracts were already known from a later offset,
+  // the history job is reading them and records this at its end.
   if ((known.rowCount ?? 0) > 0) return;
   const reason = 'contracts active under the extended filter are known from here on';
   if (rowCount === 0) await openRange(client, at, { from: at, origin: 'filter-extend', filterHash, shape, reason });

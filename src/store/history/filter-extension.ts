@@ -1,6 +1,6 @@
 /**
- * Filter extension while the stream runs, as stored in the database: the request, the filter in force and those that
- * may replace it, and the moment at which another filter comes into force.
+ * Filter extension of a running stream, as stored in the database: the request, the filter in force, the filters that
+ * may replace it, and the change of the filter in force.
  */
 import { escapeIdentifier } from 'pg';
 import type { ClientBase, PoolClient } from 'pg';
@@ -15,18 +15,19 @@ import { dropStaging, stagingSchema } from './staging.ts';
 import { getJob, updateJob } from './jobs.ts';
 
 /**
- * Name of its row in `retention_holds`: contracts that ended since it began must not be pruned before they are staged.
+ * Name of the row of the job in `retention_holds`: contracts that ended since the job began must not be pruned before
+ * they are staged.
  */
 const holdName = 'filter-extend';
 
-/** The next work of the job. */
+/** The next step of the job. */
 export interface DueFilterExtension {
   readonly request: FilterExtensionRequest;
-  /** Paused until an operator resumes it. */
+  /** Whether the job is paused until an operator resumes it. */
   readonly isPaused: boolean;
-  /** The requested filter is in force already. */
+  /** Whether the requested filter is in force already. */
   readonly isSet: boolean;
-  /** Contracts active at an earlier offset are not usable; undefined: nothing is missing. */
+  /** Lists of active contracts at an earlier offset are not usable; undefined if nothing is missing. */
   readonly notBefore: number | undefined;
 }
 
@@ -44,7 +45,7 @@ export function storedFilter(database: Database): Promise<StoredFilter | undefin
   });
 }
 
-/** The requested and unfinished extension. */
+/** The extension if it was requested and is unfinished. */
 export function dueFilterExtension(database: Database): Promise<DueFilterExtension | undefined> {
   return database.withClient(async (client) => {
     const job = await getJob(client, 'filter-extend');
@@ -64,7 +65,8 @@ export function dueFilterExtension(database: Database): Promise<DueFilterExtensi
 }
 
 /**
- * @throws IndexerError FILTER_EXTEND_REFUSED unless this role may change stored contracts, and stage others in a schema
+ * @throws IndexerError FILTER_EXTEND_REFUSED unless this role may change stored contracts and stage contracts in a
+ * schema of their own
  */
 export async function assertMayExtendFilter(database: Database): Promise<void> {
   const staging = stagingSchema(database.schema, 'filter_extend');
@@ -98,7 +100,7 @@ export async function assertMayExtendFilter(database: Database): Promise<void> {
 /** Progress of the job. */
 export type FilterExtensionNote = Partial<JobProgress> & { readonly state?: 'working' | 'done' | 'failed' };
 
-/** Stores progress; false if it was paused or cancelled. */
+/** Stores progress; false if the job was paused or cancelled. */
 export function noteFilterExtension(database: Database, progress: FilterExtensionNote): Promise<boolean> {
   return database.withClient((client) => updateJob(client, 'filter-extend', progress));
 }
@@ -110,10 +112,11 @@ export interface Standing {
 }
 
 /**
- * Brings the extended filter into force at the checkpoint. Only the holder of the writer lock calls it; the epoch
- * rises.
+ * Makes the extended filter the filter in force at the checkpoint, and raises the epoch. Only the holder of the writer
+ * lock calls it.
  * @param followed interfaces that the stream requests from now on, although views of earlier contracts are missing
- * @throws IndexerError WRITER_FENCED (fenced), FILTER_EXTEND_REFUSED if another filter is in force than was extended
+ * @throws IndexerError WRITER_FENCED (fenced), FILTER_EXTEND_REFUSED if the filter in force is not the one that was
+ * extended
  */
 export function setFilterExtension(
   database: Database,
@@ -145,7 +148,7 @@ export function setFilterExtension(
   });
 }
 
-/** Nothing after the offset is pruned here until the contracts are staged. */
+/** Places the hold: nothing after the offset is pruned here until the contracts are staged. */
 export async function hold(client: ClientBase, offset: number): Promise<void> {
   await client.query(
     `insert into retention_holds (name, "offset", reason) values ($1, $2, 'contracts of a wider filter are gathered')
@@ -154,7 +157,10 @@ export async function hold(client: ClientBase, offset: number): Promise<void> {
   );
 }
 
-/** The stream row, locked, at the expected position. @throws IndexerError WRITER_FENCED (fenced) */
+/**
+ * Locks the stream row and returns it if it is at the expected position.
+ * @throws IndexerError WRITER_FENCED (fenced)
+ */
 export async function standing(
   client: PoolClient,
   { epoch, checkpoint }: Pick<Standing, 'epoch'> & Partial<Standing>,
@@ -164,7 +170,7 @@ export async function standing(
   throw fenced('the stream moved while its filter was extended');
 }
 
-/** The filter that was to be extended is no longer in force. */
+/** The error if the filter that was to be extended is no longer in force. */
 export function otherFilter(): Error {
   return refused(
     'filter extend',
@@ -174,8 +180,8 @@ export function otherFilter(): Error {
 }
 
 /**
- * Gives staged rows our numbers of templates, interfaces and synchronizers. Runs between two sessions, because the
- * writer numbers new ones in memory; the epoch rises.
+ * Maps numbers of templates, interfaces and synchronizers in staged rows to those of this schema. Runs between two
+ * sessions, because the writer assigns numbers from memory. Raises the epoch.
  */
 export function nameStaged(database: Database, epoch: number): Promise<void> {
   return maintain(database, async (client) => {
@@ -188,7 +194,7 @@ export function nameStaged(database: Database, epoch: number): Promise<void> {
   });
 }
 
-/** Whether staged rows have our numbers. */
+/** Whether staged rows have the numbers of this schema. */
 export function isNamed(database: Database): Promise<boolean> {
   const name = `${escapeIdentifier(stagingSchema(database.schema, 'filter_extend'))}.template_map`;
   return database.withClient(async (client) => {
@@ -197,7 +203,7 @@ export function isNamed(database: Database): Promise<boolean> {
   });
 }
 
-/** Drops the staging schema and releases the hold. Part of the caller's transaction. */
+/** Drops the staging schema and releases the hold. Runs in the caller's transaction. */
 export async function dropFilterExtension(client: ClientBase, schema: string): Promise<void> {
   await dropStaging(client, schema, 'filter_extend');
   await client.query('delete from retention_holds where name = $1', [holdName]);

@@ -1,22 +1,23 @@
 /**
- * Table `filter_additions`: additions to the filter of a running stream, and the offset from which each is complete.
+ * Table `filter_additions`: additions to the filter of a running stream, each with the offset from which it is
+ * complete.
  */
 import type { ClientBase } from 'pg';
 import { addedParts, bringsContracts, keptFilter, partsOf } from '../../model/stream.ts';
 import type { StreamFacts } from './maintenance.ts';
 
-/** Start of the new parts of a filter. */
+/** Where the added parts of a filter begin. */
 export interface PartsBegin {
-  /** Exclusive: updates after this offset are requested with them. */
+  /** Exclusive: updates after this offset are requested with the added parts. */
   readonly from: number;
-  /** Contracts active at this offset are stored; null: they are missing, at least for now. */
+  /** Contracts active at this offset are stored; null if they are missing for now. */
   readonly completeFrom: number | null;
 }
 
 /**
- * Stores parts that the stream's filter did not have, and deletes parts that it no longer has. Part of the caller's
+ * Stores parts that the stream's filter did not have, and deletes parts that it no longer has. Runs in the caller's
  * transaction.
- * @returns whether any part may lack contracts that were active before
+ * @returns whether contracts that were active before may be missing for any part
  */
 export async function noteParts(
   client: ClientBase,
@@ -44,7 +45,7 @@ export async function noteParts(
   return lacking.includes(true);
 }
 
-/** Goes back to an offset: later additions count from there, without contracts active at that time. */
+/** Goes back to an offset: additions that begin later now begin there, without the contracts active at that time. */
 export async function cutParts(client: ClientBase, at: number): Promise<void> {
   await client.query(
     `update filter_additions

@@ -1,13 +1,13 @@
 /**
- * Table `jobs`: long-running background jobs. The process that runs a job writes its progress here, and checks before each
- * step whether the job is paused or cancelled, so that another process can resume it.
+ * Table `jobs`: long-running background jobs. The process that runs a job writes its progress here. Before each step it
+ * checks whether the job is paused or cancelled, so that another process can resume the job.
  */
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Job, JobName, JobProgress, JobState } from '../../model/stream.ts';
 import { tablesOf, type Change } from '../connection/query-builder.ts';
 
-/** The last job of each name, ordered by name. */
+/** The latest job of each name, ordered by name. */
 export async function listJobs(client: ClientBase): Promise<readonly Job[]> {
   const rows = await tablesOf(client).selectFrom('jobs').selectAll().orderBy('name').execute();
   return rows.map(({ per_second: perSecond, requested_at: requestedAt, updated_at: updatedAt, ...row }) => ({
@@ -18,7 +18,7 @@ export async function listJobs(client: ClientBase): Promise<readonly Job[]> {
   }));
 }
 
-/** The last job of this name. */
+/** The latest job of this name. */
 export async function getJob(client: ClientBase, name: JobName): Promise<Job | undefined> {
   return (await listJobs(client)).find((job) => job.name === name);
 }
@@ -28,7 +28,7 @@ export function isDue(job: Job | undefined): job is Job {
   return job !== undefined && (job.state === 'requested' || job.state === 'working');
 }
 
-/** Jobs that would undo each other: a rebuilt schema has the filter of its request. */
+/** For each job, the jobs that it would undo: a rebuilt schema has the filter of the rebuild's request. */
 const excluded: Readonly<Record<JobName, readonly JobName[]>> = {
   'filter-extend': ['rebuild'],
   history: ['rebuild'],
@@ -51,8 +51,9 @@ function unfinished(found: string, name: JobName): IndexerError {
 }
 
 /**
- * Requests a job. The same request again resumes the unfinished job.
- * @throws IndexerError JOB_REFUSED while another request of this name, or a job that this one would undo, is unfinished
+ * Requests a job. Requesting an unfinished job again resumes it.
+ * @throws IndexerError JOB_REFUSED while a different request of this name, or a job that this one would undo, is
+ * unfinished
  */
 export async function requestJob(client: ClientBase, name: JobName, request: object): Promise<void> {
   await refuseExcluded(client, name);
@@ -67,7 +68,7 @@ export async function requestJob(client: ClientBase, name: JobName, request: obj
   throw unfinished(`another request of job ${name} is not finished`, name);
 }
 
-/** Stores progress, unless the job was paused or cancelled: resolves to whether it has to continue. */
+/** Stores progress, unless the job was paused or cancelled. Resolves to whether the job should continue. */
 export async function updateJob(
   client: ClientBase,
   name: JobName,
@@ -106,8 +107,9 @@ export async function changeJob(client: ClientBase, name: JobName, change: 'paus
 }
 
 /**
- * Cancels a job and resolves to whether there was one. The process that ran it, or the next one, deletes what it has staged.
- * @throws IndexerError JOB_REFUSED after the handover, when it can only be finished
+ * Cancels a job and resolves to whether there was one. The process that ran it, or the next process, deletes its staged
+ * rows.
+ * @throws IndexerError JOB_REFUSED after the handover, when the job can only be finished
  */
 export async function cancelJob(client: ClientBase, name: JobName): Promise<boolean> {
   if (name === 'rebuild') await refuseHandedOver(client);
@@ -119,7 +121,10 @@ export async function cancelJob(client: ClientBase, name: JobName): Promise<bool
   return numDeletedRows > 0n;
 }
 
-/** Between the two commits of a handover, this server does not know whether the other one has made the second. */
+/**
+ * Refuses to cancel between the two commits of a handover, when this server does not know whether the other server has
+ * made the second one.
+ */
 async function refuseHandedOver(client: ClientBase): Promise<void> {
   const { rows } = await client.query<{ peer: string }>(
     `select s.handover_peer as peer from stream s, jobs j

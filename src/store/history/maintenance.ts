@@ -1,6 +1,6 @@
 /**
- * Transactions of commands that rewrite stored history while no indexer writes: planned as reports, not as the writer's
- * statements, and only begun by the holder of the writer lock.
+ * Transactions of commands that rewrite stored history while no indexer writes. They use the planner's default settings
+ * instead of those for the writer. Only the holder of the writer lock begins them.
  */
 import type { PoolClient } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -9,31 +9,34 @@ import { tablesOf } from '../connection/query-builder.ts';
 import { reportPlanning } from '../connection/report-planning.ts';
 import type { StreamIdentity } from '../../model/stream.ts';
 
-/** The stream row before anything is changed. */
+/** Facts from the stream row, as read before anything is changed. */
 export interface StreamFacts {
   readonly participantId: string | null;
   readonly filter: string;
   readonly filterHash: string;
-  /** Hashes of the filters that it was extended from. */
+  /** Hashes of the filters from which the current filter was extended. */
   readonly extendedFrom: readonly string[];
   readonly shape: StreamIdentity['shape'];
   readonly seeded: boolean;
   readonly seedOffset: number | null;
-  /** Entries of a seed in progress. */
+  /** Number of contracts received by the seed that is in progress. */
   readonly seedContracts: number;
   /**
-   * Version of the participant that returned the list, and whether it has reassignments in flight; null: not recorded.
+   * Version of the participant that returned the list of active contracts, and whether the list includes reassignments
+   * in flight; null if not recorded.
    */
   readonly seedRelease: string | null;
   readonly seedHasInFlight: boolean | null;
   readonly checkpoint: number | null;
   readonly lastUpdate: { readonly offset: number; readonly updateId: string } | undefined;
-  /** Updates up to here were pruned in this schema; 0 if none were. */
+  /** Updates up to and including this offset were pruned in this schema; 0 if none was pruned. */
   readonly prunedToOffset: number;
   readonly epoch: number;
 }
 
-/** One transaction with the planner's default choices; the pool's settings suit the writer's small statements. */
+/**
+ * Runs one transaction with the planner's default settings; those of the pool suit the small statements of the writer.
+ */
 export function maintain<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
   return database.transaction(async (client) => {
     await client.query(reportPlanning);
@@ -46,15 +49,15 @@ export function readStream(database: Database): Promise<StreamFacts | undefined>
   return database.withClient((client) => streamFacts(client, false));
 }
 
-/** Everything up to this offset can be read; null before a seed is published. */
+/** The highest offset that can be read; null before a seed is published. */
 export async function publishedCheckpoint(database: Database): Promise<number | null> {
   const stream = await readStream(database);
   return stream?.seeded === true ? stream.checkpoint : null;
 }
 
 /**
- * As {@link readStream}, locked until the transaction ends: a writer that is still running has to wait, and then is
- * fenced.
+ * Reads the stream row like {@link readStream} and locks it until the transaction ends. A writer that is still running
+ * has to wait, and is fenced afterwards.
  */
 export function lockStream(client: PoolClient): Promise<StreamFacts | undefined> {
   return streamFacts(client, true);
@@ -88,7 +91,7 @@ const refusals = {
   filter_extend: 'FILTER_EXTEND_REFUSED',
 } as const;
 
-/** Error for a command that must not run, with the remedy. */
+/** The error for a command that is refused, with its remedy. */
 export function refused(command: keyof typeof refusals, found: string, remedy: string): IndexerError {
   return new IndexerError(found, { code: refusals[command], remedy });
 }

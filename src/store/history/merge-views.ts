@@ -1,6 +1,7 @@
 /**
  * Merges staged views of interfaces that were added later into the stream, up to its exact checkpoint, in one
- * transaction. Contracts and exercises belong to the stream; those it does not have are not added.
+ * transaction. Contracts and exercises are only staged to attach the views; if they are missing in the stream, they are
+ * not added.
  */
 import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
@@ -14,14 +15,14 @@ import { dropStaging, stagingSchema } from './staging.ts';
 
 export interface ViewMerge {
   readonly interfaces: readonly string[];
-  /** Contracts active at this offset, or created after it, were staged. */
+  /** Contracts active at this offset or created after it were staged. */
   readonly completeFrom: number;
   readonly checkpoint: number;
   readonly epoch: number;
 }
 
 /**
- * Checks that this role may create the staging schema, and change the rows of the stream that the merge changes.
+ * Checks that this role may create the staging schema and change the rows that the merge changes.
  * @throws IndexerError INTERFACE_BACKFILL_REFUSED
  */
 export async function assertMayGather(database: Database, staging: string): Promise<void> {
@@ -51,8 +52,8 @@ export async function assertMayGather(database: Database, staging: string): Prom
 }
 
 /**
- * Only the holder of the writer lock calls it; the epoch rises. Resolves to the number of views.
- * @throws IndexerError WRITER_FENCED (fenced) unless the stream is where the views end
+ * Merges the views and raises the epoch. Only the holder of the writer lock calls it. Resolves to the number of views.
+ * @throws IndexerError WRITER_FENCED (fenced) unless the checkpoint is where the views end
  */
 export function mergeViews(database: Database, merge: ViewMerge): Promise<number> {
   return maintain(database, async (client) => {
@@ -76,14 +77,14 @@ export function mergeViews(database: Database, merge: ViewMerge): Promise<number
         where interface_id = any ($1)`,
       [merge.interfaces, merge.completeFrom],
     );
-    // The next session reads new names.
+    // A new epoch makes the next session read the new names.
     await client.query('update stream set epoch = epoch + 1');
     await dropStaging(client, database.schema, 'interfaces');
     return views;
   });
 }
 
-/** @returns number of new views */
+/** @returns number of views added */
 async function copyViews(client: ClientBase, staged: string): Promise<number> {
   const { rowCount } = await client.query(
     `insert into interface_views ("offset", node_id, interface_pk, status_code, view, status_message, status_details,
@@ -100,8 +101,8 @@ async function copyViews(client: ClientBase, staged: string): Promise<number> {
 }
 
 /**
- * Exercises and archives list the requested interfaces in addition to the parties: rows that were seen through the new
- * interfaces get party sets with their names, after the names that they have.
+ * Exercises and archives list the requested interfaces next to the parties. Rows that were visible through the new
+ * interfaces get party sets with the new names after the existing ones.
  */
 async function nameInterfaces(client: ClientBase, staged: string): Promise<void> {
   const both = (table: string): string =>
@@ -142,8 +143,8 @@ async function nameInterfaces(client: ClientBase, staged: string): Promise<void>
 }
 
 /**
- * If the filter names templates, an interface also returns contracts of other templates. They are followed from here
- * on; earlier ones are not known, and `coverage` records it.
+ * If the filter names templates, an interface also returns contracts of other templates. These contracts are stored
+ * from here on. Earlier ones are missing, which `coverage` records.
  */
 async function noteOthers(
   client: ClientBase,

@@ -1,7 +1,7 @@
 /**
- * The end of a reseed: staged active contracts, from a list that is verified complete, are merged with the stored ones
- * in one transaction. Contracts that are stored but no longer on the ledger ended in the gap; missing ones are added as
- * seeded.
+ * The end of a reseed: merges staged active contracts, from a list that is verified complete, with the stored contracts
+ * in one transaction. Stored contracts that are no longer on the ledger ended in the gap. Missing contracts are added
+ * as seeded.
  */
 import { escapeIdentifier } from 'pg';
 import type { ClientBase, PoolClient } from 'pg';
@@ -21,20 +21,23 @@ import { dropFilterExtension } from './filter-extension.ts';
 
 export interface Merge {
   readonly identity: StreamIdentity;
-  /** Interfaces whose views were read with them. */
+  /** Interfaces whose views were read with the contracts. */
   readonly interfaces: readonly string[];
-  /** The offset the active contracts were read at. */
+  /** The offset at which the active contracts were read. */
   readonly offset: number;
   readonly anchor: UpdateMark | undefined;
-  /** The checkpoint when the reseed began. */
+  /** The checkpoint at the start of the reseed. */
   readonly checkpoint: number;
-  /** Why there is a gap, for table `coverage`. */
+  /** Reason of the gap, for table `coverage`. */
   readonly reason: string;
   readonly writer: string;
   readonly notify: boolean;
 }
 
-/** Only the holder of the writer lock calls it. @throws IndexerError HISTORY_CHANGED, RESEED_REFUSED */
+/**
+ * Merges the staged contracts. Only the holder of the writer lock calls it.
+ * @throws IndexerError HISTORY_CHANGED, RESEED_REFUSED
+ */
 export async function mergeStaging(database: Database, merge: Merge): Promise<Merged> {
   const merged = await maintain(database, async (client) => {
     const stream = await lockStream(client);
@@ -66,7 +69,7 @@ export async function mergeStaging(database: Database, merge: Merge): Promise<Me
   return merged;
 }
 
-/** Maps numbers of the staged dictionaries to ours, which are extended by new entries. */
+/** Maps numbers of the staged dictionaries to those of this schema, and adds new entries to its dictionaries. */
 async function mapDictionaries(client: ClientBase, staged: string): Promise<void> {
   await mapSynchronizers(client, staged);
   await mapTemplates(client, staged);
@@ -74,7 +77,10 @@ async function mapDictionaries(client: ClientBase, staged: string): Promise<void
   await mapParties(client, staged, 'event_parties', 'acting_parties, witness_parties, implemented_interfaces');
 }
 
-/** A party set that is stored several times has its first number; missing ones get the next numbers. */
+/**
+ * Maps numbers of party sets. If a party set is stored several times, its lowest number is used. Missing sets get the
+ * next numbers.
+ */
 async function mapParties(client: ClientBase, staged: string, table: string, columns: string): Promise<void> {
   await client.query(
     `insert into ${table} (parties_pk, ${columns})
@@ -93,9 +99,10 @@ async function mapParties(client: ClientBase, staged: string, table: string, col
 const same = 's."offset" = l."offset" and s.node_id = l.node_id and s.contract_id = l.contract_id';
 
 /**
- * A contract id is a hash that no two ledgers share, an offset belongs to one participant: contracts that both sides
- * know under the same offset prove that the offsets are ours, one under two offsets that they are not.
- * @returns number of contracts that both sides hold as active
+ * Checks that the offsets of both sides belong to the same history. A contract id is a hash that no two ledgers share;
+ * an offset belongs to one participant. Contracts that both sides have at the same offset confirm it; a contract at two
+ * offsets contradicts it.
+ * @returns number of contracts that are active on both sides
  */
 async function provenHistory(client: ClientBase, staged: string, merge: Merge, stream: StreamFacts): Promise<number> {
   const { rows } = await client.query<{ active: number; common: number; ended: number; moved: number; other: number }>(
@@ -134,9 +141,10 @@ function otherHistory(found: string): IndexerError {
 }
 
 /**
- * The exact end of a contract in the gap is unknown: at the latest when it became active again on another synchronizer,
- * otherwise at the end of the gap. A contract in flight between synchronizers ended when it left. For a contract whose
- * parties left, absence from the list says nothing.
+ * Ends stored contracts that are missing in the list. Their exact end in the gap is unknown: at the latest when the
+ * contract became active again on another synchronizer, otherwise at the end of the gap. A contract in flight between
+ * synchronizers ended when it left. A contract whose parties left does not end, because its absence from the list means
+ * nothing.
  */
 async function endMissing(client: ClientBase, staged: string, offset: number): Promise<number> {
   const { rows } = await client.query<{ ended: number }>(
@@ -182,7 +190,7 @@ async function addStates(client: ClientBase, staged: string): Promise<number> {
   return rows[0]?.added ?? 0;
 }
 
-/** Views that were not stored before are complete from the staged contracts on. */
+/** Records that views which were not stored before are complete from the staged contracts on. */
 async function noteViews(client: ClientBase, { interfaces, offset }: Merge): Promise<void> {
   await client.query(
     `insert into filter_interfaces as i (interface_id, state, complete_from)
@@ -195,7 +203,7 @@ async function noteViews(client: ClientBase, { interfaces, offset }: Merge): Pro
   );
 }
 
-/** Number of contracts in the list, and its source. */
+/** Number of contracts in the list, and the version of the participant that returned it. */
 async function gatheredList(client: ClientBase, schema: string): Promise<Change<'stream'>> {
   const staged = tablesOf(client).withSchema(stagingSchema(schema, 'reseed'));
   const { count } = await staged.selectFrom('contracts').select(countRows).executeTakeFirstOrThrow();
@@ -234,7 +242,10 @@ async function publish(
     .execute();
 }
 
-/** The stored update proves the history until a newer one does, if the filter in force still returns it. */
+/**
+ * Whether the stored update can still be used to compare histories, until a newer one is stored. The filter in force
+ * must still return it.
+ */
 function provesOn({ filterHash, lastUpdate }: StreamFacts, { identity, anchor }: Merge): boolean {
   if (filterHash !== identity.filterHash) return false;
   return anchor === undefined || (lastUpdate !== undefined && lastUpdate.offset >= anchor.offset);

@@ -1,6 +1,6 @@
 /**
- * Switches the stream to another participant: stored updates of the overlap, and the one transaction that makes the
- * other participant the one that is read. It changes no stored update.
+ * Switches the stream to another participant: reads the stored updates of the overlap, and changes the participant that
+ * the indexer reads in one transaction. No stored update is changed.
  */
 import type { ClientBase, PoolClient } from 'pg';
 import type { UpdateMark } from '../../model/stream.ts';
@@ -12,8 +12,8 @@ import { lockStream, maintain, readStream, refused } from './maintenance.ts';
 import { dropStaging } from './staging.ts';
 
 /**
- * The stream while no indexer writes, with the marks that prove it to its participant; undefined if nothing was
- * indexed.
+ * The stream while no indexer writes, with the updates and contracts that confirm it belongs to its participant;
+ * undefined if nothing was indexed.
  */
 export async function readStanding(database: Database) {
   const stream = await readStream(database);
@@ -23,7 +23,7 @@ export async function readStanding(database: Database) {
 /** The newest stored update of a synchronizer. */
 export interface SynchronizerMark extends UpdateMark {
   readonly synchronizerId: string;
-  /** Up to this record time everything of the synchronizer is stored; null if not reported. */
+  /** Everything of the synchronizer up to this record time is stored; null if not reported. */
   readonly completeTo: string | null;
 }
 
@@ -43,7 +43,9 @@ export function newestUpdates(database: Database): Promise<readonly Synchronizer
   });
 }
 
-/** The update that is followed by this number of newer ones, or the oldest; undefined if none has an id. */
+/**
+ * The update that is followed by `newer` updates, or the oldest update with an id; undefined if no update has an id.
+ */
 export function updateBefore(database: Database, newer: number): Promise<UpdateMark | undefined> {
   return database.withClient((client) =>
     tablesOf(client)
@@ -64,8 +66,8 @@ export function updateBefore(database: Database, newer: number): Promise<UpdateM
 }
 
 /**
- * The ids among these that stored updates have. @param after offset after which the search begins: most of them are in
- * the newest updates
+ * The subset of these ids that stored updates have.
+ * @param after offset after which the search begins, because most ids are those of the newest updates
  */
 export function storedIds(database: Database, ids: readonly string[], after: number): Promise<ReadonlySet<string>> {
   return maintain(database, async (client) => {
@@ -84,7 +86,7 @@ export function storedIds(database: Database, ids: readonly string[], after: num
   });
 }
 
-/** Frames of the quarantined updates. */
+/** The original frames of the quarantined updates. */
 export async function framesSetAside(database: Database): Promise<readonly Buffer[]> {
   const rows = await database.withClient((client) =>
     tablesOf(client).selectFrom('quarantine').select('frame').execute(),
@@ -92,7 +94,10 @@ export async function framesSetAside(database: Database): Promise<readonly Buffe
   return rows.map(({ frame }) => frame);
 }
 
-/** The first update by which parties left that leaves unhosted contracts behind; undefined without any. */
+/**
+ * The first update at which parties left and contracts became unhosted that are still unhosted; undefined if there is
+ * none.
+ */
 export function firstDeparture(database: Database): Promise<UpdateMark | undefined> {
   return database.withClient((client) =>
     tablesOf(client)
@@ -107,18 +112,19 @@ export function firstDeparture(database: Database): Promise<UpdateMark | undefin
   );
 }
 
-/** Result of the check. Offsets are the participant's own unless stated otherwise. */
+/** Result of the check. Offsets are those of the new participant unless stated otherwise. */
 export interface ParticipantSwitch {
   readonly participantId: string | undefined;
   /** Checkpoint and epoch at the time of the check. */
   readonly checkpoint: number;
   readonly epoch: number;
   readonly shift: number;
-  /** In offsets of the stream. */
+  /** End of the overlap by synchronizer, in offsets of the stream. */
   readonly overlaps: Readonly<Record<string, number>>;
   readonly common: UpdateMark;
   /**
-   * Departures from this offset of the stream on are checked again, because nothing was missed since; undefined: none.
+   * Departures of parties from this offset of the stream on are checked again, because no update was missed since then;
+   * undefined if there are none.
    */
   readonly anewFrom: number | undefined;
   readonly reason: string;
@@ -126,7 +132,8 @@ export interface ParticipantSwitch {
 }
 
 /**
- * Makes the participant the one that is read; the epoch rises. Only the holder of the writer lock calls it.
+ * Makes the new participant the one that the indexer reads, and raises the epoch. Only the holder of the writer lock
+ * calls it.
  * @throws IndexerError SWITCH_REFUSED if the stream has moved since the check
  */
 export function switchTo(database: Database, change: ParticipantSwitch): Promise<void> {
@@ -154,7 +161,10 @@ export function switchTo(database: Database, change: ParticipantSwitch): Promise
   });
 }
 
-/** Staged rows of unfinished jobs, and what they still want to read, have offsets of the previous participant. */
+/**
+ * Staged rows of unfinished jobs, and the offsets that these jobs still have to read, are those of the previous
+ * participant.
+ */
 async function refuseUnfinishedJobs(client: ClientBase): Promise<void> {
   const job = await tablesOf(client)
     .selectFrom('jobs')
@@ -195,8 +205,8 @@ async function addParticipant(
 }
 
 /**
- * Only the participant that a command was submitted through returns its completion: completions not read by now are
- * missing.
+ * Starts a new range of completions. A completion is returned only by the participant that received the command, so
+ * completions not read by now are missing.
  */
 async function cutCompletions(client: ClientBase, { checkpoint, participantId }: ParticipantSwitch): Promise<void> {
   await client.query(
@@ -210,7 +220,9 @@ async function cutCompletions(client: ClientBase, { checkpoint, participantId }:
   );
 }
 
-/** Parties that left the previous participant may be hosted by this one: no update of theirs since then was missed. */
+/**
+ * Parties that left the previous participant may be hosted by the new one: no update of theirs since then was missed.
+ */
 async function knowAgain(client: ClientBase, from: number): Promise<void> {
   for (const table of ['live', 'ended'] as const) {
     await tablesOf(client)
@@ -222,7 +234,7 @@ async function knowAgain(client: ClientBase, from: number): Promise<void> {
   await markUnhostedAgain(client, from);
 }
 
-/** Going back to before a switch restores the previous participant. Part of the caller's transaction. */
+/** Restores the previous participant when the stream goes back to before a switch. Runs in the caller's transaction. */
 export async function dropParticipantsAfter(client: ClientBase, to: number): Promise<void> {
   const { numDeletedRows } = await tablesOf(client)
     .deleteFrom('participants')

@@ -1,6 +1,6 @@
 /**
- * Goes back: removes everything above an offset in one transaction, as if the indexer had stopped there. The
- * dictionaries stay, so that later updates get the same numbers. Or removes everything, and the next session seeds.
+ * Resets the stream. Either removes everything above an offset in one transaction, as if the indexer had stopped there;
+ * dictionaries stay, so that later updates get the same numbers. Or removes everything, so that the next session seeds.
  */
 import type { ClientBase } from 'pg';
 import type { StreamIdentity } from '../../model/stream.ts';
@@ -17,13 +17,13 @@ import { cutParts } from './filter-parts.ts';
 import { dropFilterExtension } from './filter-extension.ts';
 import { cutWebhooks } from '../webhooks/hooks.ts';
 
-/** Tables whose rows belong to an "offset" of the ledger, in the order in which they are emptied. */
+/** Tables whose rows belong to an "offset" of the ledger, in the order of deletion. */
 const byOffset: readonly TablesWith<'offset'>[] = goingBack;
 
-/** No stored update proves the history. */
+/** Marks that no stored update can be used to compare histories. */
 const noMark: Change<'stream'> = { checkpoint_update_offset: null, checkpoint_update_id: null };
 
-/** The stream row of a ledger that nothing was read of. */
+/** The stream row of a ledger of which nothing was read. */
 const nothingRead: Change<'stream'> = {
   seeded_at: null,
   checkpoint: null,
@@ -34,10 +34,10 @@ const nothingRead: Change<'stream'> = {
   pruned_to_offset: null,
 };
 
-/** Rows by table; `lifetimes` are those of live and ended together. */
+/** Number of rows by table; `lifetimes` counts the rows of live and ended together. */
 export type RowCounts = ReadonlyMap<string, number>;
 
-/** Rows that going back would remove; `lifetimes reopened` are contracts that would be active again. */
+/** Rows that a reset to this offset would remove; `lifetimes reopened` are contracts that would be active again. */
 export async function planReset(database: Database, to: number): Promise<RowCounts> {
   refuseReset(await readStream(database), to);
   return maintain(database, async (client) => {
@@ -58,8 +58,8 @@ export async function planReset(database: Database, to: number): Promise<RowCoun
 }
 
 /**
- * Removes everything above `to` and makes it the checkpoint; the epoch rises. Only the holder of the writer lock calls
- * it. Resolves to the rows removed.
+ * Removes everything above `to`, makes it the checkpoint, and raises the epoch. Only the holder of the writer lock
+ * calls it. Resolves to the number of rows removed.
  * @throws IndexerError RESET_REFUSED; then nothing is changed
  */
 export function resetTo(database: Database, to: number, writer: string): Promise<RowCounts> {
@@ -79,19 +79,19 @@ export function resetTo(database: Database, to: number, writer: string): Promise
     await dropParticipantsAfter(client, to);
     await cutWebhooks(client, to);
     await tables.deleteFrom('verifications').where('at_offset', '>', to).execute();
-    // Staged views of the updates that are undone.
+    // Staged views may belong to updates that were removed.
     await dropStaging(client, database.schema, 'interfaces');
     await dropFilterExtension(client, database.schema);
     await cutParts(client, to);
     const otherFilter = await cutRanges(client, to, stream);
     await moveBack(client, to, writer);
-    // An update that may not be visible under the filter in force proves nothing.
+    // An update that may be invisible under the filter in force cannot be used to compare histories.
     if (otherFilter) await tables.updateTable('stream').set(noMark).execute();
     return counts;
   });
 }
 
-/** Refuses an offset that cannot be gone back to; returns the stream otherwise. */
+/** Refuses an offset to which the stream cannot be reset; otherwise returns the stream. */
 function refuseReset(stream: StreamFacts | undefined, to: number): StreamFacts {
   if (stream?.checkpoint === undefined || stream.checkpoint === null || !stream.seeded) {
     throw refused('reset', 'nothing is published in this schema yet', 'start the indexer: it seeds automatically');
@@ -122,11 +122,12 @@ function refuseReset(stream: StreamFacts | undefined, to: number): StreamFacts {
 }
 
 /**
- * Live and ended contracts, and their counts: contracts created above the offset are removed, those ended above it are
- * live again. Parties that left after the offset are hosted again; contracts unhosted before it stay unhosted.
+ * Resets live and ended contracts, and their counts. Contracts created above the offset are removed; contracts that
+ * ended above it are live again. Parties that left after the offset are hosted again; contracts unhosted before it stay
+ * unhosted.
  */
 async function cutLifetimes(client: ClientBase, to: number): Promise<readonly (readonly [string, number])[]> {
-  // Statement by statement, because Citus changes rows of one table at a time; no other session writes meanwhile.
+  // Separate statements, because Citus changes rows of one table at a time. No other session writes meanwhile.
   const begun = `"offset" > $1`;
   const reopened = `"offset" <= $1 and ended_offset > $1`;
   const { rows } = await client.query<{ gone: number }>(
@@ -164,7 +165,10 @@ async function cutLifetimes(client: ClientBase, to: number): Promise<readonly (r
   ];
 }
 
-/** Batches that began at the offset or later, and the one that spans it if all of its updates are removed. */
+/**
+ * Removes batches that began at the offset or later, and the batch that spans the offset if all of its updates were
+ * removed.
+ */
 async function cutBatches(client: ClientBase, to: number): Promise<void> {
   const { rows } = await client.query<{ across: number | null }>(
     'select max(batch_offset) as across from batches where batch_offset between 0 and $1 - 1',
@@ -180,14 +184,14 @@ async function cutBatches(client: ClientBase, to: number): Promise<void> {
   ]);
 }
 
-/** Completions are read again from the offset, if they were read beyond it. */
+/** Makes completions be read again from the offset, if they were read beyond it. */
 async function cutCompletionRanges(client: ClientBase, to: number): Promise<void> {
   const tables = tablesOf(client);
   await tables.deleteFrom('completion_ranges').where('from_offset', '>', to).execute();
   await tables.updateTable('completion_ranges').set({ to_offset: to }).where('to_offset', '>', to).execute();
 }
 
-/** The stream row as it was when the update before `to` was the newest. */
+/** Sets the stream row to its state when `to` was the checkpoint. */
 async function moveBack(client: ClientBase, to: number, writer: string): Promise<void> {
   const [newest, times] = [await newestUpdate(client), await newestTimes(client)];
   await client.query(
@@ -218,7 +222,7 @@ async function moveBack(client: ClientBase, to: number, writer: string): Promise
   );
 }
 
-/** The newest update with an id in the range that is open. */
+/** The newest update with an id in the open range. */
 async function newestUpdate(client: ClientBase): Promise<{ readonly offset: number; readonly id: string } | undefined> {
   const { rows } = await client.query<{ offset: number; id: string }>(
     `select "offset", id_text(update_id) as id from updates
@@ -229,8 +233,8 @@ async function newestUpdate(client: ClientBase): Promise<{ readonly offset: numb
 }
 
 /**
- * For each synchronizer, the record time of its newest update, as Postgres writes it. One by one: there are few, each
- * at the end of an index.
+ * The record time of the newest update of each synchronizer, as Postgres formats it. One query each: there are few, and
+ * the row is at the end of an index.
  */
 async function newestTimes(
   client: ClientBase,
@@ -250,11 +254,11 @@ async function newestTimes(
   return times;
 }
 
-// Back to nothing.
+// Removal of everything.
 
 /**
- * Removes everything, as before the first seed, for the stream of `identity`: the next session seeds. Packages and the
- * names of typed views stay. Only the holder of the writer lock calls it.
+ * Removes everything, as before the first seed, and stores `identity` as the new identity of the stream; the next
+ * session seeds. Packages and the names of typed views stay. Only the holder of the writer lock calls it.
  */
 export function emptyHistory(database: Database, identity: StreamIdentity, writer: string): Promise<void> {
   return maintain(database, async (client) => {
@@ -279,13 +283,13 @@ export function emptyHistory(database: Database, identity: StreamIdentity, write
       .set('epoch', (e) => e('epoch', '+', 1))
       .returning('epoch')
       .executeTakeFirstOrThrow();
-    // The rest is what any new seed removes.
+    // Beginning a seed removes the remaining rows.
     await beginSeed(client, epoch, 0);
     await tablesOf(client).updateTable('stream').set({ seed_offset: null }).execute();
   });
 }
 
-/** Rows in every table that `emptyHistory` would empty. */
+/** Number of rows in each table that `emptyHistory` would empty. */
 export function planEmpty(database: Database): Promise<RowCounts> {
   const emptied = tablesWhere(({ survivesReset }) => survivesReset !== true);
   return maintain(database, async (client) => {

@@ -1,13 +1,16 @@
 /**
- * Common steps of merging a staging schema: its numbers are mapped to ours, redacted contents are removed, rows are
- * copied.
+ * Common steps of merging a staging schema: mapping its numbers to those of this schema, removing redacted contents,
+ * copying rows.
  */
 import { escapeIdentifier, type ClientBase } from 'pg';
 
-/** Maps numbers of staged templates to ours, which are extended by new ones: table `template_map`. */
+/**
+ * Maps numbers of staged templates to those of this schema in table `template_map`, and adds new templates to this
+ * schema.
+ */
 export async function mapTemplates(client: ClientBase, staged: string): Promise<void> {
   const named = '(m.package_id, m.module_name, m.entity_name) = (s.package_id, s.module_name, s.entity_name)';
-  // Without gaps: the writer continues from their number.
+  // The new numbers have no gaps, because the writer continues from their count.
   await client.query(
     `insert into templates (template_pk, package_id, module_name, entity_name, package_name)
      select (select coalesce(max(template_pk), 0) from templates) + row_number() over (order by s.template_pk),
@@ -34,7 +37,10 @@ export async function mapTemplates(client: ClientBase, staged: string): Promise<
   );
 }
 
-/** Contents that were redacted during staging, or since a run was interrupted, are still in the staging schema. */
+/**
+ * Removes redacted contents from the staging schema: they may have been redacted during staging, or since a run was
+ * interrupted.
+ */
 export async function removeRedacted(client: ClientBase, staged: string): Promise<void> {
   const redacted = 'redacted_contracts r on r.contract_id = id_text(c.contract_id)';
   await client.query(
@@ -60,7 +66,7 @@ export async function removeRedacted(client: ClientBase, staged: string): Promis
   );
 }
 
-/** The same for synchronizers: table `synchronizer_map`. */
+/** Maps numbers of staged synchronizers in the same way, in table `synchronizer_map`. */
 export async function mapSynchronizers(client: ClientBase, staged: string): Promise<void> {
   await client.query(
     `insert into synchronizers
@@ -77,7 +83,7 @@ export async function mapSynchronizers(client: ClientBase, staged: string): Prom
   await client.query(`alter table ${staged}.synchronizer_map add primary key (staged)`);
 }
 
-/** The list's state of each contract, with our numbers: table `states`. */
+/** Creates table `states`: the state of each listed contract, with the numbers of this schema. */
 export async function gatherStates(client: ClientBase, staged: string): Promise<void> {
   await client.query(
     `create table ${staged}.states as
@@ -101,8 +107,8 @@ export async function gatherStates(client: ClientBase, staged: string): Promise<
 const same = 's."offset" = l."offset" and s.node_id = l.node_id and s.contract_id = l.contract_id';
 
 /**
- * A contract whose parties had left is listed again: it is active if one of them is hosted again. For parties that it
- * does not host, the participant may list contracts that ended long ago.
+ * Marks listed contracts as hosted again if one of their parties is hosted again. This is checked because, for parties
+ * that it does not host, the participant may list contracts that ended long ago.
  */
 export async function knowAgain(client: ClientBase, staged: string, offset: number): Promise<void> {
   await client.query(
@@ -119,7 +125,7 @@ export async function knowAgain(client: ClientBase, staged: string, offset: numb
 
 const copied = ['contracts', 'interface_views', 'reassignments'] as const;
 
-/** Columns that hold a number of a dictionary, and the map of the numbers. */
+/** The table that maps the numbers in this column; undefined if the column holds no number of a dictionary. */
 function mapOf(table: (typeof copied)[number], column: string): string | undefined {
   if (column === 'template_pk' || column === 'interface_pk') return 'template_map';
   if (['synchronizer_pk', 'source_pk', 'target_pk'].includes(column)) return 'synchronizer_map';
@@ -128,7 +134,7 @@ function mapOf(table: (typeof copied)[number], column: string): string | undefin
 }
 
 /**
- * Copies all rows that are not stored yet, with our numbers.
+ * Copies all rows that are not stored yet, with the numbers of this schema.
  * @param where SQL: condition on the row `r`
  * @param into a table that receives the positions of added rows
  */
@@ -157,16 +163,16 @@ export async function copyRows(
   );
 }
 
-/** Columns of a party set, by the table that numbers them. */
+/** Columns of party sets, by table. */
 export const partyColumns = {
   contract_parties: ['signatories', 'observers', 'witness_parties'],
   event_parties: ['acting_parties', 'witness_parties', 'implemented_interfaces'],
 } as const;
 
 /**
- * Maps numbers of staged party sets to ours. The writer numbers upward, from memory; numbers assigned by others go
- * downward.
- * @param map SQL: what to create as the map, `table NAME` or a temporary one
+ * Maps numbers of staged party sets to those of this schema. The writer assigns increasing numbers from memory; other
+ * sessions assign decreasing negative numbers.
+ * @param map SQL of the map to create: `table NAME` or a temporary table
  */
 export async function numberParties(
   client: ClientBase,

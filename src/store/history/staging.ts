@@ -1,7 +1,7 @@
 /**
- * Staging schemas next to the stream's own: active contracts after a gap or under an extended filter, or contracts with
- * a view of an interface that was added later. They are not visible to readers, hold only the storage tables, and are
- * dropped in the transaction that merges them.
+ * Staging schemas next to the schema of the stream. They hold active contracts after a gap or under an extended filter,
+ * or contracts with a view of an interface that was added later. They have only the storage tables, readers cannot read
+ * them, and the transaction that merges them drops them.
  */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
@@ -35,23 +35,25 @@ function note(schema: string, gathering: Gathering): string {
   return `${gathered[gathering]} for schema ${schema}; may be dropped when none runs.`;
 }
 
-/** State that an interrupted run must have for a later run to resume it. */
+/** The state of an interrupted run that a later run can resume. */
 export interface StagingRequest {
   readonly identity: StreamIdentity;
-  /** Contracts active at an earlier offset are not usable: the checkpoint, or the offset pruned to since. */
+  /**
+   * Contracts active at an earlier offset are not usable. It is the checkpoint, or the offset up to which updates were
+   * pruned since.
+   */
   readonly notBefore: number;
   /**
-   * If updates are followed after the seed: a staging schema that has reached this offset can be resumed, wherever it
-   * began.
+   * Set if updates follow the seed: a staging schema that has reached this offset can be resumed, wherever it began.
    */
   readonly pruned?: number;
 }
 
 /**
- * Creates the staging schema, or reuses that of an interrupted run if it fits.
+ * Creates the staging schema, or reuses that of an interrupted run if it is suitable.
  * @param staging a database handle whose schema is `stagingSchema`
- * @throws IndexerError RESEED_REFUSED, INTERFACE_BACKFILL_REFUSED or FILTER_EXTEND_REFUSED if a schema of that name is
- * in the way, SCHEMA_OWNER_MISMATCH if it belongs to another owner
+ * @throws IndexerError RESEED_REFUSED, INTERFACE_BACKFILL_REFUSED or FILTER_EXTEND_REFUSED if a foreign schema of that
+ * name exists, SCHEMA_OWNER_MISMATCH if the schema belongs to another owner
  */
 export async function prepareStaging(
   staging: Database,
@@ -61,28 +63,28 @@ export async function prepareStaging(
 ): Promise<void> {
   await staging.withClient((client) => refuseStrangers(client, staging.schema));
   const files = await migrationFiles();
-  // A run that was interrupted while its tables were created has staged nothing, and its stream row cannot be read.
+  // If a run was interrupted while its tables were created, nothing is staged and its stream row cannot be read.
   const left = (await hasAllTables(staging, files)) ? await leftOver(staging, note(schema, gathering)) : undefined;
   await staging.transaction(async (client) => {
     if (left === undefined || !fits(left, spec)) await dropStaging(client, schema, gathering);
     await takeSchema(client, staging.schema, schema, gathering);
   });
-  // The storage without the read side: no client reads here.
+  // Only the storage tables, because no client reads here.
   await migrate(staging, { files });
   await staging.transaction(async (client) => {
-    // Redacted contents stay removed.
+    // Copied so that redacted contents stay removed.
     for (const table of ['redactions', 'redacted_contracts', 'redacted_exercises'] as const) {
       const tables = tablesOf(client);
       await tables.deleteFrom(table).execute();
       const sourceRows = tables.withSchema(schema).selectFrom(table).selectAll();
       await tables.insertInto(table).expression(sourceRows).execute();
     }
-    // Also from rows that an interrupted run has staged.
+    // Rows that an interrupted run has staged may have redacted contents too.
     await removeRedacted(client, escapeIdentifier(staging.schema));
   });
 }
 
-/** Creates the schema, or takes one that has our comment, or an empty one that an administrator has created for us. */
+/** Creates the schema, or reuses one that has our comment or an empty one that an administrator has created for us. */
 async function takeSchema(client: ClientBase, name: string, schema: string, gathering: Gathering): Promise<void> {
   const found = await noteOf(client, name);
   if (found === undefined) await client.query(`create schema ${escapeIdentifier(name)}`);
@@ -104,7 +106,7 @@ async function isEmpty(client: ClientBase, name: string): Promise<boolean> {
   return rows[0]?.empty === true;
 }
 
-/** Whether all tables exist, as this program creates them. */
+/** Whether all tables exist in the version of this program. */
 async function hasAllTables(staging: Database, files: readonly Migration[]): Promise<boolean> {
   try {
     await assertMigrated(staging, files);
@@ -115,7 +117,7 @@ async function hasAllTables(staging: Database, files: readonly Migration[]): Pro
   }
 }
 
-/** The stream row of an interrupted run; undefined without one. @param expected the comment on its schema */
+/** The stream row of an interrupted run; undefined if there is none. @param expected the comment on its schema */
 async function leftOver(staging: Database, expected: string): Promise<StreamFacts | undefined> {
   const found = await staging.withClient(async (client) => {
     const name = `${escapeIdentifier(staging.schema)}.stream`;
@@ -132,14 +134,14 @@ function fits(left: StreamFacts, { identity, notBefore, pruned }: StagingRequest
   return seedOffset === null || seedOffset >= notBefore;
 }
 
-/** Drops the staging schema if it exists. Part of the caller's transaction. */
+/** Drops the staging schema if it exists. Runs in the caller's transaction. */
 export async function dropStaging(client: ClientBase, schema: string, gathering: Gathering): Promise<void> {
   const name = stagingSchema(schema, gathering);
   if ((await noteOf(client, name)) !== note(schema, gathering)) return;
   await client.query(`drop schema ${escapeIdentifier(name)} cascade`);
 }
 
-/** The comment on a schema, empty without one; undefined if there is no such schema. */
+/** The comment on a schema, empty if it has none; undefined if there is no such schema. */
 async function noteOf(client: ClientBase, schema: string): Promise<string | undefined> {
   const { rows } = await client.query<{ note: string | null }>(
     `select obj_description(oid, 'pg_namespace') as note from pg_namespace where nspname = $1`,

@@ -1,4 +1,4 @@
-/** Stored updates and contracts by which the ledger's history is compared with ours. */
+/** Stored updates and contracts that are used to compare the ledger's history with the stored one. */
 import type { ContractMark, UpdateMark } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
 import { one, sql, tablesOf } from '../connection/query-builder.ts';
@@ -20,7 +20,7 @@ export function newestMark(database: Database, above: number, upTo: number): Pro
 
 /**
  * Start (exclusive) of the range in which the filter in force is complete and offsets are those of the current
- * participant; earlier updates may not be visible to it.
+ * participant. Earlier updates may be invisible under the filter.
  */
 export async function rangeBegin(database: Database): Promise<number> {
   const { begin } = await database.withClient((client) =>
@@ -65,7 +65,7 @@ export async function isQuarantined(database: Database, offset: number): Promise
   return found !== undefined;
 }
 
-/** The first of these offsets, in ascending order, that is neither stored nor in quarantine. */
+/** The lowest of these offsets that is neither stored nor in quarantine. */
 export async function firstUnknown(database: Database, offsets: readonly number[]): Promise<number | undefined> {
   if (offsets.length === 0) return undefined;
   const requestedOffsets = sql<{ readonly offset: number }>`unnest(${offsets}::bigint[])`.as<'o'>(sql`o ("offset")`);
@@ -82,9 +82,9 @@ export async function firstUnknown(database: Database, offsets: readonly number[
   return found?.offset;
 }
 
-// Active contracts by which the ledger's history is compared with ours if no update can be.
+// Active contracts that are used to compare histories if no update can be.
 
-/** The newest active contracts, at most `limit` and one of a template, that were never reassigned. */
+/** The newest active contracts that were never reassigned: one per template, at most `limit` in total. */
 export function newestContracts(database: Database, limit: number): Promise<readonly ContractMark[]> {
   return database.withClient((client) =>
     tablesOf(client)
@@ -109,7 +109,7 @@ export function newestContracts(database: Database, limit: number): Promise<read
   );
 }
 
-/** The parts of a parked stream that a command can change, as one text to compare; empty if nothing was indexed. */
+/** The state of a parked stream that a command can change, as one text for comparison; empty if nothing was indexed. */
 export function standingText(database: Database): Promise<string> {
   return database.withClient(async (client) => {
     const { rows } = await client.query<{ standing: string }>(

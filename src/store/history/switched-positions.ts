@@ -1,11 +1,11 @@
 /**
- * Positions of contracts staged from a participant that the stream was switched to, and that it knew before the switch:
- * their offsets there differ from those under which they are stored here, and only contract ids match. They get their
- * positions here before anything is merged.
+ * Changes positions of staged contracts after a switch. Contracts that the new participant knew before the switch have
+ * other offsets there than the stored ones, and only their contract ids match. They get the stored positions before
+ * anything is merged.
  */
 import type { ClientBase } from 'pg';
 
-/** The newest switch, and staged contracts with offsets up to the end of the overlap. */
+/** SQL: the newest switch, and staged contracts with offsets up to the end of the overlap. */
 const began = `
   move as (select from_offset, overlap_to_offset from participants where common_offset is not null order by participant_number desc limit 1),
   began as (
@@ -16,8 +16,9 @@ const began = `
       join move m on s."offset" <= m.overlap_to_offset)`;
 
 /**
- * The newest activation before the switch is used; a contract that is not stored, such as one only visible under
- * another filter, is placed at the offset of the switch, after the nodes stored there.
+ * SQL: the new position of each contract, that of its newest activation before the switch. A contract may not be
+ * stored, for example because only another filter returns it. It gets the offset of the switch and a node after the
+ * nodes stored there.
  */
 const places = `
   create table :staged.places as
@@ -40,12 +41,12 @@ const places = `
    where b."offset" <= m.from_offset
      and not exists (select from known k where k."offset" = b."offset" and k.node_id = b.node_id)`;
 
-/** Part of the caller's transaction, which drops the staging schema at its end. */
+/** Runs in the caller's transaction, which drops the staging schema at its end. */
 export async function placeAsStored(client: ClientBase, staged: string): Promise<void> {
   const moved = await client.query('select from participants where common_offset is not null limit 1');
   if (moved.rowCount === 0) return;
   await client.query(places.replaceAll(':staged', staged));
-  // While positions change, two rows may temporarily have the same one.
+  // While positions change, two rows may temporarily have the same position, so the primary keys are dropped.
   await client.query(`alter table ${staged}.contracts drop constraint contracts_pkey;
     alter table ${staged}.interface_views drop constraint interface_views_pkey`);
   const at = 'from :staged.places p where t."offset" = p."offset" and t.node_id = p.node_id';

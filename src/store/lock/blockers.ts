@@ -1,4 +1,4 @@
-/** Sessions that block writing sessions, so that an operator can end them. */
+/** Lists sessions that block writing sessions, so that an operator can end them. */
 import type { ClientBase } from 'pg';
 import { writerSessionName } from './writer-lock.ts';
 
@@ -6,18 +6,18 @@ export interface Blocker {
   readonly pid: number;
   readonly role: string;
   readonly application: string;
-  /** How long a writing session has waited for it, directly or behind others, seconds. */
+  /** How long a writing session has waited for this session, directly or behind others, seconds. */
   readonly waitedSeconds: number;
-  /** How long its transaction is open, seconds; null if this role may not see it. */
+  /** How long the transaction of this session has been open, seconds; null if this role may not read it. */
   readonly openSeconds: number | null;
 }
 
-/** Shorter waits occur in every commit. */
+/** Shorter waits are normal: they occur in every commit. */
 const shortestSeconds = 1;
 
 /**
- * Sessions at the head of each queue: sessions in between continue when these end. Postgres reveals locks and roles to
- * every login, and the start of a transaction to its own role and to members of pg_read_all_stats.
+ * Sessions at the head of each queue; when they end, the sessions behind them continue. Every login can read locks and
+ * roles in Postgres. The start of a transaction is visible only to its own role and to members of pg_read_all_stats.
  */
 const blockers = `
 with recursive queue as (

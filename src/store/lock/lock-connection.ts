@@ -1,6 +1,6 @@
 /**
- * The connection that holds, or waits for, the writer lock. It runs no other statements. The server ends it if it sends
- * no heartbeat for one lease, so a frozen or disconnected holder is replaced without intervention.
+ * The connection that holds or waits for the writer lock. It runs no other statements. The server ends it if no
+ * heartbeat arrives for one lease, so a frozen or disconnected holder is replaced without intervention.
  */
 import { Socket } from 'node:net';
 import { Client } from 'pg';
@@ -15,7 +15,7 @@ const farewellLimitMs = 1_000;
 
 export interface LockConnection {
   readonly client: Client;
-  /** Process id of the server session; constant unless there is a pooler in between. */
+  /** Process id of the server session. It is constant unless there is a pooler in between. */
   readonly backend: number;
   /**
    * Closes the connection cleanly, or destroys it if the server does not respond: a frozen server must not delay a stop
@@ -33,7 +33,7 @@ export async function openLockConnection(database: Database, leaseMs: number): P
   const met = hosts.moves;
   const socket = new Socket();
   const client = lockClient(hosts.url(), leaseMs, socket);
-  // The holder of the lock listens as well; while connecting, a lost connection must not end the process.
+  // The holder of the lock adds its own listener later. A connection that is lost before must not end the process.
   client.on('error', () => undefined);
   const leave = (): Promise<void> => end(client, socket);
   try {
@@ -44,7 +44,7 @@ export async function openLockConnection(database: Database, leaseMs: number): P
     const backend = rows[0]?.backend ?? 0;
     if (hosts.count > 1) refuseReadOnly(rows[0]?.read_only === true);
     await refusePooler(client, backend, () => lockClient(hosts.url(), leaseMs, new Socket()));
-    // Not earlier: through a pooler, the settings would remain for other clients.
+    // Not before the pooler check: through a pooler, the settings would stay for other clients.
     const { text, values } = setUp(database.schema, leaseMs);
     await client.query(text, values);
     return { client, backend, end: leave };
@@ -71,8 +71,8 @@ function lockClient(connectionString: string, leaseMs: number, socket: Socket): 
 }
 
 /**
- * The server ends a session that sends nothing for one lease; keepalives free a session whose host disappears while the
- * server sends a response.
+ * Makes the server end a session that sends nothing for one lease. Keepalives end a session whose host disappears while
+ * the server sends a response.
  */
 function setUp(schema: string, leaseMs: number) {
   const limits = {

@@ -1,11 +1,11 @@
-/** Number of transaction ids between the oldest row of a database and now. Postgres stops all writes at two billion. */
+/** Age of the oldest row of a database, as a number of transaction ids. Postgres stops all writes at two billion. */
 import type { ClientBase } from 'pg';
 
 export interface TransactionIds {
   /** The database of the server with the oldest row. */
   readonly database: string;
   readonly age: number;
-  /** Above this, autovacuum freezes rows regardless of its other settings. */
+  /** At a higher age, autovacuum freezes rows regardless of its other settings. */
   readonly freezeAge: number;
 }
 

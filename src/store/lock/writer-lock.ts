@@ -1,9 +1,10 @@
 /**
- * The writer lock, a session advisory lock on a connection of its own: it vanishes with the connection. The lock keeps
- * a second indexer waiting; the epoch in the stream row makes a stale writer harmless.
+ * The writer lock: a session advisory lock on a connection of its own, released when that connection ends. The lock
+ * keeps a second indexer waiting; the epoch in the stream row makes a stale writer harmless.
  *
- * The holder sends several heartbeats within each lease. The server ends a silent session after a lease; the holder, by
- * its own monotonic clock counted from the last heartbeat that was answered, stops writing no later than that.
+ * The holder sends several heartbeats within each lease. The server ends a session that was silent for a lease. The
+ * holder stops writing no later than that: it measures the lease with its own monotonic clock, from the last heartbeat
+ * that was answered.
  */
 import { type ClientBase, escapeIdentifier } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -20,12 +21,15 @@ export interface WriterLock {
 
 const longestBeatMs = 1_000;
 
-/** Advisory locks belong to one database; the two numbers are the program and the schema, $1. */
+/**
+ * SQL: key of the lock. Its two numbers are hashes of the program and of the schema ($1). Advisory locks are separate
+ * for each database.
+ */
 const lockOf = `hashtext('ledger-indexer writer'), hashtext($1)`;
 
 /**
- * A heartbeat, and a check whether a session waits in the queue: indexers only try the lock, so such a session requests
- * it. Only sessions with the rights of the owner of the tables count.
+ * SQL: a heartbeat that also checks whether a session waits in the queue for the lock. Indexers only try the lock, so a
+ * waiting session wants the holder to give way. Only sessions with the rights of the owner of the tables count.
  */
 const beat = `
 select pg_backend_pid() as backend,
@@ -37,7 +41,7 @@ select pg_backend_pid() as backend,
                   and l.classid = hashtext('ledger-indexer writer')::oid and l.objid = hashtext($1)::oid
                   and pg_has_role(a.usesysid, n.nspowner, 'usage')) as asked`;
 
-/** A candidate for the writer lock; keeps its connection while it waits. */
+/** A candidate for the writer lock. It keeps its connection while it waits. */
 export class WriterCandidate {
   readonly #database: Database;
   readonly #leaseMs: number;
@@ -51,7 +55,7 @@ export class WriterCandidate {
   }
 
   /**
-   * Connects as `tryLock` does and disconnects, so that an unusable address is refused before it is used.
+   * Connects like `tryLock` and disconnects, to refuse an unusable address before it is used.
    * @throws IndexerError STORE_POOLER_UNSUPPORTED, STORE_UNREACHABLE …
    */
   async checkAddress(): Promise<void> {
@@ -59,7 +63,10 @@ export class WriterCandidate {
     await connection.end();
   }
 
-  /** Tries once. Undefined if another indexer holds the lock. @throws IndexerError; the next call connects again */
+  /**
+   * Tries to get the lock once. Undefined if another indexer holds it.
+   * @throws IndexerError; the next call connects again
+   */
   async tryLock(): Promise<WriterLock | undefined> {
     try {
       this.#connection ??= await openLockConnection(this.#database, this.#leaseMs);
@@ -80,9 +87,9 @@ export class WriterCandidate {
   }
 
   /**
-   * Waits for the lock in the queue of the server, which sessions that only try cannot pass; the holder notices and
-   * gives way within a second, or loses the lock with its lease. Undefined if no holder gave way in time. Only for
-   * owners of the tables: holders ignore others.
+   * Waits for the lock in the queue of the server. Sessions that only try the lock cannot overtake the queue. The
+   * holder gives way within a second, or loses the lock with its lease. Undefined if no holder gave way in time. Only
+   * for owners of the tables: holders ignore other sessions.
    */
   async askLock(waitMs: number): Promise<WriterLock | undefined> {
     try {
@@ -100,17 +107,17 @@ export class WriterCandidate {
     return this.tryLock();
   }
 
-  /** Whether the lock is certainly ours. */
+  /** Whether it is certain that we hold the lock. */
   get isHeld(): boolean {
     return this.#held?.isAlive() === true;
   }
 
-  /** Passes while the lock is certainly ours. @throws IndexerError STORE_LOCK_LOST (fenced) */
+  /** Throws unless it is certain that we hold the lock. @throws IndexerError STORE_LOCK_LOST (fenced) */
   assertHeld(): void {
     if (!this.isHeld) throw lockLost(this.#leaseMs);
   }
 
-  /** Releases lock and connection. Never rejects; can be called again, and `tryLock` after it. */
+  /** Releases the lock and closes the connection. Never rejects. It may be called again, and `tryLock` may follow. */
   async close(): Promise<void> {
     const connection = this.#connection;
     this.#connection = undefined;
@@ -123,7 +130,7 @@ export class WriterCandidate {
 interface Held {
   readonly schema: string;
   readonly leaseMs: number;
-  /** When the lock was requested, by the monotonic clock. */
+  /** When the lock was requested, milliseconds of the monotonic clock. */
   readonly requestedAt: number;
 }
 
@@ -137,7 +144,7 @@ class HeldLock implements WriterLock {
   #lose: (reason: unknown) => void = () => undefined;
   #gone = false;
   #waiting = false;
-  /** When the last answered heartbeat was sent: the server's timer for us started later. */
+  /** When the last answered heartbeat was sent. The server received it later, so its timer ends later than ours. */
   #aliveAt: number;
 
   constructor(connection: LockConnection, { schema, leaseMs, requestedAt }: Held, close: () => Promise<void>) {
@@ -149,7 +156,7 @@ class HeldLock implements WriterLock {
     this.lost = new Promise<never>((_resolve, reject) => {
       this.#lose = reject;
     });
-    // There may be no listener yet; a later one still sees the rejection.
+    // Rejections without a listener would end the process; later listeners still receive the rejection.
     this.lost.catch(() => undefined);
     connection.client.on('error', (error) => this.#fail(toStoreError(error)));
     connection.client.once('end', () => this.#fail(lockLost(leaseMs)));
@@ -206,20 +213,20 @@ function lockLost(leaseMs: number): IndexerError {
   });
 }
 
-// Ends sessions left behind by a previous writer. Its epoch is invalid once the lock is ours, but one of its sessions
-// that hangs during a batch keeps rows locked: no server timeout ends one that waits for COPY data, neither
-// statement_timeout nor idle_in_transaction_session_timeout.
+// Ends sessions that a previous writer left behind. Once we hold the lock, the epoch of these sessions is invalid. But
+// a session that hangs during a batch keeps rows locked: no timeout of the server ends a session that waits for COPY
+// data, neither statement_timeout nor idle_in_transaction_session_timeout.
 
-/** Application name of sessions that write batches, by which they are found; fits the 63 bytes of the server. */
+/** Application name of sessions that write batches, used to find them. At most 63 bytes are kept by the server. */
 export function writerSessionName(schema: string): string {
   return `ledger-indexer ${schema}`;
 }
 
-/** Tables locked by every batch or seed, and by every write of completions. */
+/** Tables that every batch, seed or write of completions locks. */
 const written = ['stream', 'updates', 'contracts', 'completion_ranges'] as const;
 
 /**
- * Terminates the sessions of this role that have written to this schema as an indexer and not committed. The holder of
+ * Terminates sessions of this role that have written to this schema as an indexer and have not committed. The holder of
  * the lock calls it before it writes. Resolves to the number of terminated sessions.
  */
 export async function endStaleWriters(client: ClientBase, schema: string): Promise<number> {
@@ -228,8 +235,8 @@ export async function endStaleWriters(client: ClientBase, schema: string): Promi
     'select array(select to_regclass(t)::oid from unnest($1::text[]) t) as oids',
     [tables],
   );
-  // A role that logs in and then works as another may end the sessions of the login role, and only while it is that
-  // role.
+  // A role that logs in and then switches to another role may end sessions of the login role only while it is not
+  // switched.
   await client.query('begin; set local role none');
   const { rowCount } = await client.query(
     `select pg_terminate_backend(a.pid)

@@ -1,6 +1,6 @@
 /**
- * The statement of a party: its token holdings at one offset, every change up to another, and a hash that anyone can
- * recompute.
+ * The account statement of a party: its token holdings at one offset, every change up to another offset, and a hash
+ * that anyone can recompute.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { escapeIdentifier, type ClientBase } from 'pg';
@@ -9,15 +9,15 @@ import { readSchemas } from '../connection/read-schemas.ts';
 import { refuseUnknownParty } from './known-parties.ts';
 import { inSnapshot } from './snapshot-read.ts';
 
-/** An offset, or a time with its zone. */
+/** An offset, or a time with a time zone. */
 export type AccountStatementBound = { readonly offset: number } | { readonly time: string };
 
-/** Scope of a statement. If a bound is null: as far as history is known here. */
+/** Scope of an account statement. A bound that is null means the start or end of the known history. */
 export interface AccountStatementOf {
   readonly party: string;
-  /** Id of the instrument; null: all. */
+  /** Id of the instrument; null for all instruments. */
   readonly instrument: string | null;
-  /** Party that administers it: several admins can use the same instrument name. Null: all. */
+  /** Party that administers the instrument (several admins can use the same instrument name); null for all admins. */
   readonly admin: string | null;
   readonly from: AccountStatementBound | null;
   readonly to: AccountStatementBound | null;
@@ -43,24 +43,24 @@ export const statementColumns = [
   'unreadable_holdings',
 ] as const;
 
-/** Values as texts, in the order of {@link statementColumns}: amounts without trailing zeros, times in UTC. */
+/** Values as texts, in the order of {@link statementColumns}. Amounts have no trailing zeros; times are in UTC. */
 export type AccountStatementRow = readonly (string | null)[];
 
 export interface Bound {
   readonly offset: number;
-  /** Record time of the newest update of the known range up to there; null if none is stored. */
+  /** Record time of the newest update up to the offset within its known range; null if none is stored. */
   readonly recordTime: string | null;
 }
 
-/** Scope and bounds of a statement, which the hash begins with. */
+/** Scope and bounds of an account statement; the hash begins with them. */
 export interface AccountStatementHead {
   readonly participant: string | null;
   readonly party: string;
   readonly instrument: string | null;
   readonly admin: string | null;
-  /** Exclusive: balances are those right after it. */
+  /** Exclusive: balances begin right after this offset. */
   readonly from: Bound;
-  /** Inclusive. */
+  /** Inclusive end. */
   readonly to: Bound;
 }
 
@@ -68,18 +68,18 @@ export interface AccountStatement extends AccountStatementHead {
   /** Facts that the rows do not contain, as sentences; empty if there are none. */
   readonly notes: readonly string[];
   readonly columns: readonly string[];
-  /** Read once, while the statement is in use. */
+  /** Pages of rows. Iterate once, while `use` runs. */
   readonly pages: AsyncIterable<readonly AccountStatementRow[]>;
-  /** Hex, see {@link AccountStatementHash}; call it after all pages were read. */
+  /** Hash in hex, see {@link AccountStatementHash}. Call it after all pages were read. */
   readonly sha256: () => string;
 }
 
 const pageRows = 1_000;
 
 /**
- * Reads a statement in one snapshot, and passes it to `use` a page at a time.
- * @throws IndexerError QUERY_REFUSED if a bound or the party is not known here, or a bound is neither an offset nor a
- * time; STORE_ errors; as `use`
+ * Reads an account statement in one snapshot, and passes it to `use` page by page.
+ * @throws IndexerError QUERY_REFUSED if a bound or the party is unknown here, or if a bound is neither an offset nor a
+ * time; STORE_ errors; any error of `use`
  */
 export function readAccountStatement<T>(
   database: Database,
@@ -107,7 +107,7 @@ async function statementOf(
   const { participant = null, begins = 0, ends = 0, notes = [] } = rows[0] ?? {};
   const [fromBound, toBound] = [await boundAt(client, explore, begins), await boundAt(client, explore, ends)];
   const head = { participant, party, instrument, admin, from: fromBound, to: toBound };
-  // Planned for all rows; a cursor is planned for the first ones by default.
+  // The cursor is planned for all rows; the default is to plan for the first ones.
   await client.query('set local cursor_tuple_fraction = 1');
   await client.query(
     `declare statement no scroll cursor for
@@ -153,8 +153,8 @@ async function* pagesOf(
 const mostInstruments = 5;
 
 /**
- * Note for a statement without rows: an instrument or admin that the party never held, perhaps mistyped. A party that
- * held it at another time gets no note.
+ * A note for a statement without rows, if the party never held the instrument or anything of the admin: the name may be
+ * mistyped. A party that held it at another time gets no note.
  */
 async function notesOfInstrument(
   client: ClientBase,
@@ -175,7 +175,10 @@ async function notesOfInstrument(
   return [`${party} has no holding of an instrument${instrumentLabel} in its history here; it has ${had}`];
 }
 
-/** A time later than the newest update means the checkpoint; updates still to come before that time would be missed. */
+/**
+ * A note if the end is a time later than the newest update: the statement ends at the checkpoint, so updates still to
+ * come before that time are missing.
+ */
 async function notesOfEnd(
   client: ClientBase,
   requestedEnd: AccountStatementBound | null,
@@ -201,12 +204,15 @@ async function offsetOf(
   return rows[0]?.at ?? null;
 }
 
-/** A time in UTC with all its digits; the session is in UTC. */
+/** SQL: a time in UTC with all its digits. */
 function printed(time: string): string {
   return `to_char(${time}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 }
 
-/** Pruning or a seed leaves older updates behind, whose times do not determine the offset. */
+/**
+ * Reads the record time only from updates within the known range. Pruning or a seed leaves older updates behind, whose
+ * times do not determine the offset.
+ */
 async function boundAt(client: ClientBase, explore: string, offset: number): Promise<Bound> {
   const { rows } = await client.query<{ at: string | null }>(
     `select ${printed('u.record_time')} as at
@@ -220,9 +226,9 @@ async function boundAt(client: ClientBase, explore: string, offset: number): Pro
 }
 
 /**
- * SHA-256 of lines of JSON, each with a line feed at its end: an array of participant, party, instrument, admin, and
- * the offsets of both bounds; then an array for each row. Record times of the bounds are not included: if history
- * begins later, by a seed or by pruning, they are not known, and the rows are the same.
+ * SHA-256 of JSON lines, each followed by a line feed. The first line is an array of participant, party, instrument,
+ * admin, and the offsets of both bounds; then each row is an array. Record times of the bounds are not included: they
+ * are unknown if history begins later because of a seed or pruning, although the rows are the same.
  */
 export class AccountStatementHash {
   readonly #hash: Hash = createHash('sha256');
@@ -235,7 +241,7 @@ export class AccountStatementHash {
     this.#line(row);
   }
 
-  /** Hex; call it once. */
+  /** The hash in hex. Call it once. */
   digest(): string {
     return this.#hash.digest('hex');
   }

@@ -1,5 +1,5 @@
 /**
- * Runs one read-only statement of a user: a check of its text, and its rows as text, a page at a time, without a limit
+ * Runs one read-only statement of a user: checks its text, and returns its rows as text, page by page, without a limit
  * on their number.
  */
 import { type CustomTypesConfig, DatabaseError, type FieldDef, type PoolClient, type QueryArrayConfig } from 'pg';
@@ -15,31 +15,31 @@ export interface AnswerColumn {
   readonly isNumber: boolean;
 }
 
-/** Values as Postgres writes them; null is null. */
+/** Values as Postgres formats them; null stays null. */
 export type AnswerRow = readonly (string | null)[];
 
 export interface Answer {
-  /** One column if each row is an object in JSON. */
+  /** A single column if each row is a JSON object. */
   readonly columns: readonly AnswerColumn[];
   readonly isJson: boolean;
-  /** Pages of rows; read once, while `use` runs. */
+  /** Pages of rows. Iterate once, while `use` runs. */
   readonly pages: AsyncIterable<readonly AnswerRow[]>;
 }
 
 /** The input of {@link ask}. */
 export interface Question {
-  /** One statement, without the semicolon at its end. */
+  /** One statement, without a semicolon at its end. */
   readonly statement: string;
-  /** Its rows can be fetched page by page; `explain` and `show` return few. */
+  /** Whether its rows can be fetched page by page. `explain` and `show` return few rows. */
   readonly paged: boolean;
-  /** It returns a plan. */
+  /** Whether it returns a query plan. */
   readonly explains: boolean;
 }
 
 const withCursor = new Set(['select', 'with', 'values', 'table']);
 const withoutCursor = new Set(['explain', 'show']);
 
-/** Undefined if it is more than one statement, or of another kind than {@link ask} accepts. */
+/** Undefined if the text has more than one statement, or a statement of a kind that {@link ask} does not accept. */
 export function questionOf(text: string): Question | undefined {
   const { bare: statement, firstWord, more } = readStatement(text);
   const paged = withCursor.has(firstWord);
@@ -48,18 +48,18 @@ export function questionOf(text: string): Question | undefined {
 }
 
 export interface AskOptions {
-  /** Each row of a paged result as an object in JSON. */
+  /** Whether each row of a paged result is returned as a JSON object. */
   readonly asJson: boolean;
   /** Aborting cancels the statement on the server. */
   readonly stop: AbortSignal;
 }
 
-/** Planned for all rows: a cursor is planned for the first of them by default. */
+/** The cursor is planned for all rows; the default is to plan for the first ones. */
 const planning = `${reportPlanning}; set local cursor_tuple_fraction = 1`;
 
 /**
  * Runs the statement in a read-only transaction, with the search path of readers, and passes its result to `use`. The
- * transaction is rolled back, because Postgres allows `explain analyze create table … as` in a read-only one.
+ * transaction is rolled back, because Postgres allows `explain analyze create table … as` in a read-only transaction.
  * @throws IndexerError QUERY_REFUSED, with the message of Postgres, for a statement that Postgres rejects; STORE_
  * errors; any error after `stop` is aborted
  */
@@ -89,7 +89,7 @@ async function onAbort(database: Database, client: PoolClient, stop: AbortSignal
     // If the cancel request fails, the statement ends at its time limit.
     database.pool.query('select pg_cancel_backend($1)', [rows[0]?.pid]).catch(() => undefined);
   };
-  // A signal that is aborted already calls no listener.
+  // A signal that is already aborted does not call listeners.
   stop.throwIfAborted();
   stop.addEventListener('abort', cancel, { once: true });
   return () => stop.removeEventListener('abort', cancel);
@@ -113,10 +113,10 @@ async function answerOf(
   return { columns: first.fields.map(columnOf), isJson: asJson, pages: pagesOf(first.rows, next, stop) };
 }
 
-/** Few, because the length of the rows is not known yet. */
+/** The first page has few rows, because the length of the rows is not known yet. */
 const firstPageRows = 10;
 const pageRows = 1_000;
-/** Characters that a page should not exceed: rows may be long. */
+/** Target for the characters of a page, because rows may be long. */
 const pageLength = 4_000_000;
 
 async function* onePage(rows: readonly AnswerRow[]): AsyncGenerator<readonly AnswerRow[]> {
@@ -143,7 +143,7 @@ function lengthOf(row: AnswerRow): number {
   return row.reduce((sum, value) => sum + (value?.length ?? 0), 0);
 }
 
-/** A driver option that its types lack: more than one statement is an error then. */
+/** Adds an option of the driver that its types lack. With it, more than one statement is an error. */
 interface OneStatement extends QueryArrayConfig {
   readonly queryMode: 'extended';
 }
@@ -155,7 +155,7 @@ function run(client: PoolClient, text: string): Promise<{ fields: readonly Field
   return client.query<(string | null)[]>(query);
 }
 
-/** int8, int2, int4, oid, float4, float8, numeric. */
+/** Types that are numbers: int8, int2, int4, oid, float4, float8, numeric. */
 const numberTypes = new Set([20, 21, 23, 26, 700, 701, 1700]);
 
 function columnOf({ name, dataTypeID }: FieldDef): AnswerColumn {
@@ -163,13 +163,13 @@ function columnOf({ name, dataTypeID }: FieldDef): AnswerColumn {
 }
 
 /**
- * SQLSTATE classes of errors in the statement: unsupported, cardinality, data, read-only, names, syntax and rights,
- * limits, functions.
+ * SQLSTATE classes of errors caused by the statement: unsupported, cardinality, data, read-only, names, syntax and
+ * rights, limits, functions.
  */
 const ofTheStatement = /^(?:0A|21|22|24|25006|26|2F|34|38|39|3F|42|54|55000|58P|P0)/u;
 const rightLacking = '42501';
 
-/** @param prefix number of characters before the statement in the text that is sent */
+/** @param prefix number of characters in front of the statement in the text that is sent */
 async function refusing<T>(statement: string, prefix: number, sent: Promise<T>): Promise<T> {
   try {
     return await sent;
@@ -192,7 +192,7 @@ function remedyOf(code: string): string {
   return `correct the statement; ${pageUrl('docs/reference/sql-schemas.md')} lists the views`;
 }
 
-/** @param position in characters, from 1 */
+/** @param position in characters, starting at 1 */
 function formatPosition(statement: string, position: number): string {
   const before = Array.from(statement).slice(0, position - 1);
   if (position < 1 || before.length < position - 1) return '';
@@ -200,14 +200,14 @@ function formatPosition(statement: string, position: number): string {
   return ` at line ${String(line)}, column ${String(before.length - before.lastIndexOf('\n'))}`;
 }
 
-// The text of a statement: where it ends, and its first word. Read in one pass.
+// Scans the text of a statement in one pass, for its end and its first word.
 
 export interface StatementText {
-  /** Without the semicolon and anything after it. */
+  /** The text up to the first semicolon. */
   readonly bare: string;
-  /** In lower case; parentheses before it are skipped. Empty if there is none. */
+  /** First word in lower case, after any parentheses; empty if there is none. */
   readonly firstWord: string;
-  /** Whether more than layout and comments follows the first semicolon. */
+  /** Whether anything except white space and comments follows the first semicolon. */
   readonly more: boolean;
 }
 
@@ -217,7 +217,7 @@ const toLineEnd = /[^\n\r]*/uy;
 const dollarTag = /\$(?:[\p{L}_][\p{L}\p{N}_]*)?\$/uy;
 const commentMark = /\/\*|\*\//gu;
 
-/** Reads the text as Postgres's own scanner would: comments nest, and strings may hold anything. */
+/** Scans the text as Postgres does: comments may be nested, and strings may contain anything. */
 export function readStatement(text: string): StatementText {
   let firstWord: string | undefined;
   let end: number | undefined;
@@ -239,7 +239,7 @@ export function readStatement(text: string): StatementText {
   return { bare: text.slice(0, end), firstWord: firstWord ?? '', more: false };
 }
 
-/** Position after white space or one comment; `at` if there is neither. */
+/** Position after white space or one comment; `at` if neither begins there. */
 function afterLayout(text: string, at: number): number {
   if (text.startsWith('--', at)) return matchEnd(toLineEnd, text, at);
   if (!text.startsWith('/*', at)) return matchEnd(layout, text, at);
@@ -252,7 +252,7 @@ function afterLayout(text: string, at: number): number {
   return text.length;
 }
 
-/** @param wordEnd end of the word that begins at `at`; `at` if none does */
+/** @param wordEnd end of the word that begins at `at`; `at` if no word begins there */
 function afterToken(text: string, at: number, wordEnd: number): number {
   const isEscape = wordEnd === at + 1 && /e/iu.test(text[at] ?? '') && text[wordEnd] === "'";
   if (isEscape) return behindQuote(text, wordEnd + 1, /''|'|\\[\s\S]/gu);
@@ -266,9 +266,9 @@ function afterToken(text: string, at: number, wordEnd: number): number {
 }
 
 /**
- * Position after the closing quote, or the end of the text if there is none. Outside of escape strings a doubled quote
+ * Position after the closing quote, or the end of the text if there is none. Outside of escape strings, a doubled quote
  * closes and reopens the string, with the same result.
- * @param marks pattern of quotes, and of longer tokens that may contain one
+ * @param marks pattern of quotes, and of longer tokens that may contain a quote
  */
 function behindQuote(text: string, at: number, marks: RegExp): number {
   marks.lastIndex = at;

@@ -1,23 +1,23 @@
-/** The result of one statement of a user in memory, limited in rows and characters. */
+/** Reads the result of one statement of a user into memory, limited in rows and characters. */
 import type { Database } from '../connection/database.ts';
 import { ask, type AnswerColumn, type AnswerRow, type Question } from './answer.ts';
 
 /** Limits of a result. */
 export interface AnswerBounds {
   readonly rows: number;
-  /** Of all values together. */
+  /** Maximum characters of all values together. */
   readonly characters: number;
 }
 
 export interface BoundedAnswer {
   readonly columns: readonly AnswerColumn[];
   readonly rows: readonly AnswerRow[];
-  /** Whether these are all rows. */
+  /** Whether the result has all rows. */
   readonly complete: boolean;
 }
 
 /**
- * Runs {@link ask}, and reads no further than the limits.
+ * Runs {@link ask}, and stops reading at the limits.
  * @throws IndexerError as `ask`
  */
 export async function askBounded(

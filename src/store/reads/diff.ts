@@ -1,4 +1,4 @@
-/** Contracts created and ended between two positions in history, by template or contract by contract. */
+/** Contracts created and ended between two positions in history, counted by template or listed one by one. */
 import { escapeIdentifier, type ClientBase, type FieldDef } from 'pg';
 import type { Database } from '../connection/database.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
@@ -9,20 +9,20 @@ import type { AccountStatementBound } from './account-statement.ts';
 export interface DiffRequest {
   readonly from: AccountStatementBound;
   readonly to: AccountStatementBound;
-  /** Contract by contract of this template; null: counts for all templates. */
+  /** Lists the contracts of this template; null counts the contracts of all templates. */
   readonly template: string | null;
-  /** Stakeholder; null: any. */
+  /** Only contracts with this stakeholder; null for all contracts. */
   readonly party: string | null;
 }
 
-/** Values as Postgres writes them. */
+/** Values as Postgres formats them. */
 export type DiffRow = readonly (string | null)[];
 
 export interface Diff {
   readonly from: number;
   readonly to: number;
   readonly columns: readonly string[];
-  /** Pages of rows; read once, while `use` runs. */
+  /** Pages of rows. Iterate once, while `use` runs. */
   readonly pages: AsyncIterable<readonly DiffRow[]>;
 }
 
@@ -46,7 +46,7 @@ export function readDiff(database: Database, request: DiffRequest, use: (diff: D
   });
 }
 
-/** An unknown bound is refused here, with the message of `known_offset`. */
+/** Resolves a bound to an offset. An unknown bound is refused with the message of `known_offset`. */
 async function offsetOf(client: ClientBase, explore: string, bound: AccountStatementBound): Promise<number> {
   const [type, value] =
     'offset' in bound ? (['bigint', bound.offset] as const) : (['timestamptz', bound.time] as const);

@@ -1,6 +1,6 @@
 /**
  * Explains an id with everything stored about it: an update with its tree, the history of a contract, the result of a
- * command. Rows are kept as the JSON text that Postgres returns, so that no digit is lost, and limited in number.
+ * command. Rows stay the JSON text that Postgres returns, so that no digit is lost. Their number is limited.
  */
 import { escapeIdentifier, type ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -14,16 +14,16 @@ export type Explainable = (typeof explainable)[number];
 export interface ExplainRequest {
   /** An offset, or the id of an update, a contract or a command. */
   readonly id: string;
-  /** Kind of the id; null: any kind that is found. */
+  /** Kind of the id; null searches for all kinds. */
   readonly as: Explainable | null;
   /** Maximum number of events of an update, or rows of a contract's history. */
   readonly most: number;
 }
 
-/** Objects in JSON. */
+/** Rows as JSON objects. */
 export interface Rows {
   readonly rows: readonly string[];
-  /** Number of further rows. */
+  /** Number of rows that were left out. */
   readonly omitted: number;
 }
 
@@ -43,7 +43,7 @@ export interface ExplainedContract {
 export interface ExplainedCommand {
   readonly kind: 'command';
   readonly outcomes: Rows;
-  /** The update, if there is one. */
+  /** The update that the command caused; null if there is none. */
   readonly update: ExplainedUpdate | null;
 }
 
@@ -54,7 +54,7 @@ const mostCharacters = 16_000_000;
 
 /**
  * Explains this id in one snapshot.
- * @throws IndexerError QUERY_REFUSED if nothing has it, or several objects have it; STORE_ errors
+ * @throws IndexerError QUERY_REFUSED if no object or several objects have this id; STORE_ errors
  */
 export function readExplained(database: Database, request: ExplainRequest): Promise<Explained> {
   return inSnapshot(database, (client) =>
@@ -88,7 +88,7 @@ class Explainer {
     return only();
   }
 
-  /** Positions of the update with this id, and of the update at this offset. */
+  /** Offsets of the update with this id, and of the update at this offset. */
   async #places(): Promise<readonly { readonly by: string; readonly offset: number }[]> {
     const { id } = this.#wanted;
     const { rows } = await this.#client.query<{ by: string; offset: number }>(
@@ -122,7 +122,7 @@ class Explainer {
     return rows.length === 1;
   }
 
-  /** Amounts as texts with all their digits. */
+  /** Rows of a view for one update, with amounts as texts that keep all digits. */
   async #movements(view: string, offset: number, amounts: readonly string[]): Promise<Rows> {
     const texts = amounts.map((name) => `trim_scale(m.${name})::text as ${name}`).join(', ');
     const { rows } = await this.#client.query<{ columns: string }>(
@@ -147,12 +147,15 @@ class Explainer {
       .map((row) => JSON.parse(row) as { readonly offset: number; readonly succeeded: boolean })
       .filter(({ succeeded }) => succeeded);
     const [only] = accepted;
-    // The update may not be visible under the filter.
+    // The update may be missing because it is not visible under the filter.
     const isHere = accepted.length === 1 && only !== undefined && (await this.#isUpdate(only.offset));
     return { kind: 'command', outcomes, update: isHere ? await this.#update(only.offset) : null };
   }
 
-  /** The first rows of a relation, and the number of the others. @param counted a relation that is cheaper to count */
+  /**
+   * The first rows of a relation, and the number of the remaining rows.
+   * @param counted a relation that is cheaper to count
+   */
   async #rows(relation: string, values: readonly unknown[], counted = relation): Promise<Rows> {
     const most = this.#wanted.most;
     await this.#client.query(

@@ -1,26 +1,26 @@
 /**
- * Finds payload expressions that slow statements filter on, so that an index could speed them up. Read from
+ * Finds payload expressions that slow statements filter on, so that an index can speed them up. They are read from
  * pg_stat_statements, which keeps the text of statements without their parameters.
  */
 import { createHash } from 'node:crypto';
 import { DatabaseError, escapeIdentifier, escapeLiteral } from 'pg';
 import type { Database } from '../connection/database.ts';
 
-/** One index worth having. */
+/** One recommended index. */
 export interface IndexAdvice {
   /**
-   * Expression over a column of contracts, e.g. `payload ->> 'owner'`; `payload ->> ?` if the statements do not name
-   * the field.
+   * Expression over a column of contracts, e.g. `payload ->> 'owner'`, or `payload ->> ?` if pg_stat_statements
+   * replaced the name of the field.
    */
   readonly expression: string;
-  /** The most expensive statement that does not name the field, on one line. */
+  /** The most expensive statement with this expression, on one line; only set if the name of the field is missing. */
   readonly statement?: string;
   readonly calls: number;
-  /** Mean time of the statements that filter on it, milliseconds. */
+  /** Mean time of the statements that filter on the expression, milliseconds. */
   readonly meanMs: number;
 }
 
-/** Statements faster than this, milliseconds, need no index. */
+/** Statements that take less than this many milliseconds need no index. */
 const slowMs = 10;
 
 interface StatementRow {
@@ -29,7 +29,10 @@ interface StatementRow {
   readonly mean: number;
 }
 
-/** The advice, most expensive first; undefined if pg_stat_statements is not installed or may not be read. */
+/**
+ * The recommended indexes, those of the most expensive statements first. Undefined if pg_stat_statements is not
+ * installed or may not be read.
+ */
 export async function adviseIndexes(database: Database): Promise<readonly IndexAdvice[] | undefined> {
   return database.withClient(async (client) => {
     const { rows: places } = await client.query<{ schema: string }>(
@@ -49,24 +52,24 @@ export async function adviseIndexes(database: Database): Promise<readonly IndexA
       );
       return adviceFrom(rows);
     } catch (thrown) {
-      // Only superusers may read shared_preload_libraries, which would show it earlier.
+      // Only superusers may read shared_preload_libraries, so this could not be checked before.
       if (thrown instanceof DatabaseError && thrown.code === notLoaded) return undefined;
       throw thrown;
     }
   });
 }
 
-/** SQLSTATE of the view while the server has not loaded the library. */
+/** SQLSTATE of reading the view if the server has not loaded the library. */
 const notLoaded = '55000';
 
 /**
- * `payload ->> 'owner'` compared with a value, or `payload #>> '{a,b}'`; with or without a name before the column.
- * pg_stat_statements treats the field name as any other constant, and replaces it by `$1`.
+ * Matches `payload ->> 'owner'` compared with a value, or `payload #>> '{a,b}'`, with or without a qualifier before the
+ * column. pg_stat_statements treats the field name as any other constant, and replaces it by `$1`.
  */
 const filter =
   /\b(payload|argument|result)\s*(->>|#>>)\s*('(?:[^']|'')*'|\$\d+)\s*\)*\s*(?:::\s*\w+\s*\)*\s*)?(?:=|<|>|in\b|between\b|like\b)/gi;
 
-/** Pure: the filtered expressions, with the sums of their statements. */
+/** The filtered expressions, with the totals of their statements. Pure. */
 export function adviceFrom(statements: readonly StatementRow[]): readonly IndexAdvice[] {
   const found = new Map<string, { calls: number; totalMs: number; statement?: string }>();
   for (const { query, calls, mean } of statements) {
@@ -89,8 +92,8 @@ export function adviceFrom(statements: readonly StatementRow[]): readonly IndexA
 }
 
 /**
- * Both accept texts of any length: a b-tree refuses texts over 2,700 bytes that do not compress, and with them the
- * update.
+ * Both methods accept texts of any length. A b-tree would reject texts over 2,700 bytes that do not compress, and with
+ * them the update.
  */
 export type PayloadIndexMethod = 'spgist' | 'hash';
 
@@ -104,9 +107,9 @@ export interface PayloadIndex {
 }
 
 /**
- * Limited to rows with a value, which Postgres can derive from any query that compares the expression; it cannot derive
- * that a query is about one template. Statistics are separate: Postgres keeps none for a partial index on an
- * expression.
+ * Builds the SQL of an index that is limited to rows with a value. Postgres can derive this condition from any query
+ * that compares the expression; it cannot derive that a query is about one template. Statistics are a separate object,
+ * because Postgres keeps none for a partial index on an expression.
  */
 export function payloadIndex(expression: string, method: PayloadIndexMethod): PayloadIndex {
   const definition = `on contracts using ${method} ((${expression})) where (${expression}) is not null`;
@@ -130,7 +133,7 @@ export function printedIndex(schema: string, { name, definition, statistics }: P
 }
 
 /**
- * `payload.owner`, `payload.meta.id` or an expression such as `payload ->> 'owner'`, as SQL; undefined for any other
+ * The SQL of `payload.owner`, `payload.meta.id` or an expression such as `payload ->> 'owner'`. Undefined for any other
  * text, so that a statement can only contain an expression over a payload.
  */
 export function payloadExpression(expression: string): string | undefined {

@@ -1,16 +1,16 @@
-/** Indexes on tables in use: built CONCURRENTLY, outside a transaction, without a time limit. */
+/** Builds indexes on tables in use: CONCURRENTLY, outside a transaction, without a time limit. */
 import { escapeIdentifier } from 'pg';
 import type { PoolClient, QueryConfig } from 'pg';
 import { withContext, type IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 import { toStoreError } from '../connection/store-error.ts';
 
-/** The driver has no "without limit" per query. */
+/** The driver cannot turn off its limit for a single query. */
 const buildLimitMs = 24 * 60 * 60 * 1000;
 
 /**
- * Builds the index unless it exists; true if it did. The remains of an interrupted build are removed first.
- * @param name of the index, unquoted
+ * Builds the index unless it exists; true if it was built. The remains of an interrupted build are removed first.
+ * @param name name of the index, unquoted
  * @param definition the SQL after `create index concurrently name`, e.g. `on contracts ("offset")`
  */
 export function buildIndex(database: Database, name: string, definition: string): Promise<boolean> {
@@ -18,8 +18,8 @@ export function buildIndex(database: Database, name: string, definition: string)
 }
 
 /**
- * Makes Postgres keep statistics of an expression, and collects them: without them, it guesses how many rows an index
- * finds.
+ * Makes Postgres keep statistics of an expression, and collects them. Without them, Postgres can only guess how many
+ * rows an index finds.
  * @param definition the SQL after `create statistics name`
  */
 export function keepStatistics(database: Database, name: string, definition: string): Promise<void> {
@@ -29,12 +29,12 @@ export function keepStatistics(database: Database, name: string, definition: str
   });
 }
 
-/** Number of newest contracts that represent the existing fields. */
+/** Number of newest contracts that are searched for existing fields. */
 const sampled = 1_000;
 
 /**
  * Undefined if a contract has the field; otherwise the fields that the newest contracts have.
- * @param expression over `payload`, as `payloadExpression` returns it
+ * @param expression expression over `payload`, as `payloadExpression` returns it
  */
 export function unseenField(database: Database, expression: string): Promise<readonly string[] | undefined> {
   return withoutLimit(database, async (client) => {
@@ -58,7 +58,7 @@ function withoutLimit<T>(database: Database, work: (client: PoolClient) => Promi
     const { rows } = await client.query<{ usual: string }>(`select current_setting('statement_timeout') as usual`);
     await client.query('set statement_timeout = 0');
     const done = await work(client);
-    // A client that failed is not used again.
+    // Restores the usual limit. A client that failed is not used again.
     await client.query(`select set_config('statement_timeout', $1, false)`, [rows[0]?.usual ?? '0']);
     return done;
   });
@@ -83,9 +83,7 @@ async function build(client: PoolClient, schema: string, name: string, definitio
   return true;
 }
 
-/**
- * Drops the invalid index of a failed build, which every write would continue to update. @returns the error to throw
- */
+/** Drops the invalid index of a failed build, because every write would still update it. @returns the error to throw */
 async function withoutRemains(client: PoolClient, index: string, error: IndexerError): Promise<IndexerError> {
   try {
     await client.query(withBuildTimeout(`drop index concurrently if exists ${index}`));

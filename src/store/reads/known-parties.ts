@@ -1,4 +1,4 @@
-/** Finds requested parties and templates that no stored row has: a mistyped name would return no rows. */
+/** Finds requested parties and templates that no stored row has, because a mistyped name would return no rows. */
 import { escapeIdentifier, type ClientBase } from 'pg';
 import type { Database } from '../connection/database.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
@@ -8,13 +8,13 @@ export async function refuseUnknownParty(client: ClientBase, explore: string, pa
   await client.query(`select ${explore}.known_party($1)`, [party]);
 }
 
-/** A party that no stored row names, and similar names; null if there are none. */
+/** A party that no stored row names, with similar names; null if there are none. */
 export interface UnseenParty {
   readonly party: string;
   readonly nearest: string | null;
 }
 
-/** The parties among these that no stored row names. */
+/** The subset of these parties that no stored row names. */
 export async function unseenParties(database: Database, parties: readonly string[]): Promise<readonly UnseenParty[]> {
   if (parties.length === 0) return [];
   const explore = escapeIdentifier(readSchemas(database.schema).explore);
@@ -29,7 +29,7 @@ export async function unseenParties(database: Database, parties: readonly string
   return rows;
 }
 
-/** Whether no template has this complete name, and similar names. */
+/** Whether any template has this complete name, and similar names. */
 export async function unseenTemplate(
   database: Database,
   template: string,

@@ -1,9 +1,12 @@
-/** Facts of the ledger stored in the stream row, and the reads of `status`. Not part of the write path. */
+/** Facts about the ledger in the stream row, and the reads of `status`. Not part of the write path. */
 import type { ClientBase } from 'pg';
 import type { Database } from '../connection/database.ts';
 import { countRows, tablesOf } from '../connection/query-builder.ts';
 
-/** Stores the polled ledger end and, if reported, the pruned offset; a fenced writer changes nothing. */
+/**
+ * Stores the polled ledger end and, if reported, the offset up to which the participant pruned. A fenced writer changes
+ * nothing.
+ */
 export async function noteLedgerFacts(
   database: Database,
   epoch: number,
@@ -23,7 +26,7 @@ export async function noteLedgerFacts(
 }
 
 export interface StoredStatus {
-  /** Null if the indexer's user could never read it. */
+  /** Null if the indexer's user was never allowed to read it. */
   readonly participantId: string | null;
   readonly checkpoint: number | null;
   readonly seeded: boolean;
@@ -33,13 +36,13 @@ export interface StoredStatus {
   readonly recordTime: Date | null;
   readonly updates: number;
   readonly activeContracts: number;
-  /** Neither active nor ended: their parties left the participant. */
+  /** Contracts that are neither active nor ended, because their parties left the participant. */
   readonly unhostedContracts: number;
 }
 
 /**
- * Status from the tables; undefined if nothing was ever indexed here. Counts complete tables: takes seconds for
- * millions of rows.
+ * Reads the status from the tables; undefined if nothing was ever indexed here. It counts entire tables, which takes
+ * seconds for millions of rows.
  */
 export function readStoredStatus(database: Database): Promise<StoredStatus | undefined> {
   return database.withClient(async (client) => {

@@ -1,7 +1,7 @@
-/** Rows of the database for the status page: few, with a short time limit, never a payload or a party. */
+/** Rows for the status page: few, read with a short time limit, and without payloads and parties. */
 import type { Database } from '../connection/database.ts';
 
-/** Names and numbers only. */
+/** Facts for the status page; they contain only names and numbers. */
 export interface StoredRecentFacts {
   readonly templates: readonly { readonly name: string; readonly active: number }[];
   readonly updates: readonly {
@@ -14,7 +14,7 @@ export interface StoredRecentFacts {
 }
 
 const rows = 8;
-/** Events of one update: enough to name its templates, whatever its size. */
+/** Number of events of an update that are searched for template names, whatever its size. */
 const eventsLookedAt = 100;
 const longestName = 200;
 
@@ -60,8 +60,8 @@ interface UpdateRow {
 }
 
 /**
- * The templates with most active contracts, and the newest updates.
- * @param database one with a short statement timeout, and a connection that writing does not need
+ * The templates with the most active contracts, and the newest updates.
+ * @param database a handle with a short statement timeout, and with a connection that the writer does not need
  * @throws IndexerError as every read
  */
 export async function readRecentFacts(database: Database): Promise<StoredRecentFacts> {

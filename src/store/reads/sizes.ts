@@ -1,23 +1,26 @@
 /**
- * Size of a schema and of its parts. Sizes are those of the files; rows are estimates of the catalog (the newest vacuum
- * or analyze, scaled to the current pages): no table is read, so it is fast for a terabyte as well.
+ * Sizes of a schema and its parts. Sizes are those of the files. Row counts are estimates from the catalog (of the
+ * newest vacuum or analyze, scaled to the current pages). No table is read, so it is fast even for a terabyte.
  */
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 
-/** Bytes. `heap` includes the maps of free space and visibility, `toast` is data stored out of line, with its index. */
+/**
+ * Sizes in bytes. `heap` includes the free space map and the visibility map; `toast` is data stored out of line, with
+ * its index.
+ */
 export interface Bytes {
   readonly heap: number;
   readonly toast: number;
   readonly indexes: number;
-  /** The sum of the three, as pg_total_relation_size returns it. */
+  /** Sum of the three sizes, as pg_total_relation_size returns it. */
   readonly total: number;
 }
 
 export interface TableSize extends Bytes {
   readonly table: string;
-  /** Estimated; null if Postgres has not counted yet. */
+  /** Estimated number of rows; null if Postgres has not counted yet. */
   readonly rows: number | null;
 }
 
@@ -25,31 +28,37 @@ export interface IndexSize {
   readonly index: string;
   readonly table: string;
   readonly bytes: number;
-  /** False for the remains of a failed `create index concurrently`: it serves no query but is updated all the same. */
+  /**
+   * False for the remains of a failed `create index concurrently`: no query uses such an index, but every write updates
+   * it.
+   */
   readonly valid: boolean;
 }
 
 export interface SizedServer {
   readonly version: string;
-  /** In recovery: it follows a primary. */
+  /** Whether the server is in recovery: it follows a primary. */
   readonly standby: boolean;
-  /** Citus tables have their rows on other nodes. */
+  /** Whether the tables are distributed by Citus, so that their rows are on other nodes. */
   readonly distributed: boolean;
-  /** Bytes of this database, of all databases that the role may connect to, and the number of other databases. */
+  /**
+   * Bytes of this database; bytes of all databases that the role may connect to; number of databases that it may not
+   * connect to.
+   */
   readonly databaseBytes: number;
   readonly databasesBytes: number;
   readonly databasesUnseen: number;
-  /** `max_wal_size`, bytes: the write-ahead log that a checkpoint cycle may leave. */
+  /** `max_wal_size`, bytes: how much write-ahead log a checkpoint cycle may leave. */
   readonly walBytes: number;
 }
 
-/** Events of full hours by record time. */
+/** Number of events in full hours, by record time. */
 export interface StoredGrowth {
-  /** Start of the first hour and end of the last. */
+  /** Start of the first hour and end of the last hour. */
   readonly from: Date;
   readonly to: Date;
   readonly events: number;
-  /** Full days back from `to`, newest first, at most seven. */
+  /** Full days before `to`, newest first, at most seven. */
   readonly days: readonly { readonly from: Date; readonly to: Date; readonly events: number }[];
 }
 
@@ -57,15 +66,15 @@ export interface StoredSizes {
   readonly server: SizedServer;
   readonly tables: readonly TableSize[];
   readonly indexes: readonly IndexSize[];
-  /** Undefined if the role may not read it, or there is no full hour yet. */
+  /** Undefined if the role may not read it, or if there is no full hour yet. */
   readonly growth: StoredGrowth | undefined;
-  /** History up to this offset was pruned; undefined if none was, or the role may not read it. */
+  /** History up to this offset was pruned; undefined if nothing was pruned, or if the role may not read it. */
   readonly prunedToOffset: number | undefined;
 }
 
 /**
- * Reads the catalog, and from the tables a row for each hour of a week. @throws STORE_ errors, except for missing
- * rights
+ * Reads the catalog, and one row for each hour of a week from the tables.
+ * @throws STORE_ errors, except for missing rights
  */
 export async function readSizes(database: Database): Promise<StoredSizes> {
   const { schema } = database;
@@ -88,7 +97,7 @@ export async function readSizes(database: Database): Promise<StoredSizes> {
 
 const refusals: ReadonlySet<string> = new Set(['STORE_NOT_PERMITTED', 'STORE_SCHEMA_MISMATCH']);
 
-/** Undefined if the role lacks the right, or there is no such table. */
+/** Undefined if the role lacks the right, or if the table is missing. */
 async function asFarAsAllowed<T>(database: Database, read: (client: ClientBase) => Promise<T>): Promise<T | undefined> {
   try {
     return await database.withClient(read);
@@ -109,8 +118,8 @@ const serverQuery = `
    where $1::text is not null`;
 
 /**
- * Counted rows by counted pages, times the current pages, as the planner estimates; before the first count, the
- * statistics of the server, which a standby does not have.
+ * SQL: rows and pages of the last count, scaled to the current pages, as the planner estimates. Before the first count,
+ * the statistics of the server are used, which a standby does not have.
  */
 const tablesQuery = `
   with sized as (
@@ -141,13 +150,16 @@ interface StreamRow {
   readonly prunedToOffset: number | null;
 }
 
-/** Full hours: neither the first, which history may begin in the middle of, nor the current one. At most a week. */
+/**
+ * SQL: full hours, at most a week. The first hour is excluded because history may begin within it, and so is the
+ * current hour.
+ */
 const streamQuery = `
   select case when first.hour is not null then greatest(first.hour, s.hour - interval '7 days') end as from, s.hour as to, s.pruned_to_offset as "prunedToOffset"
     from (select date_trunc('hour', checkpoint_record_time, 'UTC') as hour, pruned_to_offset from stream) s,
          (select min(hour) + interval '1 hour' as hour from activity_hourly where template_pk = 0) first`;
 
-/** Created and exercised events; under ACS_DELTA archived instead of exercised. */
+/** SQL: number of created and exercised events; under ACS_DELTA, archived events instead of exercised ones. */
 const growthQuery = `
   select floor(extract(epoch from $2::timestamptz - hour - interval '1 hour') / 86400)::integer as day,
          sum(total_creates + greatest(total_exercises, total_archives))::float8 as events
@@ -169,13 +181,13 @@ async function readGrowth(client: ClientBase, from: Date, to: Date): Promise<Sto
 }
 
 export interface SchemaContents {
-  /** Tables, views and sequences; indexes are parts of their tables. */
+  /** Number of tables, views and sequences; indexes count as parts of their tables. */
   readonly relations: number;
-  /** Estimated as for `readSizes`. */
+  /** Estimated as in `readSizes`. */
   readonly rows: number;
-  /** Postgres has not counted some of the tables yet: `rows` does not include these. */
+  /** True if Postgres has not counted some of the tables yet: `rows` does not include their rows. */
   readonly isLowerBound: boolean;
-  /** With indexes and TOAST. */
+  /** Including indexes and TOAST. */
   readonly bytes: number;
 }
 
@@ -184,7 +196,7 @@ const relationsQuery = `
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
    where n.nspname = $1 and c.relkind in ('r', 'p', 'm', 'v', 'f', 'S')`;
 
-/** Contents of a schema that is to be dropped. Reads the catalog only. */
+/** Describes the contents of a schema that is to be dropped. Reads only the catalog. */
 export async function schemaContents(client: ClientBase, schema: string): Promise<SchemaContents> {
   const { rows: tables } = await client.query<TableSize>(tablesQuery, [schema]);
   const { rows: counted } = await client.query<{ readonly relations: number }>(relationsQuery, [schema]);

@@ -1,17 +1,17 @@
-/** Outline of one update for the status page: its tree by names and ids, never a payload or a party. */
+/** Outline of one update for the status page: its tree with names and ids, without payloads and parties. */
 import { escapeIdentifier } from 'pg';
 import type { Database } from '../connection/database.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
 
 export interface StoredOutlineNode {
   readonly depth: number;
-  /** created, archived, exercised, assigned, unassigned or topology. */
+  /** Kind of the event: created, archived, exercised, assigned, unassigned or topology. */
   readonly event: string;
-  /** `package:Module:Entity` */
+  /** Template as `package:Module:Entity` */
   readonly template: string | null;
   readonly choice: string | null;
   readonly contractId: string | null;
-  /** The contract that replaced it, or that it came from. */
+  /** Id of the contract that replaced this contract, or that this contract replaced. */
   readonly otherContractId: string | null;
 }
 
@@ -21,7 +21,7 @@ export interface StoredUpdateOutline {
   readonly updateId: string | null;
   readonly previousOffset: number | null;
   readonly nextOffset: number | null;
-  /** ISO 8601, as the other times. */
+  /** ISO 8601, like the other times. */
   readonly effectiveAt: string | null;
   readonly recordTime: string | null;
   readonly indexedAt: string | null;
@@ -29,12 +29,12 @@ export interface StoredUpdateOutline {
   readonly paidTrafficCost: number | null;
   readonly traceId: string | null;
   readonly nodes: readonly StoredOutlineNode[];
-  /** Number of further events. */
+  /** Number of events that were left out. */
   readonly omitted: number;
 }
 
 const mostNodes = 60;
-/** Trees of larger updates are not built for a page. */
+/** For larger updates, no tree is built. */
 const mostEvents = 2_000;
 const longest = 200;
 
@@ -51,7 +51,7 @@ interface SummaryRow extends Record<
 
 /**
  * The update at an offset; undefined if there is none.
- * @param database one with a short statement timeout
+ * @param database a handle with a short statement timeout
  * @throws IndexerError as every read
  */
 export function readUpdateOutline(database: Database, offset: number): Promise<StoredUpdateOutline | undefined> {

@@ -1,4 +1,4 @@
-/** Table `retention_holds`: consumers that still need history, which is not pruned. */
+/** Table `retention_holds`: history that a consumer still needs and that must not be pruned. */
 import { escapeIdentifier, type PoolClient } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
@@ -9,11 +9,11 @@ import { shortTransaction } from '../connection/short-transaction.ts';
 
 export interface RetentionHold extends Holding {
   readonly reason: string | null;
-  /** When its offset was last set. */
+  /** When the offset of the hold was last set. */
   readonly movedAt: Date;
 }
 
-/** All holds, the one that retains most first. */
+/** All holds, ordered by offset: the hold that retains the most comes first. */
 export function listHolds(database: Database): Promise<readonly RetentionHold[]> {
   return database.withClient(async (client) => {
     const found = tablesOf(client).selectFrom('retention_holds');
@@ -27,21 +27,21 @@ export function listHolds(database: Database): Promise<readonly RetentionHold[]>
 
 export interface PlacedHold {
   readonly name: string;
-  /** History after it is retained; undefined: everything stored here. */
+  /** History after this offset is retained; undefined retains everything stored here. */
   readonly offset: number | undefined;
-  /** Null keeps the existing reason. */
+  /** Reason of the hold; null keeps the existing reason. */
   readonly reason: string | null;
 }
 
 /**
- * Places a hold, or moves the one of this name. Resolves to the offset it holds.
+ * Places a hold, or moves the hold of this name. Resolves to its offset.
  * @throws IndexerError HOLD_REFUSED if the history after the offset is not stored here
  */
 export function placeHold(database: Database, hold: PlacedHold): Promise<number> {
   return retaining(database, (client) => holdWithin(client, hold));
 }
 
-/** As {@link placeHold}, as a part of the work of {@link retaining}. */
+/** Like {@link placeHold}, but called within {@link retaining}. */
 export async function holdWithin(client: PoolClient, { name, offset, reason }: PlacedHold): Promise<number> {
   const { kept, checkpoint } = await bounds(client);
   const held = offset ?? kept;
@@ -55,7 +55,7 @@ export async function holdWithin(client: PoolClient, { name, offset, reason }: P
   return held;
 }
 
-/** Resolves to whether there was one of this name. */
+/** Resolves to whether a hold of this name existed. */
 export function releaseHold(database: Database, name: string): Promise<boolean> {
   return retaining(database, async (client) => {
     const { numDeletedRows } = await tablesOf(client)
@@ -66,7 +66,7 @@ export function releaseHold(database: Database, name: string): Promise<boolean> 
   });
 }
 
-/** Runs `work` while no session decides up to where to prune. */
+/** Runs `work` while no other session determines the boundary of a prune. */
 export function retaining<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
   const pqs = escapeIdentifier(readSchemas(database.schema).pqs);
   return shortTransaction(database, async (client) => {

@@ -1,43 +1,40 @@
-/** Determines the offset to prune to, from the operator's boundary and the contents of the schema. */
+/** Determines the offset up to which to prune, from the operator's boundary and the contents of the schema. */
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { tablesOf } from '../connection/query-builder.ts';
 
 /**
- * An offset (inclusive), everything recorded before a time, or everything older than this many milliseconds before the
- * newest record; at most `exportedTo`, if it is set.
+ * Boundary of a prune: an offset (inclusive); everything recorded before a time; or everything older than this many
+ * milliseconds before the newest record. `exportedTo`, if set, is an upper bound.
  */
 export type PruneBefore = ({ readonly offset: number } | { readonly time: Date } | { readonly retentionMs: number }) & {
   readonly exportedTo?: number;
 };
 
-/**
- * Something that retains history: a row of `retention_holds`, or an update with a record time far ahead of those around
- * it.
- */
+/** Retains history: a row of `retention_holds`, or an update with a record time far ahead of the updates around it. */
 export interface Holding {
   readonly name: string;
-  /** History after it is retained. */
+  /** History after this offset is retained. */
   readonly offset: number;
-  /** For an update: the record time of most updates after it. */
+  /** For a hold, when it was placed. For an update, the median record time of the updates after it. */
   readonly since: Date;
-  /** Only a boundary given as an offset goes past it. */
+  /** Set for an update. Only a boundary given as an offset may be beyond it. */
   readonly isFutureUpdate?: true;
 }
 
 export interface PruneTarget {
-  /** Everything up to and including this offset is removed, except contracts active there. */
+  /** Everything up to and including this offset is removed, except contracts that are active at it. */
   readonly boundary: number;
   readonly checkpoint: number;
-  /** Previously pruned up to here; null if never. */
+  /** Offset of the previous prune; null if nothing was pruned. */
   readonly prunedToOffset: number | null;
   /** The hold or update that limits the boundary; null if none does. */
   readonly heldBy: Holding | null;
 }
 
 /**
- * Never beyond the checkpoint or a hold, and never before the previous boundary: an interrupted prune is finished by
- * the next.
+ * Determines the boundary. It is never beyond the checkpoint or a hold, and never before the previous boundary, so that
+ * the next prune finishes an interrupted one.
  * @throws IndexerError NOTHING_TO_PRUNE if nothing is indexed yet
  */
 export async function pruneTarget(client: ClientBase, before: PruneBefore): Promise<PruneTarget> {
@@ -74,7 +71,7 @@ export async function pruneTarget(client: ClientBase, before: PruneBefore): Prom
 
 interface RequestedBoundary {
   readonly offset: number;
-  /** An update without which the boundary would be later. */
+  /** An update that keeps the boundary from being later; null if there is none. */
   readonly heldBy: Holding | null;
 }
 
@@ -92,8 +89,8 @@ async function findRequestedBoundary(
 }
 
 /**
- * Relative to the newest record time, even if that is ahead of the clock: a wrong clock must not cost history. Null:
- * nothing was recorded yet.
+ * Time relative to the newest record time, or to the current time if that is earlier: a record time ahead of the clock
+ * must not remove history. Null if nothing was recorded yet.
  */
 async function timeBefore(client: ClientBase, retentionMs: number): Promise<Date | null> {
   const { rows } = await client.query<{ time: Date | null }>(
@@ -105,7 +102,7 @@ async function timeBefore(client: ClientBase, retentionMs: number): Promise<Date
 }
 
 /**
- * The first update recorded at or after the time; record times rise with the offsets, except for differences between
+ * The first update recorded at or after the time. Record times increase with offsets, except for differences between
  * synchronizers.
  */
 async function firstOffsetSince(client: ClientBase, time: Date): Promise<number | null> {
@@ -117,17 +114,18 @@ async function firstOffsetSince(client: ClientBase, time: Date): Promise<number 
   return first;
 }
 
-/** More than the clocks of two synchronizers differ. */
+/** More than the clocks of two synchronizers differ, milliseconds. */
 const farAheadMs = 3_600_000;
-/** Number of updates that are examined together. */
+/** Number of updates that one window examines together. */
 const windowSize = 100;
-/** Distances double, up to this many offsets. */
+/** Number of times that the distance of a window is doubled. */
 const farthestWindow = 40;
 
 /**
- * The update as a holding if it was recorded far after the time, and most of the updates after it before the time. A
- * single later update may have an early record time itself, and others ahead may follow: so the majority of a full
- * window decides, in distances that double, and finally among the newest updates.
+ * Whether the update retains history: it was recorded long after the time, and most updates after it were recorded
+ * before the time. A single later update is not sufficient: its record time may be early, and other updates may be
+ * ahead too. So the majority of a full window decides. Windows begin at doubled distances, and finally at the newest
+ * updates.
  */
 async function updateAhead(client: ClientBase, offset: number, time: Date): Promise<Holding | null> {
   const { rows } = await client.query<{ recorded: Date }>(
@@ -146,7 +144,7 @@ async function updateAhead(client: ClientBase, offset: number, time: Date): Prom
   return null;
 }
 
-/** First offsets of the windows. */
+/** First offsets of the windows, in ascending order. */
 async function windowsAfter(client: ClientBase, offset: number): Promise<readonly number[]> {
   const { rows } = await client.query<{ newest: number | null; checkpoint: number }>(
     `select (select min("offset") from (select "offset" from updates order by "offset" desc limit ${String(windowSize)}) u) as newest,
@@ -159,8 +157,8 @@ async function windowsAfter(client: ClientBase, offset: number): Promise<readonl
 }
 
 /**
- * The median record time of those before the time, if they are most of the window; null if not, and for an incomplete
- * window after the first.
+ * The median record time of the updates in a window that were recorded before the time. Null if they are not the
+ * majority, or if the window is incomplete and not the first one.
  */
 async function olderMost(
   client: ClientBase,

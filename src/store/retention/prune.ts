@@ -1,7 +1,8 @@
 /**
- * Removes history up to an offset in many short transactions, concurrently with a running writer. They never touch the
- * same row: the writer adds rows above the checkpoint and ends live contracts, prune deletes rows at or below it and
- * ended contracts. The remaining work is read from the tables, so the next prune continues after any interruption.
+ * Removes history up to an offset in many short transactions, concurrently with a running writer. Prune and the writer
+ * never touch the same row. The writer adds rows above the checkpoint and ends live contracts; prune deletes rows at or
+ * below the checkpoint and ended contracts. The remaining work is read from the tables, so the next prune continues
+ * after any interruption.
  */
 import type { ClientBase } from 'pg';
 import { escapeIdentifier } from 'pg';
@@ -17,46 +18,54 @@ import { reading } from './retention-session.ts';
 
 export interface PrunedTable {
   readonly table: string;
-  /** Rows that would be removed, or were. */
+  /** Number of rows that would be removed, or that were removed. */
   readonly rows: number;
-  /** Approximate size in bytes, indexes included: their share of the table; undefined once they are removed. */
+  /**
+   * Approximate size of these rows including indexes, bytes: their share of the table. Undefined once they are removed.
+   */
   readonly bytes: number | undefined;
 }
 
 export interface PrunePlan extends PruneTarget {
   readonly tables: readonly PrunedTable[];
-  /** The first update after the boundary: history begins there; null if there is none. */
+  /** Offset of the first update after the boundary, where history begins; null if there is none. */
   readonly oldestRemaining: number | null;
-  /** Updates in quarantine at or below the boundary: they stay until an operator handles them. */
+  /** Number of updates in quarantine at or below the boundary. They stay until an operator handles them. */
   readonly quarantined: number;
 }
 
 export interface PruneOptions {
   /** Stops the prune between two transactions. */
   readonly stop: AbortSignal;
-  /** Approximate rows of one transaction: a single update is never split. Default 5000. */
+  /** Approximate number of rows in one transaction; default 5000. A single update is never split. */
   readonly batchRows?: number;
   /** Called after each transaction. */
   readonly onProgress?: ((progress: PruneProgress) => void) | undefined;
 }
 
 export interface PruneProgress extends Pick<PruneTarget, 'boundary' | 'heldBy'> {
-  /** Rows removed so far. */
+  /** Number of rows removed so far. */
   readonly rows: number;
 }
 
 export interface PruneResult extends Pick<PruneTarget, 'boundary' | 'heldBy'> {
   readonly tables: readonly PrunedTable[];
   readonly batches: number;
-  /** False if it was stopped before the end. */
+  /** False if the prune was stopped before its end. */
   readonly finished: boolean;
 }
 
 const defaultRows = 5_000;
-/** Pauses as long as the batch took, so that the writer has half of the time to itself; at most this long. */
+/**
+ * After each batch, prune pauses as long as the batch took, at most this long: the writer has half of the time for
+ * itself.
+ */
 const longestPauseMs = 1_000;
 
-/** Plans {@link prune}; changes nothing. Reads all tables. @throws IndexerError NOTHING_TO_PRUNE */
+/**
+ * Calculates what {@link prune} would remove; changes nothing. Reads all tables.
+ * @throws IndexerError NOTHING_TO_PRUNE
+ */
 export function planPrune(database: Database, before: PruneBefore): Promise<PrunePlan> {
   const pqs = escapeIdentifier(readSchemas(database.schema).pqs);
   return reading(database, async (client) => {
@@ -82,13 +91,13 @@ export function planPrune(database: Database, before: PruneBefore): Promise<Prun
 }
 
 /**
- * First records that history begins later now (`stream.pruned_to_offset`), then removes rows.
+ * Records that history now begins later (`stream.pruned_to_offset`), and then removes rows.
  * @throws IndexerError NOTHING_TO_PRUNE, STORE_NOT_PERMITTED
  */
 export async function prune(database: Database, before: PruneBefore, options: PruneOptions): Promise<PruneResult> {
   const pqs = escapeIdentifier(readSchemas(database.schema).pqs);
   const target = await shortTransaction(database, async (client) => {
-    // So that no hold is placed on history that is about to be removed.
+    // The lock prevents new holds on history that is about to be removed.
     await client.query(`select ${pqs}.__retention_lock()`);
     const { boundary, heldBy } = await pruneTarget(client, before);
     const { rows } = await client.query<{ kept: number }>(`select ${pqs}.__note_pruned($1) as kept`, [boundary]);
@@ -102,11 +111,11 @@ export async function prune(database: Database, before: PruneBefore, options: Pr
 /** Result of one transaction. */
 interface Window {
   readonly to: number;
-  /** Rows removed, by table. */
+  /** Number of rows removed, by table. */
   readonly removed: Readonly<Record<string, number>>;
 }
 
-/** As {@link prune}, for INDEXER_RETENTION: relative to the newest record, with progress reports. */
+/** Prunes for INDEXER_RETENTION: relative to the newest record, with progress reports. */
 export async function pruneInBackground(
   database: Database,
   retentionMs: number,
@@ -123,7 +132,7 @@ export async function pruneInBackground(
   return { boundary, heldBy, rows: tables.reduce((sum, { rows }) => sum + rows, 0), finished };
 }
 
-/** A refusal with the grant that lets this role prune. */
+/** Adds to an error about missing rights the grant that lets this role prune. */
 async function withGrant(database: Database, thrown: unknown): Promise<unknown> {
   if (!(thrown instanceof IndexerError) || thrown.code !== 'STORE_NOT_PERMITTED') return thrown;
   const { missing, remedy } = await tryPruning(database);
@@ -163,7 +172,7 @@ class PruneRun {
     return { ...this.#target, tables, batches: this.#batches, finished: !this.#stop.aborted };
   }
 
-  /** Contracts first: the contracts that stay determine the updates that are removed. */
+  /** Contracts are removed first, because the remaining contracts determine which updates are removed. */
   async all(): Promise<void> {
     const templates = await this.#database.withClient((client) =>
       tablesOf(client).selectFrom('templates').select('template_pk as pk').orderBy('template_pk').execute(),
@@ -204,7 +213,7 @@ class PruneRun {
     );
   }
 
-  /** The last of the next updates whose rows together fit a batch; at least one. */
+  /** The last of the next updates whose rows together fit into a batch; at least one update. */
   async #updatesUpTo(client: ClientBase, after: number): Promise<number | null> {
     const tables = tablesOf(client);
     const next = tables
@@ -230,7 +239,7 @@ class PruneRun {
         e.fn.min<number | null>('w.offset').as('first'),
       ])
       .executeTakeFirstOrThrow();
-    // After the last update: halves of reassignments that a seed found have no update of their own.
+    // Rows may remain after the last update: halves of reassignments that a seed found belong to no stored update.
     return fitting ?? first ?? (after < this.#target.boundary ? this.#target.boundary : null);
   }
 

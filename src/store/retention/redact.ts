@@ -1,6 +1,6 @@
 /**
  * Removes contents from rows that stay: payloads, keys, blobs, views, arguments and results become null. Table
- * `redactions` records who requested it and why; `redacted_contracts` and `redacted_exercises` list contents that the
+ * `redactions` records who requested it and why. `redacted_contracts` and `redacted_exercises` list contents that the
  * writer must also remove when the ledger sends them again.
  */
 import { randomUUID } from 'node:crypto';
@@ -15,23 +15,23 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 
 export interface RedactionRequest {
   readonly subject: ContractSubject | ExerciseSubject;
-  /** Stored permanently with the redaction: it must not contain contents. */
+  /** Stored permanently with the redaction, so it must not contain contents. */
   readonly reason: string;
-  /** Includes contracts that are active, or in flight between synchronizers. */
+  /** Whether contracts are included that are active or in flight between synchronizers. */
   readonly active: boolean;
-  /** Includes arguments and results of the exercises on the contracts. */
+  /** Whether arguments and results of exercises on the contracts are included. */
   readonly exercises: boolean;
-  /** The same contracts in a Parquet export, whose history may have been pruned here. */
+  /** The same contracts in a Parquet export; their history may have been pruned here. */
   readonly inLake?: FoundInLake;
 }
 
-/** Contents found in exported files: recorded, so that the next export removes them from the files. */
+/** Contents found in exported files. They are recorded, so that the next export removes them from the files. */
 export interface FoundInLake {
   readonly contracts: readonly string[];
   readonly exercise?: { readonly updateId: string | null };
 }
 
-/** Rows that would change, or changed. */
+/** Number of rows that would change, or that changed. */
 interface RowCounts {
   readonly contracts: number;
   readonly interfaceViews: number;
@@ -40,23 +40,23 @@ interface RowCounts {
 }
 
 export interface RedactionPlan extends RowCounts {
-  /** Contracts skipped because they are active. */
+  /** Number of contracts skipped because they are active. */
   readonly skippedActive: number;
-  /** Contracts, or the exercise, that only the export still has. */
+  /** Number of contracts, or 1 for the exercise, that only the export still has. */
   readonly onlyInLake: number;
-  /** Offsets of updates in quarantine that name one of the contracts, and keep its contents. */
+  /** Offsets of quarantined updates that name one of the contracts. Their contents stay. */
   readonly quarantined: readonly number[];
 }
 
 export interface RedactionResult extends RedactionPlan {
-  /** Undefined if there was nothing to remove: then nothing is recorded either. */
+  /** Undefined if there was nothing to remove; then no redaction is recorded. */
   readonly redactionId: string | undefined;
-  /** False if it was stopped before the end. */
+  /** False if the redaction was stopped before its end. */
   readonly finished: boolean;
 }
 
 const nothing: RowCounts = { contracts: 0, interfaceViews: 0, exercises: 0, reassignments: 0 };
-/** For one exercise: it is stored, and contracts are not searched. */
+/** Counts for a redaction of one exercise, for which no contracts are searched. */
 const alone = { skippedActive: 0, onlyInLake: 0, quarantined: [] } as const;
 const batchContracts = 200;
 
@@ -75,7 +75,7 @@ async function look(
   return { ...found, ids, quarantined: await setAsideWith(client, ids) };
 }
 
-/** Plans {@link redact}; changes nothing. @throws IndexerError REDACTION_REFUSED */
+/** Calculates what {@link redact} would remove; changes nothing. @throws IndexerError REDACTION_REFUSED */
 export function planRedaction(database: Database, request: RedactionRequest): Promise<RedactionPlan> {
   return reading(database, async (client) => {
     const { subject } = request;
@@ -89,7 +89,7 @@ export function planRedaction(database: Database, request: RedactionRequest): Pr
   });
 }
 
-/** Rows of these contracts that still have contents. */
+/** Number of rows of these contracts that still have contents. */
 async function countContents(client: ClientBase, ids: readonly string[], exercises: boolean): Promise<RowCounts> {
   const { rows } = await client.query<RowCounts>(
     `with meant as materialized (
@@ -109,7 +109,7 @@ async function countContents(client: ClientBase, ids: readonly string[], exercis
 }
 
 /**
- * Removes the contents, of many contracts in many short transactions; repeated after a stop, it removes the rest.
+ * Removes the contents, in many short transactions for many contracts. Repeated after a stop, it removes the rest.
  * @throws IndexerError REDACTION_REFUSED for contents that are not stored, or active contracts that were not included;
  * STORE_NOT_PERMITTED
  */
@@ -128,7 +128,7 @@ export async function redact(
   const found = await reading(database, (client) => look(client, database.schema, { ...request, subject }));
   const { settled, unsettled, lakeOnly, skippedActive, quarantined } = found;
   const batches = [
-    // A pruned contract may have left for another synchronizer and may come back.
+    // A pruned contract may have left for another synchronizer and may return.
     ...chunks([...unsettled, ...lakeOnly]).map((ids) => ({ ids, restart: true })),
     ...chunks(settled).map((ids) => ({ ids, restart: false })),
   ];
@@ -150,8 +150,8 @@ export async function redact(
 }
 
 /**
- * @param restart more of these contracts may come: the running writer has to be notified. This is the first statement,
- * because the writer begins with the stream row as well
+ * @param restart whether the ledger may send more of these contracts: the running writer has to begin a new session.
+ * This is the first statement, because the writer locks the stream row first as well
  */
 function redactBatch(
   database: Database,
@@ -194,7 +194,7 @@ function redactExercise(
   });
 }
 
-/** As `__redact_exercise` records it, with the id of an update that is no longer stored. */
+/** Records the redaction as `__redact_exercise` does, with the id of an update that is no longer stored. */
 async function notePruned(
   client: ClientBase,
   { offset, nodeId }: ExerciseSubject,
@@ -240,7 +240,7 @@ function sum(a: RowCounts, b: RowCounts): RowCounts {
   };
 }
 
-// The subject of a redaction: found in the tables, with what may be changed and what must be skipped.
+// Finds the contents that a redaction applies to, and the contracts that it must skip.
 
 export interface ExerciseSubject {
   readonly kind: 'exercise';
@@ -256,11 +256,11 @@ type ContractRequest = Pick<RedactionRequest, 'active' | 'exercises' | 'inLake'>
 };
 
 interface FoundContracts {
-  /** Contracts that still have contents, and of which the ledger will send no more. */
+  /** Contracts that still have contents, and that the ledger will not send again. */
   readonly settled: readonly string[];
-  /** Contracts of which the ledger may send more. */
+  /** Contracts that the ledger may send again. */
   readonly unsettled: readonly string[];
-  /** Contracts that were pruned here, and are not recorded as redacted yet. */
+  /** Contracts that were pruned here and are not recorded as redacted yet. */
   readonly lakeOnly: readonly string[];
   /** Number of contracts skipped because they are active. */
   readonly skippedActive: number;
@@ -269,15 +269,15 @@ interface FoundContracts {
 interface ContractRow {
   readonly id: string;
   readonly state: 'active' | 'unhosted' | 'unassigned' | 'witnessed' | 'archived';
-  /** Some of its rows still have contents. */
+  /** Whether any of its rows still has contents. */
   readonly open: boolean;
 }
 
 const activeStates: readonly string[] = ['active', 'unhosted', 'unassigned'];
 
 /**
- * Reads all contracts for a party. @throws IndexerError REDACTION_REFUSED for contracts that are not stored, or active
- * and not included
+ * Reads all contracts of a party if the subject is a party.
+ * @throws IndexerError REDACTION_REFUSED for contracts that are not stored, or active contracts that were not included
  */
 async function findContracts(
   client: ClientBase,
@@ -297,7 +297,7 @@ async function findContracts(
           `(r.created_event -> 'signatories' ? $1 or r.created_event -> 'observers' ? $1)`,
           subject.party,
         ];
-  // Contents of arrivals that a seed found are stored with the reassignment until it has arrived.
+  // If a seed found a contract in flight, its contents are stored with the reassignment until it arrives.
   const { rows } = await client.query<ContractRow>(
     `select m.id, ${escapeIdentifier(readSchemas(schema).pqs)}.__contract_state(m.id) as state,
             m.open or ($2 and exists (select from exercises e
@@ -331,7 +331,7 @@ async function findContracts(
   };
 }
 
-/** Exported contracts that are not stored here, except those whose requested redaction is already recorded. */
+/** Exported contracts that are not stored here, except those for which the requested redaction is already recorded. */
 async function notHere(client: ClientBase, ids: readonly string[], exercises: boolean): Promise<readonly string[]> {
   if (ids.length === 0) return [];
   const { rows } = await client.query<{ id: string }>(
@@ -344,7 +344,7 @@ async function notHere(client: ClientBase, ids: readonly string[], exercises: bo
   return rows.map(({ id }) => id);
 }
 
-/** Offsets of the updates in quarantine that name one of the contracts: they are kept unchanged, contents included. */
+/** Offsets of quarantined updates that name one of the contracts. They stay unchanged, contents included. */
 async function setAsideWith(client: ClientBase, contractIds: readonly string[]): Promise<readonly number[]> {
   const rows = await tablesOf(client)
     .selectFrom('quarantine as q')
@@ -358,10 +358,10 @@ async function setAsideWith(client: ClientBase, contractIds: readonly string[]):
   return rows.map(({ offset }) => offset);
 }
 
-/** Location of contents that a redaction would remove. */
+/** Where the contents are that a redaction would remove. */
 type Whereabouts = 'here' | 'lake' | 'nowhere';
 
-/** @throws IndexerError REDACTION_REFUSED if it is neither stored here nor exported */
+/** @throws IndexerError REDACTION_REFUSED if the exercise is neither stored here nor exported */
 async function whereIsExercise(
   client: ClientBase,
   { offset, nodeId }: ExerciseSubject,
@@ -387,7 +387,7 @@ async function whereIsExercise(
   return noted !== undefined && noted.update_id === inLake.exercise.updateId ? 'nowhere' : 'lake';
 }
 
-/** The alternative if no export was searched. */
+/** The part of a remedy that suggests searching an export, unless one was searched. */
 function elsewhere(inLake: FoundInLake | undefined): string {
   return inLake === undefined ? '; if it was pruned, name the Parquet export that has it with --exported' : '';
 }

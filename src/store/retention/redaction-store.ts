@@ -3,7 +3,10 @@ import type { ClientBase } from 'pg';
 import { Redactions } from '../../model/redactions.ts';
 import { tablesOf } from '../connection/query-builder.ts';
 
-/** Undefined if nothing was ever redacted, which costs the writer nothing. All ids are held in memory. */
+/**
+ * Loads the redactions; undefined if there are none, so that the writer does not have to check for them. All ids are
+ * held in memory.
+ */
 export async function loadRedactions(client: ClientBase): Promise<Redactions | undefined> {
   const contracts = await tablesOf(client)
     .selectFrom('redacted_contracts')

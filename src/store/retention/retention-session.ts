@@ -1,10 +1,10 @@
-/** Reads of prune and redact. */
+/** Runs the reading statements of prune and redact. */
 import type { PoolClient } from 'pg';
 import type { Database } from '../connection/database.ts';
 import { reportPlanning } from '../connection/report-planning.ts';
 
 /**
- * Statements that read complete tables: the settings of the writer's sessions, made for few rows, would be far too
+ * Runs statements that read entire tables. The settings of the writer's sessions, for few rows, would make them far too
  * slow.
  */
 export function reading<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {

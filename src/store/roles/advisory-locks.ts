@@ -1,8 +1,8 @@
 /**
  * Functions of Postgres that take advisory locks. Every login may call them. The writer lock, migrations, pruning and
- * the creation of views use such locks: a login that holds one stops the indexer, and a login that takes thousands
- * fills the lock table of the server. So if a superuser creates reader roles, only the roles that write keep these
- * functions.
+ * the creation of views use such locks. A login that holds one of them stops the indexer, and a login that takes
+ * thousands fills the lock table of the server. So if a superuser creates reader roles, only the roles that write keep
+ * these functions.
  */
 import type { ClientBase } from 'pg';
 import { grantToThoseWhoWrite, readersThatMayCall, revokeFromPublic } from './reader-functions.ts';
@@ -11,12 +11,12 @@ const taking = `p.pronamespace = 'pg_catalog'::regnamespace
   and p.proname ~ '^pg_(try_)?advisory_(xact_)?lock(_shared)?$'`;
 
 /**
- * The statements that leave them to the roles that write, in this database; run them after these roles have their
- * rights on tables. Only a superuser may run them: Postgres owns the functions.
+ * Statements that leave these functions to the roles that write, in this database. Run them after these roles have
+ * their rights on tables. Only a superuser may run them, because Postgres owns the functions.
  */
 export const leaveLocksToWriters: readonly string[] = [revokeFromPublic(taking), grantToThoseWhoWrite(taking)];
 
-/** Logins that only read the stream and may take advisory locks, by name. */
+/** Names of logins that only read the stream and may take advisory locks. */
 export function readersThatLock(client: ClientBase, storage: string): Promise<readonly string[]> {
   return readersThatMayCall(client, storage, taking);
 }

@@ -1,22 +1,22 @@
 /**
- * Statistics of payload contents, which Postgres keeps for each index of an expression. Its planner uses them for rows
- * that row security hides, so EXPLAIN reveals the most common values to roles that are limited to parties. While there
- * are such roles, none are kept.
+ * Statistics of payload contents, which Postgres keeps for each index on an expression. Its planner also uses them for
+ * rows that row security hides, so EXPLAIN reveals the most common values to roles that are limited to parties. While
+ * such roles exist, no such statistics are kept.
  */
 import { escapeIdentifier, type ClientBase, type QueryConfig } from 'pg';
 import type { Database } from '../connection/database.ts';
 import { shortChange } from '../connection/short-transaction.ts';
 import { limitedRoles } from './secure-views.ts';
 
-/** Rebuilding an index takes long for a large table; the driver has no "without limit" per query. */
+/** Rebuilding an index on a large table takes long, and the driver cannot turn off its limit for a single query. */
 const buildLimitMs = 24 * 60 * 60 * 1000;
 
-/** Columns that hold contents. */
+/** Names of columns that hold contents. */
 const contents = ['payload', 'contract_key', 'argument', 'result', 'view', 'created_event', 'status_message'];
 
 /**
- * Columns of indexes that are expressions over contents, of the schema $1, and whether statistics of them are kept or
- * requested.
+ * SQL: columns of indexes in schema $1 that are expressions over contents, and whether Postgres keeps statistics of
+ * them or is set to keep them.
  */
 const indexColumns = `
 select x.relname::text as index, a.attnum as column, quote_ident(x.relname) as quoted,
@@ -32,7 +32,7 @@ select x.relname::text as index, a.attnum as column, quote_ident(x.relname) as q
                   and d.refobjid = i.indrelid and c.attname = any ($2))
  order by x.relname, a.attnum`;
 
-/** Statistics objects with an expression, of the schema $1. */
+/** SQL: statistics objects with an expression in schema $1. */
 const statisticsObjects = `
 select s.stxname::text as name from pg_statistic_ext s join pg_namespace n on n.oid = s.stxnamespace
  where n.nspname = $1 and s.stxexprs is not null order by 1`;
@@ -46,7 +46,7 @@ interface IndexColumn {
   readonly kept: boolean;
 }
 
-/** Indexes and statistics objects through which EXPLAIN would reveal contents to limited roles, by name. */
+/** Names of indexes and statistics objects through which EXPLAIN would reveal contents to limited roles. */
 export async function contentStatistics(client: ClientBase, storage: string): Promise<readonly string[]> {
   const columns = await client.query<IndexColumn>(indexColumns, [storage, contents]);
   const objects = await client.query<{ name: string }>(statisticsObjects, [storage]);
@@ -54,7 +54,7 @@ export async function contentStatistics(client: ClientBase, storage: string): Pr
   return [...new Set(indexes), ...objects.rows.map(({ name }) => name)];
 }
 
-/** Stops Postgres from keeping such statistics, in a schema that has none yet. Part of the caller's transaction. */
+/** Stops Postgres from keeping such statistics, in a schema that has none yet. Runs in the caller's transaction. */
 export async function keepNoContentStatistics(client: ClientBase, storage: string): Promise<void> {
   const schema = escapeIdentifier(storage);
   const { rows } = await client.query<IndexColumn>(indexColumns, [storage, contents]);
@@ -66,8 +66,8 @@ export async function keepNoContentStatistics(client: ClientBase, storage: strin
 }
 
 /**
- * The same, and removes existing statistics: their indexes are rebuilt without blocking writers. Not within a
- * transaction.
+ * Stops Postgres from keeping such statistics, and removes existing ones. Their indexes are rebuilt without blocking
+ * writers. It must not run in a transaction.
  */
 export async function dropContentStatistics(database: Database): Promise<void> {
   await shortChange(database, (client) => keepNoContentStatistics(client, database.schema));
@@ -81,7 +81,7 @@ export async function dropContentStatistics(database: Database): Promise<void> {
   });
 }
 
-/** Postgres keeps the statistics of an index that is reindexed, so a new index replaces it. */
+/** Replaces an index by a new one, because Postgres keeps the statistics of an index that is reindexed. */
 async function buildAgain(
   client: ClientBase,
   storage: string,
@@ -100,7 +100,7 @@ async function buildAgain(
   await client.query(`alter index ${schema}.${next} rename to ${quoted}`);
 }
 
-/** {@link keepNoContentStatistics} if roles are limited to parties in the schema `of`. */
+/** Calls {@link keepNoContentStatistics} if roles are limited to parties in schema `of`. */
 export async function keepNoneForLimited(client: ClientBase, of: string, storage: string): Promise<void> {
   if ((await limitedRoles(client, of)).length > 0) await keepNoContentStatistics(client, storage);
 }

@@ -1,23 +1,27 @@
 /**
- * Finds roles of `grant-roles` whose rights differ from those that this version grants. A migration adds tables and
- * columns, and a new version may need fewer rights: only granting again changes them.
+ * Finds roles of `grant-roles` whose rights differ from those that this version grants. Migrations add tables and
+ * columns, and a new version may need fewer rights. The rights of existing roles change only when they are granted
+ * again.
  */
 import type { ClientBase } from 'pg';
 import { redactorRights, writerRights, type Rights } from './role-rights.ts';
 
 export interface DifferingRole {
   readonly role: string;
-  /** The `--prefix` of `grant-roles`. */
+  /** The `--prefix` with which `grant-roles` created the role. */
   readonly prefix: string;
-  /** In the words of GRANT. */
+  /** Rights that this version grants and the role lacks, in GRANT notation. */
   readonly missing: readonly string[];
-  /** Rights that it has and this version does not grant. */
+  /** Rights that the role has and this version does not grant. */
   readonly superfluous: readonly string[];
 }
 
 type Kind = 'writer' | 'redactor';
 
-/** Reads the catalog; empty if the roles have their rights, or do not exist. The storage is the search path. */
+/**
+ * Reads the catalog. The result has no roles that have exactly their rights, or that do not exist. The storage is the
+ * search path.
+ */
 export async function differingRoles(client: ClientBase, storage: string): Promise<readonly DifferingRole[]> {
   const { rows } = await client.query<{ role: string; prefix: string; kind: Kind }>(madeRoles);
   const differing: DifferingRole[] = [];
@@ -46,7 +50,10 @@ function listRights({ inserted: rows, updated, deleted }: Rights): readonly stri
   ];
 }
 
-/** Read from the catalog: the current role may have no right on the schema, and could not name the function. */
+/**
+ * Functions that the role may not call. They are looked up in the catalog, because the current role may have no right
+ * on their schema and could not name them.
+ */
 async function uncallable(client: ClientBase, role: string, { called }: Rights): Promise<readonly string[]> {
   const { rows } = await client.query<{ right: string }>(
     `select 'execute on function ' || f as right
@@ -59,7 +66,10 @@ async function uncallable(client: ClientBase, role: string, { called }: Rights):
   return rows.map(({ right }) => right);
 }
 
-/** Roles with rights of their own on the tables, and an owner of the same prefix: `grant-roles` created them. */
+/**
+ * SQL: roles that `grant-roles` created. They have rights of their own on the tables, and the owner's name has the same
+ * prefix.
+ */
 const madeRoles = `
 select r.rolname::text as role, m.parts[1] as prefix, m.parts[2] as kind
   from pg_class c cross join lateral (select distinct grantee from aclexplode(c.relacl)) a

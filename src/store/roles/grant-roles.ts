@@ -1,6 +1,6 @@
 /**
- * Creates roles for a stream, so that the indexer connects with only the rights that writing needs. The administrator
- * of the server runs it, again after every upgrade, because new tables need new grants.
+ * Creates the roles of a stream, so that the indexer connects with only the rights that writing needs. The
+ * administrator of the server runs it, and repeats it after every upgrade, because new tables need new grants.
  */
 import { type ClientBase, escapeIdentifier, escapeLiteral } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -11,21 +11,21 @@ import { takeFromPublic } from './public-functions.ts';
 import { redactorGrants, withOwnersRights, writerGrants } from './role-rights.ts';
 import { readSchemas, type ReadSchemas } from '../connection/read-schemas.ts';
 
-/** The roles that log in. */
+/** Names of the roles that can log in. */
 export type LoginRole = Exclude<keyof StreamRoles, 'owner'>;
 export const loginRoles: readonly LoginRole[] = ['migrator', 'writer', 'redactor', 'reader'];
 
 export interface RoleRequest {
   readonly prefix: string;
-  /** As `create role` accepts them; a role without one can log in by other means only. */
+  /** Passwords as `create role` accepts them. A role without one can only log in by other means. */
   readonly passwords: Readonly<Partial<Record<LoginRole, string>>>;
-  /** Other programs use the database as well: the rights of `public` in it stay. */
+  /** Whether other programs use the database too: then the rights of `public` in it stay. */
   readonly sharedDatabase: boolean;
-  /** Limit on connections of the reader; see {@link ReaderRole}. */
+  /** Connection limit of the reader; see {@link ReaderRole}. */
   readonly connections?: number | undefined;
 }
 
-/** Its members may use the connections that the server keeps by `reserved_connections`. */
+/** Members of this role may use the connections that the server reserves with `reserved_connections`. */
 const reservedConnections = 'pg_use_reserved_connections';
 
 interface Facts {
@@ -34,10 +34,13 @@ interface Facts {
   readonly version: number;
   readonly superuser: boolean;
   readonly mayBypass: boolean;
-  /** May create and change roles; the migrator may not, and only grants rights on its own objects again. */
+  /**
+   * Whether the current role may create and change roles. The migrator may not; it only grants rights on its own
+   * objects again.
+   */
   readonly administers: boolean;
   readonly existing: readonly string[];
-  /** Roles that exist with more rights than these roles may have. */
+  /** Existing roles of these names that have more rights than they should. */
   readonly mighty: readonly string[];
   /** Functions in our schemas that run with the rights of their owner and do not belong to this program. */
   readonly strange: readonly string[];
@@ -48,15 +51,15 @@ interface Facts {
 export interface RolePlan {
   readonly roles: StreamRoles;
   readonly statements: readonly string[];
-  /** Whether the writer can continue when some readers are limited to parties. */
+  /** Whether the writer can continue when some readers are limited to parties (it bypasses row security). */
   readonly bypass: boolean;
-  /** False: the roles themselves do not change, only their rights are granted again. */
+  /** False if the roles do not change, and only their rights are granted again. */
   readonly administers: boolean;
 }
 
 /**
- * The statements of {@link grantRoles}, as one transaction; the reader is created by `grant-reader`. @throws
- * IndexerError GRANT_ROLES_REFUSED
+ * The statements of {@link grantRoles}, as one transaction. The reader is not included; `grant-reader` creates it.
+ * @throws IndexerError GRANT_ROLES_REFUSED
  */
 export async function planRoles(database: Database, request: RoleRequest): Promise<RolePlan> {
   const roles = streamRoles(request.prefix);
@@ -67,11 +70,11 @@ export async function planRoles(database: Database, request: RoleRequest): Promi
       ...(facts.administers ? roleStatements(facts, roles, request) : []),
       ...(facts.administers ? databaseStatements(facts, roles, request.sharedDatabase) : []),
       ...(await ownershipStatements(client, readSchemas(database.schema), roles.owner)),
-      // Postgres lets every login call a new function. New functions of the owner are callable only after a grant.
+      // By default, Postgres lets every login call a new function. With this, new functions of the owner need a grant.
       `alter default privileges for role ${escapeIdentifier(roles.owner)} revoke execute on functions from public`,
       ...writerGrants(roles.writer, database.schema),
       ...redactorGrants(roles.redactor, database.schema),
-      // Last: the roles that write are those with rights on the tables.
+      // Comes last, because the roles that write are recognized by their rights on tables.
       ...(facts.superuser && !request.sharedDatabase ? takeFromPublic : []),
     ];
     return { roles, statements, bypass: facts.mayBypass || !facts.administers, administers: facts.administers };
@@ -79,15 +82,15 @@ export async function planRoles(database: Database, request: RoleRequest): Promi
 }
 
 /**
- * Creates or repairs the roles. All or nothing except the reader, which comes last. @throws IndexerError
- * GRANT_ROLES_REFUSED, STORE_NOT_PERMITTED
+ * Creates or repairs the roles in one transaction. The reader follows in its own transactions.
+ * @throws IndexerError GRANT_ROLES_REFUSED, STORE_NOT_PERMITTED
  */
 export async function grantRoles(database: Database, request: RoleRequest): Promise<RolePlan> {
   const plan = await planRoles(database, request);
   await shortChange(database, async (client) => {
     for (const statement of plan.statements) await client.query(statement);
   });
-  // New objects of the owner are granted to the reader by default.
+  // This also sets a default: the reader gets rights on new objects of the owner.
   if (plan.administers)
     await grantReader(database, {
       role: plan.roles.reader,
@@ -170,7 +173,7 @@ function roleStatements(facts: Facts, roles: StreamRoles, { passwords }: RoleReq
   return [
     ...ensure(owner, ' nologin'),
     ...ensure(migrator, login('migrator')),
-    // COPY into tables with row-level security is refused to all others. Gives no right to any table.
+    // Only roles with bypassrls may COPY into tables with row-level security. It gives no right to any table.
     ...ensure(writer, `${login('writer')}${facts.mayBypass ? ' bypassrls' : ''}`),
     ...ensure(roles.redactor, login('redactor')),
     `grant ${escapeIdentifier(owner)} to ${escapeIdentifier(migrator)}`,
@@ -185,8 +188,9 @@ function roleStatements(facts: Facts, roles: StreamRoles, { passwords }: RoleReq
 }
 
 /**
- * Rows changed by an open transaction block the writer until it ends. Our own sessions set the limits they need; these
- * end forgotten sessions of other programs. Before Postgres 17 none of them ends an active transaction.
+ * Statements that limit transactions of a role. Rows changed by an open transaction block the writer until it ends. Our
+ * own sessions set the limits they need; these defaults end forgotten sessions of other programs. Before Postgres 17,
+ * no setting ends an active transaction.
  */
 function limitsOfTransactions(role: string, { database, version }: Facts): readonly string[] {
   const set = `alter role ${escapeIdentifier(role)} in database ${escapeIdentifier(database)} set`;
@@ -214,10 +218,13 @@ function refused(found: string, remedy: string): IndexerError {
   return new IndexerError(found, { code: 'GRANT_ROLES_REFUSED', remedy });
 }
 
-// Transfers everything in the schemas of a stream to one owner: tables, views, functions, types, and the statistics
-// objects on tables.
+// Transfers everything in the schemas of a stream to one owner: tables, views, functions, types, and statistics objects
+// on tables.
 
-/** Tables before views: a view must have rights on its tables at any time. Names come quoted from the server. */
+/**
+ * SQL: objects with another owner. Tables come before views, because the owner of a view must always have rights on its
+ * tables. The server returns quoted names.
+ */
 const objectsOfOtherOwners = `
 with schemas as (select oid, nspname, nspowner from pg_namespace where nspname = any ($1)),
      target as (select coalesce((select oid from pg_roles where rolname = $2), 0::oid) as oid)
@@ -241,7 +248,7 @@ select 6, format('type %I.%I', s.nspname, t.typname)
  where c.relkind = 'c' and t.typowner <> target.oid
 order by 1, 2`;
 
-/** The statements that transfer to `owner` what it does not own yet. */
+/** The statements that transfer to `owner` all objects that it does not own yet. */
 async function ownershipStatements(
   client: ClientBase,
   schemas: ReadSchemas,
@@ -251,21 +258,21 @@ async function ownershipStatements(
   return rows.map(({ object }) => `alter ${object} owner to ${escapeIdentifier(owner)}`);
 }
 
-/** The names of the roles of one stream. Roles belong to the server, so two streams need two prefixes. */
+/** Names of the roles of one stream. Roles belong to the entire server, so two streams need two prefixes. */
 export interface StreamRoles {
-  /** Owns everything, cannot log in. */
+  /** Owns all objects and cannot log in. */
   readonly owner: string;
-  /** Becomes the owner when it logs in: for `migrate`, `views rebuild`, `index create`. */
+  /** Becomes the owner when it logs in. Used for `migrate`, `views rebuild`, `index create`. */
   readonly migrator: string;
-  /** The indexer. */
+  /** Role of the indexer. */
   readonly writer: string;
-  /** Removes contents and old history. */
+  /** May remove contents and old history. */
   readonly redactor: string;
   /** Can only read. */
   readonly reader: string;
 }
 
-/** `<prefix>_owner` and so on. */
+/** The names `<prefix>_owner`, `<prefix>_migrator` and so on. */
 function streamRoles(prefix: string): StreamRoles {
   return {
     owner: `${prefix}_owner`,

@@ -1,15 +1,16 @@
 /**
- * Row-level security of a role that is limited to parties. It follows the ledger's own privacy: the contracts its
- * parties are stakeholders of, and the events that name its parties as witnesses or controllers. Pure SQL text.
+ * Row-level security of a role that is limited to parties. It follows the privacy rules of the ledger: the role can
+ * read contracts of which its parties are stakeholders, and events that name its parties as witnesses or controllers.
+ * Generates SQL text only.
  */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { PartyRules } from '../tables/entry.ts';
 import { storedTables, tablesWhere } from '../tables/tables.ts';
 
-/** Permissive policy for all other readers: row-level security must not hide a row from them. */
+/** Name of a permissive policy for all other readers, so that row-level security hides no row from them. */
 const everybody = 'all readers';
 
-/** The condition on the rows of each table. */
+/** SQL condition for visible rows, by table. */
 function conditions(parties: readonly string[]): Readonly<Record<string, string>> {
   const mine = `array[${parties.map((party) => escapeLiteral(party)).join(', ')}]::text[]`;
   const witnessed = `witness_parties && ${mine}`;
@@ -18,7 +19,7 @@ function conditions(parties: readonly string[]): Readonly<Record<string, string>
     stakes: `signatories && ${mine} or observers && ${mine}`,
     witnessed,
     takesPart: `acting_parties && ${mine} or ${witnessed}`,
-    // There are few party sets and many rows: the sets are looked up once for all rows of a statement.
+    // There are few party sets and many rows, so the sets are searched once for all rows of a statement.
     among: (table, condition) => `parties_pk in (select p.parties_pk from ${table} p where ${condition})`,
   };
   return Object.fromEntries(
@@ -29,7 +30,7 @@ function conditions(parties: readonly string[]): Readonly<Record<string, string>
   );
 }
 
-/** The statements of one transaction for each table, to be run with the storage as search path. */
+/** Statements by table, each list for one transaction. They run with the storage as search path. */
 export function policyStatements(role: string, parties: readonly string[]): readonly (readonly string[])[] {
   const name = escapeIdentifier(role);
   const all = escapeIdentifier(everybody);
@@ -43,18 +44,18 @@ export function policyStatements(role: string, parties: readonly string[]): read
 }
 
 /**
- * Grants on the tables that have a policy or need none; for tables of later versions, their migration makes the
+ * Grants on the tables that have a policy or need none. For tables of later versions, their migration runs the
  * `openGrants`.
  */
 export function limitedGrants(role: string): readonly string[] {
-  // All rows of tables without a policy are hidden.
+  // Of tables without a policy, row security hides all rows.
   const tables = [...Object.keys(conditions([])), ...tablesWhere(({ limited }) => limited === 'no policy')];
   return [`grant select on ${tables.join(', ')} to ${escapeIdentifier(role)}`, ...openGrants(role)];
 }
 
 /**
- * Grants on tables and columns without data of a single party: without them, views and functions of a later version
- * fail for the role.
+ * Grants on tables and columns without data of a single party. Without them, views and functions of a later version
+ * would fail for the role.
  */
 export function openGrants(role: string): readonly string[] {
   const name = escapeIdentifier(role);

@@ -1,15 +1,21 @@
 /**
- * Rights that a superuser who creates reader roles revokes from every login in the database, so that readers cannot
- * stop the indexer or fill the disk.
+ * Rights that are revoked from every login in the database when a superuser creates reader roles. Without them, readers
+ * cannot stop the indexer or fill the disk.
  */
 import type { ClientBase } from 'pg';
 import { leaveLocksToWriters } from './advisory-locks.ts';
 import { revokeUnboundedWrites } from './unbounded-writes.ts';
 
-/** The statements. Only a superuser may run them, after the roles that write have their rights on tables. */
+/**
+ * The statements that revoke them. Only a superuser may run them, after the roles that write have their rights on
+ * tables.
+ */
 export const takeFromPublic: readonly string[] = [revokeUnboundedWrites, ...leaveLocksToWriters];
 
-/** The same, if the current role is a superuser; otherwise nothing. `ledger-indexer check` names the readers that keep the functions. */
+/**
+ * Runs these statements if the current role is a superuser; otherwise does nothing. `ledger-indexer check` names
+ * readers that may still call the functions.
+ */
 export async function takeFromPublicIfSuperuser(client: ClientBase): Promise<void> {
   const { rowCount } = await client.query('select from pg_roles where rolname = current_user and rolsuper');
   if (rowCount === 0) return;

@@ -1,5 +1,5 @@
 /**
- * Lets the indexer read as a role of `grant-reader` for clients: it switches to the role for one transaction, with its
+ * Lets the indexer read for clients as a role of `grant-reader`: for one transaction, it switches to the role with its
  * rights and row security.
  */
 import { escapeIdentifier, type ClientBase } from 'pg';
@@ -7,13 +7,13 @@ import { readSchemas } from '../connection/read-schemas.ts';
 import { moreThanReading } from './role-reach.ts';
 
 export interface ReadAs {
-  /** Null: the indexer may read as this role. Otherwise the reason and the remedy. */
+  /** Null if the indexer may read as this role; otherwise the reason and the remedy. */
   readonly problem: { readonly found: string; readonly remedy: string } | null;
 }
 
 /**
- * Lets the writers of this stream switch to the role, after a check that the role only reads. Run it in a transaction,
- * with the storage as search path.
+ * Lets the writers of this stream switch to the role, after checking that the role can only read. Runs in a
+ * transaction, with the storage as search path.
  */
 export async function letReadAs(client: ClientBase, storage: string, role: string): Promise<ReadAs> {
   const { rows } = await client.query<{
@@ -39,9 +39,9 @@ export async function letReadAs(client: ClientBase, storage: string, role: strin
 }
 
 /**
- * Makes the writers of this stream members of the role, unless they are. Since Postgres 16 the membership only allows
- * switching to the role; before, a writer is not limited by it, because it is the owner or bypasses policies. Run it
- * with the storage as search path.
+ * Makes the writers of this stream members of the role, unless they are members already. Since Postgres 16, the
+ * membership only allows switching to the role. Before that, it does not limit a writer either, because a writer is the
+ * owner or bypasses policies. Runs with the storage as search path.
  */
 export async function grantToWriters(client: ClientBase, role: string): Promise<void> {
   const { rows } = await client.query<{ name: string; version: number }>(

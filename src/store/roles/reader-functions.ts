@@ -4,7 +4,7 @@ import { readSchemas } from '../connection/read-schemas.ts';
 import { moreThanReading } from './role-reach.ts';
 
 /**
- * The logins that only read the stream and may call one of these functions, by name.
+ * Names of logins that only read the stream and may call one of these functions.
  * @param functions SQL: a condition on a row `p` of `pg_proc`
  */
 export async function readersThatMayCall(
@@ -24,8 +24,8 @@ export async function readersThatMayCall(
 }
 
 /**
- * The statement that revokes them from `public` in this database. It does not change existing rights of others, so it
- * can be run with every grant. Only a superuser may run it.
+ * The statement that revokes these functions from `public` in this database. It does not change rights that were
+ * granted to roles, so every grant can run it. Only a superuser may run it.
  */
 export function revokeFromPublic(functions: string): string {
   return `do $$
@@ -40,7 +40,10 @@ end
 $$`;
 }
 
-/** The statement that grants them to the owners of all streams in this database, and to the roles that may change their tables. */
+/**
+ * The statement that grants these functions to the owners of all streams in this database, and to the roles that may
+ * change their tables.
+ */
 export function grantToThoseWhoWrite(functions: string): string {
   return `do $$
 declare
@@ -56,7 +59,7 @@ end
 $$`;
 }
 
-/** SQL: roles by oid. Rights on columns are left out: no role has only these. */
+/** SQL: oids of roles. Rights on columns are ignored, because no role has only these. */
 const thoseWhoWrite = `
   select w.role from pg_namespace n cross join lateral (
     select n.nspowner as role

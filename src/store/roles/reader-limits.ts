@@ -1,30 +1,35 @@
 /**
- * Limits of reader logins on server resources: connections, and disk for temporary files. Postgres limits neither by
- * default, and a server without a free connection stops the indexer at its next reconnect.
+ * Limits reader logins in their use of server resources: connections, and disk space for temporary files. By default
+ * Postgres limits neither. If the server has no free connection, the indexer stops at its next reconnect.
  */
 import { escapeIdentifier, escapeLiteral, type ClientBase } from 'pg';
 import { readSchemas } from '../connection/read-schemas.ts';
 import { moreThanReading } from './role-reach.ts';
 
-/** For a role that `grant-reader` creates: a fifth of the connections of a server with the default settings. */
+/**
+ * Connection limit of a role that `grant-reader` creates: a fifth of the connections of a server with default settings.
+ */
 export const defaultConnections = 20;
 
-/** For one session: a sort of ten million rows of 200 bytes. */
+/** Limit of temporary files of one session: sufficient to sort ten million rows of 200 bytes. */
 const temporaryFiles = '2GB';
 
-/** For one indexer, which has up to 11 open and 21 with all background jobs; see `indexer/connections.ts`. */
+/**
+ * Connections kept for one indexer. It opens up to 11, and up to 21 with all background jobs; see
+ * `indexer/connections.ts`.
+ */
 const ofIndexer = 25;
 
 interface Server {
   readonly superuser: boolean;
   readonly version: number;
-  /** Neither the server nor the role has a limit on temporary files. */
+  /** Whether neither the server nor the role has a limit on temporary files. */
   readonly unlimited: boolean;
 }
 
 /**
- * The statement that limits the temporary files of a role, or none: it has a limit or a setting of its own, or this
- * session may not set one. The limit applies in every database of the server. The role may not exist yet.
+ * The statement that limits the temporary files of a role. Empty if the role has a limit or a setting of its own, or if
+ * this session may not set one. The limit applies in every database of the server. The role may not exist yet.
  */
 export async function limitTemporaryFiles(client: ClientBase, role: string): Promise<readonly string[]> {
   const { rows } = await client.query<Server>(
@@ -49,8 +54,8 @@ async function mayLimit(client: ClientBase, version: number): Promise<boolean> {
 }
 
 /**
- * SQL: whether the server and this database have no limit. The setting of this session's own role says nothing about
- * others.
+ * SQL: whether the server and this database have no limit. A setting of this session's own role is ignored, because it
+ * does not apply to other roles.
  */
 const unlimitedHere = `(select setting = '-1' or source in ('user', 'database user', 'client', 'session')
     from pg_settings where name = 'temp_file_limit')`;
@@ -60,19 +65,22 @@ function setsTemporaryFiles(alias: string): string {
 }
 
 export interface ReaderUse {
-  /** Logins that only read and have no limit of connections, by name. */
+  /** Names of logins that can only read and have no connection limit. */
   readonly anyConnections: readonly string[];
-  /** Logins that only read and have no limit of temporary files. */
+  /** Names of logins that can only read and have no limit of temporary files. */
   readonly anyTemporaryFiles: readonly string[];
-  /** All connections that the limited ones may open. */
+  /** Sum of the connection limits of the other reader logins. */
   readonly connections: number;
-  /** Connections of the server that remain for roles other than superusers, after those of the indexer. */
+  /** Connections of the server for roles other than superusers, minus those of the indexer. */
   readonly available: number;
-  /** The server keeps connections for the roles that write. */
+  /** Whether the server reserves connections for the roles that write. */
   readonly reserved: boolean;
 }
 
-/** Reads it from the catalog. A reader is a login that may use schema `explore` and only reads. The storage is the search path. */
+/**
+ * Reads the catalog. A reader is a login that may use schema `explore` and can only read. The storage is the search
+ * path.
+ */
 export async function readerUse(client: ClientBase, storage: string): Promise<ReaderUse> {
   const { rows } = await client.query<{ name: string; most: number; unlimited: boolean }>(
     `select l.rolname::text as name, l.rolconnlimit as most,

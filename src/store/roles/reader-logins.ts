@@ -1,15 +1,15 @@
-/** Roles that are limited to parties and have a login, so that they can run their own SQL. */
+/** Finds roles that are limited to parties and can log in, so that they can run their own SQL. */
 import type { ClientBase } from 'pg';
 import { limitedRoles } from './secure-views.ts';
 
 export interface ReaderLogins {
-  /** All roles that are limited to parties. */
+  /** Names of all roles that are limited to parties. */
   readonly limited: readonly string[];
-  /** Roles that log in themselves, and logins that are members of one, such as those of tokens. */
+  /** Names of such roles that can log in, and of logins that are members of one, such as those of tokens. */
   readonly logins: readonly string[];
 }
 
-/** Reads it from the catalog. Superusers, who see everything, and roles that bypass row security are left out. */
+/** Reads the catalog. Superusers and roles that bypass row security are excluded, because they can read everything. */
 export async function readerLogins(client: ClientBase, storage: string): Promise<ReaderLogins> {
   const limited = await limitedRoles(client, storage);
   const { rows } = await client.query<{ name: string }>(

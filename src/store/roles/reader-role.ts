@@ -1,6 +1,6 @@
 /**
- * Reader roles: for all of the schemas of a stream, or only the rows that certain parties may see. A limited role gets
- * its grants last, after the policies and the views are in place.
+ * Creates reader roles, either for everything in the schemas of a stream, or only for rows that certain parties may
+ * see. A limited role gets its grants last, after its policies and the views are ready.
  */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
@@ -16,13 +16,13 @@ import { limitedRoles, secureViewsFor } from './secure-views.ts';
 
 export interface ReaderRole {
   readonly role: string;
-  /** Empty: the role reads everything. */
+  /** Parties to which the role is limited; empty if the role reads everything. */
   readonly parties: readonly string[];
-  /** As `create role` accepts it; undefined changes neither the password nor the right to log in. */
+  /** Password as `create role` accepts it. If undefined, neither the password nor the right to log in changes. */
   readonly password: string | undefined;
-  /** Limit on connections; undefined: {@link defaultConnections} for a new role, no change for an existing one. */
+  /** Connection limit. If undefined, {@link defaultConnections} for a new role and no change for an existing one. */
   readonly connections?: number | undefined;
-  /** Other programs use the database as well: the rights of `public` in it stay. */
+  /** Whether other programs use the database too: then the rights of `public` in it stay. */
   readonly sharedDatabase?: boolean;
 }
 
@@ -31,24 +31,25 @@ interface Facts {
   readonly owner: string;
   readonly version: number;
   readonly exists: boolean;
-  /** The current role is a superuser. */
+  /** Whether the current role is a superuser. */
   readonly superuser: boolean;
-  /** Statements that limit its temporary files. */
+  /** Statements that limit the temporary files of the role. */
   readonly temporaryFiles: readonly string[];
-  /** Not bound by policies: superuser, bypassrls, or a member of another role. */
+  /** Whether policies do not apply to the role: superuser, bypassrls, or a member of another role. */
   readonly unbound: boolean;
   readonly limited: boolean;
-  /** The role may write to the tables, as the indexer does: as a reader it could no longer write. */
+  /** Whether the role may write to the tables, as the indexer does. As a reader it could no longer write. */
   readonly writes: boolean;
-  /** The role has tokens, whose logins are members of it. */
+  /** Whether the role has tokens, whose logins are members of it. */
   readonly hasTokens: boolean;
-  /** A role other than the owner may write: row-level security would refuse its COPY. */
+  /** Whether a role other than the owner may write: row-level security would refuse its COPY. */
   readonly foreignWriter: boolean;
 }
 
 /**
- * SQL: whether a role, by the alias of its row in pg_roles, reads here and may do nothing more. The writer is a member
- * of such roles, to read as them for clients.
+ * SQL: whether a role can read here and do nothing more. The writer is a member of such roles, to read as them for
+ * clients.
+ * @param alias alias of the role's row in pg_roles
  */
 export function onlyReads(alias: string): string {
   const may = (right: string): string =>
@@ -58,8 +59,8 @@ export function onlyReads(alias: string): string {
 }
 
 /**
- * The statements that {@link grantReader} would run, transaction by transaction; those on views are generated when it
- * runs.
+ * The statements of {@link grantReader}, one list per transaction. Statements on views are missing, because they are
+ * generated when it runs.
  */
 export async function planReader(database: Database, reader: ReaderRole): Promise<readonly (readonly string[])[]> {
   const facts = await database.withClient((client) => readFacts(client, database.schema, reader.role));
@@ -68,20 +69,20 @@ export async function planReader(database: Database, reader: ReaderRole): Promis
 }
 
 /**
- * Creates the role if it is missing and grants its rights; call it again to change parties or password.
+ * Creates the role if it is missing, and grants its rights. Call it again to change parties or password.
  * @throws IndexerError GRANT_READER_REFUSED if the requested limits could not be enforced, STORE_NOT_PERMITTED
  */
 export async function grantReader(database: Database, reader: ReaderRole): Promise<void> {
   const transactions = await planReader(database, reader);
   const limited = reader.parties.length > 0;
-  // One table at a time: locking all of them at once would block, or be blocked by, the writer.
+  // One table per transaction: locking all tables at once would block the writer, or be blocked by it.
   for (const statements of transactions) {
     await shortChange(database, async (client) => {
       for (const statement of statements) await client.query(statement);
     });
   }
   if (!limited) return;
-  // Before the role may read anything.
+  // Runs before the role may read anything.
   await dropContentStatistics(database);
   await shortChange(database, async (client) => {
     await secureViewsFor(client, readSchemas(database.schema), [reader.role]);
@@ -158,14 +159,14 @@ function plan(facts: Facts, reader: ReaderRole, schemas: ReadSchemas): readonly 
   const names = Object.values(schemas).map((schema) => escapeIdentifier(schema));
   const usage = names.map((schema) => `grant usage on schema ${schema} to ${name}`);
   const later = `alter default privileges for role ${escapeIdentifier(facts.owner)}`;
-  // Functions need no grant: those that every login may call are listed where they are created. Other rights that the
-  // role was given are revoked.
+  // Revokes rights that the role was given before. Functions need no grant: functions for every login are listed where
+  // they are created.
   const clean = names.flatMap((schema) => [
     `revoke all on all functions in schema ${schema} from ${name}`,
     `${later} in schema ${schema} revoke execute on functions from ${name}`,
   ]);
   const role = [
-    // Before there is a login that could call them.
+    // Runs before there is a login that could call them.
     ...(facts.superuser && reader.sharedDatabase !== true ? takeFromPublic : []),
     ...roleStatements(facts, reader),
     ...facts.temporaryFiles,

@@ -1,6 +1,6 @@
 /**
  * Creates, lists, revokes and looks up reader tokens: table `reader_tokens`, and for each token a login that is a
- * member of its role. A user's own statement cannot go beyond that login: it could undo a role that was only set in the
+ * member of its role. Statements of users run as that login, because they could undo a role that was only set in the
  * session.
  */
 import { randomBytes } from 'node:crypto';
@@ -17,13 +17,13 @@ export interface TokenRequest {
   readonly role: string;
   readonly name: string | null;
   readonly expiresAt: Date | null;
-  /** Other programs use the database as well: the rights of `public` in it stay. */
+  /** Whether other programs use the database too: then the rights of `public` in it stay. */
   readonly sharedDatabase?: boolean;
 }
 
 export interface MadeToken {
   readonly id: string;
-  /** Returned only here: it is not stored. */
+  /** The token itself. It is not stored, so this is the only time it is returned. */
   readonly token: string;
 }
 
@@ -37,6 +37,7 @@ export interface ListedToken {
 }
 
 /**
+ * Creates a token.
  * @throws IndexerError READER_TOKEN_REFUSED if the role is not a reader role, STORE_NOT_PERMITTED if logins may not be
  * created
  */
@@ -59,7 +60,10 @@ export function createToken(database: Database, request: TokenRequest): Promise<
   });
 }
 
-/** Postgres lets members of a role see its statements and end its sessions, and the login of a token is a member. */
+/**
+ * Refuses a role that can log in. The login of a token is a member of the role, and Postgres lets members of a role see
+ * its statements and end its sessions.
+ */
 async function refuseLogin(client: ClientBase, role: string): Promise<void> {
   const { rowCount } = await client.query('select from pg_roles where rolname = $1 and rolcanlogin', [role]);
   if (rowCount === 0) return;
@@ -72,7 +76,7 @@ async function refuseLogin(client: ClientBase, role: string): Promise<void> {
   );
 }
 
-/** All tokens, the newest last. */
+/** All tokens, newest last. */
 export async function listTokens(database: Database): Promise<readonly ListedToken[]> {
   const { rows } = await database.withClient((client) =>
     client.query<Omit<ListedToken, 'state'> & { ended: TokenEnd | null; member: boolean }>(
@@ -86,8 +90,8 @@ export async function listTokens(database: Database): Promise<readonly ListedTok
 
 /**
  * Revokes a token and drops its login. Open streams of the token end without further action.
- * @throws IndexerError READER_TOKEN_NOT_FOUND; STORE_NOT_PERMITTED or READER_TOKEN_LOGIN_KEPT if its login stays: the
- * token is revoked all the same
+ * @throws IndexerError READER_TOKEN_NOT_FOUND; STORE_NOT_PERMITTED or READER_TOKEN_LOGIN_KEPT if its login stays,
+ * although the token is revoked
  */
 export async function revokeToken(database: Database, id: string): Promise<void> {
   const { rows } = await database.withClient((client) =>
@@ -101,18 +105,18 @@ export async function revokeToken(database: Database, id: string): Promise<void>
   await database.withClient((client) => dropLogin(client, found.login));
 }
 
-/** SQL over a row `t`: why the token is refused, as {@link TokenEnd}. */
+/** SQL over a row `t`: why the token is no longer accepted, as {@link TokenEnd}. */
 const ended = `case when t.revoked_at is not null then 'revoked' when t.expires_at <= now() then 'expired' end`;
 /**
- * SQL over a row `t`: whether its login is unchanged, and only reads. A role that was dropped and created again is
- * another role.
+ * SQL over a row `t`: whether the login of the token is unchanged and can only read. A role that was dropped and
+ * created again is another role.
  */
 const isMember = (storage: string): string =>
   `exists (select from pg_auth_members m join pg_roles g on g.oid = m.roleid join pg_roles l on l.oid = m.member
                  where g.rolname = t.role_name and l.rolname = t.login_name
                    and ${moreThanReading('l.oid', storage)} is null)`;
 
-/** The tokens among these that exist, by their hash in hex. @throws IndexerError STORE_ errors */
+/** The subset of these tokens that exist, by their hash in hex. @throws IndexerError STORE_ errors */
 export async function readTokens(
   database: Database,
   hashes: readonly Buffer[],

@@ -1,6 +1,6 @@
 /**
- * Finds rights of a role in the schemas of a stream in addition to reading. The indexer runs statements of users as
- * such roles: a right to insert is only one of several that would do harm. Pure SQL text.
+ * Finds rights of a role in the schemas of a stream that go beyond reading. The indexer runs statements of users as
+ * such roles, and a right to insert is only one of several harmful rights. Generates SQL text only.
  */
 import { escapeLiteral } from 'pg';
 import { readSchemas } from '../connection/read-schemas.ts';
@@ -8,8 +8,8 @@ import { readSchemas } from '../connection/read-schemas.ts';
 const changes = 'insert, update, delete, truncate, trigger';
 
 /**
- * SQL: why a role does more than read, as text that follows "role X"; null if it only reads. It considers rights of the
- * role itself, inherited ones, and those available by `set role`.
+ * SQL: why a role can do more than read, as text that follows "role X"; null if it can only read. It considers the
+ * role's own rights, inherited rights, and rights available by `set role`.
  * @param oid a column with the name of its table, which must not be one of `c`, `found`, `g`, `n`, `p`, `q` and `s`
  */
 export function moreThanReading(oid: string, storage: string): string {

@@ -1,22 +1,22 @@
 /**
- * Rights of the writer and the redactor on the tables of a stream, from the entries of the tables. Pure SQL text, to be
- * run with the storage as search path.
+ * Rights of the writer and the redactor on the tables of a stream, derived from the table entries. Generates SQL text
+ * that runs with the storage as search path.
  */
 import { escapeIdentifier } from 'pg';
 import { readSchemas } from '../connection/read-schemas.ts';
 import { entriesWhere, tablesWhere } from '../tables/tables.ts';
 
-/** Tables that the writer adds rows to. */
+/** Tables to which the writer adds rows. */
 export const inserted = tablesWhere(({ writer }) => writer?.insert === true);
 
-/** Tables that pruning deletes rows of, and holds. */
+/** Tables from which the redactor deletes rows: those that pruning deletes, and holds. */
 export const pruned = tablesWhere(({ redactor }) => redactor?.delete === true);
 
-/** Tables that the writer deletes rows of, and that the redactor adds rows to. */
+/** Tables from which the writer deletes rows (`removed`), and tables to which the redactor adds rows (`noted`). */
 const removed = tablesWhere(({ writer }) => writer?.delete === true);
 const noted = tablesWhere(({ redactor }) => redactor?.insert === true);
 
-/** The columns that a role may change, by table. */
+/** The columns that a role may change, by table, as SQL. */
 function updated(role: 'writer' | 'redactor'): Readonly<Record<string, string>> {
   return Object.fromEntries(
     entriesWhere((entry) => entry[role]?.update !== undefined).map(([table, entry]) => [
@@ -27,7 +27,8 @@ function updated(role: 'writer' | 'redactor'): Readonly<Record<string, string>> 
 }
 
 /**
- * Functions of schema pqs that remove data: the redactor has the rights for them, and every other role would only fail.
+ * Functions of schema pqs that remove data. Only the redactor gets a grant: for any other role the calls would fail
+ * anyway.
  */
 const removing = [
   '__contract_state(text)',
@@ -46,7 +47,7 @@ const removing = [
   'validate_pruning_offset(bigint)',
 ];
 
-/** The one function with the rights of its owner. @param storage schema of the stream */
+/** The only function that runs with the rights of its owner. @param storage schema of the stream */
 export function withOwnersRights(storage: string): string {
   return `${escapeIdentifier(storage)}.clear_unfinished_seed(bigint)`;
 }
@@ -58,10 +59,13 @@ const departures = [
   'mark_unhosted(bigint, boolean)',
 ];
 
-/** Functions of the storage that decode columns stored as bytes; indexes use them, so roles that write call them. */
+/**
+ * Functions of the storage that decode columns stored as bytes. Indexes use them, so roles that write need to call
+ * them.
+ */
 const decoders = ['id_text(bytea)', 'base64_text(bytea)', 'trace_text(bytea)', 'lifetime_class(bigint, bigint)'];
 
-/** Functions that the writer calls, with the types of their parameters. @param storage schema of the stream */
+/** Functions that the writer calls, with their parameter types. @param storage schema of the stream */
 function writerFunctions(storage: string): readonly string[] {
   return [
     withOwnersRights(storage),
@@ -69,7 +73,7 @@ function writerFunctions(storage: string): readonly string[] {
   ];
 }
 
-/** Tables, columns and functions beyond reading, from the entries of the tables. */
+/** Rights beyond reading on tables, columns and functions, derived from the table entries. */
 export interface Rights {
   readonly inserted: readonly string[];
   readonly updated: Readonly<Record<string, string>>;
@@ -96,27 +100,27 @@ export function writerGrants(role: string, storage: string): readonly string[] {
     `grant insert on ${inserted.join(', ')} to ${name}`,
     ...updates(updated('writer'), name),
     `grant execute on function ${writerFunctions(storage).join(', ')} to ${name}`,
-    // The status page reads updates through functions there, which run with the rights of the writer.
+    // The status page reads updates through functions of this schema, which run with the rights of the writer.
     `grant usage on schema ${explore} to ${name}`,
-    // `/changes` for clients on this machine without a token.
+    // For local clients of `/changes` without a token.
     `grant select on ${explore}.events to ${name}`,
     `grant delete on ${removed.join(', ')} to ${name}`,
-    // URLs and secrets, for deliveries.
+    // The writer reads URLs and secrets of webhooks for deliveries.
     `drop policy if exists delivering on webhook_secrets`,
     `create policy delivering on webhook_secrets for select to ${name} using (true)`,
-    // Tokens of HTTP clients.
+    // The writer reads the tokens of HTTP clients.
     `drop policy if exists answering on reader_tokens`,
     `create policy answering on reader_tokens for select to ${name} using (true)`,
   ];
 }
 
-/** Functions that the redactor calls, with the types of their parameters. @param storage schema of the stream */
+/** Functions that the redactor calls, with their parameter types. @param storage schema of the stream */
 function redactorFunctions(storage: string): readonly string[] {
   const pqs = escapeIdentifier(readSchemas(storage).pqs);
   return [...removing, `redact_exercise(${pqs}.event_id, text)`].map((called) => `${pqs}.${called}`);
 }
 
-/** Functions by which INDEXER_RETENTION prunes. @param storage schema of the stream */
+/** Functions with which INDEXER_RETENTION prunes. @param storage schema of the stream */
 export function pruningFunctions(storage: string): readonly string[] {
   const pqs = escapeIdentifier(readSchemas(storage).pqs);
   return removing
@@ -138,7 +142,7 @@ export function redactorGrants(role: string, storage: string): readonly string[]
   ];
 }
 
-/** Revokes rights first, for upgrades: a previous version may have granted more. */
+/** Revokes all rights first, because a previous version may have granted more. */
 function clean(name: string, storage: string): readonly string[] {
   const schema = escapeIdentifier(storage);
   return [

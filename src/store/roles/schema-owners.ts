@@ -1,6 +1,6 @@
 /**
  * Checks the owners of schemas before anything is created in them. A role that may create schemas in the database can
- * create one under our names first, and as its owner can replace our functions in it by its own, regardless of who
+ * create one with our name first. As its owner it can then replace our functions in it by its own, regardless of who
  * created them.
  */
 import { escapeIdentifier, escapeLiteral } from 'pg';
@@ -10,10 +10,10 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
 
 /**
- * The first of our schemas that belongs to an untrusted role. The current role, and roles it is a member of, are
- * trusted; for superusers, who are members of every role, this does not count. Administrators of the database are
- * trusted as well, and the owner of a stream that cannot log in, as `grant-roles` creates it. Every name is that of
- * Postgres, whatever the search path is: `(oid, name)` has no better match.
+ * SQL: the first of our schemas that belongs to an untrusted role. Trusted are the current role, the roles it is a
+ * member of, and administrators of the database. The owner of a stream that cannot log in, as `grant-roles` creates it,
+ * is trusted as well. Membership does not count for superusers, who are members of every role. No name depends on the
+ * search path: `(oid, name)` has no better match.
  */
 function untrustedOwnerSql(storage: string): string {
   const names = Object.values(readSchemas(storage)).map((name) => `${escapeLiteral(name)}::pg_catalog.name`);
@@ -34,7 +34,10 @@ function untrustedOwnerSql(storage: string): string {
  limit 1`;
 }
 
-/** Passes if all existing schemas of this stream are ours. @throws IndexerError `SCHEMA_OWNER_MISMATCH` (fatal) */
+/**
+ * Resolves if all existing schemas of this stream belong to trusted roles.
+ * @throws IndexerError `SCHEMA_OWNER_MISMATCH` (fatal)
+ */
 export async function refuseStrangers(client: ClientBase, storage: string): Promise<void> {
   const { rows } = await client.query<{ schema: string; owner: string; me: string }>(untrustedOwnerSql(storage));
   const [found] = rows;
@@ -47,7 +50,7 @@ export async function refuseStrangers(client: ClientBase, storage: string): Prom
 }
 
 /**
- * Passes if no schema of this stream belongs to another stream in this database, such as `typed` of `ledger`.
+ * Resolves if no schema of this stream is used by another stream in this database, such as `typed` of `ledger`.
  * @throws IndexerError `SCHEMA_OWNER_MISMATCH` (fatal)
  */
 export async function refuseOtherStreams(client: ClientBase, storage: string): Promise<void> {
@@ -78,7 +81,7 @@ function remedy(schema: string): string {
   return `connect as its owner if the stream belongs to that role; otherwise inspect the schema and drop it: drop schema ${name} cascade`;
 }
 
-/** The same for psql, as one statement. */
+/** The first check as one statement for psql. */
 export function printedRefusal(storage: string): string {
   return `do $$
 declare

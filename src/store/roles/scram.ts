@@ -1,6 +1,6 @@
 /**
- * A password as Postgres stores it (SCRAM-SHA-256, RFC 5802 and 7677): sent in this form, the password itself reaches
- * neither the server nor its log.
+ * Encodes a password as Postgres stores it (SCRAM-SHA-256, RFC 5802 and 7677). Sent in this form, the password itself
+ * reaches neither the server nor its log.
  */
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
 
@@ -8,7 +8,7 @@ const iterations = 4096;
 
 /** The verifier of a password, for `create role ... password`. */
 export function scramVerifier(password: string, salt: Buffer = randomBytes(16)): string {
-  // SASLprep of any realistic password is its compatibility form.
+  // For any realistic password, SASLprep is the same as the compatibility normalization.
   const salted = pbkdf2Sync(password.normalize('NFKC'), salt, iterations, 32, 'sha256');
   const hmac = (text: string): Buffer => createHmac('sha256', salted).update(text).digest();
   const storedKey = createHash('sha256').update(hmac('Client Key')).digest('base64');

@@ -1,13 +1,14 @@
 /**
- * Views run with the rights of their owner, who sees every row. If roles are limited to parties, every view has to run
- * with the rights of its reader instead, and a replaced view loses that setting. So code that creates views calls this
- * in the same transaction; without limited roles it changes nothing.
+ * Makes views safe for roles that are limited to parties. By default, views run with the rights of their owner, who can
+ * read every row. If there are limited roles, every view has to run with the rights of its reader instead. A replaced
+ * view loses that setting, so code that creates views calls this in the same transaction. Without limited roles it
+ * changes nothing.
  */
 import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
 import type { ReadSchemas } from '../connection/read-schemas.ts';
 
-/** The roles that are limited to parties: those named by a restrictive policy of the storage. */
+/** Roles that are limited to parties: those named by a restrictive policy of the storage. */
 export async function limitedRoles(client: ClientBase, storage: string): Promise<readonly string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select distinct r.rolname::text as name
@@ -21,7 +22,7 @@ export async function limitedRoles(client: ClientBase, storage: string): Promise
   return rows.map(({ name }) => name);
 }
 
-/** Whether the login of this session is limited to parties, directly or as a member of a role that is. */
+/** Whether the login of this session is limited to parties, directly or as a member of a limited role. */
 export async function isLimited(client: ClientBase, storage: string): Promise<boolean> {
   const { rows } = await client.query<{ limited: boolean }>(
     `select exists (
@@ -33,13 +34,13 @@ export async function isLimited(client: ClientBase, storage: string): Promise<bo
   return rows[0]?.limited !== false;
 }
 
-/** Makes every view of the schemas run with the rights of its reader, then lets the limited roles read it. */
+/** Makes every view of the schemas run with the rights of its reader, and then lets the limited roles read it. */
 export async function secureViews(client: ClientBase, schemas: ReadSchemas): Promise<void> {
   const roles = await limitedRoles(client, schemas.storage);
   if (roles.length > 0) await secureViewsFor(client, schemas, roles);
 }
 
-/** The same for these roles, with or without existing policies. */
+/** Does the same for these roles, whether or not they have policies already. */
 export async function secureViewsFor(
   client: ClientBase,
   schemas: ReadSchemas,

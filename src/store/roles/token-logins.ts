@@ -1,6 +1,6 @@
 /**
- * The logins of reader tokens: one for each token, which requests of the query page run as. A holder of the token can
- * log in with it too, so a login has to end with its token.
+ * The logins of reader tokens, one for each token. Requests to the query page run as this login. A holder of the token
+ * can also log in with it directly, so the login has to end with its token.
  */
 import { DatabaseError, escapeIdentifier, escapeLiteral, type ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -10,7 +10,7 @@ import { grantToWriters } from './read-as.ts';
 import { limitTemporaryFiles } from './reader-limits.ts';
 import { scramVerifier } from './scram.ts';
 
-/** Sessions of one login: requests of the page, and their cancel requests. */
+/** Maximum sessions of one login: requests of the page, and their cancel requests. */
 const mostSessions = 8;
 
 export interface TokenLogin {
@@ -20,7 +20,7 @@ export interface TokenLogin {
   readonly password: string;
 }
 
-/** Creates the login of a new token. Part of the caller's transaction, with the storage as search path. */
+/** Creates the login of a new token. Runs in the caller's transaction, with the storage as search path. */
 export async function makeLogin(
   client: ClientBase,
   storage: string,
@@ -48,9 +48,9 @@ export async function makeLogin(
 const dependentObjects = '2BP01';
 
 /**
- * Ends the sessions of a login and drops it, if it exists, with its objects in this database.
- * @throws IndexerError READER_TOKEN_LOGIN_KEPT if it has objects in another database; Error of Postgres if it may not
- * be dropped
+ * Ends the sessions of a login and drops it with its objects in this database, if it exists.
+ * @throws IndexerError READER_TOKEN_LOGIN_KEPT if it has objects in another database; the error of Postgres if it may
+ * not be dropped
  */
 export async function dropLogin(client: ClientBase, login: string): Promise<void> {
   const { rows } = await client.query<{ superuser: boolean }>(
@@ -62,7 +62,7 @@ export async function dropLogin(client: ClientBase, login: string): Promise<void
   const name = escapeIdentifier(login);
   await client.query(`alter role ${name} nologin`);
   await client.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [login]);
-  // Dropping the objects of a role requires its rights, which only a superuser has for all roles.
+  // Dropping the objects of a role requires the rights of that role, and only a superuser has the rights of all roles.
   if (!found.superuser) await client.query(`grant ${name} to current_user`);
   await client.query(`drop owned by ${name}`);
   await client.query(`drop role ${name}`).catch((thrown: unknown) => {
@@ -78,9 +78,9 @@ export async function dropLogin(client: ClientBase, login: string): Promise<void
 
 interface EndedLogin {
   readonly login: string;
-  /** This role may set it to `nologin`. */
+  /** Whether the current role may set the login to `nologin`. */
   readonly mayAlter: boolean;
-  /** This role can become the login, and so end its sessions. */
+  /** Whether the current role can become the login, and so end its sessions. */
   readonly mayBecome: boolean;
   readonly open: boolean;
 }
@@ -98,9 +98,9 @@ select l.rolname::text as login,
    and (l.rolcanlogin or exists (select from pg_stat_activity s where s.usesysid = l.oid))`;
 
 /**
- * Ends the sessions of tokens that have expired or are revoked, and sets their logins to `nologin` if this role may.
- * Postgres itself checks `valid until` only when a client logs in with a password.
- * @returns milliseconds until the next token expires; undefined if none will
+ * Ends the sessions of tokens that have expired or are revoked, and sets their logins to `nologin` if the current role
+ * may. Postgres itself checks `valid until` only when a client logs in with a password.
+ * @returns milliseconds until the next token expires; undefined if no token will expire
  */
 export async function endExpiredLogins(database: Database): Promise<number | undefined> {
   return database.withClient(async (client) => {
@@ -116,10 +116,10 @@ export async function endExpiredLogins(database: Database): Promise<number | und
 
 async function endLogin(client: ClientBase, { login, mayAlter, mayBecome, open }: EndedLogin): Promise<void> {
   const name = escapeIdentifier(login);
-  // First, so that no session begins after the others are ended.
+  // Comes first, so that no session begins after the others are ended.
   if (mayAlter) await client.query(`alter role ${name} nologin`);
   if (!open || !mayBecome) return;
-  // As the login itself, which may end its own sessions: the writer does not inherit its rights.
+  // Runs as the login, which may end its own sessions: the writer does not inherit the rights of the login.
   await client.query(
     `begin;
      set local role ${name};

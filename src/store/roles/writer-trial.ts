@@ -1,14 +1,14 @@
 /**
- * Checks whether the role of a connection may do all that writing needs, and if not, which other role it is. Each right
- * is tried on no row, in a transaction that is rolled back. With the catalog, owners, members, row security and columns
- * would have to be checked in turn.
+ * Checks whether the role of a connection has all rights that writing needs, and if not, which other role it is. Each
+ * right is tried on no row, in a transaction that is rolled back. Reading the catalog instead would mean checking
+ * owners, members, row security and columns separately.
  */
 import { DatabaseError, escapeIdentifier, type ClientBase } from 'pg';
 import type { Database } from '../connection/database.ts';
 import { inserted, pruned, pruningFunctions, redactorRights, type Rights, writerRights } from './role-rights.ts';
 
 interface Trial {
-  /** In the words of GRANT: `update (to_offset) on completion_ranges`. */
+  /** The right in GRANT notation: `update (to_offset) on completion_ranges`. */
   readonly right: string;
   readonly statement: string;
 }
@@ -16,25 +16,25 @@ interface Trial {
 const notPermitted = '42501';
 
 export interface TriedRights {
-  /** Rights of the writer that the role lacks, in the words of GRANT; empty if it may write. */
+  /** Rights of the writer that the role lacks, in GRANT notation; empty if it may write. */
   readonly missing: readonly string[];
-  /** If it may add no row of history: the role whose rights it has completely. */
+  /** The role whose rights it has completely; set only if it may not add any row of history. */
   readonly other?: 'redactor' | 'reader';
 }
 
 /**
- * Skips missing tables: completeness of the schema is checked elsewhere. Takes the locks of a writer that changes no
- * row, and up to a second.
+ * Tries the rights of the writer. Missing tables are skipped, because other checks cover the schema. It takes the locks
+ * of a writer that changes no row, and up to a second.
  */
 export async function tryRights(database: Database): Promise<TriedRights> {
   return await database.withClient(async (client) => {
-    // Sessions of readers are read-only, which does not affect their rights.
+    // Sessions of readers are read-only by default, which says nothing about their rights.
     await client.query('begin read write');
     try {
       const columns = await columnsOf(client, database.schema);
       await client.query('savepoint trial');
       const missing = await missingOf(client, writerTrials(columns, database.schema));
-      // A role that adds some of the rows is a writer that lacks a right.
+      // A role that may add some of the rows is a writer that lacks a right.
       if (inserted.some((table) => columns.has(table) && !missing.includes(`insert on ${table}`))) return { missing };
       const reads = (await missingOf(client, readerTrials(columns))).length === 0;
       if (!reads) return { missing };
@@ -47,15 +47,15 @@ export async function tryRights(database: Database): Promise<TriedRights> {
 }
 
 export interface TriedPruning {
-  /** Rights for INDEXER_RETENTION that the role lacks, in the words of GRANT. */
+  /** Rights for INDEXER_RETENTION that the role lacks, in GRANT notation. */
   readonly missing: readonly string[];
-  /** Remedy if there are any. */
+  /** The remedy if rights are missing. */
   readonly remedy: string;
 }
 
 /**
- * The same for pruning by INDEXER_RETENTION, which the writer of `grant-roles` may not do until it is a redactor as
- * well.
+ * Tries the rights for pruning by INDEXER_RETENTION. The writer of `grant-roles` lacks them until it is also a
+ * redactor.
  */
 export async function tryPruning(database: Database): Promise<TriedPruning> {
   return await database.withClient(async (client) => {
@@ -101,7 +101,7 @@ async function isPermitted(client: ClientBase, statement: string): Promise<boole
   }
 }
 
-/** For each existing table, the columns that may be given a value, quoted. */
+/** For each existing table, the quoted names of columns that can be assigned a value. */
 type Columns = ReadonlyMap<string, readonly string[]>;
 
 function writerTrials(columns: Columns, schema: string): readonly Trial[] {
@@ -156,7 +156,7 @@ async function columnsOf(client: ClientBase, schema: string): Promise<Columns> {
   return new Map(rows.map(({ table, columns }) => [table, columns]));
 }
 
-/** Reads nothing, so that a missing right to read is not mistaken for this one. */
+/** The statement reads nothing, so that a missing right to read is not mistaken for a missing right to insert. */
 function insertTrial(table: string, columns: readonly string[]): Trial {
   const nulls = columns.map(() => 'null').join(', ');
   return {
@@ -172,7 +172,7 @@ function updateTrial(table: string, quotedColumn: string): Trial {
   };
 }
 
-/** @param called function with the types of its parameters */
+/** @param called function name with parameter types */
 function callTrial(called: string): Trial {
   const at = called.lastIndexOf('(');
   const types = called
@@ -183,8 +183,8 @@ function callTrial(called: string): Trial {
   const values = types.length === 0 ? ['0'] : types.map((type, nth) => `null::${type} as p${String(nth)}`);
   return {
     right: `execute on function ${called}`,
-    // Columns of a subquery that is not inlined: the planner may compute a call with constants without checking the
-    // right.
+    // The arguments are columns of a subquery that is not inlined: the planner could evaluate a call with constants
+    // without checking the right.
     statement: `select ${called.slice(0, at)}(${names.join(', ')}) from (select ${values.join(', ')} offset 0) as p where false`,
   };
 }

@@ -1,9 +1,9 @@
 /**
  * Distributes the tables of a new schema over the workers of Citus. Tables that grow with the history are distributed
- * by offset, all in the same way: rows of one update are on one worker, and joins by position (offset and node) stay
- * there. Dictionaries are on every node. The other tables, above all the stream row, are on the coordinator, where the
- * checkpoint is compared and set. Source: Citus documentation, "Creating and Modifying Distributed Objects (DDL)" and
- * "Citus Utility Functions".
+ * by offset, all in the same way: the rows of one update are on one worker, and joins by position (offset and node) run
+ * there. Dictionaries are on every node. All other tables, most importantly the stream row, are on the coordinator,
+ * where the checkpoint is compared and set. Source: Citus documentation, "Creating and Modifying Distributed Objects
+ * (DDL)" and "Citus Utility Functions".
  */
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -11,12 +11,12 @@ import { readSchemas } from '../connection/read-schemas.ts';
 import { hasCitus, planDistributed } from '../connection/session-settings.ts';
 import { tablesWhere } from '../tables/tables.ts';
 
-/** Number of shards of each large table; undefined: one for each worker. */
+/** Number of shards of each large table; undefined for one shard per worker. */
 export interface Distribution {
   readonly shards?: number | undefined;
 }
 
-/** The table that the other distributed tables are colocated with. */
+/** The table with which the other distributed tables are colocated. */
 const first = 'updates';
 
 const byOffset: readonly string[] = [
@@ -25,14 +25,14 @@ const byOffset: readonly string[] = [
 ];
 
 /**
- * Tables joined with distributed ones, or looked up for each of their rows. They have few rows, except for party sets,
- * which every worker needs.
+ * Tables that are joined with distributed tables, or looked up for each of their rows. They have few rows, except for
+ * party sets, which every worker needs.
  */
 const everywhere: readonly string[] = tablesWhere(({ nodes }) => nodes === 'everywhere');
 
 /**
- * Functions of the read schemas that only read tables on every node, and the views they read: if a query is sent to a
- * worker as a unit, the worker calls them.
+ * Functions of the read schemas that only read tables that are on every node, and the views they read. If a query is
+ * sent to a worker as a unit, the worker calls these functions.
  */
 const readEverywhere = {
   explore: {
@@ -65,16 +65,17 @@ const readEverywhere = {
 } as const;
 
 /**
- * Citus does not distribute a table that a function of this server depends on: the functions come after their tables.
+ * The first migration that may only run on distributed tables: Citus does not distribute a table if a function of this
+ * server depends on it.
  */
 const functionsOverTables = '0005_writer_functions';
 
 /**
- * Distributes existing tables that are not distributed yet. If none is, `wanted` decides whether they should be, and
- * the first step checks whether that is possible. Part of the caller's transaction, which holds the migration lock.
- * @param requestedDistribution undefined: distribute only if some tables already are
- * @param next the migration to be applied afterwards; undefined: none is left
- * @throws IndexerError `CITUS_REFUSED`: no Citus in this database, or tables that are on this server only
+ * Distributes existing tables that are not distributed yet. If no table is, `requestedDistribution` decides, and the
+ * first step checks whether distribution is possible. Runs in the caller's transaction, which holds the migration lock.
+ * @param requestedDistribution if undefined, tables are distributed only if some already are
+ * @param next the migration that is applied next; undefined if none is left
+ * @throws IndexerError `CITUS_REFUSED` if this database has no Citus, or if tables exist on this server only
  */
 export async function distribute(
   client: ClientBase,
@@ -97,14 +98,14 @@ export async function distribute(
     );
   }
   await distributeMissing(client, requestedDistribution?.shards);
-  // This session was set up before the tables were distributed; it continues after the commit.
+  // This session was set up before the tables were distributed, and it will be used after the commit.
   await client.query(planDistributed);
 }
 
 async function distributeMissing(client: ClientBase, shards: number | undefined): Promise<void> {
   const missing = await onThisServer(client);
   if (missing.size === 0) return;
-  // One connection to each worker, so that the next statement sees objects created on all of them.
+  // One connection per worker, so that each statement sees the objects that earlier ones created on the workers.
   await client.query(`set local citus.multi_shard_modify_mode to 'sequential'`);
   await client.query(`select set_config('citus.shard_count', $1, true)`, [String(shards ?? (await workers(client)))]);
   for (const table of byOffset.filter((name) => missing.has(name))) {
@@ -116,7 +117,7 @@ async function distributeMissing(client: ClientBase, shards: number | undefined)
   }
 }
 
-/** The tables that exist on this server only. */
+/** Names of the tables that exist on this server only. */
 async function onThisServer(client: ClientBase): Promise<ReadonlySet<string>> {
   const { rows } = await client.query<{ name: string }>(
     `select name from unnest($1::text[]) name
@@ -127,7 +128,7 @@ async function onThisServer(client: ClientBase): Promise<ReadonlySet<string>> {
   return new Set(rows.map(({ name }) => name));
 }
 
-/** Whether Citus is installed; without it no Citus function can be called. */
+/** Whether Citus is installed; without it, no function of Citus may be called. */
 async function citusAtHand(client: ClientBase): Promise<boolean> {
   const { rows } = await client.query<{ there: boolean }>(`select ${hasCitus} as there`);
   return rows[0]?.there === true;
@@ -143,17 +144,17 @@ export async function isDistributed(client: ClientBase): Promise<boolean> {
 }
 
 /**
- * For objects over tables of both kinds, until the transaction ends: queries are planned on the coordinator, which has
- * all tables, and Citus creates no objects on workers that depend on missing tables.
+ * For objects over tables of both kinds, until the transaction ends: Citus does not create them on workers, where some
+ * of their tables are missing. Queries are planned on the coordinator, which has all tables.
  */
 export const onThisNodeOnly = 'set local citus.enable_ddl_propagation to off';
 
 /**
- * Adapts functions of the read side to Citus. Part of the caller's transaction.
+ * Adapts functions of the read side to Citus. Runs in the caller's transaction.
  *
- * Citus plans a query in a SQL function by its original text, without the arguments. In PL/pgSQL it gets both, so
- * functions that read tables are converted to it unchanged. Workers run functions that only need their arguments, or
- * tables on every node.
+ * Citus plans a query in a SQL function from its original text, without the arguments. In PL/pgSQL it gets both, so
+ * functions that read tables are converted to PL/pgSQL. Workers run functions that only need their arguments or tables
+ * on every node.
  */
 export async function fitFunctions(client: ClientBase, storage: string): Promise<void> {
   const schemas = [Object.values(readSchemas(storage))];
@@ -174,8 +175,8 @@ export async function fitFunctions(client: ClientBase, storage: string): Promise
 }
 
 /**
- * There the functions are queries within a query, which Citus must be set to allow: it cannot know that their tables
- * are on every node.
+ * Lets workers run these functions. There they are queries within a query, which Citus must be set to allow, because it
+ * cannot know that their tables are on every node.
  */
 async function readOnWorkers(
   client: ClientBase,
@@ -199,7 +200,7 @@ async function readOnWorkers(
 }
 
 /**
- * Column names take precedence over parameter names in both languages; the server writes the body with all names
+ * In both languages, column names take precedence over parameter names. The server returns the body with all names
  * qualified.
  */
 const toPlpgsql = `
@@ -229,7 +230,7 @@ begin
   perform set_config('search_path', path, true);
 end $do$`;
 
-/** Nodes that hold shards; for a coordinator alone, itself. */
+/** Number of nodes that hold shards; 1 for a coordinator without workers. */
 async function workers(client: ClientBase): Promise<number> {
   const { rows } = await client.query<{ nodes: number }>(
     `select greatest(count(*), 1)::integer as nodes from pg_dist_node where noderole = 'primary' and shouldhaveshards`,

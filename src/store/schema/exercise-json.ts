@@ -1,6 +1,6 @@
 /**
- * Storage type of arguments and results of exercises. It is chosen when the tables are created, and recorded only by
- * the type of their columns, so it cannot be inconsistent.
+ * Storage type of the arguments and results of exercises. It is chosen when the tables are created. Only the type of
+ * their columns records it, so it cannot be inconsistent.
  */
 import { escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
@@ -8,12 +8,12 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import { columnTypes, type ColumnTypes, type ExerciseJson } from '../../model/tables.ts';
 import type { Database } from '../connection/database.ts';
 
-/** Sets the type for migrations of this transaction. Without it the tables use jsonb. */
+/** SQL that sets the type for migrations of this transaction. Without it, the tables use jsonb. */
 export function setExerciseJsonSql(type: ExerciseJson): string {
   return `set local ledger_indexer.exercise_json to ${escapeLiteral(type)};`;
 }
 
-/** The type in the tables of the search path; undefined if there are none. */
+/** The type in the tables of the search path; undefined if there are no tables. */
 export async function storedExerciseJson(client: ClientBase): Promise<ExerciseJson | undefined> {
   const { rows } = await client.query<{ type: ExerciseJson }>(
     `select format_type(atttypid, null) as type from pg_attribute
@@ -22,13 +22,13 @@ export async function storedExerciseJson(client: ClientBase): Promise<ExerciseJs
   return rows[0]?.type;
 }
 
-/** The column types that rows are encoded for. */
+/** The column types for which rows are encoded. */
 export async function storedColumnTypes(client: ClientBase): Promise<ColumnTypes> {
   return columnTypes((await storedExerciseJson(client)) ?? 'jsonb');
 }
 
 /**
- * Checks that existing tables use the configured type; without a configured type, any is accepted.
+ * Checks that existing tables use the configured type. Without a configured type, any type is accepted.
  * @throws IndexerError `SCHEMA_EXERCISE_JSON`, fatal
  */
 export async function assertExerciseJson(database: Database, configuredType: ExerciseJson | undefined): Promise<void> {

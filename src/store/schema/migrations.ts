@@ -1,8 +1,8 @@
 /**
- * Brings a schema to the state this program expects: numbered SQL files, forward only, each in its own transaction
- * together with its row in `schema_migrations`. Any number of migrators may start at once: a transaction-level advisory
- * lock lets one work, and the others then find nothing to do. A schema newer than the program, or of the layout before
- * these migrations, is never changed.
+ * Brings a schema to the state that this program expects. Migrations are numbered SQL files, forward only. Each runs in
+ * its own transaction together with its row in `schema_migrations`. Any number of migrators may start at once: a
+ * transaction-level advisory lock lets one work, and the others then find nothing to do. A schema that is newer than
+ * the program, or has the layout before these migrations, is never changed.
  */
 import { readFile, readdir } from 'node:fs/promises';
 import { escapeIdentifier, escapeLiteral } from 'pg';
@@ -15,7 +15,9 @@ import { setExerciseJsonSql } from './exercise-json.ts';
 import { createReadSchemas, hasReadSide, makeReadSide, readSideScript } from './read-side.ts';
 import { printedRefusal, refuseOtherStreams, refuseStrangers } from '../roles/schema-owners.ts';
 
-/** One migration: `id` is the file's name without `.sql`, `sql` any number of statements with unqualified names. */
+/**
+ * One migration. `id` is the name of the file without `.sql`; `sql` is any number of statements with unqualified names.
+ */
 export interface Migration {
   readonly id: string;
   readonly sql: string;
@@ -23,7 +25,7 @@ export interface Migration {
 
 const directory = new URL('../../../migrations/', import.meta.url);
 const fileName = /^\d{4}_[a-z0-9_]+\.sql$/;
-/** Building an index on a large table takes long; the driver has no "without limit" per query. */
+/** Building an index on a large table takes long, and the driver cannot turn off its limit for a single query. */
 const migrationLimitMs = 24 * 60 * 60 * 1000;
 
 const createMigrationsTable = `create table schema_migrations (
@@ -31,7 +33,7 @@ const createMigrationsTable = `create table schema_migrations (
   applied_at timestamptz not null default now()
 )`;
 
-/** The migrations shipped with this program, in order. */
+/** All migrations shipped with this program, in order. */
 export async function migrationFiles(): Promise<readonly Migration[]> {
   const names = (await readdir(directory)).filter((name) => fileName.test(name)).sort();
   return Promise.all(
@@ -43,16 +45,20 @@ export async function migrationFiles(): Promise<readonly Migration[]> {
 }
 
 export interface MigrateOptions {
-  /** Used instead of all that are shipped; the read side is not created then. */
+  /** Used instead of all shipped migrations; then the read side is not created. */
   readonly files?: readonly Migration[] | undefined;
-  /** How newly created tables store arguments and results of exercises; `jsonb` by default. */
+  /** How new tables store arguments and results of exercises; `jsonb` by default. */
   readonly exerciseJson?: ExerciseJson | undefined;
-  /** Distribution over the workers of Citus; omitted: as existing tables, and on this server if all are new. */
+  /**
+   * How to distribute new tables over the workers of Citus. If omitted, new tables are distributed like existing ones,
+   * and not distributed if there are none.
+   */
   readonly distribution?: Distribution | undefined;
 }
 
 /**
- * Creates the schema if it is missing and applies pending migrations; returns the ids that this call applied, in order.
+ * Creates the schema if it is missing, and applies pending migrations. Returns the ids of the migrations that this call
+ * applied, in order.
  * @throws IndexerError `SCHEMA_NEWER`, `SCHEMA_LAYOUT_UNSUPPORTED`, `SCHEMA_OWNER_MISMATCH` (all fatal),
  * `CITUS_REFUSED`, `STORE_NOT_PERMITTED`, or the error of a migration
  */
@@ -78,7 +84,7 @@ export async function migrate(
     if (await locked(database, (client) => applyOne(client, database.schema, file, exerciseJson))) mine.push(file.id);
   }
   if (distribution !== undefined || mine.length > 0) await distributed();
-  // Tests migrate step by step; views and functions need all steps.
+  // Tests apply only some migrations; views and functions need all of them.
   if (files === undefined) await locked(database, (client) => makeReadSide(client, database.schema));
   return mine;
 }
@@ -102,7 +108,7 @@ export async function assertMigrated(database: Database, files?: readonly Migrat
   });
 }
 
-/** Everything `migrate` would do to an empty database, as one SQL transaction for psql. Needs no connection. */
+/** Everything that `migrate` would do to an empty database, as one SQL transaction for psql. Needs no connection. */
 export async function printMigrations(
   schema: string,
   { files, exerciseJson = 'jsonb' }: MigrateOptions = {},
@@ -115,7 +121,7 @@ export async function printMigrations(
   return [
     '-- For a new schema. Run with: psql --set ON_ERROR_STOP=1 --file <this file>',
     'begin;',
-    // Before any name is looked up in one of them.
+    // Runs before any name is looked up in one of the schemas.
     `create schema if not exists ${name};`,
     files === undefined ? createReadSchemas(schema) : '',
     printedRefusal(schema),
@@ -123,15 +129,15 @@ export async function printMigrations(
     setExerciseJsonSql(exerciseJson),
     `${createMigrationsTable};\n`,
     ...steps,
-    // Steps given by the caller create no tables for the read side.
+    // Migrations given by the caller may not create all tables that the read side needs.
     files === undefined ? await readSideScript(schema) : '',
     'commit;\n',
   ].join('\n');
 }
 
 /**
- * Runs in a transaction that holds the migration lock of this schema. Transaction-level, so that poolers cannot leak
- * it.
+ * Runs `work` in a transaction that holds the migration lock of this schema. The lock is transaction-level, so that
+ * poolers cannot leak it.
  */
 function locked<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
   return database.transaction(async (client) => {
@@ -142,13 +148,14 @@ function locked<T>(database: Database, work: (client: PoolClient) => Promise<T>)
     await client.query(
       withMigrationTimeout('select pg_advisory_xact_lock(hashtext($1))', [`ledger_indexer:${database.schema}`]),
     );
-    // Short from here on: a migration that waits for a table lock makes every later reader of the table wait too.
+    // Short from here on, because a migration that waits for a table lock makes every later reader of the table wait
+    // too.
     await client.query(`set local lock_timeout = '5s'; set local search_path to ${escapeIdentifier(database.schema)}`);
     return work(client);
   });
 }
 
-/** Checks before it creates: `if not exists` requires the right to create even if the object exists. */
+/** Checks for existence first, because `if not exists` requires the right to create even if the object exists. */
 async function createMissing(client: PoolClient, schema: string): Promise<void> {
   const found = await client.query('select from pg_namespace where nspname = $1', [schema]);
   if (found.rowCount === 0) await client.query(`create schema ${escapeIdentifier(schema)}`);
@@ -171,7 +178,7 @@ async function appliedIds(client: PoolClient, schema: string): Promise<ReadonlyS
   return new Set(rows.map(({ id }) => id));
 }
 
-/** False when another migrator was faster. */
+/** False if another migrator has applied it already. */
 async function applyOne(
   client: PoolClient,
   schema: string,
@@ -186,11 +193,14 @@ async function applyOne(
 }
 
 function withMigrationTimeout(text: string, values?: readonly string[]): QueryConfig & { query_timeout: number } {
-  // Without values the driver uses the simple protocol, the only one that takes several statements.
+  // Without values, the driver uses the simple protocol, the only one that accepts several statements.
   return { text, query_timeout: migrationLimitMs, ...(values === undefined ? {} : { values: [...values] }) };
 }
 
-/** Before 1.0 migrations were rewritten: a number whose migration has another name belongs to the layout of an earlier commit. */
+/**
+ * Refuses the layout of an earlier commit: before 1.0, migrations were rewritten. Such a schema has a migration of a
+ * known number with another name.
+ */
 function refuseEarlierLayout(schema: string, applied: ReadonlySet<string>, known: readonly Migration[]): void {
   const ids = new Set(known.map(({ id }) => id));
   const numbers = new Set(known.map(({ id }) => numberOf(id)));

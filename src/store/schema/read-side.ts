@@ -1,7 +1,7 @@
 /**
- * The read side of the storage: views and functions, created again from `migrations/read/*.sql` whenever one of those
- * files has changed. Nothing in them holds data. They name their schemas by placeholders: `:storage` for the schema of
- * the stream, `:explore`, `:typed`, `:pqs` and `:multisync` for its read schemas.
+ * The read side of the storage: views and functions, which contain no data. They are created again from
+ * `migrations/read/*.sql` whenever one of those files has changed. The files name schemas by placeholders: `:storage`
+ * for the schema of the stream, `:explore`, `:typed`, `:pqs` and `:multisync` for its read schemas.
  */
 import { createHash } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
@@ -16,11 +16,11 @@ import { limitedRoles, secureViews } from '../roles/secure-views.ts';
 const directory = new URL('../../../migrations/read/', import.meta.url);
 const fileName = /^\d{2}_[a-z0-9_]+\.sql$/;
 
-/** Files whose effects stay on existing objects, and which need not be run again over other tables. */
+/** Files that need not run again after a swap, because their effects stay on existing objects. */
 const keptOnSwap = /^(?:59_explore_comments|90_rights)\.sql$/;
 const comment = /^comment on [^;']*'(?:[^']|'')*';\n/gm;
 
-/** The script that creates the read side; any number of statements. The last one records what it was created from. */
+/** The script that creates the read side, with any number of statements. The last one records the script's hash. */
 export async function readSideScript(storage: string): Promise<string> {
   const schemas = readSchemas(storage);
   const files = (await readSideFiles()).map(({ sql }) => withNames(sql, schemas));
@@ -34,7 +34,10 @@ async function readSideFiles(): Promise<readonly { readonly name: string; readon
   return Promise.all(names.map(async (name) => ({ name, sql: await readFile(new URL(name, directory), 'utf8') })));
 }
 
-/** Creates the read schemas; separate, for callers that must check their owners before anything is created in them. */
+/**
+ * SQL that creates the read schemas. It is separate for callers that must check the owners before anything is created
+ * in them.
+ */
 export function createReadSchemas(storage: string): string {
   const { explore, typed, pqs, multisync } = readSchemas(storage);
   return [explore, typed, pqs, multisync]
@@ -46,7 +49,7 @@ function hashOf(script: string): string {
   return `read side ${createHash('sha256').update(script).digest('hex')}`;
 }
 
-/** `:name` becomes the quoted schema, `:'name'` the schema as a text literal; `::type` is not changed. */
+/** Replaces `:name` by the quoted schema and `:'name'` by the schema as a text literal. `::type` stays. */
 function withNames(sql: string, schemas: ReadSchemas): string {
   return sql.replaceAll(
     /(?<!:):(')?(storage|explore|typed|pqs|multisync)\b'?/g,
@@ -56,17 +59,17 @@ function withNames(sql: string, schemas: ReadSchemas): string {
 }
 
 /**
- * Adapts the script to the workers of Citus: the text after `workers` in a comment is used, the text between two
- * comments `alone` is not. Such a comment says which rows to collect before the rest is computed from them, which a
- * single server does not need.
+ * Adapts the script to the workers of Citus. Text after `workers` in a comment is used; text between two comments
+ * `alone` is removed. These comments mark which rows must be collected before the rest is computed from them, which is
+ * not necessary on a single server.
  */
 function overWorkers(script: string): string {
   return script.replaceAll(/\/\*workers\b(.*?)\bworkers\*\//gs, '$1').replaceAll(/\/\*alone\*\/.*?\/\*alone\*\//gs, '');
 }
 
 /**
- * Creates the read side if it is missing or of another version; true if it did. Call it in a transaction that holds the
- * migration lock.
+ * Creates the read side if it is missing or of another version; true if it was created. Call it in a transaction that
+ * holds the migration lock.
  * @throws IndexerError `SCHEMA_OWNER_MISMATCH`
  */
 export async function makeReadSide(client: ClientBase, storage: string): Promise<boolean> {
@@ -87,8 +90,8 @@ export async function makeReadSide(client: ClientBase, storage: string): Promise
 }
 
 /**
- * Replaces views and functions by the same ones over the tables that now have the name of the storage: objects built on
- * them stay, and so do comments and rights. For a read side of this version; part of the caller's transaction.
+ * Replaces views and functions by the same ones over the tables that now have the name of the storage. Objects built on
+ * them stay, and so do comments and rights. Only for a read side of this version. Runs in the caller's transaction.
  */
 export async function moveReadSide(client: ClientBase, storage: string): Promise<void> {
   const schemas = readSchemas(storage);

@@ -1,7 +1,7 @@
 /**
  * Objects outside a storage that depend on its tables and functions: views, functions, and objects that a rename does
- * not change. A view printed with the storage in the search path names its tables without a schema, so the same text,
- * run with another storage in the path, is the same view over that one.
+ * not change. Postgres prints a view without the schema of its tables if that schema is in the search path. Run with
+ * another storage in the search path, the same text creates the same view over that storage.
  */
 import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
@@ -11,16 +11,19 @@ import { rebuildRefused } from './stream-schemas.ts';
 interface Dependent {
   readonly catalog: 'pg_proc' | 'pg_rewrite' | 'other';
   readonly oid: string;
-  /** As the server names it, for messages. */
+  /** Name as the server formats it, for messages. */
   readonly name: string;
-  /** A role with the rights of its owner can replace a view; a materialized view cannot be replaced. */
+  /**
+   * A view can be replaced by a role with the rights of its owner. `fixed` objects, such as materialized views, cannot
+   * be replaced.
+   */
   readonly kind: 'view' | 'function' | 'fixed';
 }
 
-/** Publications and statistics are handled in objects.ts. */
+/** Kinds of dependencies that objects.ts handles: publications. */
 const carriedOtherwise = ['publication relation', 'publication namespace'];
 
-/** Everything outside of the schema that depends on something in it. */
+/** All objects outside the schema that depend on an object in it. */
 async function dependentsOf(client: ClientBase, storage: string): Promise<readonly Dependent[]> {
   const { rows } = await client.query<Dependent>(
     `with storage as (select oid from pg_namespace where nspname = $1),
@@ -61,15 +64,15 @@ export async function fixedDependents(client: ClientBase, storage: string): Prom
   return (await dependentsOf(client, storage)).filter(({ kind }) => kind === 'fixed').map(({ name }) => name);
 }
 
-/** Names of everything that depends on the schema from outside. */
+/** Names of all objects outside the schema that depend on it. */
 export async function allDependents(client: ClientBase, storage: string): Promise<readonly string[]> {
   return (await dependentsOf(client, storage)).map(({ name }) => name);
 }
 
 /**
- * Replaces views and functions that still depend on `from` by the same over `to`; their OIDs stay. Part of the caller's
- * transaction.
- * @throws IndexerError REBUILD_REFUSED naming objects that cannot be replaced
+ * Replaces views and functions that still depend on `from` by the same ones over `to`; their OIDs stay. Runs in the
+ * caller's transaction.
+ * @throws IndexerError REBUILD_REFUSED with the names of objects that cannot be replaced
  */
 export async function moveDependents(client: ClientBase, from: string, to: string): Promise<readonly string[]> {
   const moved: string[] = [];

@@ -1,24 +1,25 @@
 /**
- * The locks of the swap. Views are replaced, so no session may be reading one. Free views are locked at once, so that
- * later sessions wait without holding locks; then the swap waits for earlier ones. A session that holds one view and
- * wants another makes the swap time out, because its limit is below that of the deadlock check. Tables are locked
- * against writes, and may still be read: the previous storage is as new as the new one at that moment.
+ * The locks of the swap. Views are replaced, so no session may be reading one. Views that are free are locked at once,
+ * so that later sessions wait without holding locks. Then the swap waits for the sessions that read the other views. If
+ * a session holds one view and waits for another, the swap times out: its limit is below that of the deadlock check.
+ * Tables are locked against writes but can still be read: at that moment, the previous storage is as new as the next
+ * one.
  */
 import type { ClientBase } from 'pg';
 import { escapeLiteral } from 'pg';
 import type { ReadSchemas } from '../connection/read-schemas.ts';
 
 /**
- * Share of deadlock_timeout: after that time the server chooses a session to end, and it must not find a reader that
- * waits for the swap.
+ * Share of deadlock_timeout that the swap may wait. After deadlock_timeout the server would end one of the sessions,
+ * which could be a reader that waits for the swap.
  */
 const shareOfDeadlockTimeout = 0.8;
 const longestMs = 2_000;
 
 /**
- * Locks every view for readers, and every table of the storage against writes, within less than deadlock_timeout.
- * Transferring a view to its own owner takes only the lock of the view; LOCK would also lock the tables below.
- * @param tables `access exclusive` also prevents reads: for two storages that are not at one offset
+ * Locks every view for readers, and every table of the storage against writes, in less than deadlock_timeout. A view is
+ * locked by transferring it to its own owner, which locks only the view; LOCK would also lock the tables below it.
+ * @param tables `access exclusive` also prevents reads; for two storages that are not at the same offset
  * @throws IndexerError STORE_STATEMENT_TIMEOUT or STORE_LOCKED if it does not get the locks in time
  */
 export async function lockStorage(
@@ -53,7 +54,7 @@ export async function lockStorage(
   if (tables === 'access exclusive') await client.query(tablesLocked(storage, tables));
 }
 
-/** Locks every table of a schema. */
+/** The statement that locks every table of a schema. */
 function tablesLocked(storage: string, mode: string): string {
   return `do $swap$ begin
     execute (select 'lock table ' || string_agg(format('%I.%I', n.nspname, c.relname), ', ' order by c.relname)
@@ -63,7 +64,10 @@ function tablesLocked(storage: string, mode: string): string {
   end $swap$`;
 }
 
-/** A statement for each view. @param schemas as literals */
+/**
+ * SQL: for each view a statement that locks it, views before the views that they read.
+ * @param schemas list of literals
+ */
 function viewsInOrder(schemas: string): string {
   return `with recursive views as (
        select c.oid, c.relname, n.nspname, c.relowner from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -82,7 +86,7 @@ function viewsInOrder(schemas: string): string {
       order by d.depth, v.nspname, v.relname`;
 }
 
-/** Sessions that block a session waiting for a lock, with the name of the program if Postgres reveals it. */
+/** Names of sessions that block this waiting session, with the name of their program if Postgres reveals it. */
 export async function blockersOf(client: ClientBase, pid: number): Promise<readonly string[]> {
   const { rows } = await client.query<{ holder: string }>(
     `select ${holderName} as holder from unnest(pg_blocking_pids($1)) b (pid) join pg_stat_activity a on a.pid = b.pid`,
@@ -94,10 +98,12 @@ export async function blockersOf(client: ClientBase, pid: number): Promise<reado
 const holderName = `format('%s (process %s, role %s)', coalesce(nullif(a.application_name, ''), 'a session'), a.pid, a.usename)`;
 
 /**
- * Sessions that may still read a snapshot older than the last commit of the new storage: they would see it as it was
- * then, with a checkpoint below what others have read. A transaction that began after the commit cannot; Postgres does
- * not always return the start of transactions of other roles, and then only the snapshot decides.
- * @param xid of the last commit @param at by the clock of the server, in microseconds since 1970
+ * Sessions that may still read a snapshot older than the last commit of the next storage. They would read the storage
+ * as of then, with a checkpoint below the one that others have read. A transaction that began after the commit has no
+ * such snapshot. Postgres does not always return the start of other roles' transactions; then only the snapshot
+ * decides.
+ * @param xid transaction id of the last commit
+ * @param at time of the last commit by the clock of the server
  */
 export async function olderSnapshots(
   client: ClientBase,

@@ -1,17 +1,18 @@
 /**
- * Objects that operators and readers have added to the tables of one storage, created on those of another: indexes,
- * statistics, grants, policies, triggers, publications, settings and comments. The server prints each with the first
- * storage in the search path, so that its text names no schema, and it is run with the other in the path.
+ * Copies objects that operators and readers have added to the tables of one storage to those of another: indexes,
+ * statistics, grants, policies, triggers, publications, settings and comments. The server prints the statement of each
+ * object with the first storage in the search path, so that it names no schema. The statement then runs with the other
+ * storage in the search path.
  */
 import { escapeIdentifier } from 'pg';
 import type { ClientBase, QueryConfig } from 'pg';
 import { keepNoneForLimited } from '../roles/content-statistics.ts';
 import { searchIn } from './dependents.ts';
 
-/** The driver has no "without limit" per query. */
+/** The driver cannot turn off its limit for a single query. */
 const buildLimitMs = 24 * 60 * 60 * 1000;
 
-/** Statements returned by a query with the schema of one storage as $1, and that of the other as $2. */
+/** The statements that a query returns. $1 of the query is the schema of one storage, $2 that of the other. */
 async function statements(client: ClientBase, text: string, from: string, to: string): Promise<readonly string[]> {
   await searchIn(client, from);
   const { rows } = await client.query<{ statement: string }>(text, [from, to]);
@@ -25,14 +26,14 @@ async function runIn(client: ClientBase, schema: string, texts: readonly string[
   await client.query(patient);
 }
 
-/** Pairs of relations of the same name and kind: `o` of the one storage ($1), `n` of the other ($2). */
+/** SQL: pairs of relations of the same name and kind: `o` in schema $1, `n` in schema $2. */
 const pairs = `pg_class o join pg_class n on n.relname = o.relname and n.relkind = o.relkind
   where o.relnamespace = (select oid from pg_namespace where nspname = $1)
     and n.relnamespace = (select oid from pg_namespace where nspname = $2)`;
 
-// Indexes and statistics take long on large tables: they are built before any session has to wait.
+// Indexes and statistics take long on large tables, so they are built before any session has to wait.
 
-/** Indexes and statistics of common tables that the other storage lacks; not indexes of keys. */
+/** SQL: indexes that the other storage lacks, except those of keys. */
 const missingIndexes = `
 select pg_get_indexdef(i.indexrelid, 0, true) as statement
   from pg_index i
@@ -56,21 +57,24 @@ select format('create statistics %I%s on %s from %I', s.stxname,
                      and n.stxnamespace = (select oid from pg_namespace where nspname = $2))
  order by s.stxname`;
 
-/** Builds the missing ones; resolves to the statements that were run. In a transaction of the caller. */
+/**
+ * Builds missing indexes and statistics, and resolves to the statements that were run. Runs in the caller's
+ * transaction.
+ */
 export async function buildMissing(client: ClientBase, from: string, to: string): Promise<readonly string[]> {
   const found = [
     ...(await statements(client, missingIndexes, from, to)),
     ...(await statements(client, missingStatistics, from, to)),
   ];
   await runIn(client, to, found);
-  // The limited roles are those of the storage that is replaced.
+  // Limited roles are those of the storage that will be replaced.
   await keepNoneForLimited(client, from, to);
   return found;
 }
 
 /**
- * Tables that were filled before autovacuum analyzed them: without statistics, the first readers get plans for empty
- * tables.
+ * SQL: tables that were filled and that autovacuum has not analyzed yet. Without statistics, the first readers would
+ * get plans for empty tables.
  */
 const unknownSizes = `
 select 'analyze ' || string_agg(format('%I', c.relname), ', ') as statement
@@ -79,17 +83,17 @@ select 'analyze ' || string_agg(format('%I', c.relname), ', ') as statement
    and (c.reltuples < 0 or s.n_mod_since_analyze > 0.2 * s.n_live_tup) and $1::text is not null
 having count(*) > 0`;
 
-/** Analyzes tables of the storage without statistics. In a transaction of the caller. */
+/** Analyzes tables of the storage that have no statistics. Runs in the caller's transaction. */
 export async function analyzeUnknown(client: ClientBase, from: string, to: string): Promise<void> {
   await runIn(client, to, await statements(client, unknownSizes, from, to));
 }
 
-// All other objects are only catalog entries, and part of the swap.
+// All other objects are only catalog entries, and are copied during the swap.
 
 const whom = `case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end`;
 const option = `case when a.is_grantable then ' with grant option' else '' end`;
 
-/** The owner of the stream owns its tables. */
+/** SQL: makes the owner of the stream the owner of its tables. */
 const owners = `
 with owner as (select c.relowner as oid, quote_ident(pg_get_userbyid(c.relowner)) as name from pg_class c
                 where c.relname = 'stream' and c.relnamespace = (select oid from pg_namespace where nspname = $1))
@@ -174,7 +178,10 @@ select format('alter table %I alter column %I set statistics %s', o.relname, c.a
   join pg_attribute c on c.attrelid = o.oid and c.attnum > 0 and not c.attisdropped and c.attstattarget >= 0
   join pg_attribute d on d.attrelid = o.after and d.attname = c.attname`;
 
-/** Comments of this program are on both; differing comments were added by others. */
+/**
+ * SQL: comments that differ between the storages. This program writes the same comments on both, so others have added
+ * these.
+ */
 const comments = `
 select format('comment on %s %I is %L',
               case o.relkind when 'v' then 'view' when 'i' then 'index' else 'table' end, o.relname, d.description) as statement
@@ -192,7 +199,7 @@ union all
 select format('comment on schema %I is %L', $2::text, obj_description(s.oid, 'pg_namespace'))
   from pg_namespace s where s.nspname = $1`;
 
-/** Tables that were published individually, with the options of each. */
+/** SQL: tables that were published individually, with their options. */
 const publishedTables = `
 select format('alter publication %I drop table %I.%I', p.pubname, $1::text, o.relname) as statement
   from (select o.oid, o.relname from ${pairs}) o
@@ -208,7 +215,10 @@ select format('alter publication %I add table %I.%I%s%s', p.pubname, $2::text, o
   cross join lateral (select to_jsonb(t) as shown from pg_publication_tables t
                        where t.pubname = p.pubname and t.schemaname = $1 and t.tablename = o.relname) t`;
 
-/** Since Postgres 15: publications of all tables of the schema. Only an administrator of the server may create them. */
+/**
+ * SQL: publications of all tables of the schema, which exist since Postgres 15. Only an administrator of the server may
+ * create them.
+ */
 const publishedSchemas = `
 select format('alter publication %I drop tables in schema %I', p.pubname, $1::text) as statement
   from pg_publication_namespace n join pg_publication p on p.oid = n.pnpubid
@@ -218,7 +228,7 @@ select format('alter publication %I add tables in schema %I', p.pubname, $2::tex
   from pg_publication_namespace n join pg_publication p on p.oid = n.pnpubid
  where n.pnnspid = (select oid from pg_namespace where nspname = $1)`;
 
-/** Creates the objects of `from` on the storage `to`. Part of the caller's transaction, with both locked. */
+/** Creates the objects of `from` on the storage `to`. Runs in the caller's transaction, in which both are locked. */
 export async function carryObjects(client: ClientBase, from: string, to: string): Promise<void> {
   const { rows } = await client.query<{ there: boolean }>(
     `select to_regclass('pg_catalog.pg_publication_namespace') is not null as there`,
@@ -229,7 +239,10 @@ export async function carryObjects(client: ClientBase, from: string, to: string)
   }
 }
 
-/** Foreign objects in the schema of the storage: they keep their qualified name. */
+/**
+ * SQL: foreign objects in the schema of the storage. They move with its name, so that their qualified names stay the
+ * same.
+ */
 const own = `
 select format('alter %s %I.%I set schema %I', case o.relkind when 'v' then 'view' when 'm' then 'materialized view'
                 when 'S' then 'sequence' when 'f' then 'foreign table' else 'table' end, $1::text, o.relname, $2::text) as statement
@@ -258,7 +271,7 @@ export async function moveForeign(client: ClientBase, from: string, to: string):
   await runIn(client, to, await statements(client, own, from, to));
 }
 
-/** Updates functions that name the schema they work in, after it was renamed from `was`. */
+/** Changes the search path of functions in a schema that was renamed from `was`. */
 export async function pointFunctions(client: ClientBase, schema: string, was: string): Promise<void> {
   const { rows } = await client.query<{ called: string; path: string }>(
     `select format('%I.%I(%s)', n.nspname, p.proname, pg_get_function_identity_arguments(p.oid)) as called,

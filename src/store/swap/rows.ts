@@ -9,20 +9,20 @@ import { tablesWhere } from '../tables/tables.ts';
 import { takeEpoch } from '../write/stream-row.ts';
 import { searchIn } from './dependents.ts';
 
-/** Two storages of one stream, by the names of their schemas. */
+/** Names of the schemas of two storages of one stream. */
 export interface Storages {
-  /** Holds the rows. */
+  /** The storage that has the rows. */
   readonly from: string;
-  /** Receives them. */
+  /** The storage that receives the rows. */
   readonly to: string;
 }
 
-/** Tables that are copied completely, replacing rows of the target; also between servers. */
+/** Tables that are copied completely and replace the rows of the target; also between servers. */
 export const wholly = tablesWhere(({ carried }) => carried === 'wholly');
 
 /**
- * Copies packages, which are read once: a rebuild computes omitted fields from them, and requests only new packages
- * from the participant.
+ * Copies packages, which are read only once. A rebuild computes omitted fields from them, and requests only new
+ * packages from the participant.
  */
 export async function carryPackages(client: ClientBase, { from, to }: Storages): Promise<void> {
   await client.query(
@@ -30,7 +30,7 @@ export async function carryPackages(client: ClientBase, { from, to }: Storages):
   );
 }
 
-/** Copies small tables, and records of quarantined updates. Part of the swap. */
+/** Copies small tables and records of quarantined updates, during the swap. */
 export async function carryRows(client: ClientBase, storages: Storages): Promise<void> {
   const [from, to] = [escapeIdentifier(storages.from), escapeIdentifier(storages.to)];
   await carryPackages(client, storages);
@@ -65,8 +65,9 @@ export async function missingRedactions(client: ClientBase, storages: Storages):
 }
 
 /**
- * Applies redactions of this storage to the other. Its writer then begins a new session, in which it knows of them.
- * Part of the caller's transaction; reads complete tables, so it runs before any session has to wait.
+ * Applies redactions of this storage to the other one. The writer of the other storage then begins a new session, which
+ * applies them too. Runs in the caller's transaction. It reads entire tables, so it runs before any session has to
+ * wait.
  */
 export async function carryRedactions(client: ClientBase, storages: Storages): Promise<boolean> {
   if ((await missingRedactions(client, storages)) === 0) return false;
@@ -89,9 +90,9 @@ export async function carryRedactions(client: ClientBase, storages: Storages): P
 }
 
 /**
- * Copies completions of ranges that were not read for the other storage, and the ranges.
- * @param which `earlier`: from before it began to read, which are no longer written; `all`: while neither storage is
- * written
+ * Copies ranges of completions that were not read for the other storage.
+ * @param which `earlier`: ranges from before the other storage began to read, which no longer change; `all`: all
+ * ranges, while neither storage is written to
  */
 export async function carryCompletions(
   client: ClientBase,

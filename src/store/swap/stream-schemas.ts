@@ -1,6 +1,6 @@
 /**
- * The schemas of one stream: the live one, the next one that is being filled, and the previous one from before the last
- * swap. The comment on a schema identifies it as ours.
+ * The schemas of one stream: the live one, the next one, which is being filled, and the previous one, which was live
+ * before the last swap. A comment on each schema identifies it as ours.
  */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
@@ -13,12 +13,12 @@ import { migrate, migrationFiles } from '../schema/migrations.ts';
 /** A storage that is not live: the next or the previous one. */
 export type OtherSchema = 'next' | 'previous';
 
-/** Name of the next or previous schema. */
+/** Name of the schema of the next or previous storage. */
 export function otherSchemaName(schema: string, other: OtherSchema): string {
   return `${schema}_${other}`;
 }
 
-/** The comment on such a schema. */
+/** Comment on the schema of the next or previous storage. */
 export function otherSchemaComment(schema: string, other: OtherSchema): string {
   return other === 'next'
     ? `Storage filled by "ledger-indexer rebuild" to take the place of schema ${schema}; may be dropped when none runs.`
@@ -26,7 +26,8 @@ export function otherSchemaComment(schema: string, other: OtherSchema): string {
 }
 
 /**
- * Whether the next or previous storage exists, and is ours. @throws IndexerError REBUILD_REFUSED if the name is taken
+ * Whether the next or previous storage exists.
+ * @throws IndexerError REBUILD_REFUSED if a schema of this name exists that is not ours
  */
 export async function isThere(client: ClientBase, schema: string, other: OtherSchema): Promise<boolean> {
   const name = otherSchemaName(schema, other);
@@ -53,17 +54,17 @@ export async function prepareNext(next: Database, schema: string, exerciseJson: 
       await client.query(`comment on schema ${name} is ${escapeLiteral(otherSchemaComment(schema, 'next'))}`);
     });
   }
-  // The storage without the read side: no client reads here before the swap.
+  // Only the storage tables, because no client reads here before the swap.
   await migrate(next, { files: await migrationFiles(), exerciseJson });
 }
 
-/** Drops it with all its contents. @throws IndexerError REBUILD_REFUSED if another object depends on it */
+/** Drops the schema with all its contents. @throws IndexerError REBUILD_REFUSED if the schema is not ours */
 export async function dropOtherSchema(client: ClientBase, schema: string, other: OtherSchema): Promise<void> {
   if (!(await isThere(client, schema, other))) return;
   await client.query(`drop schema ${escapeIdentifier(otherSchemaName(schema, other))} cascade`);
 }
 
-/** Error for a rebuild that must not run, with the remedy. */
+/** The error for a rebuild that is refused, with its remedy. */
 export function rebuildRefused(found: string, remedy: string): IndexerError {
   return new IndexerError(found, { code: 'REBUILD_REFUSED', remedy });
 }

@@ -1,6 +1,7 @@
 /**
- * The swap: in one transaction the next storage takes the name of the live one, and everything that readers use is
- * replaced in place over it, so that user objects on it stay. No effect before the commit.
+ * Swaps the storages. In one transaction, the next storage takes the name of the live one. Everything that readers use
+ * is replaced in place over the next storage, so that objects of users on it stay. The swap has no effect before its
+ * commit.
  */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase, PoolClient } from 'pg';
@@ -25,18 +26,18 @@ import { analyzeUnknown, buildMissing, carryObjects, moveForeign, pointFunctions
 import { type OtherSchema, otherSchemaComment, otherSchemaName, rebuildRefused } from './stream-schemas.ts';
 import { carryCompletions, carryPackages, carryRedactions, carryRows, missingRedactions } from './rows.ts';
 
-/** Work done while the indexer still writes, so that little is left for the swap itself. */
+/** Results of the work that is done while the indexer still writes, so that little is left for the swap. */
 export interface Prepared {
   readonly typed: TypedViews;
 }
 
-/** Position at which the live stream was halted. */
+/** Position at which the writer of the live stream was stopped. */
 export interface StoppedWriter {
   readonly checkpoint: number;
   readonly epoch: number;
 }
 
-/** The last commit of the next storage: an older snapshot does not see all of it. */
+/** The last commit of the next storage. Older snapshots do not contain all of the storage. */
 export interface LastCommit {
   readonly xid: string;
   readonly at: string;
@@ -60,11 +61,14 @@ export async function prepareSwap(live: Database, target: Database): Promise<Pre
   return { typed: await live.withClient((client) => generateTypedViews(client, live.schema, packages)) };
 }
 
-/** Fences the writer of the live stream; the holder of its lock calls it. Resolves to the position of the stream. */
+/**
+ * Stops the writer of the live stream by raising the epoch. The holder of its writer lock calls this. Resolves to the
+ * position of the stream.
+ */
 export function halt(live: Database): Promise<StoppedWriter> {
   return live.transaction(async (client) => {
     await client.query(`set local lock_timeout = '5s'`);
-    // Also waits for completions that are being stored.
+    // The lock also waits for completions that are being stored.
     const stream = await lockStream(client);
     if (stream?.checkpoint === undefined || stream.checkpoint === null)
       throw fenced('the live stream has no checkpoint');
@@ -73,7 +77,8 @@ export function halt(live: Database): Promise<StoppedWriter> {
 }
 
 /**
- * Copies what the next storage still lacks once neither is written. Resolves to a commit after which it is complete.
+ * Copies everything that the next storage still lacks while neither storage is written to. Resolves to the commit after
+ * which the next storage is complete.
  */
 export function complete(live: Database, target: Database): Promise<LastCommit> {
   const storages = { from: live.schema, to: target.schema };
@@ -94,11 +99,11 @@ export interface Swap {
   readonly prepared: Prepared;
   readonly writerStopped: StoppedWriter;
   readonly last: LastCommit;
-  /** Whether the next storage is ahead of the live one, because the live one was not written. */
+  /** Whether the next storage may be ahead of the live one, because nothing was written to the live one. */
   readonly ahead: boolean;
   readonly notify: boolean;
   readonly writer: string;
-  /** Called with the process id of its session on the server. */
+  /** Called with the process id of the server session that swaps. */
   readonly onSession?: (pid: number) => void;
   /** Called before each step. */
   readonly onStep?: (step: string) => void;
@@ -106,9 +111,9 @@ export interface Swap {
 
 /**
  * Swaps the storages. The holder of the locks of both streams calls it when the next storage has caught up with the
- * live one.
- * @throws IndexerError STORE_LOCKED or REBUILD_SWAP_BLOCKED if other sessions blocked it: nothing has happened, and it
- * can be retried; REBUILD_REFUSED if something cannot be copied
+ * live one. Resolves to the checkpoint.
+ * @throws IndexerError STORE_LOCKED or REBUILD_SWAP_BLOCKED if other sessions blocked the swap: nothing has changed,
+ * and it can be retried; REBUILD_REFUSED if something cannot be copied
  */
 export async function swap(live: Database, swapped: Swap): Promise<number> {
   const checkpoint = await live.transaction((client) => swapIn(client, live.schema, swapped));
@@ -173,7 +178,8 @@ async function refuseOldSnapshots(client: ClientBase, last: LastCommit): Promise
 }
 
 /**
- * Both are at one offset: readers never see an older checkpoint, and a snapshot that reads from both sees one state.
+ * Checks that both storages are at the same offset, and returns it. Then readers never read an older checkpoint, and a
+ * snapshot that reads from both is consistent.
  */
 async function requireSameOffset(
   client: PoolClient,
@@ -209,7 +215,7 @@ async function refuseNewRedactions(
   });
 }
 
-/** Packages may have been read since. */
+/** The prepared statements, or new ones if packages have been read since they were prepared. */
 async function typedStatements(client: ClientBase, schema: string, { typed }: Prepared): Promise<readonly string[]> {
   if ((await typedState(client)) === typed.madeFrom) return typed.statements;
   const { rows } = await client.query<{ model: PackageModel }>('select model from packages order by package_id');
@@ -222,7 +228,9 @@ async function typedStatements(client: ClientBase, schema: string, { typed }: Pr
   ).statements;
 }
 
-/** Three names for two storages, if the previous one comes back. */
+/**
+ * Renames the schemas. If the previous storage comes back, two storages exchange their names, which needs a third name.
+ */
 async function rename(client: ClientBase, live: string, incoming: string, outgoing: string): Promise<void> {
   const aside = incoming === outgoing ? `${live}_aside` : outgoing;
   const to = async (from: string, name: string): Promise<void> => {

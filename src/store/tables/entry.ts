@@ -1,35 +1,35 @@
-/** Properties of each table of a stream: every list of tables is derived from these entries. */
+/** Properties of each table of a stream. Every list of tables is derived from these entries. */
 
-/** Rights beyond reading. A stolen password of the role gives no right that is not listed. */
+/** Rights beyond reading. The role gets no other rights, not even with a stolen password. */
 export interface RoleRights {
   readonly insert?: true;
-  /** Columns, as SQL. */
+  /** Names of the columns, as SQL. */
   readonly update?: string;
   readonly delete?: true;
 }
 
-/** SQL conditions on columns that name parties, for a reader limited to some of them. */
+/** SQL conditions on columns that name parties, for a reader limited to certain parties. */
 export interface PartyRules {
-  /** The parties, as an array. */
+  /** SQL: array of the reader's parties. */
   readonly mine: string;
-  /** On `contract_parties`: one of them is a stakeholder. */
+  /** Condition on a row of `contract_parties`: one of the parties is a stakeholder. */
   readonly stakes: string;
-  /** One of them is a witness. */
+  /** Condition: one of the parties is a witness. */
   readonly witnessed: string;
-  /** On `event_parties`: one of them acts, or is a witness. */
+  /** Condition on a row of `event_parties`: one of the parties acts or is a witness. */
   readonly takesPart: string;
-  /** The condition on the party set of a row. */
+  /** Builds the condition on a row of another table whose party set fulfills `condition`. */
   readonly among: (table: 'contract_parties' | 'event_parties', condition: string) => string;
 }
 
 /**
- * Rows of the table visible to a reader limited to parties: all, because it has no data of a single party; all, but
- * only these columns (SQL); none; those of a condition. `no policy`: row security hides all rows except from the owner
- * and roles with a policy of their own.
+ * Rows of a table that are visible to a reader limited to parties. `all`: all rows, because the table has no data of a
+ * single party. `columns`: all rows, but only these columns (SQL). `none`: no rows. `no policy`: row security hides all
+ * rows except from the owner and from roles with a policy of their own. A function: the rows of a condition.
  */
 type Limited = 'all' | { readonly columns: string } | 'none' | 'no policy' | ((rules: PartyRules) => string);
 
-/** Groups of `status --sizes`, in printed order; all other tables are `other`. */
+/** Groups in `status --sizes`, in the order of output. All other tables are in group `other`. */
 export const sizeGroups = [
   'updates',
   'contracts',
@@ -46,24 +46,24 @@ export const sizeGroups = [
 export type SizeGroup = (typeof sizeGroups)[number];
 
 export interface TableEntry {
-  /** Rights of the role that ingests. */
+  /** Rights of the writer, the role of the indexer. */
   readonly writer?: RoleRights;
-  /** Rights of the role that prunes and redacts. */
+  /** Rights of the redactor, the role that prunes and redacts. */
   readonly redactor?: RoleRights;
   readonly limited: Limited;
-  /** With Citus: distributed by "offset", on every node, or on the coordinator. */
+  /** On Citus: distributed by "offset", on every node, or on the coordinator. */
   readonly nodes: 'by offset' | 'everywhere' | 'coordinator';
   readonly sizes?: SizeGroup;
-  /** Updates are written to it. */
+  /** Set if updates are written to the table. */
   readonly isWritten?: true;
-  /** Going back deletes its rows by their "offset". */
+  /** Set if a reset to an offset deletes rows of the table by their "offset". */
   readonly goesBack?: true;
-  /** `reset --all` keeps its rows: they do not depend on data read from the ledger. */
+  /** Set if `reset --all` keeps the rows of the table, because they do not depend on data read from the ledger. */
   readonly survivesReset?: true;
   /**
-   * Its rows cannot be read from a ledger: a storage that replaces another gets all of them unchanged (`wholly`), or
-   * the statements of src/store/swap/rows.ts copy the necessary ones, after they were sent to the other server (`in
-   * part`).
+   * Set if the rows cannot be read from a ledger. A storage that replaces another one gets all of them unchanged
+   * (`wholly`), or the necessary ones by statements in src/store/swap/rows.ts (`in part`). For a handover, they are
+   * sent to the other server first.
    */
   readonly carried?: 'wholly' | 'in part';
 }

@@ -3,7 +3,7 @@ import type { TableEntry } from './entry.ts';
 
 const grows = { nodes: 'by offset', writer: { insert: true } } as const;
 
-/** In the order in which going back empties them. */
+/** In the order in which a reset deletes their rows. */
 export const historyTables = {
   interface_views: {
     ...grows,
@@ -22,7 +22,7 @@ export const historyTables = {
     isWritten: true,
     goesBack: true,
   },
-  // A contract that ended moves to another table.
+  // When a contract ends, its row moves to table `ended`.
   live: {
     ...grows,
     writer: { insert: true, update: 'unhosted_since', delete: true },
@@ -32,14 +32,14 @@ export const historyTables = {
   },
   ended: {
     ...grows,
-    // For a late update that ended a contract earlier.
+    // Updated if a late update ends a contract earlier than stored.
     writer: { insert: true, update: 'ended_offset, ended_by, ended_at, ended_node_id, class, unhosted_since' },
     redactor: { delete: true },
     limited: ({ among, stakes }) => among('contract_parties', stakes),
     sizes: 'ended',
     isWritten: true,
   },
-  // Not every stakeholder of a contract is notified of every choice on it: an observer does not see non-consuming ones.
+  // Not every stakeholder of a contract is notified of every choice on it: observers do not receive non-consuming ones.
   exercises: {
     ...grows,
     redactor: { update: 'argument, result, redaction_id', delete: true },
@@ -72,7 +72,7 @@ export const historyTables = {
     isWritten: true,
     goesBack: true,
   },
-  // Complete updates.
+  // Its rows contain complete updates.
   quarantine: {
     nodes: 'everywhere',
     writer: { insert: true, update: 'attempts, attempted_at' },
@@ -81,7 +81,7 @@ export const historyTables = {
     goesBack: true,
     carried: 'in part',
   },
-  // As the ledger returns completions: a reader sees only its own among the acting parties.
+  // A reader may read the completions of its own acting parties, as on the ledger.
   completions: {
     ...grows,
     redactor: { update: 'status_message, redaction_id', delete: true },
@@ -98,7 +98,7 @@ export const historyTables = {
     isWritten: true,
     goesBack: true,
   },
-  // Internals of the writer: offsets, epochs, hours.
+  // Internal data of the writer: offsets, epochs, hours.
   batches: {
     nodes: 'everywhere',
     writer: { insert: true },

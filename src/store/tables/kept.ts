@@ -2,17 +2,17 @@
 import type { TableEntry } from './entry.ts';
 
 export const keptTables = {
-  // Other consumers of this stream.
+  // Its rows name other consumers of this stream.
   retention_holds: {
     survivesReset: true,
     nodes: 'coordinator',
-    // The writer moves those of webhooks, which keep events that are not delivered yet.
+    // The writer moves the holds of webhooks, which keep events that are not delivered yet.
     writer: { update: '"offset", moved_at', delete: true },
     redactor: { insert: true, update: '"offset", reason, moved_at', delete: true },
     limited: 'none',
     carried: 'wholly',
   },
-  // Ids and parties of redacted contracts.
+  // Its rows contain ids and parties of redacted contracts.
   redactions: {
     survivesReset: true,
     nodes: 'coordinator',

@@ -2,7 +2,7 @@
 import type { TableEntry } from './entry.ts';
 
 export const readerTables = {
-  // The last delivered position of each.
+  // The writer stores the last delivered position of each webhook.
   webhooks: {
     survivesReset: true,
     nodes: 'coordinator',
@@ -10,7 +10,7 @@ export const readerTables = {
     limited: 'none',
     carried: 'wholly',
   },
-  // URLs and secrets.
+  // Its rows contain URLs and secrets.
   webhook_secrets: { survivesReset: true, nodes: 'coordinator', limited: 'no policy', carried: 'wholly' },
   webhook_dead_letters: {
     nodes: 'coordinator',

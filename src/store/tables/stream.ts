@@ -1,4 +1,4 @@
-/** Tables about the stream itself: its position, its coverage, sums over it, and background jobs. */
+/** Tables about the stream itself: its position, its coverage, totals, and background jobs. */
 import type { TableEntry } from './entry.ts';
 
 export const streamTables = {
@@ -7,15 +7,15 @@ export const streamTables = {
     nodes: 'coordinator',
     writer: {
       insert: true,
-      // The filter only while there is no history: a trigger enforces it.
+      // The filter may only change while there is no history; a trigger enforces this.
       update:
         'filter, filter_hash, transaction_shape, participant_id, seed_offset, seeded_at, seed_token, seed_contracts, seed_release, seed_has_in_flight, ' +
         'checkpoint, checkpoint_update_offset, ' +
         'checkpoint_update_id, checkpoint_record_time, record_times, epoch, writer, ledger_end, participant_pruned_offset',
     },
-    // The epoch, so that a running writer begins a new session, in which it applies the redaction.
+    // The redactor raises the epoch, so that a running writer begins a new session, in which it applies the redaction.
     redactor: { update: 'pruned_to_offset, epoch' },
-    // Everything but the filter, which names the parties it indexes.
+    // All columns except the filter, which names the indexed parties.
     limited: {
       columns:
         'singleton, participant_id, transaction_shape, seed_offset, seeded_at, seed_contracts, seed_release, seed_has_in_flight, checkpoint, ' +
@@ -26,21 +26,21 @@ export const streamTables = {
   coverage: { nodes: 'everywhere', writer: { insert: true }, limited: 'all' },
   filter_interfaces: {
     nodes: 'coordinator',
-    // Removed interfaces are deleted.
+    // The writer deletes rows of interfaces that were removed.
     writer: { insert: true, update: 'state, complete_from, unknown_at_offset, updated_at', delete: true },
     limited: 'all',
   },
-  // Which parties it indexes.
+  // Its rows name the indexed parties.
   filter_additions: { nodes: 'coordinator', limited: 'none' },
   participants: { nodes: 'everywhere', limited: 'all' },
   completion_ranges: {
     nodes: 'coordinator',
     writer: { insert: true, update: 'to_offset, parties, reason, recorded_at' },
-    // Not the parties of the completions.
+    // Without the column of the parties whose completions are read.
     limited: { columns: 'from_offset, to_offset, reason, recorded_at' },
     sizes: 'completions',
   },
-  // Sums over the contracts of all parties.
+  // Its rows are totals over the contracts of all parties.
   active_counts: {
     nodes: 'coordinator',
     writer: { insert: true, update: 'activated, deactivated' },
@@ -60,7 +60,7 @@ export const streamTables = {
     sizes: 'activity',
     isWritten: true,
   },
-  // Progress of a background job, or why this role cannot run it.
+  // The writer stores the progress of a background job, or why it cannot run it.
   jobs: {
     survivesReset: true,
     nodes: 'coordinator',
@@ -68,7 +68,7 @@ export const streamTables = {
     limited: 'none',
     carried: 'wholly',
   },
-  // Counts over the contracts of all parties.
+  // Its rows are counts over the contracts of all parties.
   verifications: {
     nodes: 'coordinator',
     writer: {

@@ -1,4 +1,4 @@
-/** Every table of a stream with its entry. A test compares them with those that the migrations create. */
+/** Every table of a stream with its entry. A test compares the names with the tables that the migrations create. */
 import type { TableEntry } from './entry.ts';
 import { historyTables } from './history.ts';
 import { keptTables } from './kept.ts';
@@ -10,22 +10,22 @@ const entries = { ...historyTables, ...nameTables, ...keptTables, ...streamTable
 
 export type StoredTable = keyof typeof entries;
 
-/** Tables that going back empties by "offset". */
+/** Names of the tables from which a reset deletes rows by their "offset". */
 type GoingBack = {
   [K in StoredTable]: (typeof entries)[K] extends { readonly goesBack: true } ? K : never;
 }[StoredTable];
 
 export const storedTables: Readonly<Record<StoredTable, TableEntry>> = entries;
 
-/** Tables for which the condition holds, with their entries. */
+/** Tables whose entry fulfills the condition, with their entries. */
 export function entriesWhere(holds: (entry: TableEntry) => boolean): readonly (readonly [StoredTable, TableEntry])[] {
   return (Object.entries(storedTables) as [StoredTable, TableEntry][]).filter(([, entry]) => holds(entry));
 }
 
-/** Their names. */
+/** Names of the tables whose entry fulfills the condition. */
 export function tablesWhere(holds: (entry: TableEntry) => boolean): readonly StoredTable[] {
   return entriesWhere(holds).map(([table]) => table);
 }
 
-/** In the order in which they are emptied. */
+/** The same names, in the order in which a reset deletes their rows. */
 export const goingBack = tablesWhere(({ goesBack }) => goesBack === true) as readonly GoingBack[];

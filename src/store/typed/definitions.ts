@@ -1,4 +1,4 @@
-/** Pure: the SQL of the generated views. */
+/** Generates the SQL of the typed views. Pure. */
 import { createHash } from 'node:crypto';
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ReadSchemas } from '../connection/read-schemas.ts';
@@ -6,22 +6,22 @@ import type { NamedView, RegisteredColumn } from './registry.ts';
 import { shapesOf, type ViewShape } from './shapes.ts';
 import { columnKey, type RequestedColumn } from './subjects.ts';
 
-/** The required definition of one view. */
+/** The definition that a view should have. */
 export interface ViewDefinition {
   /** Name in schema typed, unquoted. */
   readonly name: string;
-  /** Statements that create or replace it, comments included. */
+  /** Statements that create or replace the view and set its comments. */
   readonly script: string;
-  /** The statement that creates or replaces it. Comments stay with a view that is replaced. */
+  /** The statement that creates or replaces the view. Comments stay when a view is replaced. */
   readonly statement: string;
-  /** At the end of its comment: identifies the definition of an existing view. */
+  /** End of the view's comment. It identifies the definition of an existing view. */
   readonly mark: string;
 }
 
-/** The columns of an existing view, in order; empty if it does not exist. */
+/** Returns the columns of an existing view, in order; empty if the view does not exist. */
 export type ColumnsThere = (view: string) => readonly string[];
 
-/** The definitions of a subject: two for a template, one for others. */
+/** The definitions of the views of a subject: two for a template, one for all other subjects. */
 export function definitionsOf(
   view: NamedView,
   schemas: ReadSchemas,
@@ -47,7 +47,7 @@ function definition(view: NamedView, shape: ViewShape, typed: string, there: Col
   return { name, statement, script: `${statements}\n${comment}`, mark };
 }
 
-/** A view can be replaced only by one that begins with the same columns: its new columns come last. */
+/** Orders columns so that new ones come last: a view can only be replaced by one that begins with the same columns. */
 function inPlace<T extends readonly [name: string, sql: string]>(
   columns: readonly T[],
   there: readonly string[],
@@ -67,7 +67,7 @@ function fieldColumns(
   const subjectColumns = new Map(subject.columns.map((column) => [columnKey(column), column]));
   const timesOfPath = new Map<string, number>();
   for (const { path } of columns) {
-    // Deeper values count for the path above them: there another version has a record instead of the value.
+    // A deeper path also counts for the paths above it, where another version has a record instead of the value.
     for (let length = 1; length <= path.length; length += 1) {
       const key = JSON.stringify(path.slice(0, length));
       timesOfPath.set(key, (timesOfPath.get(key) ?? 0) + 1);
@@ -76,7 +76,7 @@ function fieldColumns(
   return columns.map((column) => {
     const value = valueSql(shape.source, column);
     const castCanFail = column.type !== 'jsonb' && column.type !== 'text';
-    // The same path in two types is not a valid upgrade; a cast of the other version's value would fail every query.
+    // The same path with two types is not a valid upgrade. A cast of the other version's value would fail every query.
     if (!castCanFail || timesOfPath.get(JSON.stringify(column.path)) === 1) return [column.name, value];
     const versions = subjectColumns.get(columnKey({ path: column.path, type: column.type as RequestedColumn['type'] }));
     const ids = (versions?.packageIds ?? []).map((id) => escapeLiteral(id)).join(', ');
@@ -84,7 +84,7 @@ function fieldColumns(
   });
 }
 
-/** The value at a path, null if it is absent or null. */
+/** SQL: the value at a path; null if it is absent or null. */
 function valueSql(source: string, { path, type }: RegisteredColumn): string {
   if (type === 'jsonb') return `nullif(${atPath(source, path, '->', '#>')}, 'null'::jsonb)`;
   const text = atPath(source, path, '->>', '#>>');
@@ -94,8 +94,8 @@ function valueSql(source: string, { path, type }: RegisteredColumn): string {
 }
 
 /**
- * Days separately from the rest: intervals are multiplied as floats, which are neither exact for them nor reach the
- * largest values.
+ * SQL: an interval from microseconds. Days are converted separately: intervals are multiplied as floats, which are not
+ * exact and do not reach the largest values.
  */
 function intervalOf(microseconds: string): string {
   const day = 86_400_000_000;

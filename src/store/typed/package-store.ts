@@ -1,6 +1,6 @@
 /**
- * Packages that were read from the participant, packages that stored events name but that have not been read yet, and
- * their omitted fields.
+ * Stores packages that were read from the participant and their omitted fields. Also lists packages that stored events
+ * name but that have not been read yet.
  */
 import type { ClientBase } from 'pg';
 import type { PackageLookup, PackageModel } from '../../daml/package-model.ts';
@@ -10,7 +10,7 @@ import { tablesOf } from '../connection/query-builder.ts';
 import type { Tables } from '../connection/tables.ts';
 import { type OmittedFields, omittedFieldsOf, omittedFieldsOfType } from '../../daml/optional-fields.ts';
 
-/** Stores a package; an existing one stays as it is, because its id is the hash of its content. */
+/** Stores a package. A stored one does not change, because its id is the hash of its content. */
 export async function storePackage(database: Database, model: PackageModel): Promise<void> {
   await database.withClient((client) =>
     tablesOf(client)
@@ -27,7 +27,7 @@ export async function storePackage(database: Database, model: PackageModel): Pro
   );
 }
 
-/** All stored packages, complete: megabytes for a participant with many. */
+/** All stored packages with their complete models, which are megabytes for a participant with many packages. */
 export async function readPackages(database: Database): Promise<readonly PackageModel[]> {
   const rows = await database.withClient((client) =>
     tablesOf(client).selectFrom('packages').select('model').orderBy('package_id').execute(),
@@ -40,7 +40,7 @@ export async function refreshOmittedFields(database: Database, packages: Package
   await database.transaction((client) => storeOmittedFields(client, packages));
 }
 
-/** Cheap: two small tables. */
+/** Reads two small tables, so it is fast. */
 export async function readPackageState(database: Database): Promise<PackageState> {
   const rows = await database.withClient((client) =>
     tablesOf(client)
@@ -59,13 +59,13 @@ export async function readPackageState(database: Database): Promise<PackageState
   };
 }
 
-// The omitted fields of templates and interface views, for readers under the names of PQS, who expect explicit nulls
-// where the ledger omits trailing fields that are None.
+// The omitted fields of templates and interface views. The ledger omits trailing fields that are None; readers of
+// schema `pqs` expect explicit nulls for them.
 
 /**
- * Computes the omitted fields of all templates and interfaces of the dictionary and stores those that changed; returns
- * the number of rows it wrote. Call it after packages were stored; safe to repeat. Search path is the schema of the
- * stream.
+ * Computes the omitted fields of all templates and interfaces of the dictionary, and stores those that changed. Returns
+ * the number of rows written. Call it after packages were stored; repeating it is safe. The search path must be the
+ * schema of the stream.
  */
 export async function storeOmittedFields(client: ClientBase, packages: PackageLookup): Promise<number> {
   const rows = await tablesOf(client)
@@ -88,8 +88,8 @@ export async function storeOmittedFields(client: ClientBase, packages: PackageLo
 type TemplateRow = Pick<Tables['templates'], 'package_id' | 'module_name' | 'entity_name'>;
 
 /**
- * For an interface the omitted fields of its view, for a template those of its payload; undefined if nothing can be
- * missing.
+ * For an interface, the omitted fields of its view; for a template, those of its payload. Undefined if no field can be
+ * omitted.
  */
 function omittedFieldsOfEntity(row: TemplateRow, packages: PackageLookup): OmittedFields | undefined {
   const contract = packages(row.package_id)?.interfaces.find(

@@ -1,6 +1,6 @@
 /**
- * Names of the generated views and of their columns, assigned once and kept in typed_views and typed_columns, so that
- * user views on them stay valid when a package is upgraded.
+ * Names of the generated views and of their columns. They are assigned once and stored in typed_views and
+ * typed_columns, so that views of users on them stay valid when a package is upgraded.
  */
 import type { ClientBase } from 'pg';
 import { tablesOf } from '../connection/query-builder.ts';
@@ -17,12 +17,12 @@ export interface RegisteredColumn {
   readonly description: string;
 }
 
-/** A subject with its name and its columns in their permanent order. */
+/** A subject with the name of its view and the columns in their permanent order. */
 export interface NamedView {
   readonly name: string;
   readonly subject: ViewSubject;
   readonly columns: readonly RegisteredColumn[];
-  /** Whether typed_views lacks it. */
+  /** Whether typed_views lacks the view. */
   readonly isNew: boolean;
   /** Columns that typed_columns lacks. */
   readonly added: readonly RegisteredColumn[];
@@ -33,7 +33,10 @@ export class ViewRegistry {
   readonly #taken = new Set<string>();
   readonly #columns: ReadonlyMap<string, readonly RegisteredColumn[]>;
 
-  /** @param names view names by `subjectKey` @param columns registered columns by view name, in order */
+  /**
+   * @param names view names by `subjectKey`
+   * @param columns registered columns by view name, in order
+   */
   constructor(names: ReadonlyMap<string, string>, columns: ReadonlyMap<string, readonly RegisteredColumn[]>) {
     this.#names = new Map(names);
     this.#columns = columns;
@@ -41,8 +44,8 @@ export class ViewRegistry {
   }
 
   /**
-   * Assigns missing names; undefined for a subject without columns of its own that never had a name: explore has the
-   * same data.
+   * Assigns missing names. Undefined for a subject that has no columns of its own and never had a name, because explore
+   * has the same data.
    */
   named(subject: ViewSubject): NamedView | undefined {
     const key = subjectKey(subject);
@@ -99,7 +102,7 @@ export async function readRegistry(client: ClientBase): Promise<ViewRegistry> {
   return new ViewRegistry(new Map(names), columns);
 }
 
-/** Stores new names of a view. @throws STORE_DUPLICATE if another program registered it meanwhile */
+/** Stores new names of a view. @throws STORE_DUPLICATE if another program has registered the view meanwhile */
 export async function register(client: ClientBase, { name, subject, isNew, added }: NamedView): Promise<void> {
   const { kind, packageName, moduleName, entityName, choice } = subject;
   if (isNew) {

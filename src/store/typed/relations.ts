@@ -1,6 +1,6 @@
 /**
- * The views for readers with their columns and types, and the sources of the typed ones: for programs that generate
- * code.
+ * The views for readers with their columns and types, and the Daml sources of the typed views. Used by programs that
+ * generate code.
  */
 import { historySuffix } from '../../daml/view-names.ts';
 import type { Database } from '../connection/database.ts';
@@ -9,7 +9,7 @@ import type { ViewKind } from './subjects.ts';
 
 export interface RelationColumn {
   readonly name: string;
-  /** As Postgres writes it, e.g. `timestamp with time zone`. */
+  /** Type as Postgres formats it, e.g. `timestamp with time zone`. */
   readonly type: string;
 }
 
@@ -19,26 +19,26 @@ export interface RelationSubject {
   readonly packageName: string;
   readonly moduleName: string;
   readonly entityName: string;
-  /** Empty for templates and interfaces. */
+  /** Name of the choice; empty for templates and interfaces. */
   readonly choice: string;
-  /** Whether there is a version of it whose package has not been read yet. */
+  /** Whether the subject has a version whose package has not been read yet. */
   readonly isUnread: boolean;
-  /** Columns made of fields, by name, with their location in the payload, argument or view. */
+  /** Columns created from fields, by column name, with their path in the payload, argument or view. */
   readonly fields: Readonly<Record<string, { readonly path: readonly string[]; readonly type: string }>>;
 }
 
 export interface Relation {
   readonly schema: string;
-  /** Which of the schemas it is, whatever its name. */
+  /** The purpose of the schema, independent of its name. */
   readonly role: 'explore' | 'typed' | 'pqs';
   readonly name: string;
   readonly columns: readonly RelationColumn[];
-  /** Of schema typed only. */
+  /** Subject of the view; only for schema typed. */
   readonly subject: RelationSubject | undefined;
 }
 
 export interface Relations {
-  /** By schema and name; those that are internal to schema pqs are left out. */
+  /** Ordered by schema and name. Relations that are internal to schema pqs are excluded. */
   readonly relations: readonly Relation[];
   /** Whether contents were ever redacted. */
   readonly redacted: boolean;
@@ -64,7 +64,7 @@ const subjects = `
                      from typed_columns c where c.view_name = v.view_name), '{}') as fields
     from typed_views v`;
 
-/** Reads them in one snapshot. @throws IndexerError STORE_ errors */
+/** Reads the relations in one snapshot. @throws IndexerError STORE_ errors */
 export function readRelations(database: Database): Promise<Relations> {
   const { explore, typed, pqs } = readSchemas(database.schema);
   const roles = new Map<string, Relation['role']>([

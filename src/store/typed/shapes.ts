@@ -1,4 +1,7 @@
-/** The columns of every kind of generated view before those made from fields, and the tables it reads. */
+/**
+ * For each kind of generated view, the columns in front of those created from fields, and the tables that the view
+ * reads.
+ */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import { freeName } from '../../daml/identifiers.ts';
 import { historySuffix } from '../../daml/view-names.ts';
@@ -12,21 +15,22 @@ export interface LeadingColumn {
 }
 
 export interface ViewShape {
-  /** Added to the name of the subject; may be empty. */
+  /** Suffix added to the name of the subject; may be empty. */
   readonly suffix: string;
   readonly comment: string;
   readonly leading: readonly LeadingColumn[];
-  /** The jsonb that the other columns are extracted from. */
+  /** SQL: the jsonb value from which the columns of fields are extracted. */
   readonly source: string;
-  /** The package id of the version that the row belongs to. */
+  /** SQL: id of the package that defines the version of the row. */
   readonly packageId: string;
-  /** The SQL from `from` to the end. */
+  /** The SQL of the view, starting with `from`. */
   readonly from: string;
 }
 
 /**
- * One shape, or for a template two: active contracts, and all contracts.
- * @param fields names of the columns made from fields: they keep them, whatever columns a later version adds
+ * The shapes of a subject: two for a template (active contracts, and all contracts), otherwise one.
+ * @param fields names of the columns created from fields; other columns that a later version adds must not take these
+ * names
  */
 export function shapesOf(
   subject: ViewSubject,
@@ -45,7 +49,7 @@ function shapes(subject: ViewSubject, storage: string): readonly ViewShape[] {
   return [activeShape(subject, storage), historyShape(subject, storage)];
 }
 
-/** Names that further fields cannot have as columns. @param fields as {@link shapesOf} takes them */
+/** Names that columns of further fields cannot have. @param fields see {@link shapesOf} */
 export function reservedColumns(subject: ViewSubject, fields: ReadonlySet<string>): readonly string[] {
   return shapesOf(subject, readSchemas(''), fields).flatMap(({ leading }) => leading.map(({ name }) => name));
 }
@@ -54,7 +58,7 @@ function column(name: string, sql: string, comment: string): LeadingColumn {
   return { name, sql, comment };
 }
 
-/** Names as Daml writes them. */
+/** Name in Daml notation. */
 export function damlName({ packageName, moduleName, entityName }: ViewSubject): string {
   return `${packageName}:${moduleName}:${entityName}`;
 }
@@ -91,7 +95,7 @@ const placed = [
   column('synchronizer_id', 'z.synchronizer_id', 'Synchronizer of the activation.'),
 ];
 
-/** Lifecycle of a contract, with the values and rules of `explore.contracts`. */
+/** Columns of a contract's lifecycle, with the values and rules of `explore.contracts`. */
 const fate = [
   column(
     'status',
@@ -167,7 +171,7 @@ function historyShape(subject: ViewSubject, storage: string): ViewShape {
   };
 }
 
-/** The end of the join to contracts, and further joins. */
+/** Rest of the join to contracts, and further joins. */
 function contractJoins(subject: ViewSubject, in_: InSchema): readonly string[] {
   const numbers = `select y.template_pk from ${in_('templates')} y where ${isOfTemplate('y', subject)}`;
   return [
@@ -209,9 +213,10 @@ function choiceShape(subject: ViewSubject, storage: string): ViewShape {
 }
 
 /**
- * Keeps casts of the reader away from contents of other templates, wherever they are in the plan: Postgres evaluates
- * the cheapest condition of a scan first, and one that can fail on contents costs more than this.
- * @param numbers a select of the numbers that the column may have
+ * SQL condition that keeps a reader's casts away from contents of other templates, wherever they are in the plan.
+ * Postgres evaluates the cheapest condition of a scan first, and a cast that can fail on contents is more expensive
+ * than this condition.
+ * @param numbers SQL that selects the numbers that the column may have
  */
 function onlyOf(column: string, numbers: string): string {
   return `array_position(array(${numbers}), ${column}) is not null`;
@@ -274,7 +279,8 @@ function interfaceShape(subject: ViewSubject, storage: string): ViewShape {
     packageId: 'i.package_id',
     from: [
       interfaceFrom(in_, 'i', 'p'),
-      // By the live contracts of the templates that implement it: there may be many more views of ended contracts.
+      // Starts from the live contracts of the templates that implement the interface: ended contracts may have far more
+      // views.
       `join ${in_('template_interfaces')} m on m.interface_pk = i.template_pk`,
       `join ${in_('live')} l on l.template_pk = m.template_pk`,
       `join ${in_('interface_views')} v on v."offset" = l."offset" and v.node_id = l.node_id`,
@@ -294,7 +300,7 @@ function tables(schema: string): InSchema {
   return (name) => `${escapeIdentifier(schema)}.${name}`;
 }
 
-/** Events name interfaces by package id alone; the package has the name. */
+/** Events name interfaces only by package id; the name of the package is in its own table. */
 function interfaceFrom(in_: InSchema, interfaces: string, packages: string): string {
   return `from ${in_('templates')} ${interfaces} join ${in_('packages')} ${packages} on ${packages}.package_id = ${interfaces}.package_id`;
 }

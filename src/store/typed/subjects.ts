@@ -1,31 +1,31 @@
-/** Pure: the parts of packages that get a view, with the columns of all versions that upgrade each other. */
+/** The parts of packages that get a view, with the columns of all versions that upgrade each other. Pure. */
 import type { ChoiceModel, DamlType, PackageLookup, PackageModel, TypeName } from '../../daml/package-model.ts';
 import { byNameAndVersion } from '../../daml/package-order.ts';
 import { columnsOf, type PayloadColumn } from '../../daml/payload-columns.ts';
 
 export type ViewKind = 'template' | 'choice' | 'interface';
 
-/** A column of a payload, argument or view that one or more versions of the package have. */
+/** A column of a payload, argument or view that at least one version of the package has. */
 export interface RequestedColumn extends PayloadColumn {
-  /** The versions that have it, by package id. */
+  /** Package ids of the versions that have the column. */
   readonly packageIds: readonly string[];
 }
 
-/** The subject of one view (of a template: two). */
+/** The subject of one view, or of two views for a template. */
 export interface ViewSubject {
   readonly kind: ViewKind;
   readonly packageName: string;
   readonly moduleName: string;
   readonly entityName: string;
-  /** Empty for templates and interfaces. */
+  /** Name of the choice; empty for templates and interfaces. */
   readonly choice: string;
-  /** Whether an interface has the choice; false for everything except choices. */
+  /** Whether the subject is a choice of an interface. */
   readonly ofInterface: boolean;
-  /** The union over the versions, oldest version first. */
+  /** Columns of all versions, those of the oldest version first. */
   readonly columns: readonly RequestedColumn[];
 }
 
-/** Unique identity of a subject: the unique key of typed_views. */
+/** Identity of a subject: the unique key of typed_views. */
 export function subjectKey(subject: Omit<ViewSubject, 'columns' | 'ofInterface'>): string {
   const { kind, packageName, moduleName, entityName, choice } = subject;
   return JSON.stringify([kind, packageName, moduleName, entityName, choice]);
@@ -43,8 +43,8 @@ interface Draft {
 
 /**
  * The subjects of the named packages: templates and interfaces first, so that they get the shorter names, then choices.
- * Each is computed on demand, because a participant may have hundreds.
- * @param packages all known packages; types are looked up in all of them
+ * They are computed on demand, because a participant may have hundreds.
+ * @param packages all known packages; types are searched in all of them
  * @param names package names whose templates, choices and interfaces are requested
  */
 export function* viewSubjects(packages: readonly PackageModel[], names: ReadonlySet<string>): Generator<ViewSubject> {
@@ -123,7 +123,7 @@ function union(versions: readonly Version[], lookup: PackageLookup): readonly Re
   return [...columns.values()];
 }
 
-/** Two columns are the same if they return the same value in the same type. */
+/** Key of a column. Columns with the same key return the same value in the same type. */
 export function columnKey({ path, type }: Pick<PayloadColumn, 'path' | 'type'>): string {
   return JSON.stringify([path, type]);
 }

@@ -1,7 +1,7 @@
 /**
- * The views of schema typed: one per choice and interface, two per template, a column per field, generated from the
- * packages that were read. A view covers all versions of its package and is replaced only if its definition has
- * changed, so that user views on it stay.
+ * Creates the views of schema typed from the packages that were read: one view per choice and interface, two per
+ * template, with a column per field. A view covers all versions of its package. It is replaced only if its definition
+ * has changed, so that views of users on it stay.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ClientBase } from 'pg';
@@ -16,14 +16,14 @@ import { type NamedView, readRegistry, register } from './registry.ts';
 import { definitionsOf, type ViewDefinition } from './definitions.ts';
 import { type ViewKind, viewSubjects } from './subjects.ts';
 
-/** Result of a synchronization, by view name. */
+/** Result of a synchronization, with names of views. */
 export interface ViewSync {
   readonly made: readonly string[];
   readonly unchanged: number;
   readonly failed: readonly { readonly view: string; readonly error: IndexerError }[];
 }
 
-/** Failures that concern one view; any other failure would affect all of them. */
+/** Codes of failures that concern a single view; any other failure would affect all of them. */
 const ofOneView: ReadonlySet<string> = new Set([
   'STORE_LOCKED',
   'STORE_CONFLICT',
@@ -34,14 +34,14 @@ const ofOneView: ReadonlySet<string> = new Set([
   'STORE_FAILED',
 ]);
 
-/** A view in use is replaced later, so that other sessions do not wait. */
+/** If a view is in use, it is replaced later, so that other sessions do not wait. */
 const lockLimit = '500ms';
 
 /**
- * Creates the views that the packages require. Each subject is a short transaction of its own, so that no lock on one
- * view is held while another is waited for; failures are reported, and the other views are created all the same.
- * @param every also replace views that are up to date
- * @throws IndexerError if the state cannot be read, or no view can be created at all
+ * Creates the views that the packages require. Each subject is a short transaction of its own, so that a lock on one
+ * view is never held while waiting for another. Failures are reported, and the other views are still created.
+ * @param every whether to replace views that are up to date
+ * @throws IndexerError if the state cannot be read, or if no view can be created at all
  */
 export async function syncTypedViews(
   database: Database,
@@ -61,7 +61,7 @@ export async function syncTypedViews(
     failed: [],
   };
   for (const subject of viewSubjects(packages, new Set(named))) {
-    // A participant may have hundreds of views: the ledger's sockets are served in between.
+    // A participant may have hundreds of views, so the ledger's sockets are served in between.
     await nextTurn();
     const view = registry.named(subject);
     if (view === undefined) continue;
@@ -97,14 +97,17 @@ async function make(
   }
 }
 
-/** The statements that re-create each existing view, over the tables that then have the names of its own. */
+/** Statements that re-create each existing view over the tables that will have the names of its own tables. */
 export interface TypedViews {
-  /** State they were generated from: in another state they may be incomplete. */
+  /** Fingerprint of the state that they were generated from. In another state they may be incomplete. */
   readonly madeFrom: string;
   readonly statements: readonly string[];
 }
 
-/** For all stored packages, whether their templates were seen or not: a view once created is permanent. */
+/**
+ * Generates them for all stored packages, even those whose templates no event has named: a view that exists is
+ * permanent.
+ */
 export async function generateTypedViews(
   client: ClientBase,
   storage: string,
@@ -119,7 +122,7 @@ export async function generateTypedViews(
     await nextTurn();
     const view = registry.named(subject);
     if (view === undefined || view.isNew) continue;
-    // Columns that no view has yet are added by the regular synchronization.
+    // The regular synchronization adds columns that no view has yet.
     const existingView = { ...view, columns: view.columns.filter((column) => !view.added.includes(column)), added: [] };
     const definitions = definitionsOf(existingView, schemas, (name) => there.get(name)?.columns ?? []);
     statements.push(...definitions.filter(({ name }) => there.has(name)).map(({ statement }) => statement));
@@ -136,7 +139,7 @@ export async function typedState(client: ClientBase): Promise<string> {
   return rows[0]?.state ?? '';
 }
 
-/** A role with the rights of the writer only may not: it would own the views it creates. */
+/** Whether this role may create views. A role with only the rights of the writer may not, because it would own them. */
 async function mayMakeViews(client: ClientBase, { typed, explore }: ReadSchemas): Promise<boolean> {
   const { rows } = await client.query<{ permitted: boolean | null }>(
     `select bool_and(has_schema_privilege(oid, case nspname when $1 then 'create' else 'usage' end)) as permitted
@@ -157,7 +160,7 @@ interface ViewThere {
   readonly columns: readonly string[];
 }
 
-/** Each existing view, by name. */
+/** The existing views, by name. */
 async function readViews(client: ClientBase, typed: string): Promise<ReadonlyMap<string, ViewThere>> {
   const { rows } = await client.query<ViewThere & { name: string }>(
     `select c.relname as name, substring(obj_description(c.oid, 'pg_class') from '\\(definition [0-9a-f]+\\)$') as mark,
@@ -170,22 +173,22 @@ async function readViews(client: ClientBase, typed: string): Promise<ReadonlyMap
   return new Map(rows.map((row) => [row.name, row]));
 }
 
-// The list of generated views.
+// Listing of the generated views.
 
 export interface ListedView {
-  /** With its schema, in SQL notation. */
+  /** Name of the view with its schema, in SQL notation. */
   readonly view: string;
   readonly kind: ViewKind;
   readonly packageName: string;
-  /** Module and entity, and the choice. */
+  /** Module and entity, and the choice if there is one. */
   readonly shows: string;
-  /** Versions of the package that were read, oldest first. */
+  /** Versions of the package that were read, in ascending order. */
   readonly versions: readonly string[];
-  /** Columns made from fields, in order. */
+  /** Columns created from fields, in order. */
   readonly columns: readonly string[];
 }
 
-/** Every registered view by name; that of a template also represents its `__history`. */
+/** Every registered view, ordered by name. The view of a template also represents its `__history` view. */
 export async function listTypedViews(database: Database): Promise<readonly ListedView[]> {
   const { typed } = readSchemas(database.schema);
   const { rows } = await database.withClient((client) =>

@@ -1,4 +1,4 @@
-/** Runs the invariants in the snapshot of the caller. */
+/** Runs the invariants within the caller's snapshot. */
 import type { ClientBase } from 'pg';
 import { completionInvariants } from './completion-invariants.ts';
 import { contractInvariants } from './contract-invariants.ts';
@@ -10,9 +10,9 @@ import { streamInvariants } from './stream-invariants.ts';
 export interface BrokenRule {
   readonly rule: string;
   readonly says: string;
-  /** Number of rows that break it. */
+  /** Number of rows that break the rule. */
   readonly count: number;
-  /** The first of these rows. */
+  /** The first rows that break the rule. */
   readonly rows: readonly BrokenRow[];
 }
 
@@ -32,8 +32,8 @@ interface FoundRow {
 const listedRows = 20;
 
 /**
- * SQL, a setting for the rules: they read all rows, and if a table has no statistics yet, as after a large load, the
- * server would search all rows of the other table for each row of one.
+ * SQL: a setting for the rules, which read all rows. A table may have no statistics yet, for example after a large
+ * load. The server would then search all rows of one table for each row of another.
  */
 export const fullScanSetting = 'enable_nestloop = off';
 

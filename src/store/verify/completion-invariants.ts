@@ -1,7 +1,7 @@
-/** Rules of completions: where they are complete, and their agreement with stored updates. */
+/** Rules about completions: the ranges in which they are complete, and their agreement with stored updates. */
 import type { Invariant } from './invariant.ts';
 
-/** Values that a completion repeats from its update, if the update has them. */
+/** SQL: the first difference between a completion and its update, in values that both have; null if they agree. */
 const repeated = `
   case when u.update_id is distinct from c.update_id then 'another update id'
        when u.record_time is distinct from c.record_time then 'another record time'
@@ -10,12 +10,12 @@ const repeated = `
        when u.trace_parent is distinct from c.trace_parent or u.trace_state is distinct from c.trace_state then 'another trace'
        when u.paid_traffic_cost <> c.paid_traffic_cost then 'another traffic cost' end`;
 
-/** Whether every update of a hosted party is visible, with all its events. */
+/** SQL: whether every update of a hosted party is visible, with all its events. */
 const allVisible = `
   st.filter -> 'parties' = '[]' and st.filter -> 'templates' = '[]' and st.filter -> 'interfaces' = '[]'
   and st.transaction_shape = 'LEDGER_EFFECTS'`;
 
-/** As the writer computes it: bytes that begin with ff would be a text. */
+/** SQL: the hash of each party set as the writer computes it, except for hashes that begin with ff (stored as 00). */
 const keyOf = `
   select s.submitters_key,
          substring(sha256(convert_to('[' || string_agg(to_json(s.party)::text, ',' order by s.party collate "C") || ']', 'UTF8')) from 1 for 16) as hash

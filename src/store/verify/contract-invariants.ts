@@ -1,7 +1,10 @@
-/** Rules of contracts: created once, ended once, active exactly between. */
+/** Rules about contracts: each is created once, ends at most once, and is active exactly in between. */
 import type { Invariant } from './invariant.ts';
 
-/** Events that end a contract on a synchronizer, if the ledger returned them, and the stored columns of the end. */
+/**
+ * SQL: events that end a contract on a synchronizer, if the ledger returned them, and the columns that the end is
+ * stored with.
+ */
 const endings = `
   select e."offset", e.contract_id, u.synchronizer_pk, 'exercise ' || e.node_id as event, 'a' as ended_by, e.node_id,
          coalesce(u.effective_at, u.record_time) as at
@@ -14,27 +17,27 @@ const endings = `
   select r."offset", r.contract_id, r.source_pk, 'unassign', 'r', null, u.record_time
     from reassignments r left join updates u using ("offset") where r.kind = 'u'`;
 
-/** Live and ended contracts; for contracts that were only witnessed, `ended_by` is w. */
+/** SQL: live and ended contracts; `ended_by` is w for contracts that were only witnessed. */
 const states = `
   select "offset", node_id, contract_id, synchronizer_pk, template_pk, parties_pk, null::"char" as ended_by from live
   union all
   select "offset", node_id, contract_id, synchronizer_pk, template_pk, parties_pk, ended_by from ended`;
 
-/** The same without contracts that were only witnessed. */
+/** SQL: live and ended contracts without those that were only witnessed. */
 const lifetimes = `
   select "offset", contract_id, synchronizer_pk, null::bigint as ended_offset from live
   union all
   select "offset", contract_id, synchronizer_pk, ended_offset from ended where ended_by <> 'w'`;
 
-/** Parties that left the participant, and the offset. */
+/** SQL: parties that left the participant, with the offset. */
 const departures = `
   select y."offset", y.party_id, u.synchronizer_pk
     from topology_events y join updates u on u."offset" = y."offset"
    where y.kind = 'ParticipantAuthorizationRevoked' and y.participant_id = (select participant_id from stream)`;
 
 /**
- * Ends a subselect, so that its rows are collected before they are compared, also if they are on several servers. The
- * rows that a contract is compared with are at another offset than its start, so no single server could compare them.
+ * SQL: ends a subselect, so that its rows are collected before they are compared, even if they are on several servers.
+ * A contract is compared with rows at other offsets than its start, so no single server could compare them.
  */
 const gathered = 'offset 0';
 

@@ -1,9 +1,9 @@
-/** Rules of the stream row: its filter, its start, its coverage ranges, its clocks, its participants. */
+/** Rules about the stream row: its filter, its start, its coverage ranges, its clocks, its participants. */
 import type { Invariant } from './invariant.ts';
 
-/** Origins of ranges that begin with a seed, or replace one. */
+/** Origins of ranges that begin with a seed or replace one. */
 const seeds = `('seed', 'genesis', 'oldest', 'offset', 'reseed')`;
-/** Origins of a range that has no previous range. */
+/** Origins of ranges that have no previous range. */
 const firsts = `('seed', 'genesis', 'oldest', 'offset')`;
 
 const list = (name: string): string => `
@@ -11,7 +11,7 @@ const list = (name: string): string => `
      from jsonb_array_elements(case when jsonb_typeof(filter -> '${name}') = 'array' then filter -> '${name}' end)
           with ordinality e)`;
 
-/** The JSON that was hashed, whose keys are in another order than in jsonb; null if one is missing. */
+/** SQL: the JSON that was hashed, whose keys are in another order than in jsonb; null if a key is missing. */
 const canonical = `
   '{"createdEventBlobs":' || (filter -> 'createdEventBlobs')::text || ',"interfaces":' || ${list('interfaces')}
   || ',"parties":' || ${list('parties')} || ',"shape":' || (filter -> 'shape')::text

@@ -1,12 +1,9 @@
-/** A rule about the tables, as a query for rows that break it. */
+/** A rule about the tables, with a query for rows that break it. */
 export interface Invariant {
-  /** Number in docs/reference/invariants.md. */
+  /** Number of the rule in docs/reference/invariants.md. */
   readonly id: string;
-  /** The rule in a few words. */
+  /** Short text of the rule. */
   readonly says: string;
-  /**
-   * Rows that break it, as columns `"offset"` (bigint), `contract_id` (text) and `found` (text); empty if the rule
-   * holds.
-   */
+  /** Query for rows that break the rule, with columns `"offset"` (bigint), `contract_id` (text) and `found` (text). */
   readonly sql: string;
 }

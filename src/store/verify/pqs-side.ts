@@ -1,16 +1,17 @@
 /**
- * One of two databases that are compared: reads it through the functions of PQS, which exist in a PQS and in our
- * schema, with the same queries. Reads within the given snapshot; uses no table of either database.
+ * One of two databases that are compared. It is read through the functions of PQS, which exist in a PQS and in our
+ * schema, so both are read with the same queries. No table of either database is used. All reads are within the given
+ * snapshot.
  */
 import { escapeIdentifier, type ClientBase } from 'pg';
 
-/** Counted rows: contracts active at an offset, and three kinds of events of a span. */
+/** Kinds of rows that are counted: contracts active at an offset, and three kinds of events in a span. */
 export const pqsKinds = ['active', 'creates', 'archives', 'exercises'] as const;
 export type PqsKind = (typeof pqsKinds)[number];
 
 /** Range of offsets whose history a database has. */
 export interface Reach {
-  /** Events at this offset are not compared: it is the offset of a seed, or the offset pruned to. */
+  /** Events at this offset are not compared, because it is the offset of a seed or the offset pruned to. */
   readonly oldest: number;
   readonly latest: number;
 }
@@ -22,27 +23,27 @@ export interface Span {
   readonly parts: number;
 }
 
-/** Key of a count. */
+/** Identity of a count. */
 export interface Counted {
   readonly kind: PqsKind;
   /** `package-name:Module:Entity` of the template, or of the interface whose views are counted. */
   readonly name: string;
   readonly type: 'template' | 'interface';
-  /** For exercises: `package-name:Module:Entity:Choice`. */
+  /** For exercises `package-name:Module:Entity:Choice`; empty for other kinds. */
   readonly choice: string;
-  /** Index of the part of the span, from 0; 0 for active contracts. */
+  /** Index of the part within the span, starting at 0; always 0 for active contracts. */
   readonly part: number;
 }
 
 export interface Count extends Counted {
   readonly count: number;
-  /** Equal if the same rows were counted. */
+  /** Sum of hashes, equal if the same rows were counted. */
   readonly sum: string;
 }
 
 /**
- * Keys of the rows of one count: an id, or an offset and an id; then a blank and the hash of the contents, if
- * requested.
+ * Keys of the rows of one count: an id, or an offset and an id; then, if requested, a space and the hash of the
+ * contents.
  */
 export type Keys = AsyncIterable<readonly string[]>;
 
@@ -58,7 +59,7 @@ export class PqsSide {
   readonly #name: string;
   readonly #contents: boolean;
 
-  /** @param contents also compares payloads, arguments and results */
+  /** @param contents whether to compare payloads, arguments and results as well */
   constructor(client: ClientBase, schema: string, contents: boolean) {
     this.#client = client;
     this.#name = schema;
@@ -66,7 +67,7 @@ export class PqsSide {
     this.#contents = contents;
   }
 
-  /** Functions of PQS that the schema lacks, by name. */
+  /** Names of PQS functions that the schema lacks. */
   async missing(): Promise<readonly string[]> {
     const { rows } = await this.#client.query<{ name: string }>(
       `select name from unnest($1::text[]) name
@@ -77,7 +78,7 @@ export class PqsSide {
     return rows.map(({ name }) => name);
   }
 
-  /** Undefined if the database is empty. */
+  /** The range of stored history; undefined if the database is empty. */
   async reach(): Promise<Reach | undefined> {
     const { rows } = await this.#client.query<{ oldest: number | null; latest: number | null }>(
       `select ${this.#schema}.oldest_offset()::float8 as oldest, ${this.#schema}.latest_offset()::float8 as latest`,
@@ -86,7 +87,7 @@ export class PqsSide {
     return oldest === null || latest === null ? undefined : { oldest, latest };
   }
 
-  /** The newest updates of a span, at most this many. */
+  /** The newest updates of a span, at most `most`. */
   async updates({ from, to }: Span, most: number): Promise<readonly UpdateId[]> {
     return this.#ids('t."offset" between $1::bigint and $2::bigint order by t."offset" desc limit $3', [
       from,
@@ -95,7 +96,7 @@ export class PqsSide {
     ]);
   }
 
-  /** The updates at these offsets that exist. */
+  /** The existing updates at these offsets. */
   async updatesAt(offsets: readonly number[]): Promise<readonly UpdateId[]> {
     return this.#ids('t."offset" = any ($1::bigint[])', [offsets]);
   }
@@ -108,7 +109,7 @@ export class PqsSide {
     return rows.map(({ at, id }) => [at, id]);
   }
 
-  /** Every count of a kind; counts of zero are not listed. Reads all rows of the kind. */
+  /** All counts of a kind. Counts of zero are missing. Reads all rows of the kind. */
   async counts(kind: PqsKind, span: Span): Promise<readonly Count[]> {
     const { source, values, choice, type, at, hashed } = this.#reading(kind, span, null);
     const part =
@@ -123,7 +124,7 @@ export class PqsSide {
     return rows;
   }
 
-  /** The rows of one count in byte order. */
+  /** The keys of the rows of one count, in byte order. */
   async *keys(counted: Counted, span: Span): Keys {
     const { kind, name, type: countedType, choice: countedChoice } = counted;
     const { source, values, type, choice, hashed } = this.#reading(
@@ -148,7 +149,7 @@ export class PqsSide {
     await this.#client.query(`close ${cursor}`);
   }
 
-  /** Source of a kind. @param qname null: everything */
+  /** The SQL that reads the rows of a kind. @param qname template, interface or choice; null for all */
   #reading(kind: PqsKind, { from, to }: Span, qname: string | null): Reading {
     const offsetValues = kind === 'active' ? [to] : [from, to];
     const at = {
@@ -175,7 +176,7 @@ export class PqsSide {
 interface Reading {
   readonly source: string;
   readonly values: unknown[];
-  /** Expressions over a row `r`: its offset, its choice, its type, and its key. */
+  /** SQL expressions over a row `r`: its offset, its choice, its type, and its key. */
   readonly at: string;
   readonly choice: string;
   readonly type: string;
@@ -183,12 +184,15 @@ interface Reading {
 }
 
 /**
- * A contract created and archived by one update was never active: here it has no archive, only the exercise that
- * consumed it.
+ * SQL condition. A contract created and archived by one update was never active. Our database has no archive for it,
+ * only the exercise that consumed it.
  */
 const livedOn = 'l.created_at_offset < l.archived_at_offset';
 
-/** Without nulls: a PQS writes a field that is None as null, while the ledger and this database omit it at the end. */
+/**
+ * SQL: contents without nulls. A PQS writes a field that is None as null; the ledger and our database omit such
+ * trailing fields.
+ */
 const contentsOf: Readonly<Record<PqsKind, string | undefined>> = {
   active: `coalesce(jsonb_strip_nulls(r.payload)::text, '')`,
   creates: undefined,

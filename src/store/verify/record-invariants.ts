@@ -1,7 +1,9 @@
-/** Rules of data derived from the events: quarantine, sums per hour, redactions, coverage, dictionaries. */
+/** Rules about data derived from the events: quarantine, totals per hour, redactions, coverage, dictionaries. */
 import type { Invariant } from './invariant.ts';
 
-/** Hours that are still complete: in a pruned history, those after the first remaining hour of a synchronizer. */
+/**
+ * SQL: by synchronizer, the time since which hours are complete. In a pruned history, that is the first remaining hour.
+ */
 const completeHours = `
   select u.synchronizer_pk, case when st.pruned_to_offset is null then '-infinity'
                                  else date_trunc('hour', min(u.record_time) filter (where u."offset" > st.pruned_to_offset), 'UTC') end as since
@@ -9,7 +11,7 @@ const completeHours = `
 
 const hour = `date_trunc('hour', u.record_time, 'UTC')`;
 
-/** Counts computed from the rows for an hour, a template, a choice and a synchronizer. */
+/** SQL: counts computed from the rows, by hour, template, choice and synchronizer. */
 const counted = `
   select ${hour} as hour, c.template_pk, 0 as choice_pk, u.synchronizer_pk, 1 as creates, 0 as archives, 0 as exercises
     from contracts c join updates u using ("offset") where c.origin = 'c'
@@ -22,12 +24,12 @@ const counted = `
 const stored = `select hour, template_pk, choice_pk, synchronizer_pk, creates, archives, exercises
                   from activity_hourly where template_pk > 0`;
 
-/** Delay of an update in seconds, as the writer counts it: in units of 2^-20. */
+/** SQL: delay of an update in seconds, calculated as the writer does: as a multiple of 2^-20. */
 const late = `case when u.kind = 't'
   then coalesce(round(extract(epoch from u.record_time - u.effective_at)::numeric * 1048576), 0)::double precision / 1048576
   else 0 end`;
 
-/** All references to a template, choice, synchronizer or party set by its number. */
+/** SQL: all references by number to a template, choice, synchronizer or party set. */
 const named = `
   select 'templates' as dictionary, template_pk as pk from contracts
   union select 'templates', template_pk from live
@@ -199,9 +201,12 @@ export const recordInvariants: readonly Invariant[] = [
   },
 ];
 
-// Rules of redactions: recorded redactions and redacted rows agree.
+// Rules about redactions: recorded redactions and redacted rows must agree.
 
-/** Redacted exercises of the update that is stored at their offset; updates of another ledger do not count. */
+/**
+ * SQL: whether exercise `e` was redacted in the update that is stored at its offset; redactions for updates of another
+ * ledger do not count.
+ */
 const noted = `
   exists (select from redacted_exercises x left join updates u on u."offset" = x."offset"
            where x."offset" = e."offset" and x.node_id = e.node_id and x.update_id is not distinct from id_text(u.update_id))`;

@@ -1,4 +1,4 @@
-/** The one snapshot that a complete `verify` reads: read-only and consistent, regardless of later commits. */
+/** The snapshot that a complete `verify` reads: read-only and consistent, regardless of later commits. */
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { ParticipantRange } from '../../model/stream.ts';
@@ -8,20 +8,20 @@ import { reportPlanning } from '../connection/report-planning.ts';
 import { readRequestedInterfaces } from '../write/filter-interfaces.ts';
 import { currentParticipant } from '../write/participants.ts';
 
-/** The stream as of the snapshot. */
+/** The stream at the time of the snapshot. */
 export interface VerifiedStream {
   readonly participantId: string | null;
-  /** The filter of the subscription, with the interfaces that it requests now. */
+  /** The filter of the subscription, including the interfaces that it requests at the time of the snapshot. */
   readonly filter: object;
   readonly checkpoint: number;
-  /** Updates up to this offset were pruned here; 0 if none were. */
+  /** Updates up to and including this offset were pruned here; 0 if none was pruned. */
   readonly prunedToOffset: number;
-  /** Updates after this offset are complete under the present filter, views of interfaces included. */
+  /** Updates after this offset are complete under the current filter, including views of interfaces. */
   readonly coveredAfter: number;
   /** Contracts activated after this offset are complete; -1 if all active contracts were read. */
   readonly activeAfter: number;
   readonly seedOffset: number;
-  /** Undefined if the stream never switched to another participant. */
+  /** Range of the current participant; undefined if the stream never switched to another participant. */
   readonly participantRange: ParticipantRange | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface Snapshot {
   readonly stream: VerifiedStream;
 }
 
-/** Complete tables are read, and may take any time. */
+/** Settings of the transaction. There is no time limit, because entire tables are read. */
 const settings = [
   'set local statement_timeout = 0',
   'set local idle_in_transaction_session_timeout = 0',
@@ -76,7 +76,10 @@ async function readStream(client: ClientBase): Promise<VerifiedStream> {
   };
 }
 
-/** From the newest range back: going back to an offset does not change the completeness of earlier ranges. */
+/**
+ * Determines this from the newest range that is not a reset, because a reset to an offset does not change which earlier
+ * ranges are complete.
+ */
 async function readCoverage(client: ClientBase): Promise<Pick<VerifiedStream, 'coveredAfter' | 'activeAfter'>> {
   const rows = await tablesOf(client)
     .selectFrom('coverage')

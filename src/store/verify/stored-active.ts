@@ -1,12 +1,12 @@
 /**
- * Contracts active at an offset according to the tables, as sums by bucket, and one by one for buckets that differ;
- * also reassignments in flight.
+ * Contracts that are active at an offset according to the tables: as sums per bucket, and one by one for buckets that
+ * differ. Also reassignments in flight.
  */
 import type { ClientBase } from 'pg';
 import { comparedFields } from '../../model/compared-rows.ts';
 import { fieldExpressions, lineDigest, templateJoin } from './stored-lines.ts';
 
-/** Entries of one bucket: their number, and the sum of their digests as four unsigned 64-bit numbers. */
+/** Number of entries in one bucket, and the sum of their digests as four unsigned 64-bit numbers. */
 export interface BucketSum {
   readonly bucket: number;
   readonly count: number;
@@ -14,32 +14,32 @@ export interface BucketSum {
 }
 
 export interface ActiveAt {
-  /** Contracts active at this offset. */
+  /** Compares the contracts active at this offset. */
   readonly at: number;
-  /** Only those activated after this offset. */
+  /** Compares only contracts activated after this offset. */
   readonly after: number;
   readonly seeded: SeededOffsets;
   /**
-   * The stream was switched to the participant at this offset: earlier contracts have another offset there, which is
-   * not compared.
+   * The offset at which the stream was switched to the participant. Earlier contracts have another offset there, which
+   * is not compared.
    */
   readonly movedAt?: number | undefined;
 }
 
 /**
- * Range in which a contract that became active was found by a seed: up to an offset, except where updates were stored
+ * Offsets at which a contract that became active was found by a seed: up to an offset, except where updates were stored
  * before.
  */
 export interface SeededOffsets {
   readonly upTo: number;
   /**
-   * Offsets of the first and last contract up to there that came with an update; if the first is larger, there was
-   * none.
+   * Offsets of the first and last contract up to `upTo` that came with an update. If the first is larger than the last,
+   * there was none.
    */
   readonly streamed: readonly [first: number, last: number];
 }
 
-/** One stored active contract: digests of its fields, 16 hexadecimal digits each; empty for absent ones. */
+/** One stored active contract. Each field has a digest of 16 hexadecimal digits; empty if the field is absent. */
 export interface StoredActive {
   readonly contractId: string;
   readonly synchronizerId: string;
@@ -48,7 +48,7 @@ export interface StoredActive {
   readonly digests: readonly string[];
 }
 
-/** The first twelve bits of the SHA-256 of the contract id. */
+/** SQL: the bucket of a contract, which is the first twelve bits of the SHA-256 of its id. */
 const bucketSql = '((get_byte(b.id_digest, 0) << 4) | (get_byte(b.id_digest, 1) >> 4))';
 
 const rowsSql = `from lifetimes l
@@ -66,7 +66,7 @@ function isSeeded({ movedAt }: ActiveAt): string {
 
 const offsetField = comparedFields.active.indexOf('offset');
 
-/** Fields of both kinds. */
+/** SQL of the fields of a kind; offsets from before a switch are null. */
 function fieldsOf(kind: 'active' | 'seeded', { movedAt }: ActiveAt): readonly string[] {
   const fields = fieldExpressions(kind, 'c.redaction_id');
   if (movedAt === undefined) return fields;
@@ -114,13 +114,13 @@ interface EntryRow {
   readonly digests: readonly string[];
 }
 
-/** 16 hexadecimal digits for each field of a row; empty for absent ones. */
+/** SQL: array of the digests of the fields of a row, each with 16 hexadecimal digits; empty if the field is absent. */
 function digestsOf(fields: readonly string[]): string {
   const digests = fields.map((text) => `coalesce(left(encode(sha256(convert_to(${text}, 'UTF8')), 'hex'), 16), '')`);
   return `array[${digests.join(', ')}]`;
 }
 
-/** The entries of some buckets. Reads every active contract id, and the rows of these buckets. */
+/** The entries of these buckets. Reads the id of every active contract, and the rows of these buckets. */
 export async function storedEntries(
   client: ClientBase,
   range: ActiveAt,
@@ -145,7 +145,10 @@ export async function storedEntries(
   }));
 }
 
-/** Offsets of seeded contracts. A repeated seed may list contracts whose updates were stored; all are read then. */
+/**
+ * Offsets of seeded contracts. A repeated seed may list contracts whose updates were stored, so then all contracts are
+ * read.
+ */
 export async function seededOffsets(client: ClientBase, seedOffset: number): Promise<SeededOffsets> {
   const { rows } = await client.query<{ first: number | null; last: number | null }>(
     `select min("offset") as first, max("offset") as last from contracts
@@ -157,8 +160,8 @@ export async function seededOffsets(client: ClientBase, seedOffset: number): Pro
 }
 
 /**
- * Ids of active contracts whose contents were redacted: read before the sums, so that the ledger's entries are treated
- * alike.
+ * Ids of active contracts whose contents were redacted. Read them before the sums, so that the ledger's entries are
+ * compared without these contents as well.
  */
 export async function redactedActive(client: ClientBase, { at }: Pick<ActiveAt, 'at'>): Promise<ReadonlySet<string>> {
   const any = await client.query('select from redactions limit 1');
@@ -174,8 +177,8 @@ export async function redactedActive(client: ClientBase, { at }: Pick<ActiveAt, 
 }
 
 /**
- * Contracts whose parties had left the participant, as `contract id, blank, synchronizer id`: the participant may list
- * them or not, and neither means anything.
+ * Contracts whose parties had left the participant, as contract id, space, synchronizer id. The participant may or may
+ * not list them; both are correct.
  */
 export async function unhostedActive(client: ClientBase, { at, after }: ActiveAt): Promise<ReadonlySet<string>> {
   const { rows } = await client.query<{ key: string }>(
@@ -188,7 +191,9 @@ export async function unhostedActive(client: ClientBase, { at, after }: ActiveAt
   return new Set(rows.map(({ key }) => key));
 }
 
-/** The contracts among these that a quarantined update up to an offset names: their differences are not errors. */
+/**
+ * The subset of these contracts that a quarantined update up to this offset names. Their differences are not errors.
+ */
 export async function quarantinedContracts(
   client: ClientBase,
   at: number,
@@ -210,11 +215,14 @@ export interface HalfId {
   readonly offset: number;
 }
 
-/** One half: digests of its fields if a seed found it in flight, undefined if it came with an update. */
+/**
+ * One half of a reassignment. Its fields have digests if a seed found it in flight; undefined if it came with an
+ * update.
+ */
 export interface StoredHalf extends HalfId {
   readonly redacted: boolean;
   readonly digests: readonly string[] | undefined;
-  /** Digests of the contract that left, if a seed found it. */
+  /** Digests of the contract that left, if a seed found the contract; otherwise undefined. */
   readonly contract: readonly string[] | undefined;
 }
 
@@ -228,7 +236,10 @@ interface HalfRow {
   readonly contract: readonly string[] | null;
 }
 
-/** The halves that are stored. The contract that left was active at `activated`, in the order of the halves. */
+/**
+ * The halves among these that are stored.
+ * @param activated for each half, the offset at which the contract that left was activated; null if unknown
+ */
 export async function storedHalves(
   client: ClientBase,
   halves: readonly HalfId[],

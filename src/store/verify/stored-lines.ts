@@ -1,6 +1,7 @@
 /**
- * Stored rows in the notation of `model/compared-rows.ts`, as SQL. The line of a row is its fields joined, its digest
- * the SHA-256 of the line: data of the ledger is converted to the same line elsewhere and must have the same digest.
+ * Stored rows in the notation of `model/compared-rows.ts`, as SQL. A row's fields are joined to a line, and its digest
+ * is the SHA-256 of that line. Data of the ledger is converted to a line elsewhere; if both agree, the digests are
+ * equal.
  */
 import {
   absent,
@@ -19,18 +20,20 @@ type JoinedSql<K extends ComparedKind> = Readonly<Record<JoinedField<K>, string>
 const json = (column: string): string =>
   `case when ${column} ->> '$escaped' is not null and ${column} - '$escaped' = '{}'
         then 'raw:' || (${column} ->> '$escaped') else ${column}::text end`;
-/** Stored unchanged: the ledger's text, or in our escape. Nothing but an escape begins this way. */
+/**
+ * SQL: text that is stored unchanged, as the ledger sent it, or in our escape. Only an escape begins with this prefix.
+ */
 const asSent = (column: string): string =>
   `case when starts_with(${column}::text, '{"$escaped":') then ${column} ->> '$escaped' else ${column}::text end`;
 const micros = (column: string): string => `(extract(epoch from ${column}) * 1000000)::bigint::text`;
 /**
- * A set: a restarted participant lists the parties of an event in another order, and a filter its interfaces. Most have
- * one member, which needs no sorting.
+ * SQL: a list as a sorted set. After a restart, a participant may list the parties of an event in another order, and
+ * likewise the interfaces of a filter. Most sets have one member, which needs no sorting.
  */
 const set = (column: string): string =>
   `case when cardinality(${column}) = 1 then array_to_json(${column})::text
         else coalesce((select json_agg(p.name order by p.name collate "C") from unnest(${column}) p (name)), '[]')::text end`;
-/** The text of a create with one of its lists of parties as a set, in the format of `plain-active.ts`. */
+/** SQL: the text of a create in which one list of parties is a sorted set, in the format of `plain-active.ts`. */
 const withSet = (text: string, list: string): string => {
   const parties = `r.created_event -> '${list}'`;
   const sorted = set(`array(select jsonb_array_elements_text(${parties}))`);
@@ -51,7 +54,8 @@ const active: JoinedSql<'active'> = {
 
 const seeded: JoinedSql<'seeded'> = {
   ...active,
-  // Releases before 3.4 return neither; then it is the package of the template, and the list changes the set.
+  // Releases before 3.4 return neither field. Then the package is that of the template, and every listed contract
+  // changes the active contracts.
   representative_package_id: 'coalesce(c.representative_package_id, t.package_id)',
   acs_delta: 'coalesce(c.acs_delta, true)::text',
   witness_parties: set('c.witness_parties'),
@@ -94,7 +98,7 @@ const inFlight: JoinedSql<'in_flight'> = {
   created_event: partyLists.reduce(withSet, json('r.created_event')),
 };
 
-/** Fields that are not columns, and columns that are printed differently from others of their type. */
+/** SQL of fields that are not columns, and of columns with another format than their type has. */
 const fieldSql: { readonly [K in ComparedKind]: JoinedSql<K> } = {
   active,
   seeded,
@@ -108,7 +112,7 @@ const fieldSql: { readonly [K in ComparedKind]: JoinedSql<K> } = {
   topology: { raw: asSent('r.raw') },
 };
 
-/** A column of the row in the format that `verify` uses for its type. */
+/** SQL: a column of the row in the format that `verify` uses for its type. */
 function printedColumn(alias: string, name: string, type: ColumnType): string {
   const column = `${alias}.${name}`;
   if (type === 'timestamptz') return micros(column);
@@ -116,7 +120,10 @@ function printedColumn(alias: string, name: string, type: ColumnType): string {
   return /^(?:int|bool)/.test(type) ? `${column}::text` : column;
 }
 
-/** The fields of a kind as SQL, in order. `redaction`: the column that is not null in redacted rows. */
+/**
+ * SQL of the fields of a kind, in order.
+ * @param redaction name of the column that is not null in redacted rows
+ */
 export function fieldExpressions(kind: ComparedKind, redaction?: string): readonly string[] {
   const texts: Readonly<Record<string, string | undefined>> = fieldSql[kind];
   const columns = comparedColumns(kind);
@@ -131,11 +138,11 @@ export function fieldExpressions(kind: ComparedKind, redaction?: string): readon
 
 const escaped = (character: string): string => `E'\\x${character.charCodeAt(0).toString(16)}'`;
 
-/** SHA-256 of the line of a row, as bytea. */
+/** SQL: the SHA-256 of the line of a row, as bytea. */
 export function lineDigest(expressions: readonly string[]): string {
   const texts = expressions.map((text) => `coalesce(${text}, ${escaped(absent)})`);
   return `sha256(convert_to(concat_ws(${escaped(separator)}, ${texts.join(', ')}), 'UTF8'))`;
 }
 
-/** Joins of the dictionaries that the fields of a kind refer to. */
+/** SQL: join of the dictionary that the fields of a kind refer to. */
 export const templateJoin = 'left join templates t on t.template_pk = r.template_pk';

@@ -1,4 +1,4 @@
-/** Stored rows of a range of offsets as digests, and the fields of one row whose digest differs. */
+/** Digests of stored rows in a range of offsets, and the fields of one row if its digest differs. */
 import type { ClientBase } from 'pg';
 import { one, tablesOf } from '../connection/query-builder.ts';
 import { comparedFields, type ComparedKind } from '../../model/compared-rows.ts';
@@ -6,10 +6,10 @@ import { fieldExpressions, lineDigest, templateJoin } from './stored-lines.ts';
 
 export interface StoredLine {
   readonly offset: number;
-  /** Key in the notation of the ledger's side, see `ComparedRow`. */
+  /** Key in the same notation as for the ledger, see `ComparedRow`. */
   readonly key: string;
   readonly kind: ComparedKind;
-  /** SHA-256 of the line, hexadecimal. */
+  /** SHA-256 of the line, in hexadecimal. */
   readonly digest: string;
   readonly redacted: boolean;
 }
@@ -18,7 +18,7 @@ interface Source {
   readonly kind: ComparedKind;
   readonly key: string;
   readonly redaction?: string;
-  /** Rows with `"offset"` between $1 (exclusive) and $2 as `r`, with the joins that the fields need. */
+  /** SQL: rows as `r` with `"offset"` from $1 (exclusive) to $2 (inclusive), with the joins that the fields need. */
   readonly from: string;
 }
 
@@ -41,7 +41,7 @@ const sources: readonly Source[] = [
     kind: 'view',
     key: `'view ' || coalesce(r.contract_id, 'node ' || r.node_id) || ' ' || t.package_id || ':' || t.module_name || ':' || t.entity_name`,
     redaction: 'r.redaction_id',
-    // After a repeated seed, views of seeded contracts may be in the range.
+    // After a repeated seed, views of seeded contracts may be within the range.
     from: `decoded_interface_views r left join templates t on t.template_pk = r.interface_pk
            where ${between} and not exists (select from contracts o where o."offset" = r."offset" and o.node_id = r.node_id
                                                        and o.origin = 's')`,
@@ -71,13 +71,13 @@ const linesSql = sources
   })
   .join('\nunion all\n');
 
-/** All rows with offsets after `from` up to and including `to`, in no order. */
+/** All rows with offsets after `from` up to and including `to`, without a defined order. */
 export async function storedLines(client: ClientBase, from: number, to: number): Promise<readonly StoredLine[]> {
   const { rows } = await client.query<StoredLine>(linesSql, [from, to]);
   return rows;
 }
 
-/** Texts of the fields of one row, in order; undefined if it does not exist. */
+/** Texts of the fields of one row, in order; undefined if the row does not exist. */
 export async function storedFields(
   client: ClientBase,
   line: Pick<StoredLine, 'kind' | 'key' | 'offset'>,
@@ -94,7 +94,7 @@ export async function storedFields(
   return row === undefined ? undefined : names.map((name) => row[name] ?? null);
 }
 
-/** Offsets after `from` up to `to` that are in quarantine: only `quarantine` has their rows. */
+/** Quarantined offsets after `from` up to and including `to`. Only table `quarantine` has their rows. */
 export async function quarantinedOffsets(client: ClientBase, from: number, to: number): Promise<ReadonlySet<number>> {
   const rows = await tablesOf(client)
     .selectFrom('quarantine')
@@ -105,7 +105,7 @@ export async function quarantinedOffsets(client: ClientBase, from: number, to: n
   return new Set(rows.map(({ offset }) => offset));
 }
 
-/** The offset before the `count`th newest stored update; 0 if there are no more. */
+/** The offset before the newest `count` stored updates; 0 if there are no more updates. */
 export async function tailBegin(client: ClientBase, count: number): Promise<number> {
   const row = await tablesOf(client)
     .selectFrom('updates')
@@ -117,7 +117,7 @@ export async function tailBegin(client: ClientBase, count: number): Promise<numb
   return row?.offset ?? 0;
 }
 
-/** Offset of the last of the next `count` stored updates after `from`, at most `to`: a range of limited size. */
+/** End of a range of limited size: offset of the last of the next `count` stored updates after `from`, at most `to`. */
 export async function rangeEnd(client: ClientBase, from: number, to: number, count: number): Promise<number> {
   const row = await tablesOf(client)
     .selectFrom('updates')
@@ -132,7 +132,8 @@ export async function rangeEnd(client: ClientBase, from: number, to: number, cou
 }
 
 /**
- * The names of packages in the dictionary, by template in the ledger's notation; null if no event named the package.
+ * Names of the packages of templates in the dictionary, by template in the ledger's notation; null if no event has
+ * named the package.
  */
 export async function storedPackageNames(client: ClientBase): Promise<ReadonlyMap<string, string | null>> {
   const rows = await tablesOf(client)
@@ -142,7 +143,7 @@ export async function storedPackageNames(client: ClientBase): Promise<ReadonlyMa
   return new Map(rows.map((row) => [`${row.package_id}:${row.module_name}:${row.entity_name}`, row.package_name]));
 }
 
-/** Names of the packages whose archives were read, by id. */
+/** Names of the packages whose archives were read, by package id. */
 export async function namesOfPackages(client: ClientBase): Promise<ReadonlyMap<string, string>> {
   const rows = await tablesOf(client).selectFrom('packages').select(['package_id', 'package_name']).execute();
   return new Map(rows.map((row) => [row.package_id, row.package_name]));

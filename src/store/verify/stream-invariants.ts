@@ -1,7 +1,7 @@
-/** Rules of the stream row, of the updates, and of the number of rows of an update. */
+/** Rules about the stream row, the updates, and the number of rows of an update. */
 import type { Invariant } from './invariant.ts';
 
-/** Rows that came with an update; rows of a seed represent earlier events. */
+/** SQL: rows that came with an update. Rows of a seed are excluded, because they represent earlier events. */
 const eventRows = `
   select "offset", node_id, id_text(contract_id) as contract_id from contracts where origin <> 's'
   union all select "offset", node_id, id_text(contract_id) from exercises

@@ -1,6 +1,4 @@
-/**
- * Differences between the events logged by token admins and the changes of holdings, see the view token_discrepancies.
- */
+/** Differences between events logged by token admins and changes of holdings; see the view token_discrepancies. */
 import { escapeIdentifier, type ClientBase } from 'pg';
 
 export interface TokenDiscrepancy {
@@ -10,9 +8,9 @@ export interface TokenDiscrepancy {
 }
 
 /**
- * Number of events of instruments' own admins, and the first changes that differ from them.
- * @param explore the schema of the views
- * @param limit maximum number of listed rows; `count` of each row is the total
+ * Number of events logged by the admins of instruments, and the first changes that differ from them.
+ * @param explore schema of the views
+ * @param limit maximum number of rows; `count` of each row is the total
  */
 export async function tokenDiscrepancies(
   client: ClientBase,

@@ -1,4 +1,4 @@
-/** The last result of each comparison, stored for readers and for the metrics of a running indexer. */
+/** The latest result of each comparison, stored for readers and for the metrics of a running indexer. */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 import { tablesOf } from '../connection/query-builder.ts';
@@ -7,7 +7,7 @@ export interface Verification {
   readonly kind: string;
   readonly outcome: string;
   readonly atOffset: number;
-  /** ISO-8601. */
+  /** Start time, ISO 8601. */
   readonly startedAt: string;
   readonly seconds: number;
   readonly compared: number;
@@ -16,7 +16,7 @@ export interface Verification {
   readonly note?: string;
 }
 
-/** Stores the results. False if this role may not write them: comparing only needs the right to read. */
+/** Stores the results. False if this role may not write them: a comparison itself only needs the right to read. */
 export async function noteVerifications(database: Database, results: readonly Verification[]): Promise<boolean> {
   try {
     await database.transaction(async (client) => {
@@ -41,21 +41,21 @@ export async function noteVerifications(database: Database, results: readonly Ve
   }
 }
 
-/** Errors for a missing right, a read-only server or session, and a schema from before this table. */
+/** SQLSTATEs of a missing right, a read-only server or session, and a schema from before this table. */
 const unwritable: ReadonlySet<string> = new Set(['42501', '25006', '42P01']);
 
-/** The last result of each comparison, for the metrics. */
+/** The latest result of one comparison, for the metrics. */
 export interface LastVerification {
   readonly kind: string;
   readonly atOffset: number;
-  /** Milliseconds since 1970. */
+  /** Start time, milliseconds since 1970. */
   readonly startedAtMs: number;
   readonly seconds: number;
-  /** Undefined if it could not be determined. */
+  /** Number of differences; undefined if it could not be determined. */
   readonly different: number | undefined;
 }
 
-/** Empty if this role may not read them. */
+/** The latest results; empty if this role may not read them. */
 export async function lastVerifications(database: Database): Promise<readonly LastVerification[]> {
   try {
     const rows = await database.withClient((client) =>

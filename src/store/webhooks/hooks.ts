@@ -1,6 +1,4 @@
-/**
- * Management of webhooks: tables `webhooks`, `webhook_secrets` and `webhook_dead_letters`, for owners of the tables.
- */
+/** Manages webhooks, for owners of the tables: tables `webhooks`, `webhook_secrets` and `webhook_dead_letters`. */
 import type { ClientBase } from 'pg';
 import type { ChangeCursor } from '../../model/push/changes.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -10,14 +8,14 @@ import { holdWithin, retaining } from '../retention/holds.ts';
 import { letReadAs } from '../roles/read-as.ts';
 
 export type AddedWebhook = Omit<Webhook, 'hookId'> & {
-  /** Changes after this offset are delivered; undefined: changes committed from now on. */
+  /** Changes after this offset are delivered; undefined for changes that are committed from now on. */
   readonly after: number | undefined;
 };
 
 export interface ListedWebhook {
   readonly name: string;
   readonly state: 'active' | 'disabled';
-  /** Without the secret parts of the URL: no path after the host. */
+  /** URL of the receiver without its secret parts: nothing after the host. */
   readonly receiver: string;
   readonly role: string;
   readonly template: string | null;
@@ -26,23 +24,24 @@ export interface ListedWebhook {
   readonly cursor: ChangeCursor | null;
   readonly checkpoint: number | null;
   readonly deadLetters: number;
-  /** Why the newest of them was not accepted. */
+  /** Why the newest dead letter was not accepted; null if there is none. */
   readonly lastProblem: string | null;
-  /** Why the last attempt failed, and since when for this reason; null: it did not fail. */
+  /** Why the last attempt failed; null if it did not fail. `problemAt` is when this failure began. */
   readonly problem: string | null;
   readonly problemAt: Date | null;
   readonly missed: string | null;
 }
 
-/** Name of its row in `retention_holds`. */
+/** Name of the webhook's row in `retention_holds`. */
 export function holdOf(name: string): string {
   return `webhook:${name}`;
 }
 
 /**
- * Adds a webhook. Resolves to the offset after which it begins; null: at the start of history, once there is some.
- * @throws IndexerError WEBHOOK_REFUSED if the name is taken or the indexer cannot read as the role, HOLD_REFUSED if the
- * history after the offset is not stored here
+ * Adds a webhook. Resolves to the offset after which it begins; null if it begins at the start of a history that does
+ * not exist yet.
+ * @throws IndexerError WEBHOOK_REFUSED if the name is in use or the indexer cannot read as the role, HOLD_REFUSED if
+ * the history after the offset is not stored here
  */
 export function addWebhook(database: Database, webhook: AddedWebhook): Promise<number | null> {
   return retaining(database, async (client) => {
@@ -73,7 +72,7 @@ async function beginOf(client: ClientBase, after: number | undefined): Promise<n
   return rows[0]?.checkpoint ?? null;
 }
 
-/** All webhooks, by name. */
+/** All webhooks, ordered by name. */
 export async function listWebhooks(database: Database): Promise<readonly ListedWebhook[]> {
   const rows = await database.withClient(async (client) => {
     const found = await client.query<
@@ -100,7 +99,7 @@ interface DeliveryPosition {
   readonly node: number | null;
 }
 
-/** Also removes its dead letters and its hold on history. @throws IndexerError WEBHOOK_NOT_FOUND */
+/** Removes a webhook with its dead letters and its hold on history. @throws IndexerError WEBHOOK_NOT_FOUND */
 export function removeWebhook(database: Database, name: string): Promise<void> {
   return retaining(database, async (client) => {
     const { rowCount } = await client.query('delete from webhooks where name = $1', [name]);
@@ -113,9 +112,9 @@ export function removeWebhook(database: Database, name: string): Promise<void> {
 
 /**
  * Resumes deliveries to a disabled webhook from its last position.
- * @param after undelivered changes up to this offset are skipped, and the list reports it; undefined: nothing is
- * skipped
- * @throws IndexerError WEBHOOK_NOT_FOUND; WEBHOOK_REFUSED if it has received more than that; HOLD_REFUSED if the
+ * @param after undelivered changes up to this offset are skipped, which is recorded in `missed`; undefined skips
+ * nothing
+ * @throws IndexerError WEBHOOK_NOT_FOUND; WEBHOOK_REFUSED if it has already received later changes; HOLD_REFUSED if the
  * history after its position is no longer stored here
  */
 export function resumeWebhook(database: Database, name: string, after: number | undefined): Promise<void> {
@@ -138,7 +137,7 @@ export function resumeWebhook(database: Database, name: string, after: number | 
   });
 }
 
-/** In the order of history, at most this many. @throws IndexerError WEBHOOK_NOT_FOUND */
+/** The first `most` dead letters, in the order of history. @throws IndexerError WEBHOOK_NOT_FOUND */
 export async function listDead(
   database: Database,
   name: string,
@@ -156,8 +155,9 @@ export async function listDead(
 }
 
 /**
- * Replays a dead letter and earlier ones of its contract; undefined: all. Resolves to their number. @throws
- * IndexerError WEBHOOK_NOT_FOUND
+ * Requests that the dead letter at this position and earlier ones of its contract are delivered again, or all dead
+ * letters if `position` is undefined. Resolves to their number.
+ * @throws IndexerError WEBHOOK_NOT_FOUND
  */
 export function replayDead(database: Database, name: string, position: ChangeCursor | undefined): Promise<number> {
   return onLetters(
@@ -170,8 +170,9 @@ export function replayDead(database: Database, name: string, position: ChangeCur
 }
 
 /**
- * Discards one dead letter, or all: they are not delivered any more. Resolves to their number. @throws IndexerError
- * WEBHOOK_NOT_FOUND
+ * Discards the dead letter at this position, or all dead letters if it is undefined; they are not delivered any more.
+ * Resolves to their number.
+ * @throws IndexerError WEBHOOK_NOT_FOUND
  */
 export function discardDead(database: Database, name: string, position: ChangeCursor | undefined): Promise<number> {
   return onLetters(database, name, position, 'delete from webhook_dead_letters d', '(d."offset", d.node_id) =');
@@ -210,8 +211,9 @@ function refused(found: string, remedy: string): IndexerError {
 }
 
 /**
- * Part of going back to `to`: later changes are delivered again, with ids of their own if they belong to another
- * history. Null: nothing is left, and each webhook begins where the next history begins.
+ * Moves webhooks back when the stream is reset to `to`. Later changes are delivered again; if they belong to another
+ * history, they have other ids. Null means that no history is left, and each webhook begins where the next history
+ * begins.
  */
 export async function cutWebhooks(client: ClientBase, to: number | null): Promise<void> {
   await client.query('delete from webhook_dead_letters where $1::bigint is null or "offset" > $1', [to]);

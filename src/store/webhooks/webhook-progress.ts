@@ -1,15 +1,16 @@
-/** Progress of webhooks, for the deliveries: one statement each, with only the rights of the writer. */
+/** Stores the progress of webhook deliveries. Each change is one statement, and needs only the rights of the writer. */
 import type { ChangeCursor } from '../../model/push/changes.ts';
 import type { DeadLetter, Webhook, WebhookStanding } from '../../model/push/webhook.ts';
 import { readChanges } from '../changes/read-changes.ts';
 import type { Database } from '../connection/database.ts';
 
 /**
- * Of one page. A receiver accepts thousands of events a second, and the memory of one webhook has a limit of its own.
+ * Maximum characters of one page. A receiver accepts thousands of events per second, and the memory of one webhook is
+ * limited separately.
  */
 const pageCharacters = 4_000_000;
 
-/** Implements the port of the deliveries. @param database closed by the caller */
+/** Implements the port of the deliveries. @param database the caller closes it */
 export function webhookProgress(database: Database) {
   return {
     standing: () => standing(database),
@@ -77,7 +78,10 @@ async function cursor(database: Database, { hookId }: Webhook): Promise<ChangeCu
   return row.offset === null ? null : { offset: row.offset, node: row.node };
 }
 
-/** The hold moves with it, but never past a dead letter, which is read again when it is replayed. */
+/**
+ * Moves the position of a webhook and its hold. The hold never passes a dead letter, whose change is read again when it
+ * is replayed.
+ */
 async function move(
   database: Database,
   { hookId }: Webhook,

@@ -1,7 +1,7 @@
 /**
- * One batch, one transaction, one round trip: compare-and-set of the stream row, COPY into the append-only tables,
- * set-based maintenance of lifetimes and rollup. Several batches may run concurrently on connections of their own; they
- * commit in order.
+ * Writes one batch as one transaction in one round trip: compare-and-set of the stream row, COPY into the append-only
+ * tables, then set-based changes of lifetimes and totals. Several batches may run concurrently on connections of their
+ * own; they commit in order.
  */
 import { type ClientBase, escapeIdentifier } from 'pg';
 import { delayUnit, startOf, type ActivityRow } from '../../model/activity.ts';
@@ -28,30 +28,36 @@ export interface BatchWrite {
   readonly batch: Batch<BinaryRows>;
   /** New dictionary entries that the rows refer to. */
   readonly added: DictionaryEntries;
-  /** The write of the previous batch while it runs. */
+  /** The write of the previous batch, while it is running. */
   readonly predecessor: Promise<unknown> | undefined;
-  /** Moves the stream row by compare-and-set; fails if another writer moved it. */
+  /** Moves the stream row by compare-and-set. It fails if another writer has moved the row. */
   readonly advance: Statement;
 }
 
-/** At most this many bytes are written faster than a second round trip takes. */
+/** Writing this many bytes or fewer is faster than a second round trip. */
 const smallBytes = 64 * 1024;
 
-/** Writes and commits a batch. Resolves to rows written by table. @throws IndexerError; then nothing is written */
+/**
+ * Writes and commits a batch. Resolves to the number of rows written, by table.
+ * @throws IndexerError; then nothing is written
+ */
 export async function writeBatch(database: Database, write: BatchWrite): Promise<ReadonlyMap<string, number>> {
   const { batch, predecessor, advance } = write;
   const { filled, copies, rest } = rowStatements(batch, write.added);
   const small = filled.reduce((bytes, { messages }) => bytes + messages.length, 0) <= smallBytes;
   if (small) await predecessor;
   await database.withClient(async (client) => {
-    // The fence comes first: a stale writer stops before it costs anything.
+    // The fence comes first, so that a stale writer stops before it does any work.
     if (small || predecessor === undefined) await inOneTransaction(client, [advance, ...copies, ...rest]);
     else await inOrder(client, copies, rest, { advance, predecessor, idleLimitMs: database.idleInTransactionMs });
   });
   return new Map(filled.map(({ table, rows }) => [table, rows]));
 }
 
-/** The statements that store the rows of a batch: COPYs, and statements that depend on stored rows. Seals the batch. */
+/**
+ * The statements that store the rows of a batch: COPY statements, and statements that depend on stored rows. Seals the
+ * batch.
+ */
 export function rowStatements(batch: Batch<BinaryRows>, added: DictionaryEntries) {
   batch.seal();
   if (batch.lifetimes.repeated) throw contractTwice();
@@ -68,8 +74,8 @@ export function rowStatements(batch: Batch<BinaryRows>, added: DictionaryEntries
 }
 
 /**
- * Statements that only add rows are sent at once; those that depend on earlier batches (the stream row, ends of
- * lifetimes, sums) after the predecessor has committed.
+ * Sends statements that only add rows at once. Statements that depend on earlier batches (the stream row, ends of
+ * lifetimes, totals) are sent after the predecessor has committed.
  */
 async function inOrder(
   client: ClientBase,
@@ -88,9 +94,9 @@ async function inOrder(
   }
 }
 
-/** Waits, and keeps the transaction active: the server would end one that is idle for too long. */
+/** Waits and keeps the transaction active, because the server would end a transaction that is idle for too long. */
 async function awaitInTransaction(client: ClientBase, awaited: Promise<unknown>, idleLimitMs: number): Promise<void> {
-  // The next statement of the transaction reports a failure.
+  // A failure is ignored here; the next statement of the transaction reports it.
   const beat = setInterval(() => void client.query('select 1').catch(() => undefined), idleLimitMs / 4);
   try {
     await awaited;
@@ -99,7 +105,7 @@ async function awaitInTransaction(client: ClientBase, awaited: Promise<unknown>,
   }
 }
 
-/** @param into the table that receives the rows: one that has the columns of `table` */
+/** @param into the table that receives the rows; it must have the columns of `table` */
 export function copyStatement(table: TableName, messages: Buffer, into: string = table): Statement {
   const columns = Object.keys(tables[table]).map((column) => escapeIdentifier(column));
   return {
@@ -109,7 +115,7 @@ export function copyStatement(table: TableName, messages: Buffer, into: string =
   };
 }
 
-/** Records who stored the updates of the batch, and when. */
+/** Records which writer stored the updates of the batch, and when. */
 function batchStatement({ batchOffset, epoch }: Batch, filled: readonly { readonly table: TableName }[]): Statement[] {
   if (!filled.some(({ table }) => table === 'updates')) return [];
   const text = 'insert into batches (batch_offset, epoch) values ($1, $2)';
@@ -117,8 +123,8 @@ function batchStatement({ batchOffset, epoch }: Batch, filled: readonly { readon
 }
 
 /**
- * Ends contracts of earlier batches, and counts: rows move from live to ended. An end counts for the template of the
- * row that actually changed, because the event may name a newer package, or a contract that was never seen active.
+ * Ends contracts of earlier batches by moving rows from live to ended, and updates the counts. An end counts for the
+ * template of the moved row. The event itself may name a newer package, or a contract that was never active here.
  */
 function lifetimeStatement(batch: Batch): Statement[] {
   const { lifetimes } = batch;
@@ -152,12 +158,15 @@ function lifetimeStatement(batch: Batch): Statement[] {
   ];
 }
 
-/** The ends of $1 to $6 as table `d`. */
+/** SQL: the ends in parameters $1 to $6, as table `d`. */
 export const endsTable = `unnest($1::text[], $2::integer[], $3::bigint[], $4::integer[], $5::text[]::"char"[],
                                  $6::timestamptz[])
                             d (contract_id, synchronizer_pk, ended_offset, ended_node_id, ended_by, ended_at)`;
 
-/** Adds the columns of `rows`, a table with an optional condition, to table `ended`; the duration is computed. */
+/**
+ * SQL: adds rows to table `ended`, and computes the class of their duration.
+ * @param rows a table, optionally with a condition
+ */
 export function endedFrom(rows: string): string {
   return `insert into ended ("offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk, class, ended_by,
                              contract_id, ended_at, ended_node_id, unhosted_since)
@@ -187,8 +196,8 @@ function* mapped<T, U>(values: Iterable<T>, change: (value: T) => U): Generator<
 }
 
 /**
- * Two statements: with hundreds of templates these are most of the writer's updates, so rows of templates only carry
- * their own counts.
+ * The statements that add the activity of a batch. There are two: with hundreds of templates, most rows that the writer
+ * updates are those of templates, so these rows only have their own counts.
  */
 export function activityStatements(batch: Batch): Statement[] {
   const rows = batch.activity.rows();
@@ -227,7 +236,7 @@ const ofTheHour = ['synchronizerPk', 'transactions', 'totalCreates', 'totalArchi
 function hourActivity(rows: readonly ActivityRow[]): Statement {
   return {
     name: 'add-activity-of-hours',
-    // Traffic costs are limited to the largest bigint: one absurd cost must not stop the stream.
+    // Traffic costs are capped at the largest bigint, because one absurd cost must not stop the stream.
     text: `insert into activity_hourly as a (hour, template_pk, choice_pk, synchronizer_pk, creates, archives, exercises,
                   transactions, total_creates, total_archives, total_exercises, paid_traffic_cost, delay_seconds)
              select hour, 0, 0, synchronizer_pk, 0, 0, 0, transactions, total_creates, total_archives, total_exercises,
@@ -253,7 +262,7 @@ function hourActivity(rows: readonly ActivityRow[]): Statement {
   };
 }
 
-/** An array of plain values in its text form. */
+/** An array of simple values in its text form. */
 function list(values: readonly (number | bigint | string | null)[]): string {
   return `{${values.map((value) => value ?? 'null').join(',')}}`;
 }

@@ -1,12 +1,12 @@
 /**
  * Notifies listeners of the database of each committed checkpoint: `NOTIFY <schema>_offset`, with the checkpoint as
- * payload. A notice is sent after the commit, separately. When the queue of notices is full, Postgres refuses a
- * transaction with a notice at its commit, so a notice within the batch would let any login stop the writer.
+ * payload. The notice is sent separately after the commit. If the queue of notices is full, Postgres rejects a
+ * transaction with a notice at its commit. A notice in the batch itself would therefore let any login stop the writer.
  */
 import { type IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 
-/** Called for each notice: with the error if Postgres refused it, without an argument otherwise. */
+/** Called for each notice, with the error if Postgres refused it. */
 export type OnNotice = (error?: IndexerError) => void;
 
 export class CommitNotices {
@@ -22,7 +22,10 @@ export class CommitNotices {
     this.#channel = `${database.schema}_offset`;
   }
 
-  /** Sends a notice of a committed checkpoint. While one is sent, only the newest checkpoint waits. Never rejects. */
+  /**
+   * Sends a notice of a committed checkpoint. While a notice is being sent, only the newest checkpoint waits. Never
+   * rejects.
+   */
   notifyCommit(checkpoint: number): Promise<void> {
     this.#newest = checkpoint;
     return (this.#sending ??= this.#send());
@@ -36,7 +39,8 @@ export class CommitNotices {
         await this.#notify(checkpoint);
         this.#onNotice();
       } catch (thrown) {
-        // A listener compares the payload with the last one, so the next notice makes up for this one.
+        // A failed notice is not repeated: a listener compares the payload with the last one, so the next notice is
+        // sufficient.
         this.#onNotice(toIndexerError(thrown));
       }
     }
@@ -48,7 +52,7 @@ export class CommitNotices {
       try {
         await client.query('select pg_notify($1, $2)', [this.#channel, String(checkpoint)]);
       } catch (thrown) {
-        // Moves the end of a full queue once the login that kept it full has left.
+        // This call lets Postgres free a full queue once the login that kept it full has left.
         await client.query('select pg_notification_queue_usage()');
         throw thrown;
       }

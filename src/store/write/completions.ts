@@ -1,7 +1,7 @@
 /**
- * Completions, the results of submitted commands, stored concurrently with the batches of updates by the same session.
- * Their checkpoint is the end of the newest row of `completion_ranges`; it moves by compare-and-set in the transaction
- * of the rows, under the epoch of the session, and never past the checkpoint of the stream.
+ * Stores completions, the results of submitted commands, concurrently with the batches of updates and in the same
+ * session. Their checkpoint is the end of the newest row of `completion_ranges`. It moves by compare-and-set in the
+ * transaction of the rows, under the epoch of the session, and never past the checkpoint of the stream.
  */
 import { createHash } from 'node:crypto';
 import type { ClientBase } from 'pg';
@@ -24,7 +24,7 @@ import { inOneTransaction, type Encoded, type Statement } from '../connection/ro
 import { dataRefused } from '../connection/store-error.ts';
 import { assertEpoch, compareAndSet, fenced } from './stream-row.ts';
 
-/** Completions of one session, which ends for them when it ends for batches. */
+/** Completions of one session. They end when the session of the batches ends. */
 export class StoreCompletions {
   readonly #database: Database;
   readonly #epoch: number;
@@ -54,8 +54,8 @@ export class StoreCompletions {
 }
 
 /**
- * Position from which completions continue: the end of the newest range. The first range begins at `begin`; a range for
- * other parties begins where the newest ends. Part of the caller's transaction.
+ * Returns the position from which completions continue: the end of the newest range. The first range begins at `begin`;
+ * a range for other parties begins where the newest ends. Runs in the caller's transaction.
  * @throws IndexerError WRITER_FENCED (fenced) if the epoch is no longer in force
  */
 async function openCompletions(client: ClientBase, epoch: number, start: CompletionStart): Promise<number> {
@@ -86,7 +86,7 @@ function newestRange(client: ClientBase): Promise<Range | undefined> {
     .executeTakeFirst();
 }
 
-/** A range that begins where the previous one is still empty replaces it. */
+/** Begins a range. If the newest range begins at the same offset and is still empty, the new range replaces it. */
 async function beginRange(
   client: ClientBase,
   { from, parties, reason }: Pick<Range, 'from' | 'parties'> & { readonly reason: string | null },
@@ -99,8 +99,9 @@ async function beginRange(
 }
 
 /**
- * Records that completions from the checkpoint to `gap.to` are no longer returned; a new range begins there. Part of
- * the caller's transaction. @throws IndexerError WRITER_FENCED (fenced)
+ * Records that completions from the checkpoint to `gap.to` are no longer returned, and begins a new range there. Runs
+ * in the caller's transaction.
+ * @throws IndexerError WRITER_FENCED (fenced)
  */
 async function skipCompletions(client: ClientBase, epoch: number, gap: CompletionGap): Promise<void> {
   await assertEpoch(client, epoch);
@@ -113,7 +114,7 @@ interface CompletionWrite {
   readonly epoch: number;
   readonly from: number;
   readonly to: number;
-  /** In order of their offsets, after `from` and up to `to`. */
+  /** Completions after `from` up to and including `to`, ordered by offset. */
   readonly completions: readonly Completion[];
 }
 
@@ -130,8 +131,9 @@ async function writeCompletions(database: Database, write: CompletionWrite): Pro
 }
 
 /**
- * The fence first. A new writer locks the stream row FOR UPDATE, which this lock delays until the commit, and the
- * previous writer then finds another epoch; batches of updates, which change no key, neither wait for it nor delay it.
+ * Moves the checkpoint. The fence comes first: a new writer locks the stream row FOR UPDATE, and this lock delays it
+ * until the commit. Later statements of the previous writer find another epoch. Batches of updates change no key, so
+ * they neither wait for this lock nor delay it.
  */
 function advance({ epoch, from, to }: CompletionWrite): Statement {
   return compareAndSet({
@@ -148,7 +150,7 @@ function movedText(from: number): string {
   return `the checkpoint of completions was no longer ${String(from)}, the epoch was taken over, or the stream has not caught up`;
 }
 
-/** Party sets that are new. */
+/** Adds party sets that are new. */
 function insertSubmitters(completions: readonly Completion[]): Statement {
   const known = new Map(completions.map(({ actAs }) => [submittersKey(actAs), actAs]));
   const pairs = [...known].flatMap(([key, actAs]) => actAs.map((party) => ({ key, party })));
@@ -160,11 +162,11 @@ function insertSubmitters(completions: readonly Completion[]): Statement {
   };
 }
 
-/** Hexadecimal. */
+/** Key of a party set, in hexadecimal. */
 function submittersKey(actAs: readonly string[]): string {
   const parties = [...new Set(actAs)].sort();
   const digits = createHash('sha256').update(JSON.stringify(parties)).digest('hex').slice(0, 32);
-  // Bytes that begin with ff are texts.
+  // Stored bytes that begin with ff mean a text, so no key may begin with ff.
   return digits.startsWith('ff') ? `00${digits.slice(2)}` : digits;
 }
 
@@ -174,7 +176,7 @@ interface Column {
   readonly values: Encoded;
 }
 
-/** Redacted completions are skipped here, not by the reader of the stream: a redaction need not end the session. */
+/** Removes redacted contents here rather than when the stream is read, so that a redaction need not end the session. */
 function insertCompletions(completions: readonly Completion[]): Statement {
   const columns = columnsOf(completions);
   const names = columns.map(({ name }) => `"${name}"`).join(', ');
@@ -251,7 +253,7 @@ function refuseUnstorable({ updateId, transactionHash, rejection, ...completion 
   }
 }
 
-/** An error may give the time as any text: an invalid one is ignored. */
+/** The time in an error may be any text, so an invalid time is ignored. */
 function timeOf(text: string | null): Microseconds | null {
   return text === null ? null : (postgresMicroseconds(text) ?? null);
 }

@@ -1,7 +1,7 @@
 /**
- * Rows in the binary format of COPY: Postgres takes numbers, times and arrays directly instead of parsing text, and
- * nothing needs escaping. One buffer per table, reused for every batch, holds the messages ready for sending. Source:
- * Postgres documentation, COPY, "Binary Format", and "Message Formats" for CopyData.
+ * Encodes rows in the binary format of COPY: Postgres reads numbers, times and arrays directly instead of parsing text,
+ * and nothing needs escaping. Each table has one buffer, reused for every batch, with messages that are ready to send.
+ * Source: Postgres documentation, COPY, "Binary Format", and "Message Formats" for CopyData.
  */
 import {
   type ColumnType,
@@ -17,10 +17,10 @@ import { Utf8, type Text } from '../../model/utf8.ts';
 import { dataRefused } from '../connection/store-error.ts';
 import { ByteWriter } from '../connection/byte-writer.ts';
 
-/** Signature, no flags, no header extension. */
+/** Header: signature, no flags, no extension. */
 const head = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
 const copyData = 'd'.charCodeAt(0);
-/** Postgres receives a complete message before it parses its first row. */
+/** Size of a message. Postgres receives a complete message before it parses the first row in it. */
 const messageBytes = 64 * 1024;
 const jsonbVersion = 1;
 const int2Limit = 2 ** 15;
@@ -51,7 +51,7 @@ class TableCopy {
     this.#bytes.raw(head);
   }
 
-  /** The messages including the end of the stream; nothing may be added afterwards. */
+  /** The messages, including the end of the stream. No rows may be added afterwards. */
   messages(): Buffer {
     this.#bytes.int16(-1);
     this.#endMessage();
@@ -136,18 +136,19 @@ class TableCopy {
   }
 }
 
-/** The rows of one batch, encoded as they arrive: no row and no payload is kept as an object. Reusable. */
+/** The rows of one batch, encoded as they are added: no row and no payload is kept as an object. Reusable. */
 export class BinaryRows implements RowSink {
   readonly #tables = new Map<TableName, TableCopy>();
   readonly #types: ColumnTypes;
 
-  /** @param types of the columns of the database that receives the rows */
+  /** @param types column types of the database that receives the rows */
   constructor(types: ColumnTypes = tables) {
     this.#types = types;
   }
 
   /**
-   * @throws IndexerError STORE_DATA_REFUSED for a value that the column's type cannot hold; then discard this object
+   * @throws IndexerError STORE_DATA_REFUSED for a value that the type of its column cannot hold; discard this object
+   * afterwards
    */
   push(table: TableName, row: Row): void {
     let copy = this.#tables.get(table);
@@ -155,7 +156,7 @@ export class BinaryRows implements RowSink {
     copy.append(row);
   }
 
-  /** Tables with rows, in any order, as CopyData messages. */
+  /** Tables that have rows, in any order, with their rows as CopyData messages. */
   *filled(): Generator<{ readonly table: TableName; readonly rows: number; readonly messages: Buffer }> {
     for (const [table, copy] of this.#tables) {
       if (copy.rows > 0) yield { table, rows: copy.rows, messages: copy.messages() };

@@ -1,7 +1,7 @@
 /**
- * A party that leaves the participant takes the participant's knowledge of its contracts with it: no event ends them
- * here. They are marked as unhosted in the transaction that stores the event of its departure. This reads every
- * contract once, which may take long; a batch without such an event is not affected.
+ * Marks contracts as unhosted when their parties leave the participant. The participant then no longer reports events
+ * of these contracts, so nothing would end them here. They are marked in the transaction that stores the departure.
+ * This reads every contract once, which may take long; batches without a departure are not affected.
  */
 import type { ClientBase, QueryConfig } from 'pg';
 import type { Batch } from '../../model/batch.ts';
@@ -9,12 +9,12 @@ import type { Database } from '../connection/database.ts';
 import { countRows, tablesOf } from '../connection/query-builder.ts';
 import type { Statement } from '../connection/round-trip.ts';
 
-/** Limit of that one statement, milliseconds. */
+/** Time limit of the statement that marks contracts, milliseconds. */
 const limitMs = 60 * 60 * 1000;
 
 const allowTime = `select set_config('statement_timeout', '${String(limitMs)}', true)`;
 
-/** Send them after everything that ends contracts; empty if no party left. */
+/** The statements that mark contracts. Send them after all statements that end contracts. Empty if no party left. */
 export function departureStatements({ departure }: Batch): Statement[] {
   if (departure === undefined) return [];
   return [
@@ -24,8 +24,8 @@ export function departureStatements({ departure }: Batch): Statement[] {
 }
 
 /**
- * Repeats the marks from an offset as if none were there: with a late update other contracts were active, or other
- * parties hosted, when a party left. Part of the caller's transaction.
+ * Removes the marks from an offset on and sets them again. With a late update, other contracts may have been active or
+ * other parties hosted when a party left. Runs in the caller's transaction.
  */
 export async function markUnhostedAgain(client: ClientBase, from: number): Promise<void> {
   await client.query(allowTime);
@@ -37,7 +37,7 @@ export async function markUnhostedAgain(client: ClientBase, from: number): Promi
   await client.query(marking);
 }
 
-/** Number of contracts that are neither active nor ended. Reads an index that has no other rows. */
+/** Number of contracts that are neither active nor ended. Reads an index that contains only these contracts. */
 export async function unhostedContracts(database: Database): Promise<number> {
   const row = await database.withClient((client) =>
     tablesOf(client).selectFrom('live').select(countRows).where('unhosted_since', 'is not', null).executeTakeFirst(),

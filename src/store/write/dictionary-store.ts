@@ -1,6 +1,6 @@
 /**
- * The dictionaries (templates, choices, synchronizers, interfaces of templates, parties): read completely at session
- * start, extended within a batch's transaction.
+ * The dictionaries: templates, choices, synchronizers, interfaces of templates, party sets. They are read completely at
+ * the start of a session, and extended in the transaction of a batch.
  */
 import type { ClientBase } from 'pg';
 import {
@@ -17,7 +17,7 @@ export async function loadDictionary(client: ClientBase): Promise<Dictionary> {
   return new Dictionary(await loadNames(client), await newestParties(client));
 }
 
-/** All names with their numbers, without the party sets. */
+/** All names with their numbers, except the party sets. */
 export async function loadNames(client: ClientBase): Promise<DictionaryEntries> {
   const tables = tablesOf(client);
   const templates = await tables.selectFrom('templates').selectAll().orderBy('template_pk').execute();
@@ -57,7 +57,7 @@ async function newestParties(client: ClientBase): Promise<StoredParties> {
 
 /**
  * Party sets that {@link PartyCombinations} keeps in memory. Numbers below zero were not assigned by the writer. Rows
- * are read one by one from the newest, and only as many as fit, because the ledger does not limit the parties of a row.
+ * are read from the newest on, only as many as fit, because the ledger does not limit the number of parties in a row.
  */
 async function newestOf(
   client: ClientBase,
@@ -90,7 +90,7 @@ async function newestOf(
   };
 }
 
-/** Statements that store new entries. A template may be sent again with a package name that it lacked. */
+/** Statements that store new entries. A template may be stored again to add a package name that it lacked. */
 export function entryStatements(added: DictionaryEntries): Statement[] {
   return [
     ...added.synchronizers.map((entry) => ({

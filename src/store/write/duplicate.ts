@@ -1,13 +1,13 @@
 /**
- * Explains why Postgres refused an update, or entry, that was written alone. A duplicate means that it contains a key
- * twice, which no retry fixes, or that rows exist after the checkpoint.
+ * Explains why Postgres refused an update or entry that was written alone. A duplicate means either that the update
+ * contains a key twice, which no retry fixes, or that rows exist after the checkpoint.
  */
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 import { explainForeign } from './foreign-rules.ts';
 
-/** Description of a duplicate for the key of each table; all these keys contain the offset. */
+/** For each table, the value that a duplicate repeats. All these keys also contain the offset. */
 const keys: Readonly<Record<string, string>> = {
   contracts: 'node id',
   live: 'contract id',
@@ -17,12 +17,14 @@ const keys: Readonly<Record<string, string>> = {
   reassignments: 'half of a reassignment of a contract',
 };
 
-/** The index over the ids of `live`. As a hash it refuses nothing; it is named in place of a unique one. */
+/**
+ * The index over the ids of `live`. It is a hash index and cannot be unique; errors name it as the violated constraint.
+ */
 const contractIndex = 'live_contract';
 
 /**
- * The reason why an update that was written alone was refused, with a remedy: its own contents, other rows, or foreign
- * rules.
+ * Explains why an update that was written alone was refused, and adds a remedy: its own contents, other rows, or
+ * foreign rules.
  */
 export async function explainRefusal(database: Database, error: IndexerError, offset: number): Promise<IndexerError> {
   return error.code === 'STORE_DUPLICATE' ? explainDuplicate(database, error, offset) : explainForeign(database, error);
@@ -32,7 +34,7 @@ async function explainDuplicate(database: Database, error: IndexerError, offset:
   if (!isOwnConstraint(error)) return foreignIndex(error);
   const table = String(error.facts['table']);
   const key = keys[table];
-  // Without an explanation it is still the failure of this update.
+  // If this fails, the failure of the update is reported without an explanation.
   const there = key === undefined || (await hasRows(database, table, offset).catch(() => undefined));
   if (there === undefined) return error;
   if (there || key === undefined) return foreignRows(error);
@@ -43,7 +45,7 @@ async function explainDuplicate(database: Database, error: IndexerError, offset:
   );
 }
 
-/** The same for an entry of the active contracts: unpublished rows were written by this seed alone. */
+/** Does the same for an entry of the active contracts. Only this seed has written unpublished rows. */
 export async function explainEntry(database: Database, error: IndexerError): Promise<IndexerError> {
   if (error.code !== 'STORE_DUPLICATE') return explainForeign(database, error);
   if (!isOwnConstraint(error)) return foreignIndex(error);
@@ -57,7 +59,7 @@ export async function explainEntry(database: Database, error: IndexerError): Pro
 }
 
 async function hasRows(database: Database, table: string, offset: number): Promise<boolean> {
-  // Found in the update itself, before anything was sent.
+  // This duplicate was found in the update itself, before anything was sent.
   if (table === 'live') return false;
   const { rows } = await database.withClient((client) =>
     client.query<{ there: boolean }>(`select exists (select from ${table} where "offset" = $1) as there`, [offset]),
@@ -65,7 +67,10 @@ async function hasRows(database: Database, table: string, offset: number): Promi
   return rows[0]?.there === true;
 }
 
-/** A contract that becomes active twice at one offset; like the error of a unique index, which the ids do not have. */
+/**
+ * The error for a contract that becomes active twice at one offset. It has the form of a unique index error, because no
+ * unique index covers the ids.
+ */
 export function contractTwice(): IndexerError {
   return new IndexerError('a contract becomes active twice at one offset', {
     code: 'STORE_DUPLICATE',
@@ -83,7 +88,8 @@ function keyRepeated(error: IndexerError, found: string, remedy: string): Indexe
 }
 
 /**
- * The keys of our tables have the names that Postgres gives; only dictionaries have others, and are not covered here.
+ * Whether the violated constraint is the key of one of our tables. Keys have the names that Postgres assigns; only
+ * dictionaries have other names, and they are not covered here.
  */
 function isOwnConstraint({ facts }: IndexerError): boolean {
   const { table, constraint } = facts;
@@ -91,7 +97,7 @@ function isOwnConstraint({ facts }: IndexerError): boolean {
   return constraint === (table === 'live' ? contractIndex : `${String(table)}_pkey`);
 }
 
-/** Valid data, refused by a rule that was added by hand: it is not quarantined. */
+/** The error for valid data that is refused by a rule which was added by hand. It is not quarantined. */
 function foreignIndex(error: IndexerError): IndexerError {
   return new IndexerError(
     `expected no unique index except our own, found one that refuses a row (${constraintLabel(error)})`,

@@ -1,27 +1,29 @@
 /**
- * A filter that differs from the stored one: accepted if nothing would be lost, otherwise refused with the differences.
+ * Handles a filter that differs from the stored one: accepts it if nothing would be lost, and otherwise refuses it with
+ * the differences.
  */
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { differenceOf } from './filter-difference.ts';
 import { keptFilter, type StreamIdentity } from '../../model/stream.ts';
 
-/** Progress of the stream that was begun under the stored filter. */
+/** Progress of the stream under the stored filter. */
 export interface Begun {
   readonly seeded: boolean;
   readonly checkpoint: number | null;
-  /** Entries of a seed in progress. */
+  /** Number of contracts received by the seed that is in progress. */
   readonly seedContracts: number;
 }
 
 /**
- * Whether a differently configured start may use the stream: nothing is published, and no entry of a seed is stored.
+ * Whether the stream can be used with a different configuration: nothing is published, and no entry of a seed is
+ * stored.
  */
 export function isUnused({ seeded, checkpoint, seedContracts }: Begun): boolean {
   return !seeded && checkpoint === null && seedContracts === 0;
 }
 
-/** Brings the filter into force for an unused stream. */
+/** Makes the filter the filter in force of an unused stream. */
 export async function takeFilter(client: ClientBase, { filter, filterHash, shape }: StreamIdentity): Promise<void> {
   await client.query(
     `update stream set filter = $1, filter_hash = $2, transaction_shape = $3, seed_offset = null, seed_token = null`,
@@ -29,7 +31,7 @@ export async function takeFilter(client: ClientBase, { filter, filterHash, shape
   );
 }
 
-/** The differences between two filters in the format of the stream row, as one sentence. */
+/** The differences between two filters, each in the format of the stream row, as one sentence. */
 export function whatDiffers(previousFilter: string, newFilter: string): string {
   const { lines } = differenceOf(JSON.parse(previousFilter) as object, keptFilter(newFilter));
   return lines.map((line) => (line.length > longestLine ? `${line.slice(0, longestLine)}…` : line)).join('; ');
@@ -38,8 +40,8 @@ export function whatDiffers(previousFilter: string, newFilter: string): string {
 const longestLine = 300;
 
 /**
- * Error with the differences; its remedy begins with the option that loses least. @param newFilter the configured filter,
- * as it would be stored
+ * The error with the differences. Its remedy begins with the option that loses the least.
+ * @param newFilter the configured filter, as it would be stored
  */
 export async function filterChanged(
   client: ClientBase,

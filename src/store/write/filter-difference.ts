@@ -1,16 +1,16 @@
-/** Compares two filters, as text for operators. */
+/** Describes the difference between two filters as text for operators. */
 import type { KeptFilter } from '../../model/stream.ts';
 
 export interface FilterDifference {
-  /** The differences, one line each. */
+  /** One line for each difference. */
   readonly lines: readonly string[];
-  /** Contracts visible only under the new filter are missing from the history so far. */
+  /** Whether contracts that only the new filter returns are missing from the history so far. */
   readonly adds: boolean;
-  /** Contracts visible only under the old filter are no longer followed. */
+  /** Whether contracts that only the old filter returns are no longer followed. */
   readonly removes: boolean;
 }
 
-/** @param previousFilter filter of the stream row, which may lack parts in an old row */
+/** @param previousFilter filter of the stream row; an old row may lack some parts */
 export function differenceOf(
   previousFilter: Partial<Record<keyof KeptFilter, unknown>>,
   newFilter: KeptFilter,

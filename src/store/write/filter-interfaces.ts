@@ -1,9 +1,9 @@
-/** Table `filter_interfaces`: requested interfaces, and the offset from which their views are stored. */
+/** Table `filter_interfaces`: requested interfaces, each with the offset from which its views are stored. */
 import type { ClientBase } from 'pg';
 import type { RequestedInterface } from '../../model/stream.ts';
 import { assertEpoch } from './stream-row.ts';
 
-/** The stored interfaces, by id. */
+/** The stored interfaces, ordered by id. */
 export async function readRequestedInterfaces(client: ClientBase): Promise<readonly RequestedInterface[]> {
   const { rows } = await client.query<RequestedInterface>(
     `select interface_id as id, state, complete_from as "completeFrom", unknown_at_offset as "unknownAt"
@@ -13,8 +13,8 @@ export async function readRequestedInterfaces(client: ClientBase): Promise<reado
 }
 
 /**
- * Replaces the requested interfaces. Part of the caller's transaction. For an interface that was requested before, the
- * stored start of completeness stays: the background backfill records it after the session has read it.
+ * Replaces the requested interfaces. Runs in the caller's transaction. If an interface was requested before, the stored
+ * start of its views stays: the background backfill may have changed it since the session read it.
  * @throws IndexerError WRITER_FENCED (fenced) if the epoch is no longer in force
  */
 export async function noteInterfaces(

@@ -1,6 +1,6 @@
 /**
- * Foreign rules on the tables of a stream that can refuse a row: indexes on expressions, constraints and triggers. An
- * update that one of these refuses is valid, so it is not quarantined.
+ * Finds foreign rules on the tables of a stream that can refuse a row: indexes on expressions, constraints and
+ * triggers. An update refused by such a rule is valid, so it is not quarantined.
  */
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -28,7 +28,7 @@ const ownRuleNames: readonly string[] = [
   'next_epoch',
 ];
 
-/** The tables that an update is written to. */
+/** Tables to which updates are written. */
 const written: readonly string[] = tablesWhere(({ isWritten }) => isWritten === true);
 
 /** A rule, and the statement that removes it. */
@@ -38,8 +38,8 @@ export interface ForeignRule {
 }
 
 /**
- * An index without an expression computes nothing that could fail. `index create` names its indexes `own_…` and uses a
- * method that accepts every text.
+ * SQL: foreign rules. Indexes without an expression or condition compute nothing that can fail, so they are excluded.
+ * So are the indexes of `index create`, which are named `own_…` and use a method that accepts every text.
  */
 const rules = `
 select 'index ' || x.oid::regclass::text as name, 'drop index concurrently ' || x.oid::regclass::text as removal
@@ -61,20 +61,20 @@ select format('trigger %I of %s', g.tgname, t.oid::regclass), format('drop trigg
    and not g.tgisinternal and g.tgenabled <> 'D'
  order by 1`;
 
-/** Foreign rules on the tables that updates are written to which could refuse a row. */
+/** Foreign rules that could refuse a row, on the tables to which updates are written. */
 export async function foreignRules(database: Database): Promise<readonly ForeignRule[]> {
   return database.transaction(async (client) => {
-    // Names are printed with their schema, so that the statement can be run anywhere.
+    // With this search path, names are printed with their schema, so that the statement can run anywhere.
     await client.query('set local search_path to pg_catalog');
     const { rows } = await client.query<ForeignRule>(rules, [database.schema, written, ownRuleNames]);
     return rows;
   });
 }
 
-/** The failure of an update that was written alone, explained if a foreign rule may have refused it. */
+/** The error of an update that was written alone, with an explanation if a foreign rule may have refused it. */
 export async function explainForeign(database: Database, error: IndexerError): Promise<IndexerError> {
   if (!canBeForeign(error)) return error;
-  // Without an explanation it is still the failure of this update.
+  // If this fails, the failure of the update is reported without an explanation.
   const found = await foreignRules(database).catch(() => []);
   const { constraint } = error.facts;
   const named = found.filter(({ name }) => typeof constraint === 'string' && namesConstraint(name, constraint));
@@ -97,8 +97,8 @@ export async function explainForeign(database: Database, error: IndexerError): P
 }
 
 /**
- * Refused by Postgres, but not while a value was read into its column: foreign rules are evaluated later. Nor can bytes
- * that are not text be stored in any table.
+ * Whether a foreign rule can be the cause. Foreign rules are evaluated after all values were parsed for their columns.
+ * Bytes that are not text cannot be stored in any table, so they are not the fault of a rule.
  */
 function canBeForeign({ code, facts }: IndexerError): boolean {
   if (code === 'STORE_CONSTRAINT') return facts['sqlstate'] !== '23505';

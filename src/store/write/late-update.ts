@@ -1,5 +1,5 @@
 /**
- * An update that comes after later ones were stored: a quarantined one, or one that the ledger sent late. It is stored
+ * Stores an update after later ones were stored: a quarantined update, or one that the ledger sent late. It is stored
  * at its offset as if it had come in time.
  */
 import type { ClientBase } from 'pg';
@@ -32,12 +32,12 @@ export async function isStored(database: Database, offset: number): Promise<bool
 }
 
 /**
- * Stores it in one transaction: rows, lifetimes that it ends, ends of its own contracts that were stored since, counts.
- * There must be no other writer: hold the writer lock. The epoch is raised, so that a writer cannot continue from
- * memory.
- * @param epoch of the session that stores it; undefined for a command that holds the lock
- * @throws IndexerError WRITER_FENCED if the epoch differs, QUARANTINE_CONTRACT_MISSING, or the error of Postgres;
- * nothing is changed then
+ * Stores the update in one transaction: its rows, the lifetimes that it ends, the ends of its own contracts that were
+ * stored since, and the counts. No other writer may run, so hold the writer lock. Raises the epoch, so that a writer
+ * cannot continue from memory.
+ * @param epoch epoch of the session that stores the update; undefined for a command that holds the lock
+ * @throws IndexerError WRITER_FENCED if the epoch differs, QUARANTINE_CONTRACT_MISSING, or the error of Postgres; then
+ * nothing is changed
  */
 export async function storeLate(database: Database, update: Update, epoch?: number): Promise<void> {
   const stored = database.transaction(async (client) => {
@@ -64,8 +64,8 @@ export async function storeLate(database: Database, update: Update, epoch?: numb
 }
 
 /**
- * Ends that were pruned, or that came in a gap, are not stored: contracts that the update activates would be active
- * forever.
+ * Refuses updates in history that is not complete here. Ends that were pruned or came in a gap are not stored, so
+ * contracts that the update activates would be active forever.
  */
 async function refuseUnknownEnds(client: ClientBase, { offset, lifetimes }: Batch): Promise<void> {
   if (lifetimes.contractIds().length === 0) return;
@@ -82,8 +82,9 @@ async function refuseUnknownEnds(client: ClientBase, { offset, lifetimes }: Batc
 }
 
 /**
- * A contract that this update ends was still open when a later end came, which belongs to a later activation of the
- * contract on the same synchronizer: that end ended both. They are ended already, so the counts stay.
+ * Corrects contracts that this update ends and that were stored as ended later. Without this update, they were still
+ * open when a later activation of the same contract on the synchronizer ended. That end was stored for both
+ * activations. They are already counted as ended.
  */
 async function endSooner(client: ClientBase, { lifetimes }: Batch): Promise<void> {
   const text = `update ended e
@@ -95,7 +96,7 @@ async function endSooner(client: ClientBase, { lifetimes }: Batch): Promise<void
   await inOneRoundTrip(client, [{ name: 'end-sooner', text, values: endValues(lifetimes) }]);
 }
 
-/** Contracts of this update that later updates ended: when those ends were stored, they found no contract. */
+/** Ends contracts of this update that later updates ended. When those ends were stored, the contracts were missing. */
 async function endLater(client: ClientBase, offset: number, contractIds: readonly string[]): Promise<void> {
   await client.query(
     `with ends as (
@@ -127,8 +128,8 @@ async function endLater(client: ClientBase, offset: number, contractIds: readonl
 }
 
 /**
- * The history is proven by the newest stored update: this one, if nothing was stored after it. Record times rise on
- * each synchronizer, so the newer of two belongs to the later update.
+ * Updates the newest stored update, which is used to compare histories: it is this one if nothing was stored after it.
+ * Record times increase on each synchronizer, so the newer of two belongs to the later update.
  */
 export async function moveMark(
   client: ClientBase,

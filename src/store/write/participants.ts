@@ -1,10 +1,10 @@
-/** The current participant, if it is not the one that the stream began with: its range, from table `participants`. */
+/** The current participant if the stream was switched to it: its range, from table `participants`. */
 import type { ClientBase } from 'pg';
 import type { ParticipantRange, StreamState } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
 import { one, tablesOf } from '../connection/query-builder.ts';
 
-/** The current range; undefined if the stream never switched participants. */
+/** Range of the current participant; undefined if the stream never switched participants. */
 export async function currentParticipant(client: ClientBase): Promise<ParticipantRange | undefined> {
   const row = await tablesOf(client)
     .selectFrom('participants')
@@ -30,8 +30,8 @@ export function readParticipant(database: Database): Promise<ParticipantRange | 
 }
 
 /**
- * The mark that proves the history to the current participant: updates of previous participants have other offsets
- * there.
+ * Replaces the last update of a state by one with an offset of the current participant, for comparing histories:
+ * updates of previous participants have other offsets there.
  */
 export function provenByParticipant<S extends Pick<StreamState, 'lastUpdate'>>(
   state: S,

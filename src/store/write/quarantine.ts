@@ -1,11 +1,11 @@
-/** Table `quarantine`: updates that could not be stored, unchanged. */
+/** Table `quarantine`: updates that could not be stored, in their original form. */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { QuarantinedUpdate } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
 import { sql, tablesOf } from '../connection/query-builder.ts';
 import type { Statement } from '../connection/round-trip.ts';
 
-/** One row, for operators. */
+/** A quarantined update, as listed for operators. */
 export interface QuarantineRow {
   readonly offset: number;
   readonly code: string;
@@ -15,7 +15,10 @@ export interface QuarantineRow {
   readonly attempts: number;
 }
 
-/** Stores an update; send it in the transaction that moves the checkpoint past it. */
+/**
+ * The statement that stores an update in quarantine. Send it in the transaction that moves the checkpoint past the
+ * update.
+ */
 export function quarantineStatement({ offset, code, problem, frame }: QuarantinedUpdate, epoch: number): Statement {
   return {
     name: 'quarantine',
@@ -25,7 +28,7 @@ export function quarantineStatement({ offset, code, problem, frame }: Quarantine
   };
 }
 
-/** All rows, oldest offset first. */
+/** All quarantined updates, ordered by offset. */
 export async function listQuarantine(database: Database): Promise<readonly QuarantineRow[]> {
   return database.withClient((client) =>
     tablesOf(client)
@@ -37,7 +40,7 @@ export async function listQuarantine(database: Database): Promise<readonly Quara
   );
 }
 
-/** The frame of a row. @throws IndexerError QUARANTINE_NOT_FOUND */
+/** The original frame of a quarantined update. @throws IndexerError QUARANTINE_NOT_FOUND */
 export async function quarantinedFrame(database: Database, offset: number): Promise<Buffer> {
   const row = await database.withClient((client) =>
     tablesOf(client).selectFrom('quarantine').select('frame').where('offset', '=', offset).executeTakeFirst(),
@@ -48,7 +51,7 @@ export async function quarantinedFrame(database: Database, offset: number): Prom
   });
 }
 
-/** Records a failed attempt. */
+/** Records a failed attempt to store a quarantined update. */
 export async function noteAttempt(database: Database, offset: number): Promise<void> {
   await database.withClient((client) =>
     tablesOf(client)

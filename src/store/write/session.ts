@@ -1,6 +1,7 @@
 /**
- * The sink of the pipeline. Every write is one transaction that moves the stream row with the rows, or records
- * something in it. After any error the caller opens a new session: nothing is trusted from memory.
+ * Write sessions of the pipeline's sink. Every write is one transaction that moves the stream row together with the
+ * rows, or stores something in the stream row. After any error the caller opens a new session, so that no stale memory
+ * is used.
  */
 import { hostname } from 'node:os';
 import type { IndexerError } from '../../errors/indexer-error.ts';
@@ -56,13 +57,13 @@ export interface SessionOptions {
   /** Throws if this process may no longer write; called before every batch. */
   readonly assertHeld?: () => void;
   /**
-   * The database that will hand over to this one, as `placeOf` names it; omitted by indexers, which such a storage
-   * refuses.
+   * Label of the database that will hand over to this one, see `databaseLabel`. Indexers omit it: a storage that is
+   * being filled refuses them.
    */
   readonly filledFrom?: string | undefined;
 }
 
-/** Takes over the stream (epoch + 1) and loads the data that writing needs. */
+/** Takes over the stream (raises the epoch) and loads the data that writing needs. */
 export async function openSession(
   database: Database,
   identity: StreamIdentity,
@@ -82,7 +83,7 @@ export async function openSession(
   return new StoreSession(database, loaded, options);
 }
 
-/** Data of the database that writing needs. */
+/** Data loaded from the database at the start of a session. */
 interface Loaded {
   readonly state: StreamState;
   readonly dictionary: Dictionary;
@@ -91,13 +92,13 @@ interface Loaded {
   readonly interfaces: readonly RequestedInterface[];
 }
 
-/** One session: valid until the first error. */
+/** A session is valid until its first error. */
 export class StoreSession {
   readonly state: StreamState;
   readonly interfaces: readonly RequestedInterface[];
   readonly completions: StoreCompletions;
   readonly #database: Database;
-  /** Memory of written batches, for reuse. */
+  /** Memory of written batches that new batches reuse. */
   readonly #spare: Pick<StoreBatch, 'sink' | 'lifetimes'>[] = [];
   readonly #options: SessionOptions;
   readonly #notices: CommitNotices | undefined;
@@ -122,7 +123,7 @@ export class StoreSession {
     return this.#dictionary;
   }
 
-  /** Stores the participant's id if the stream row has none; call it once the history is proven. */
+  /** Stores the participant's id if the stream row has none. Call it once the history is confirmed. */
   async noteParticipant(participantId: string): Promise<void> {
     if (this.state.participantId !== null) return;
     await this.#database.transaction((client) => noteParticipant(client, this.state.epoch, participantId));
@@ -133,7 +134,7 @@ export class StoreSession {
     await this.#database.transaction((client) => noteInterfaces(client, this.state.epoch, interfaces));
   }
 
-  /** A batch that begins after `offset`, with the memory of a written one if there is any. */
+  /** A batch that begins after `offset`. It reuses the memory of a written batch if there is one. */
   newBatch(offset: number): StoreBatch {
     const { sink, lifetimes } = this.#spare.pop() ?? {
       sink: new BinaryRows(this.#columnTypes),
@@ -144,8 +145,8 @@ export class StoreSession {
   }
 
   /**
-   * Writes the batch and moves the checkpoint from `from`. Resolves to rows written by table.
-   * @param predecessor the write of the previous batch while it runs: this one commits after it or not at all
+   * Writes the batch and moves the checkpoint from `from`. Resolves to the number of rows written, by table.
+   * @param predecessor the write of the previous batch, while it is running; this batch commits after it or not at all
    */
   async writeBatch(
     batch: StoreBatch,
@@ -160,12 +161,14 @@ export class StoreSession {
     return rows;
   }
 
-  /** The reason why an update that was written alone was refused, with a remedy. */
+  /** Explains why an update that was written alone was refused, and adds a remedy. */
   explained(error: IndexerError, offset: number): Promise<IndexerError> {
     return explainRefusal(this.#database, error, offset);
   }
 
-  /** Quarantines an update that cannot be stored, unchanged, and moves the checkpoint from `from` past it. */
+  /**
+   * Quarantines an update that cannot be stored, in its original form, and moves the checkpoint from `from` past it.
+   */
   async quarantine(update: QuarantinedUpdate, from: number): Promise<void> {
     const move = { epoch: this.state.epoch, from, to: update.offset, lastUpdate: undefined, recordTimes: new Map() };
     const statements = [checkpointStatement(move), quarantineStatement(update, this.state.epoch)];
@@ -174,8 +177,8 @@ export class StoreSession {
   }
 
   /**
-   * Stores an update that came after later ones, if it is missing; the session ends afterwards.
-   * @param isOnLedger called first: whether the ledger has this update at this offset
+   * Stores an update that came after later ones, if it is missing. The session ends afterwards.
+   * @param isOnLedger called first; resolves to whether the ledger has this update at this offset
    */
   async storeLate(update: StoredUpdate, isOnLedger: () => Promise<boolean>): Promise<boolean> {
     if ((await isStored(this.#database, update.offset)) || !(await isOnLedger())) return false;
@@ -184,7 +187,8 @@ export class StoreSession {
   }
 
   /**
-   * Begins a seed at `offset`: rows of an earlier one are removed, names included. `source`: undefined without a list.
+   * Begins a seed at `offset`. Rows of an earlier seed are removed, including names.
+   * @param source release that returns the list of active contracts; undefined if there is no list
    */
   async beginSeed(offset: number, source?: ListSource): Promise<void> {
     await this.#database.transaction(async (client) => {
@@ -193,7 +197,10 @@ export class StoreSession {
     });
   }
 
-  /** Writes entries of the seed; `written` is the count before. */
+  /**
+   * Writes entries of the seed.
+   * @param written number of entries written before
+   */
   writeSeed(batch: StoreBatch, written: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>> {
     const { entries, continuationToken } = batch;
     const advance = seedStatement(this.state.epoch, written, entries, continuationToken);
@@ -215,23 +222,29 @@ export class StoreSession {
     return rows;
   }
 
-  /** The reason why an entry of the seed that was written alone was refused, with a remedy. */
+  /** Explains why an entry of the seed that was written alone was refused, and adds a remedy. */
   explainedEntry(error: IndexerError): Promise<IndexerError> {
     return explainEntry(this.#database, error);
   }
 
-  /** The newest offset at which a contract of the seed became active; undefined without contracts. */
+  /** The newest offset at which a contract of the seed became active; undefined if the seed has no contracts. */
   newestActivation(): Promise<number | undefined> {
     return this.#database.withClient(newestActivation);
   }
 
-  /** `anchor`: an update of the seed that proves the history until another one is stored. */
+  /**
+   * Publishes the seed.
+   * @param anchor an update up to `offset` that is used to compare histories until another one is stored
+   */
   async publishSeed(offset: number, origin: SeedOrigin, anchor?: UpdateMark): Promise<void> {
     await this.#database.transaction((client) => publishSeed(client, this.state.epoch, offset, origin, anchor));
     void this.#notices?.notifyCommit(offset);
   }
 
-  /** Stores the polled ledger end and, if reported, the pruned offset; changes nothing once fenced. */
+  /**
+   * Stores the polled ledger end and, if reported, the offset up to which the participant pruned. A fenced session
+   * changes nothing.
+   */
   noteLedger(ledgerEnd: number, participantPrunedOffset: number | undefined): Promise<void> {
     return noteLedgerFacts(this.#database, this.state.epoch, ledgerEnd, participantPrunedOffset);
   }

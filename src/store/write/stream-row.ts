@@ -1,7 +1,7 @@
 /**
  * The stream row: the position of the indexer, and the fence that lets only one writer move it. Every change is a
- * compare-and-set on epoch and old value; zero changed rows mean that another writer changed it, and all memory is
- * discarded.
+ * compare-and-set on the epoch and the old value. If it changes no row, another writer has changed the row, and this
+ * writer discards its memory.
  */
 import type { ClientBase, QueryConfig } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -30,8 +30,9 @@ interface StreamRow {
 }
 
 /**
- * Takes over the stream: creates its row on first use, checks its identity, raises the epoch.
- * @param filledFrom the database that will hand over to this one, for the job that fills it; null for an indexer
+ * Takes over the stream: creates its row on first use, checks its identity, and raises the epoch.
+ * @param filledFrom label of the database that will hand over to this one, for the job that fills it; null for an
+ * indexer
  * @throws IndexerError PARTICIPANT_CHANGED or FILTER_CHANGED (park) if the row belongs to another stream that has
  * history, STREAM_HANDED_OVER or STREAM_NOT_OPEN (park) if no indexer may write here
  */
@@ -108,9 +109,9 @@ function proveParticipant(row: StreamRow, identity: StreamIdentity): void {
 }
 
 /**
- * Passes under the stored filter. A first start may have stored one that the ledger refused: while nothing is stored
- * under it, the configured one replaces it. Resolves to the differences then. @throws IndexerError FILTER_CHANGED
- * (park)
+ * Checks that the filter is the stored one. A first start may have stored a filter that the ledger refused: while
+ * nothing is stored under it, the configured filter replaces it. Resolves to the differences if it was replaced.
+ * @throws IndexerError FILTER_CHANGED (park)
  */
 async function proveFilter(client: ClientBase, row: StreamRow, identity: StreamIdentity): Promise<string | undefined> {
   if (row.filter_hash === identity.filterHash) return undefined;
@@ -123,8 +124,8 @@ async function proveFilter(client: ClientBase, row: StreamRow, identity: StreamI
 }
 
 /**
- * Raises the epoch for one change outside the order of the stream; the previous writer has to begin a new session.
- * @param epoch the one that must be in force; undefined: any
+ * Raises the epoch for one change outside the order of the stream. The previous writer has to begin a new session.
+ * @param epoch the epoch that must be in force; undefined accepts any
  */
 export async function takeEpoch(client: ClientBase, epoch: number | undefined): Promise<number> {
   const { rows } = await client.query<{ epoch: number }>(
@@ -141,7 +142,7 @@ export async function assertEpoch(client: ClientBase, epoch: number): Promise<vo
   if (rowCount !== 1) throw fenced('the epoch was taken over');
 }
 
-/** Stores the id of the participant if none is stored yet; a stored one is never replaced. */
+/** Stores the id of the participant if none is stored yet. A stored id is never replaced. */
 export async function noteParticipant(client: ClientBase, epoch: number, participantId: string): Promise<void> {
   const { rowCount } = await client.query(
     'update stream set participant_id = $2 where epoch = $1 and participant_id is null',
@@ -161,13 +162,19 @@ export interface CheckpointMove {
   readonly recordTimes: ReadonlyMap<string, string>;
 }
 
-/** To the microsecond, which a Date does not hold: without their Z, times in UTC sort like their texts. */
+/**
+ * The newest of these times, compared as texts because a Date has no microseconds. Without their Z, times in UTC sort
+ * like their texts.
+ */
 function newestOf(times: Iterable<string>): string | null {
   const [newest] = [...times].map((time) => time.replace(/Z$/, '')).sort((a, b) => (a < b ? 1 : -1));
   return newest === undefined ? null : `${newest}Z`;
 }
 
-/** Moves the checkpoint within a batch's transaction. Its failure is an IndexerError WRITER_FENCED (fenced). */
+/**
+ * The statement that moves the checkpoint within a batch's transaction. It fails with IndexerError WRITER_FENCED
+ * (fenced).
+ */
 export function checkpointStatement(move: CheckpointMove): Statement {
   const times = [...move.recordTimes.entries()];
   const newest = newestOf(move.recordTimes.values());
@@ -190,8 +197,8 @@ export function checkpointStatement(move: CheckpointMove): Statement {
 const divisionByZero = '22012';
 
 /**
- * An update of the stream row that fails unless it changed a row: statements sent with it are rolled back then,
- * although the client does not wait for its result. The simplest way to fail in SQL is to divide by the number of rows.
+ * An update statement that fails unless it changes a row. Statements sent with it are then rolled back, although the
+ * client does not wait for its result. The simplest way to fail in SQL is a division by the number of rows.
  */
 export function compareAndSet(change: {
   readonly name: string;
@@ -207,13 +214,15 @@ export function compareAndSet(change: {
   };
 }
 
-/** For a history that begins without a list: no entries, so none are missing. */
+/**
+ * For a history that begins without a list of active contracts: `hasInFlight` is true because no entries are missing.
+ */
 const withoutList: ListSource = { release: null, hasInFlight: true };
 
 /**
- * Begins (or begins again) a seed at an offset: rows of an earlier unfinished seed are removed.
+ * Begins a seed at an offset, or begins it again. Rows of an earlier unfinished seed are removed.
  * @throws IndexerError WRITER_FENCED (fenced) if the seed is published or the epoch is not in force;
- * STORE_SCHEMA_MISMATCH (park) if the stream row says that nothing is published and history is stored
+ * STORE_SCHEMA_MISMATCH (park) if history is stored although the stream row has no published seed
  */
 export async function beginSeed(
   client: ClientBase,
@@ -221,7 +230,7 @@ export async function beginSeed(
   offset: number,
   { release, hasInFlight }: ListSource = withoutList,
 ): Promise<void> {
-  // A function, so that the writer's role needs no right to truncate.
+  // A function does this, so that the writer's role needs no right to truncate.
   const { rows } = await client.query<{ cleared: boolean }>('select clear_unfinished_seed($1) as cleared', [epoch]);
   await changeSeed(
     client,
@@ -244,7 +253,10 @@ function historyIsHere(): IndexerError {
   );
 }
 
-/** Counts a seed batch and stores where an interrupted seed may continue. Its failure is a WRITER_FENCED (fenced). */
+/**
+ * The statement that counts a seed batch and stores where an interrupted seed can continue. It fails with WRITER_FENCED
+ * (fenced).
+ */
 export function seedStatement(epoch: number, from: number, entries: number, token: string | null): Statement {
   return compareAndSet({
     name: 'advance-seed',
@@ -255,15 +267,15 @@ export function seedStatement(epoch: number, from: number, entries: number, toke
   });
 }
 
-/** The newest offset at which a stored contract became active; undefined without contracts. */
+/** The newest offset at which a stored contract became active; undefined if no contract is stored. */
 export async function newestActivation(client: ClientBase): Promise<number | undefined> {
   const { rows } = await client.query<{ newest: number | null }>('select max("offset") as newest from contracts');
   return rows[0]?.newest ?? undefined;
 }
 
 /**
- * Publishes the seed: from here on the tables count, and updates follow after `offset`.
- * @param anchor an update up to `offset` that proves the history until the first update is stored
+ * Publishes the seed: from now on the tables are valid, and updates follow after `offset`.
+ * @param anchor an update up to `offset` that is used to compare histories until the first update is stored
  */
 export async function publishSeed(
   client: ClientBase,
@@ -272,7 +284,7 @@ export async function publishSeed(
   origin: string,
   anchor?: UpdateMark,
 ): Promise<void> {
-  // Read without a lock on the stream row: the ledger end is stored in it meanwhile.
+  // Read without a lock on the stream row, because the ledger end is stored in it meanwhile.
   const { rowCount } = await client.query('select from stream where epoch = $1 and seeded_at is null', [epoch]);
   if (rowCount !== 1) throw fenced(takenOver);
   await refuseTwice(client, offset);
@@ -290,12 +302,12 @@ export async function publishSeed(
   );
 }
 
-/** Limit of the check of a complete seed, milliseconds. */
+/** Time limit of the check of a complete seed, milliseconds. */
 const askLimitMs = 60 * 60 * 1000;
 
 /**
- * No index ensures that a list names each contract once, so all its rows are checked. @throws IndexerError
- * DUPLICATE_KEY
+ * Checks all rows of a list, because no index ensures that it names each contract once.
+ * @throws IndexerError DUPLICATE_KEY
  */
 async function refuseTwice(client: ClientBase, offset: number): Promise<void> {
   await client.query(`set local statement_timeout = ${String(askLimitMs)}; ${reportPlanning}`);
