@@ -46,7 +46,7 @@ async function runFix(url: string, line: Line | undefined): Promise<void> {
 describe('settings of each session', () => {
   it.each([
     ['wal_compression', 'on', /^pglz, expected lz4 or off|^on, which is pglz, expected lz4 or off/, /^(lz4|off)$/],
-    ['random_page_cost', '4', /^4, .* 1\.1 expected/, /^1\.1$/],
+    ['random_page_cost', '4', /^4, .* expected 1\.1:/, /^1\.1$/],
   ])('%s = %s gets a warning, and the statement of the fix removes it', async (name, value, found, better) => {
     await using database = await createTestDatabase();
     const named = new URL(database.url).pathname.slice(1);

@@ -82,7 +82,7 @@ describe('verify', () => {
     const { code, results } = await verify('--acs');
     expect([code, results]).toEqual([2, [expect.objectContaining({ outcome: 'undecided', different: 0 })]]);
     expect(results[0]?.note).toContain('LEDGER_STREAM_TRUNCATED');
-    expect(results[0]?.note).toContain('not proven complete');
+    expect(results[0]?.note).toContain('cannot be verified as complete');
   });
 
   it('--range resumes after an early close, and reports no surplus rows', async () => {
@@ -97,7 +97,7 @@ describe('verify', () => {
     gateway.cuts = ({ path }) => path === '/v2/updates';
     const { code, results } = await verify('--range', '1', String(await world.checkpoint()));
     expect([code, results[0]?.outcome]).toEqual([2, 'undecided']);
-    expect(results[0]?.note).toContain('not proven complete');
+    expect(results[0]?.note).toContain('cannot be verified as complete');
   });
 });
 

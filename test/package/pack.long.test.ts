@@ -278,7 +278,7 @@ async function refusesTheDemo(folder: string): Promise<void> {
   const refused = await ended(folder, main, ['demo']);
   expect(refused).toMatchObject({ code: 78, stderr: expect.stringContaining('DEMO_PART_MISSING') as string });
   expect(refused.stderr).toMatch(
-    /npm pack --workspace packages\/(ledger-sandbox|embedded-postgres)` makes in a clone: npm install \.\/ledger-indexer-(sandbox|postgres)-\d+\.\d+\.\d+\.tgz/,
+    /npm pack --workspace packages\/(ledger-sandbox|embedded-postgres)` creates in a clone: npm install \.\/ledger-indexer-(sandbox|postgres)-\d+\.\d+\.\d+\.tgz/,
   );
 }
 

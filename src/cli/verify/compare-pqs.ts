@@ -24,8 +24,9 @@ export const comparePqsCommand: Command = {
   usage: words,
   summary: 'compare a PQS database of the same participant with this database',
   does: [
-    'Calls the same functions of both databases at the newest common offset: active contracts, creates, archives and exercises',
-    'by template, interface and choice. If a count or the ids differ, names the rows. Read-only; the PQS may keep running.',
+    'Calls the same functions of both databases at the newest common offset: active contracts, creates, archives and',
+    'exercises by template, interface and choice. If a count or the ids differ, it names the rows. It only reads; the PQS may',
+    'keep running.',
   ],
   operands: [],
   flags: [

@@ -180,14 +180,14 @@ function notProven({ offset, read }: EndedList, why: string, remedy?: string): I
 
 function cutShort({ offset, read }: EndedList): IndexerError {
   const found =
-    `the list of active contracts at offset ${String(offset)} is not proven complete: it was closed with code 1000 ` +
+    `the list of active contracts at offset ${String(offset)} cannot be verified as complete: it was closed with code 1000 ` +
     `after ${String(read.count)} entries, and the ledger has more`;
   return ledgerError('LEDGER_STREAM_TRUNCATED', found, { facts: { offset, entries: read.count } });
 }
 
 function differ({ offset, read }: EndedList, again: ListTally): IndexerError {
   const found =
-    `the list of active contracts at offset ${String(offset)} is not proven complete: one reading has ` +
+    `the list of active contracts at offset ${String(offset)} cannot be verified as complete: one reading has ` +
     `${String(read.count)} entries, another one ${String(again.count)}${read.count === again.count ? ' others' : ''}`;
   return ledgerError('LEDGER_STREAM_TRUNCATED', found, { facts: { offset, entries: read.count, again: again.count } });
 }

@@ -47,12 +47,37 @@ export async function makeLogin(
 
 const dependentObjects = '2BP01';
 
+const undefinedRole = '42704';
+/** A loser of the race finds the role changed or gone at once, so few attempts are enough. */
+const attempts = 5;
+
+/**
+ * Whether another session changed or dropped the role at the same time: the indexer ends revoked logins too. Postgres
+ * reports a concurrent change of a catalog row as an internal error, whose message depends on the language of the server.
+ */
+function isConcurrentChange(thrown: unknown): boolean {
+  if (!(thrown instanceof DatabaseError)) return false;
+  if (thrown.code === undefinedRole) return true;
+  return thrown.code === 'XX000' && ['simple_heap_update', 'simple_heap_delete'].includes(thrown.routine ?? '');
+}
+
 /**
  * Ends the sessions of a login and drops it with its objects in this database, if it exists.
  * @throws IndexerError READER_TOKEN_LOGIN_KEPT if it has objects in another database; the error of Postgres if it may
  * not be dropped
  */
 export async function dropLogin(client: ClientBase, login: string): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await tryToDrop(client, login);
+      return;
+    } catch (thrown) {
+      if (attempt === attempts || !isConcurrentChange(thrown)) throw thrown;
+    }
+  }
+}
+
+async function tryToDrop(client: ClientBase, login: string): Promise<void> {
   const { rows } = await client.query<{ superuser: boolean }>(
     `select (select rolsuper from pg_roles where rolname = current_user) as superuser from pg_roles where rolname = $1`,
     [login],
