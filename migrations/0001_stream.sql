@@ -37,18 +37,18 @@ comment on column stream.filter is 'Filter of the subscription (parties, templat
 comment on column stream.filter_hash is 'SHA-256 of filter and transaction shape. A different filter is rejected, because it would leave a gap.';
 comment on column stream.transaction_shape is 'LEDGER_EFFECTS (every exercise) or ACS_DELTA (creates and archives only).';
 comment on column stream.seed_offset is 'Ledger end at which the active contracts were read; updates follow after it. Null before the first seed begins.';
-comment on column stream.seeded_at is 'Time the seed was published. Null while the seed is incomplete and its contents do not count yet.';
-comment on column stream.seed_token is 'Last streamContinuationToken committed with the seed. An interrupted seed resumes after it.';
+comment on column stream.seeded_at is 'Time the seed was published; null until the seed is complete.';
+comment on column stream.seed_token is 'Last streamContinuationToken committed with the seed, after which an interrupted seed resumes. Null if the ledger sends none, and after the seed is published.';
 comment on column stream.seed_contracts is 'Number of active-contract entries that the seed has committed.';
-comment on column stream.checkpoint is 'Inclusive offset up to which every update is stored. Null until seeded.';
-comment on column stream.checkpoint_update_offset is 'Offset of the newest stored update. The checkpoint may be later because of OffsetCheckpoints.';
-comment on column stream.checkpoint_update_id is 'Update id at checkpoint_update_offset, used on reconnect to check that the ledger still has the same history.';
-comment on column stream.checkpoint_record_time is 'Newest record time of updates and OffsetCheckpoints.';
-comment on column stream.record_times is 'Latest record time per synchronizer id, from updates and OffsetCheckpoints.';
+comment on column stream.checkpoint is 'Inclusive offset up to which every update is stored. Null until the seed is published.';
+comment on column stream.checkpoint_update_offset is 'Offset of the newest stored update; null if it is not known. The checkpoint may be later because of OffsetCheckpoints.';
+comment on column stream.checkpoint_update_id is 'Update id at checkpoint_update_offset, used on reconnect to check that the ledger still has the same history; null if it is not known.';
+comment on column stream.checkpoint_record_time is 'Newest record time of updates and OffsetCheckpoints; null before the first.';
+comment on column stream.record_times is 'Newest record time by synchronizer id, from updates and OffsetCheckpoints.';
 comment on column stream.epoch is 'Number that every writer increments when it takes over. A commit with an older epoch is rejected.';
-comment on column stream.writer is 'Holder of the epoch: host, process id and start time.';
-comment on column stream.ledger_end is 'Ledger end at the last poll.';
-comment on column stream.participant_pruned_offset is 'Inclusive offset up to which the participant had pruned at the last poll; 0 if it never had.';
+comment on column stream.writer is 'Holder of the epoch: host, process id and start time; null before the first writer.';
+comment on column stream.ledger_end is 'Ledger end at the last poll; null before the first poll.';
+comment on column stream.participant_pruned_offset is 'Inclusive offset up to which the participant had pruned at the last poll; 0 if it had not pruned, null before the first poll.';
 comment on column stream.pruned_to_offset is 'Inclusive offset up to which updates were pruned from this schema; contracts that were still active are kept. Null if nothing was pruned.';
 comment on column stream.filter_extended_from is 'Hashes of previous filters that were extended to the current one while the indexer ran. An indexer configured with one of them continues with the filter in force.';
 comment on column stream.handover is 'State of a handover between databases. Null: an indexer may write. filling: `ledger-indexer rebuild --into` fills this schema from the ledger and has not handed over to it yet. handed over: the stream continues in another database. No indexer writes in the last two states.';
@@ -72,7 +72,7 @@ comment on column participants.participant_id is 'Participant id; null if the in
 comment on column participants.from_offset is 'Exclusive: updates after this offset, up to and including the from_offset of the next row, were read from this participant.';
 comment on column participants.offset_shift is 'Difference of offsets: an offset in this schema is the participant''s own offset plus this value. 0 for the first participant.';
 comment on column participants.overlap_offsets is 'By synchronizer id, the inclusive offset up to which updates after from_offset had already been stored from the previous participant. Each participant has its own order of updates of different synchronizers.';
-comment on column participants.overlap_to_offset is 'Largest of overlap_offsets, or from_offset without any. No update is repeated after this offset.';
+comment on column participants.overlap_to_offset is 'Largest of overlap_offsets, or from_offset if there are none. No update is repeated after this offset.';
 comment on column participants.common_offset is 'Participant''s own offset of the newest update stored before the switch. Used to check that the history is the same, until another update is stored. Null for the first participant.';
 comment on column participants.common_update_id is 'Update id at common_offset; null for the first participant.';
 comment on column participants.reason is 'Reason for the switch to this participant; null for the first participant.';
@@ -92,7 +92,7 @@ create table coverage (
 comment on table coverage is 'Ranges of offsets that are complete, with their filter and transaction shape. History before from_offset is not stored.';
 comment on column coverage.from_offset is 'Exclusive: updates after this offset are complete.';
 comment on column coverage.to_offset is 'Inclusive end of a closed range; null for the range that ends at the checkpoint.';
-comment on column coverage.origin is 'Beginning of the range: seed, genesis, oldest or offset (start of the stream), reseed (after a gap), filter (after an accepted change of the filter), filter-extend (after an extension that also read the contracts active then), reset (after going back).';
+comment on column coverage.origin is 'Beginning of the range: seed, genesis, oldest or offset (start of the stream), reseed (after a gap), filter (after an accepted change of the filter), filter-extend (after an extension that also read the contracts active then), reset (after a rewind).';
 comment on column coverage.filter_hash is 'Hash of the filter in force.';
 comment on column coverage.transaction_shape is 'Transaction shape in force.';
 comment on column coverage.complete is 'Whether contracts that were active at from_offset are complete. False while contracts visible only to a wider filter are backfilled, and if that backfill was cancelled.';
@@ -111,7 +111,7 @@ comment on column filter_interfaces.interface_id is 'Interface as a filter names
 comment on column filter_interfaces.state is 'followed: the stream delivers views of the interface. backfilling: the participant knows the interface, and views are backfilled in the background. waiting: the participant does not know the interface, or was not queried yet.';
 comment on column filter_interfaces.complete_from is 'Exclusive: every contract active at this offset, or activated after it, has the view that the participant could return. 0: complete wherever the stream is complete. Null before any views were read.';
 comment on column filter_interfaces.unknown_at_offset is 'Ledger end when the participant last reported that it does not know the interface. Up to this offset no contract has a view of the interface. Null if the participant never reported so.';
-comment on column filter_interfaces.updated_at is 'Time the interface came into this state.';
+comment on column filter_interfaces.updated_at is 'Time of the last change of state.';
 
 create table filter_additions (
   kind text not null check (kind in ('party', 'template', 'interface', 'blobs', 'topology')),
@@ -124,7 +124,7 @@ create table filter_additions (
 comment on table filter_additions is 'Additions to the filter made while the indexer ran, and the offset from which each is complete. Entries of the initial filter have no row.';
 comment on column filter_additions.kind is 'party, template, interface, blobs or topology.';
 comment on column filter_additions.name is 'Party, template or interface as the filter names it; * for all of them; empty for blobs and topology.';
-comment on column filter_additions.from_offset is 'Exclusive: updates after this offset are stored with everything that the addition makes visible. The offset of the addition, until earlier history is read.';
+comment on column filter_additions.from_offset is 'Exclusive: updates after this offset are stored with everything that the addition makes visible. Initially the offset at which the addition was made; lower once earlier history was read.';
 comment on column filter_additions.complete_from is 'Exclusive: contracts active at this offset, and everything since, are stored. Null while those contracts are backfilled, and if the backfill was cancelled.';
 comment on column filter_additions.updated_at is 'Time of the addition, or of the last change of this row.';
 
@@ -162,7 +162,7 @@ comment on table choices is 'Dictionary of choices, one row per template, interf
 comment on column choices.choice_pk is 'Number used by exercises instead of the name.';
 comment on column choices.template_pk is 'Template the choice was exercised on.';
 comment on column choices.interface_pk is 'Interface that defines the choice, a row of templates; 0 for a choice of the template itself.';
-comment on column choices.choice is 'Choice name; Archive is the built-in one.';
+comment on column choices.choice is 'Choice name; Archive is the built-in choice.';
 
 create table template_interfaces (
   template_pk integer not null,
@@ -206,7 +206,7 @@ create table typed_views (
   choice text not null default '',
   unique (kind, package_name, module_name, entity_name, choice)
 );
-comment on table typed_views is 'Generated views of schema typed, with the template, choice or interface of each. A view name is never reused for another one.';
+comment on table typed_views is 'Generated views of schema typed, with the template, choice or interface of each. A view name is never reused for another view.';
 comment on column typed_views.view_name is 'Name in schema typed. The view with all contracts of a template has the suffix __history.';
 comment on column typed_views.kind is 'template, choice or interface.';
 comment on column typed_views.package_name is 'Package that defines the template, interface or choice.';
@@ -226,7 +226,7 @@ create table typed_columns (
 );
 comment on table typed_columns is 'Columns of the generated views, in order of first appearance. New fields come last, so that views built on them stay valid.';
 comment on column typed_columns.view_name is 'View in schema typed.';
-comment on column typed_columns.position is 'Position among the columns generated from fields, from 1.';
+comment on column typed_columns.position is 'Position among the columns generated from fields, counted from 1.';
 comment on column typed_columns.column_name is 'Name of the column.';
 comment on column typed_columns.path is 'Field names from the payload down to the value.';
 comment on column typed_columns.type is 'Postgres type of the column.';

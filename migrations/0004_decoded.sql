@@ -10,13 +10,13 @@ create view contract_states as
   select id_text(e.contract_id), e.synchronizer_pk, e."offset", e.node_id, e.template_pk, e.parties_pk, e.ended_offset,
          e.unhosted_since, e.ended_by, e.ended_at, e.ended_node_id
     from ended e;
-comment on view contract_states is 'State of each row of contracts: active, or when and how it ended, with ended_by as in table ended.';
+comment on view contract_states is 'State of each row of contracts: active, or the time and kind of its end, with ended_by as in table ended.';
 
 create view lifetimes as
   select contract_id, synchronizer_pk, activated_offset, template_pk, deactivated_offset, unhosted_since, node_id, parties_pk,
          ended_by, ended_at, ended_node_id
     from contract_states where ended_by is distinct from 'w';
-comment on view lifetimes is 'Lifetimes of contracts: the offsets between which a contract is active on a synchronizer. Contains live and ended without witnessed creates.';
+comment on view lifetimes is 'Lifetimes of contracts: the offsets between which a contract is active on a synchronizer. Contains the rows of live, and of ended except witnessed creates.';
 
 create view decoded_updates as
   select u."offset",
@@ -41,7 +41,7 @@ create view decoded_contracts as
          c.reassignment_counter, c.workflow_id, c.redaction_id
     from contracts c
     left join contract_parties p on p.parties_pk = c.parties_pk;
-comment on view decoded_contracts is 'Table contracts, decoded. Do not search it by contract id: view lifetimes has the offset and node.';
+comment on view decoded_contracts is 'Table contracts, decoded. To find a contract by its id, get its offset and node from view lifetimes first.';
 
 create view decoded_exercises as
   select e."offset", e.node_id, id_text(e.contract_id) as contract_id, e.template_pk, e.choice_pk,
@@ -88,9 +88,9 @@ comment on column active_contracts.contract_id is 'Contract id.';
 comment on column active_contracts.package_name is 'Package name.';
 comment on column active_contracts.module_name is 'Module, dotted.';
 comment on column active_contracts.entity_name is 'Template name.';
-comment on column active_contracts.package_id is 'Package id of the template as created.';
+comment on column active_contracts.package_id is 'Package id of the template in the create.';
 comment on column active_contracts.payload is 'createArgument, the ledger''s own JSON.';
-comment on column active_contracts.contract_key is 'Contract key; null without key.';
+comment on column active_contracts.contract_key is 'Contract key; null without a key.';
 comment on column active_contracts.signatories is 'Signatories.';
 comment on column active_contracts.observers is 'Observers.';
 comment on column active_contracts.created_at is 'Ledger effective time of the original create.';
@@ -98,7 +98,7 @@ comment on column active_contracts."offset" is 'Offset of the activation.';
 comment on column active_contracts.synchronizer_id is 'Synchronizer on which the contract is active.';
 comment on column active_contracts.reassignment_counter is 'Number of reassignments before this activation; null if the ledger did not report it.';
 
--- A column of the same name has the same meaning in every view, so each meaning is written once.
+-- A column of the same name has the same meaning in every view, so each meaning is defined once.
 do $$
 declare
   meaning record;
@@ -113,7 +113,7 @@ begin
         ('node_id', 'Node of the event within its update.'),
         ('activated_offset', 'Offset of the activation or witnessed create; with node_id the key of the row in contracts.'),
         ('deactivated_offset', 'Offset of the archive or unassign; null while active.'),
-        ('unhosted_since', 'Offset at which the last of its parties left the participant; while deactivated_offset is null, the state since then is not known. Null for all others.'),
+        ('unhosted_since', 'Offset at which the last hosted party of the contract left the participant; null for all other contracts. While deactivated_offset is null, the state since then is not known.'),
         ('ended_by', 'Kind of the end, as in table ended; null while active.'),
         ('ended_at', 'Ledger effective time of the archive, or record time of an unassign; null if not known.'),
         ('ended_node_id', 'Node of the archive; null for all other ends.'),
@@ -123,15 +123,15 @@ begin
         ('interface_pk', 'Interface, a row of templates.'),
         ('synchronizer_pk', 'Synchronizer, see synchronizers.'),
         ('source_pk', 'Synchronizer that the contract leaves.'),
-        ('target_pk', 'Synchronizer that the contract goes to.'),
+        ('target_pk', 'Synchronizer to which the contract moves.'),
         ('origin', 'create, assign, or seed.'),
-        ('representative_package_id', 'Package the payload was rendered with, after an import possibly not the template''s.'),
+        ('representative_package_id', 'Package with which the payload was rendered; after an import, possibly not that of the template. Null if the ledger did not report it.'),
         ('payload', 'createArgument, the ledger''s own JSON.'),
         ('contract_key', 'Contract key, the ledger''s own JSON; null without a key.'),
         ('contract_key_hash', 'Base64 hash of the key; null without a key.'),
         ('signatories', 'Signatories.'),
         ('observers', 'Observers.'),
-        ('witness_parties', 'Parties read by the indexer that see the event.'),
+        ('witness_parties', 'Indexed parties that see the event.'),
         ('created_event_blob', 'Base64 disclosure blob; null unless requested.'),
         ('created_at', 'Ledger effective time of the original create, kept across reassignments.'),
         ('acs_delta', 'Whether the event changed the active contracts of the indexed parties; null if the ledger did not report it.'),
@@ -143,30 +143,30 @@ begin
         ('acting_parties', 'Controllers that exercised the choice.'),
         ('consuming', 'Whether the exercise archived the contract.'),
         ('last_descendant_node_id', 'Inclusive end of the subtree, which begins at node_id.'),
-        ('implemented_interfaces', 'Interfaces matched by the filter.'),
+        ('implemented_interfaces', 'Interfaces of the contract that match the filter; empty if none match.'),
         ('view', 'viewValue, the ledger''s own JSON; null if the view failed.'),
         ('status_code', '0 if the view was computed, otherwise the gRPC status code.'),
         ('status_message', 'Reason the view failed; null otherwise.'),
         ('status_details', 'Details of the failure as the ledger sent them; null without any.'),
-        ('implementation_package_id', 'Package whose implementation computed the view.'),
+        ('implementation_package_id', 'Package whose implementation computed the view; null if the ledger did not report it.'),
         ('reassignment_id', 'Reassignment id, common to both halves.'),
         ('submitter', 'Submitting party; null if not known.'),
         ('assignment_exclusivity', 'Time until which only the submitter may assign; null without a limit.'),
         ('incomplete', 'Whether the seed found the reassignment in flight.'),
-        ('created_event', 'The created event of an incomplete assign; null otherwise.'),
+        ('created_event', 'Created event of an incomplete assign; null otherwise.'),
         ('kind', 'Of updates: transaction, reassignment, topology, or unknown; of reassignments: unassign or assign.'),
         ('update_id', 'Ledger''s id of the update, the same on every participant.'),
         ('command_id', 'Command id; null unless the indexer''s user submitted the command.'),
         ('effective_at', 'Ledger effective time; null for all but transactions.'),
-        ('record_time', 'Time the synchronizer recorded the update; monotone per synchronizer only.'),
-        ('trace_parent', 'W3C traceparent of the submission.'),
-        ('trace_state', 'W3C tracestate of the submission.'),
+        ('record_time', 'Time the synchronizer recorded the update; monotone only per synchronizer. Null if the ledger did not report it.'),
+        ('trace_parent', 'W3C traceparent of the submission; null without one.'),
+        ('trace_state', 'W3C tracestate of the submission; null without one.'),
         ('external_transaction_hash', 'Hex hash of an externally signed transaction; null for all others.'),
         ('transaction_hash', 'Hex hash of the transaction; null for participants before 3.6.'),
         ('paid_traffic_cost', 'Traffic that this participant paid for the submission; null if it did not submit.'),
         ('event_count', 'Number of events of this update that were delivered and stored.'),
         ('raw', 'Complete update as the ledger sent it, for kinds this version does not know; null otherwise.'),
-        ('epoch', 'Epoch of the writer that stored it.'),
+        ('epoch', 'Epoch of the writer that stored the update.'),
         ('indexed_at', 'Time the update was stored.')) m (name, text) on m.name = a.attname
      where c.relnamespace = (select oid from pg_namespace where nspname = current_schema()) and c.relkind = 'v'
        and (c.relname in ('contract_states', 'lifetimes') or c.relname like 'decoded\_%')

@@ -1,7 +1,9 @@
--- Functions that the writer needs: one clears an interrupted seed, others find contracts that the participant no longer hosts.
+-- Functions that the writer needs: one clears an interrupted seed, the others find contracts that the participant no
+-- longer hosts.
 
--- The writer deletes complete tables only to clear a seed that was never published. A function that checks this first gives the
--- writer's role no right to truncate; `ledger-indexer grant-roles` lets that role call it.
+-- The writer empties complete tables only to clear a seed that was never published. Because a function checks this
+-- first, the writer's role needs no right to truncate; `ledger-indexer grant-roles` allows that role to call the
+-- function.
 create function clear_unfinished_seed(expected_epoch bigint) returns boolean
   language plpgsql security definer as $$
 begin
@@ -17,10 +19,11 @@ begin
   return true;
 end $$;
 comment on function clear_unfinished_seed(bigint) is
-  'Removes the rows that an unfinished seed has stored. Returns false and removes nothing if the seed is published or the epoch is not the given one.';
+  'Removes the rows that an unfinished seed has stored. Returns false and removes nothing if the seed is published or the epoch is not the expected epoch.';
 
--- Events do not report hosting that began before the indexed history. Parties of the filter and of the participant's own
--- namespace count as hosted. Others do not, because a user who may read for any party also sees stakeholders hosted elsewhere.
+-- Events do not report hosting that began before the indexed history. Parties of the filter and of the participant's
+-- own namespace count as hosted. Other parties do not, because a user who may read for any party also sees stakeholders
+-- that other participants host.
 create function hosts(party text, at_synchronizer integer, at_offset bigint) returns boolean
   language sql stable
   return (
@@ -34,7 +37,7 @@ create function hosts(party text, at_synchronizer integer, at_offset bigint) ret
                or split_part(hosts.party, '::', 2) = split_part(st.participant_id, '::', 2))
       from stream st);
 comment on function hosts(text, integer, bigint) is
-  'Whether the participant hosts a party on a synchronizer after the update with this offset, according to its topology events. Null while the participant id is not known.';
+  'Whether the participant hosts a party on a synchronizer after the update with this offset, according to its topology events. Null while the id of the participant is not known.';
 
 create function unhosted_parties(departed text[], at_synchronizer integer, at_offset bigint) returns setof integer
   language sql stable
@@ -52,10 +55,10 @@ begin atomic
                        join staying s on s.party = w.party where w.party = any (t.stakeholders));
 end;
 comment on function unhosted_parties(text[], integer, bigint) is
-  'Party sets of which no party is hosted any more once some parties have left a synchronizer: numbers of contract_parties.';
+  'Numbers of the party sets (contract_parties) without a hosted stakeholder after some parties have left a synchronizer.';
 
--- Called once for each update that removes parties from the participant, so it may read tables that the writer's statements must
--- not read.
+-- Called once for each update that removes parties from the participant, so it may read tables that the regular
+-- statements of the writer do not read.
 create function mark_unhosted(from_offset bigint, anew boolean) returns bigint
   language plpgsql
   set enable_seqscan = on set enable_hashjoin = on set plan_cache_mode = force_custom_plan
@@ -94,7 +97,7 @@ begin
   return total;
 end $$;
 comment on function mark_unhosted(bigint, boolean) is
-  'Marks contracts whose last hosted party left the participant at an offset or later, and returns their number. If the second argument is true, marks made from that offset are removed first.';
+  'Marks contracts whose last hosted party left the participant at an offset or later, and returns their number. If the second argument is true, earlier marks at that offset or later are removed first.';
 
 -- Names must resolve to the tables of this schema, never to a temporary table.
 do $$ begin

@@ -17,14 +17,14 @@ begin
   return true;
 end $$;
 comment on function clear_unfinished_seed(bigint) is
-  'Removes the rows that an unfinished seed has stored. Returns false and removes nothing if the epoch is not the given one, if the seed is published, or if coverage, batches or updates indicate that one was.';
+  'Removes the rows that an unfinished seed has stored. Returns false and removes nothing if the epoch is not the expected epoch, if the seed is published, or if coverage, batches or updates have rows.';
 do $$ begin
   execute format('alter function clear_unfinished_seed(bigint) set search_path = %I, pg_temp', current_schema());
 end $$;
 
--- The redactor needs the right to update contents, and a column right does not limit the values. Its changes may only remove
--- contents. Owners of the tables are not limited, because `filter extend` and interface backfills add contents. Only the owner
--- may call this function, so no other role can attach it to a table.
+-- The redactor needs the right to update contents, and a column right does not limit the values. So this trigger allows
+-- it only to remove contents. Owners of the tables are not limited, because `filter extend` and interface backfills add
+-- contents. Only the owner may call this function, so no other role can attach it to a table.
 create function only_remove() returns trigger
   language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -51,7 +51,7 @@ comment on function only_remove() is
   'Trigger: prevents roles other than the owner from setting the listed columns to anything but null, and from replacing a redaction_id.';
 revoke execute on function only_remove() from public;
 
--- Citus does not allow triggers on distributed tables. On those the redactor may write any contents.
+-- Citus does not allow triggers on distributed tables. On such tables the redactor may write any contents.
 do $$
 declare
   guarded record;

@@ -1,6 +1,6 @@
--- The redactor may change stream.epoch, so that a running writer begins a new session and reads the redactions. A column right
--- does not limit the values: after the largest number there is no next epoch, and no writer could begin a session again. Owners
--- of the tables are not limited, because a handover adds the epochs of two schemas.
+-- The redactor may change stream.epoch, so that a running writer begins a new session and reads the redactions. A
+-- column right does not limit the values: after the largest number there is no next epoch, so no writer could begin a
+-- session. Owners of the tables are not limited, because a handover adds the epochs of two schemas.
 create function next_epoch() returns trigger
   language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin

@@ -1,4 +1,4 @@
--- Limits on the columns, other than contents, that the role of the redactor may change: those that record what was removed.
+-- Limits on the columns other than contents that the role of the redactor may change: those that record removals.
 -- Owners of the tables are not limited, as in 0009 and 0010.
 
 -- JSON null is a ledger value, for example of an empty optional result. Removed contents are SQL null, so JSON null in their
@@ -28,7 +28,7 @@ begin
     if is_kept and is_changed then
       raise insufficient_privilege using message = format('%s may only be set to null by %s', name, current_user);
     end if;
-    -- The hash of a key stays when the key is removed.
+    -- When a key is removed, its hash remains.
     if is_kept and name <> 'contract_key_hash' and new_id is distinct from old_id then
       raise insufficient_privilege using message = format('%s records %s as removed, but it is present', current_user, name);
     end if;
@@ -44,8 +44,8 @@ end $$;
 comment on function only_remove() is
   'Trigger: for roles other than the owner, rejects any value but null in the listed columns, a redaction_id while contents are present, a redaction_id that is not in redactions, and a change of an existing redaction_id.';
 
--- Updates up to and including pruned_to_offset count as removed: queries for them are rejected, and no rows may be added there. A
--- value beyond the checkpoint would prevent every later update from being stored.
+-- Updates up to and including pruned_to_offset count as removed: queries for them are rejected, and no rows may be
+-- added for them. A value beyond the checkpoint would prevent every later update from being stored.
 create function pruned_to_offset_in_history() returns trigger
   language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -86,7 +86,8 @@ comment on function own_redaction() is
   'Trigger: for roles other than the owner, rejects a redaction in the name of another login or with another time, and lower counts.';
 revoke execute on function own_redaction() from public;
 
--- These rows prevent redacted contents from being stored again. A change could let those contents back in.
+-- These rows prevent redacted contents from being stored again. After a change of a row, the contents could be stored
+-- again.
 create function redacted_stays() returns trigger
   language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -101,7 +102,7 @@ begin
     end if;
     return new;
   end if;
-  -- After a new seed another update may have the offset, with an exercise that is redacted in turn.
+  -- After a new seed, another update may have the offset, and its exercise may be redacted as well.
   execute format('select %1$I.id_text(update_id) from %1$I.updates where "offset" = $1', tg_table_schema) into stored using new."offset";
   if new.update_id is not distinct from old.update_id or new.update_id is distinct from stored then
     raise insufficient_privilege using message = format(
@@ -137,7 +138,8 @@ begin
   end loop;
 end $$;
 
--- As in 0009. Citus cannot plan a query without columns over tables that are on every node, so no seed could begin there.
+-- As in 0009, but with columns in the subqueries. On Citus, queries without columns over tables that are on every node
+-- cannot be planned, so no seed could begin.
 create or replace function clear_unfinished_seed(expected_epoch bigint) returns boolean
   language plpgsql security definer as $$
 begin

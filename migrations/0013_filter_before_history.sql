@@ -1,6 +1,6 @@
--- The first start stores its filter before the ledger has responded. While no history is stored under that filter, the writer may
--- replace it: nothing is lost, and a mistake would otherwise be permanent. A column right does not limit the time of a change.
--- Owners of the tables are not limited.
+-- The first start stores its filter before the ledger has responded. While no history is stored under that filter, the
+-- writer may replace the filter: nothing is lost, and otherwise a mistake would be permanent. A column right does not
+-- limit when a change is made, so a trigger does. Owners of the tables are not limited.
 create function filter_before_history() returns trigger
   language plpgsql as $$
 begin

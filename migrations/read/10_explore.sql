@@ -1,9 +1,10 @@
--- Views for people and BI tools. Names replace numbers, with one row per object; nothing is stored here.
--- Left joins on a key cost nothing if the query selects none of their columns: dictionaries, parties, updates, and
--- contracts joined to their states. A condition on such a column turns the join into an inner join, which the planner may
--- start at either end: contracts by "offset", states by id, parties by member.
+-- Views for people and BI tools. They have names instead of numbers, and one row per object. They store nothing.
+-- Left joins on a key (dictionaries, parties, updates, and contracts joined to their states) cost nothing if the query
+-- selects none of their columns. A condition on such a column turns the join into an inner join, which the planner may
+-- start from either side: contracts by "offset", states by id, parties by member.
 
--- Exercises find their template through the choice, so that a condition on the template uses (choice_pk, "offset").
+-- Exercises are joined to their template through the choice, so that a condition on the template uses the index on
+-- (choice_pk, "offset").
 
 create or replace function :explore.fqn(package_name text, module_name text, entity_name text) returns text
   language sql immutable parallel safe
@@ -30,7 +31,7 @@ create or replace view :explore.templates as
                             where unhosted_since is not null offset 0 workers*/) l
                     where l.template_pk = t.template_pk and l.unhosted_since is not null) as unhosted) n;
 comment on view :explore.templates is
-  'Templates and interfaces that were seen, one row per package version, with the number of active contracts.';
+  'Templates and interfaces that stored rows use, one row per package version, with the number of active contracts.';
 
 create or replace view :explore.updates as
   select u."offset",
@@ -47,7 +48,7 @@ create or replace view :explore.updates as
     left join batches b on b.batch_offset = u.batch_offset
     left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk;
 comment on view :explore.updates is
-  'Updates that the ledger returned: transactions, reassignments, topology. Gaps between offsets are expected. Complete where coverage says complete.';
+  'Updates that the ledger returned: transactions, reassignments, topology. Gaps between offsets are expected. Complete where coverage reports complete.';
 
 create or replace view :explore.contracts as
   select l.contract_id,
@@ -70,7 +71,7 @@ create or replace view :explore.contracts as
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
     left join updates u on u."offset" = c."offset";
 comment on view :explore.contracts is
-  'Contracts, present and past, one row per activation: a reassigned contract has a row for each synchronizer it came to. Contracts that were never active for the indexed parties, such as those created and archived by one transaction, have status witnessed. Contracts whose parties left the participant have status unhosted. Contracts that ended by an update that is not stored, such as in a gap, have status ended. Complete where coverage says complete; of earlier times only contracts that were still active. To cast fields of the payload, read function contracts with the template instead: Postgres may apply the cast to rows that other conditions exclude. Any shape.';
+  'Contracts, present and past, one row per activation: a reassigned contract has a row for each synchronizer on which it was active. Contracts that were never active for the indexed parties, such as those created and archived by one transaction, have status witnessed. Contracts whose parties left the participant have status unhosted. Contracts that ended by an update that is not stored, such as in a gap, have status ended. Complete where coverage reports complete; from earlier times, only contracts that were still active. To cast fields of the payload, read function contracts with the template instead: Postgres may apply the cast to rows that other conditions exclude. Works with any shape.';
 
 -- The join to contracts omits template_pk: with a condition on the payload the planner would merge on template_pk alone.
 create or replace view :explore.active_contracts as
@@ -88,7 +89,7 @@ create or replace view :explore.active_contracts as
     left join updates u on u."offset" = l."offset"
    where l.unhosted_since is null;
 comment on view :explore.active_contracts is
-  'Contracts active now, at the checkpoint. A count or list of one template reads live rows only, however long the history is. To cast fields of the payload, read function active with the template instead: Postgres may apply the cast to rows that other conditions exclude. Any shape; while latest_offset() is null it contains the contracts that the seed has read so far.';
+  'Contracts active now, at the checkpoint. A count or list of one template reads only active rows, so its cost does not depend on the length of history. To cast fields of the payload, read function active with the template instead: Postgres may apply the cast to rows that other conditions exclude. Works with any shape; while latest_offset() is null it contains the contracts that the seed has read so far.';
 
 create or replace view :explore.exercises as
   select e."offset", e.node_id, id_text(e.contract_id) as contract_id,
@@ -111,7 +112,7 @@ create or replace view :explore.exercises as
     left join updates u on u."offset" = e."offset"
     left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk;
 comment on view :explore.exercises is
-  'Exercised choices with argument and result. To cast fields of them, read the typed view of the choice or function exercises of schema pqs instead: Postgres may apply the cast to rows that other conditions exclude. Needs the shape LEDGER_EFFECTS, otherwise it is empty. Complete where coverage says complete.';
+  'Exercised choices with argument and result. To cast fields of these, read the typed view of the choice or function exercises of schema pqs instead: Postgres may apply the cast to rows that other conditions exclude. Empty without the shape LEDGER_EFFECTS. Complete where coverage reports complete.';
 
 create or replace view :explore.interface_views as
   select l.contract_id, v."offset",
@@ -129,7 +130,7 @@ create or replace view :explore.interface_views as
                           and l.contract_id = id_text(c.contract_id) and l.template_pk = c.template_pk
     left join templates t on t.template_pk = l.template_pk;
 comment on view :explore.interface_views is
-  'Views of contracts through the interfaces of the filter, present and past, one row per activation and interface. To cast fields of the view, read the typed view of the interface instead: Postgres may apply the cast to rows that other conditions exclude. Needs the interface in the filter; complete as contracts is.';
+  'Views of contracts through the interfaces of the filter, present and past, one row per activation and interface. To cast fields of the view, read the typed view of the interface instead: Postgres may apply the cast to rows that other conditions exclude. Needs the interface in the filter. Complete to the same extent as view contracts.';
 
 create or replace view :explore.reassignments as
   select r."offset", r.node_id, case r.kind when 'u' then 'unassign' else 'assign' end as kind,
@@ -144,4 +145,4 @@ create or replace view :explore.reassignments as
     left join synchronizers b on b.synchronizer_pk = r.target_pk
     left join updates u on u."offset" = r."offset";
 comment on view :explore.reassignments is
-  'Halves of reassignments between synchronizers: one row when a contract leaves, one when it arrives. Complete where coverage says complete.';
+  'Halves of reassignments between synchronizers: one row for the unassign and one for the assign. Complete where coverage reports complete.';

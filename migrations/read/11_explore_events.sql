@@ -56,7 +56,7 @@ create or replace view :explore.events as
     left join updates u on u."offset" = y."offset"
     left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk;
 comment on view :explore.events is
-  'Events of all kinds, one row each, in the order of "offset" and node_id. A consuming exercise is one row, of type archived; exercises are the rows with a choice, except topology. Contracts found by the seed are not events: see contracts. Give a range of offsets, a contract or a template, because without one all history is read. The latest events: where "offset" > latest_offset() - 1000 order by "offset" desc. Complete where coverage says complete; exercises that archived nothing need the shape LEDGER_EFFECTS.';
+  'Events of all kinds, one row each, in the order of "offset" and node_id. A consuming exercise is one row, of type archived. Rows with a choice are exercises, except topology events. Contracts found by the seed are not events: see contracts. Restrict queries to a range of offsets, a contract or a template; otherwise all history is read. For the newest events: where "offset" > latest_offset() - 1000 order by "offset" desc. Complete where coverage reports complete; non-consuming exercises need the shape LEDGER_EFFECTS.';
 
 -- Each party set is counted once, before its parties are expanded.
 create or replace view :explore.parties as
@@ -86,7 +86,7 @@ create or replace view :explore.parties as
     from roles
    group by party;
 comment on view :explore.parties is
-  'Activity of each party over all history. Expensive: it reads every contract and exercise, even for one party. Complete where coverage says complete; exercised needs the shape LEDGER_EFFECTS.';
+  'Activity of each party over all history. Expensive, because it reads every contract and exercise, even for one party. Complete where coverage reports complete; exercised needs the shape LEDGER_EFFECTS.';
 
 create or replace view :explore.activity as
   select a.hour, :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
@@ -97,7 +97,7 @@ create or replace view :explore.activity as
     left join choices h on h.choice_pk = a.choice_pk
     left join synchronizers s on s.synchronizer_pk = a.synchronizer_pk;
 comment on view :explore.activity is
-  'Events per hour of record time by template, choice and synchronizer. Small and always current, so charts need not read events. Counts events pruned since as well, and nothing of a gap; exercises need the shape LEDGER_EFFECTS.';
+  'Events per hour of record time by template, choice and synchronizer. Small and always current, so charts do not have to read events. Includes events that were pruned later, but no events of a gap. Exercises need the shape LEDGER_EFFECTS.';
 
 create or replace view :explore.activity_updates as
   select a.hour, s.synchronizer_id, a.transactions, a.paid_traffic_cost,
@@ -107,4 +107,4 @@ create or replace view :explore.activity_updates as
     left join synchronizers s on s.synchronizer_pk = a.synchronizer_pk
    where a.template_pk = 0;
 comment on view :explore.activity_updates is
-  'Updates per hour of record time and synchronizer: events of all templates, traffic cost, and the delay until they were recorded.';
+  'Totals per hour of record time and synchronizer: events of all templates, traffic cost, and the delay until updates were recorded.';

@@ -1,5 +1,5 @@
--- Sources of updates and completions by participant. Offsets are those of the stream, whichever participant was read; the
--- participant's own offsets are derived.
+-- Participants from which updates and completions were read. Offsets are those of the stream for every participant; the
+-- own offsets of a participant are derived.
 
 create or replace view :explore.participants as
   select p.participant_number, p.participant_id, p.from_offset,
@@ -10,10 +10,10 @@ create or replace view :explore.participants as
     from stream s
    where not exists (select from participants);
 comment on view :explore.participants is
-  'Participants that were read, in order: one row until the stream is switched to another one (`ledger-indexer switch-participant`). Updates after from_offset, up to and including to_offset, were read from this participant. Its own offset is the offset of the stream minus offset_shift.';
+  'Participants from which the stream was read, in order: one row until the stream is switched to another participant (`ledger-indexer switch-participant`). Updates after from_offset, up to and including to_offset, were read from this participant. The participant''s own offset is the offset of the stream minus offset_shift.';
 
--- For a stream that never switched participants no row is read. An empty range has the same offset as the next one, and the
--- later one counts.
+-- For a stream that never switched participants, no row is read. An empty range has the same offset as the next range,
+-- and the later range counts.
 create or replace function :explore.participant_number_at(at_offset bigint) returns integer
   language sql stable parallel safe
   return coalesce((select p.participant_number from participants p where p.from_offset < at_offset
@@ -35,4 +35,4 @@ create or replace function :explore.from_participant_offset(participant_offset b
                                         where of_participant is null or p.participant_number = of_participant
                                         order by p.participant_number desc limit 1), 0);
 comment on function :explore.from_participant_offset(bigint, integer) is
-  'Offset of the stream for an own offset of a participant, such as one that a completion reported: for wait_for_offset. Applies to the participant that is read now, or to the one with this number; for a participant, useful for offsets it reported after the stream switched to it.';
+  'Offset of the stream for a participant''s own offset, such as the offset in a completion; intended for wait_for_offset. Without a number, the participant that is read now. Valid for offsets that the participant reported after the stream switched to it.';

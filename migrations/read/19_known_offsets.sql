@@ -1,6 +1,6 @@
--- Offsets for which past states are available. The active contracts at an offset are known from the beginning of a range of
--- coverage to its end, both inclusive, unless they were pruned from this schema. For all other offsets the tables hold
--- remnants.
+-- Offsets for which past states are available. The active contracts at an offset are known from the beginning of a
+-- range of coverage to its end, both inclusive, unless they were pruned from this schema. For other offsets the tables
+-- hold only some of them.
 
 create or replace view :explore.coverage as
   with ranges as (
@@ -61,11 +61,11 @@ create or replace view :explore.filter_coverage as
               else format('complete from offset %s: contracts that had ended by then are not stored', p.complete_from) end as reason
     from filter_additions p;
 comment on view :explore.filter_coverage is
-  'Additions to the filter made while the stream existed, and the offset from which each is complete. The rest of the filter is complete where coverage says complete. For interfaces see interface_coverage too, because their views have a history of their own.';
+  'Additions to the filter made while the stream existed, and the offset from which each is complete. The rest of the filter is complete where coverage reports complete. For interfaces, see interface_coverage too, because their views may be complete only from a later offset.';
 
--- Adjacent ranges are merged. As to time, the state at the beginning of a range is that of any time before the first update
--- of a ledger, or of any time between recording the range and its first update. After pruning, the state at the beginning
--- is that of no time.
+-- Adjacent ranges are merged. The state at the beginning of a range applies to all times before the first update of a
+-- ledger, or to all times between the recording of the range and its first update. After pruning, the state at the
+-- beginning applies to no time.
 create or replace function :explore.known_ranges()
   returns table (from_offset bigint, to_offset bigint, since timestamptz)
   language sql stable parallel safe rows 2
@@ -97,7 +97,7 @@ create or replace function :explore.known_ranges_text() returns text
     (select 'history is known ' || string_agg(format('from %s to %s', r.from_offset, r.to_offset), ' and ' order by r.from_offset)
        from (select k.from_offset, k.to_offset from :explore.known_ranges() k order by k.from_offset desc limit 5) r),
     'no history is known until the seed is complete');
-comment on function :explore.known_ranges_text() is 'Newest five known ranges as text, for error messages.';
+comment on function :explore.known_ranges_text() is 'The five newest known ranges as text, for error messages.';
 
 -- In PL/pgSQL, which Postgres does not inline: the function is evaluated once for each query.
 create or replace function :explore.known_offset(at_offset bigint) returns bigint
@@ -161,4 +161,4 @@ begin
 end
 $$;
 comment on function :explore.known_offset(timestamptz) is
-  'Last offset at or before a time, by ledger effective time; the checkpoint if nothing later is stored. SQLSTATE LI003 if the active contracts at that time are not known: before the known ranges, and between the neighbors of a gap.';
+  'Last offset at or before a time, by ledger effective time; the checkpoint if no later update is stored. SQLSTATE LI003 if the active contracts at that time are not known: before the known ranges, and in a gap.';

@@ -1,5 +1,4 @@
--- The two read paths as functions: contracts active now and contracts active at an offset; also functions that find
--- offsets.
+-- Functions that read contracts active now and contracts active at an offset, and functions that find offsets.
 
 create or replace function :explore.similar_names(wanted text) returns text
   language sql stable parallel safe
@@ -25,9 +24,9 @@ create or replace function :explore.is_unseen(wanted text) returns boolean
                       :explore.fqn(p.package_name, n.module_name, n.entity_name),
                       :explore.fqn(p.package_id, n.module_name, n.entity_name)));
 comment on function :explore.is_unseen(text) is
-  'Whether a package defines a template or interface of this name, even if no contract of it was seen.';
+  'Whether a package defines a template or interface of this name, even if no contract of it is stored.';
 
--- Callers write any ((select template_pks(…))::integer[]), which is evaluated once per query, whichever index leads.
+-- Callers write any ((select template_pks(…))::integer[]), which is evaluated once per query with every plan.
 create or replace function :explore.template_pks(template text) returns integer[]
   language plpgsql stable parallel safe
   set search_path = pg_catalog, pg_temp
@@ -75,7 +74,8 @@ $$;
 comment on function :explore.template_pks(text) is
   'Numbers of all versions of a template, given as package:Module:Entity, Module:Entity or Entity, optionally with a leading # or a package id; null means all templates. Unknown and ambiguous names are errors. A name that only the packages define gives an empty list.';
 
--- In PL/pgSQL: Postgres would plan an SQL function again with every query, and execute this one for its estimates as well.
+-- In PL/pgSQL, because Postgres would plan an SQL function again with every query, and would also execute this one for
+-- its estimates.
 create or replace function :explore.latest_offset() returns bigint
   language plpgsql stable parallel safe
   set search_path = pg_catalog, pg_temp
@@ -87,9 +87,10 @@ $$;
 comment on function :explore.latest_offset() is
   'Checkpoint: every update up to and including this offset is stored. Null until the seed is complete.';
 
--- An expression `case when with_name(name) then payload end` is evaluated only after the relation that provides the name.
--- Rows of other templates are excluded at the same point, and first, because that check costs less. If the planner knows
--- the name, only the payload remains, so that indexes are used. The body names no objects and needs no search path.
+-- An expression `case when with_name(name) then payload end` is evaluated only after the relation that provides the
+-- name. Rows of other templates are excluded at the same point. This check comes first, because it costs less. If the
+-- planner knows the name, it reduces the expression to the payload, so that indexes are used. The body names no objects
+-- and needs no search path.
 create or replace function :explore.with_name(name text) returns boolean
   language plpgsql immutable parallel safe cost 5000
 as $$
@@ -98,13 +99,13 @@ begin
 end
 $$;
 comment on function :explore.with_name(text) is
-  'True. Delays evaluation of the expression behind it until the name is available.';
+  'Always true. Delays the evaluation of the expression after it until the name is available.';
 
--- A user's condition on the payload may be evaluated where contracts are read, before any join, and a cast fails on the
--- value that another template has in a field of the same name. Postgres evaluates the cheapest condition of a scan first:
--- array_position counts as one operator, and no payload condition that can fail costs less than two.
--- The condition is in a left join, so that contracts are still skipped by a query that selects none of their columns. A
--- template that comes from another relation is compared only where that relation is joined: see with_name.
+-- A user's condition on the payload may be evaluated in the scan of contracts, before any join. A cast would then fail
+-- on the value that another template has in a field of the same name. Postgres evaluates the cheapest condition of a
+-- scan first: array_position counts as one operator, and a payload condition that can fail costs at least two.
+-- The condition is in a left join, so that a query that selects no column of contracts still skips this table. A
+-- template that comes from another relation is compared only in the join with that relation: see with_name.
 create or replace function :explore.active(template text default null) returns setof :explore.active_contracts
   language sql stable parallel safe rows 1000
 begin atomic
@@ -124,7 +125,7 @@ begin atomic
    where l.unhosted_since is null and l.template_pk = any ((select :explore.template_pks(template))::integer[]);
 end;
 comment on function :explore.active(text) is
-  'Contracts of a template (of all templates without an argument) that are active now, at the checkpoint. Reads live rows only. Any shape; while latest_offset() is null it returns the contracts that the seed has read so far.';
+  'Contracts of a template (of all templates without an argument) that are active now, at the checkpoint. Reads only active rows. Works with any shape; while latest_offset() is null it returns the contracts that the seed has read so far.';
 
 create or replace function :explore.contracts(template text) returns setof :explore.contracts
   language sql stable parallel safe rows 1000
@@ -153,10 +154,10 @@ begin atomic
    where l.template_pk = any ((select :explore.template_pks(template))::integer[]);
 end;
 comment on function :explore.contracts(text) is
-  'Contracts of a template, present and past, as in the view of this name. Any shape.';
+  'Contracts of a template, present and past, with the columns of view contracts. Works with any shape.';
 
--- The template is resolved before the key: a wrong name is an error even if no contract has the key. Base64 is stored as
--- the bytes it denotes, and text that is not base64 after a byte ff: see base64_text of the storage.
+-- The template is resolved before the key, so that a wrong name is an error even if no contract has the key. Base64 is
+-- stored as the bytes that it denotes, other text after a byte ff: see base64_text of the storage.
 create or replace function :explore.active_by_key(key_hash text, template text default null)
   returns setof :explore.active_contracts
   language sql stable parallel safe rows 1
@@ -183,14 +184,14 @@ begin atomic
      and l.unhosted_since is null and l.template_pk = any ((select :explore.template_pks(template))::integer[]);
 end;
 comment on function :explore.active_by_key(text, text) is
-  'Contracts that are active now with a key of this hash, in base64 as the ledger prints it; if a template is named, contracts of that template only. Any shape.';
+  'Active contracts with a key of this hash, in base64 as the ledger prints it; if a template is named, only contracts of that template. Works with any shape.';
 
--- A contract whose lifetime has class k can be active at an offset only if it was activated less than 2^(k+1) before, so
--- each class is one range of the index ended_template, and the number of rows read is close to the number found. The added
--- thousandth and the added one compensate for rounding, also of the number of classes, because lifetime_class would be
--- inlined into each query. "offset 0" keeps the ranges separate: one index scan each.
--- known_offset is evaluated once for each query, in the branch that is read first. It would not be evaluated for a query
--- that can find nothing, so null must not be an offset for which the planner proves that.
+-- A contract whose lifetime has class k can be active at an offset only if it was activated less than 2^(k+1) offsets
+-- before. So each class is one range of the index ended_template, and few rows are read that do not match. The added
+-- thousandth and the added one compensate for rounding, also in the number of classes: lifetime_class is not used
+-- there, because it would be inlined into each query. "offset 0" keeps the ranges separate, with one index scan each.
+-- known_offset is evaluated once for each query, in the branch that is read first. It would not be evaluated if the
+-- planner proved that the query finds nothing, so null is replaced by an offset.
 create or replace function :explore.states_at(at_offset bigint, template text default null)
   returns table (contract_id text, synchronizer_pk integer, activated_offset bigint, template_pk integer,
                  deactivated_offset bigint, unhosted_since bigint, node_id integer, parties_pk integer)
@@ -221,7 +222,7 @@ begin atomic
            /*alone*/offset 0/*alone*/) e;
 end;
 comment on function :explore.states_at(bigint, text) is
-  'Rows of lifetimes_at, with the keys of the row of contracts and of its parties.';
+  'Rows of lifetimes_at, with the keys of the rows in contracts and contract_parties.';
 
 create or replace function :explore.lifetimes_at(at_offset bigint, template text default null)
   returns table (contract_id text, synchronizer_pk integer, activated_offset bigint, template_pk integer,
@@ -232,7 +233,7 @@ begin atomic
     from :explore.states_at(at_offset, template) l;
 end;
 comment on function :explore.lifetimes_at(bigint, text) is
-  'Rows of lifetimes that were active at an offset, without reading the history before and after it. Contracts whose parties left the participant were active until then, or until an end that was seen later. Needs a known offset, see coverage; others are rejected with SQLSTATE LI003. Any shape.';
+  'Rows of lifetimes that were active at an offset. Does not read all history. Contracts whose parties left the participant count as active until then, or until their end if it was stored later. Needs a known offset, see coverage; other offsets are rejected with SQLSTATE LI003. Works with any shape.';
 
 create or replace function :explore.active_at(at_offset bigint, template text default null)
   returns setof :explore.active_contracts
@@ -257,7 +258,7 @@ begin atomic
           /*alone*/and (template is null or array_position((select :explore.template_pks(template)), c.template_pk) is not null)/*alone*/;
 end;
 comment on function :explore.active_at(bigint, text) is
-  'Contracts of a template (of all templates with null) that were active right after the update with this offset, or after the last update before it. Needs a known offset, see coverage; others are rejected with SQLSTATE LI003. Any shape.';
+  'Contracts of a template (of all templates with null) that were active right after the update with this offset, or after the last update before this offset. Needs a known offset, see coverage; other offsets are rejected with SQLSTATE LI003. Works with any shape.';
 
 -- The offset is computed once; "offset 0" prevents a computation for each row.
 create or replace function :explore.active_at("time" timestamptz, template text default null)
@@ -269,7 +270,7 @@ begin atomic
    cross join lateral :explore.active_at(k.at_offset, template) a;
 end;
 comment on function :explore.active_at(timestamptz, text) is
-  'Contracts of a template (of all templates with null) that were active at a time, by ledger effective time. A time after everything that is stored, such as now(), gives the contracts active at the checkpoint. Needs a time with a known state, see coverage; others are rejected with SQLSTATE LI003. Any shape.';
+  'Contracts of a template (of all templates with null) that were active at a time, by ledger effective time. A time after all stored updates, such as now(), returns the contracts active at the checkpoint. Needs a time with a known state, see coverage; other times are rejected with SQLSTATE LI003. Works with any shape.';
 
 create or replace function :explore.active_at(ago interval, template text default null)
   returns setof :explore.active_contracts
@@ -278,10 +279,10 @@ begin atomic
   select a.* from :explore.active_at(now() - ago, template) a;
 end;
 comment on function :explore.active_at(interval, text) is
-  'Contracts of a template (of all templates with null) that were active this long ago: active_at of now() minus the interval.';
+  'Contracts of a template (of all templates with null) that were active at the time now() minus the interval.';
 
--- Windows of growing length before the time, each a range of the BRIN index: the first window that holds a transaction
--- holds the newest one. The last window has no end.
+-- Searches windows of growing length before the time, each a range of the BRIN index. The first window that holds a
+-- transaction holds the newest transaction. The last window is not limited.
 create or replace function :explore.nearest_offset("time" timestamptz) returns bigint
   language plpgsql stable parallel safe
   set search_path = pg_catalog, pg_temp
@@ -302,7 +303,7 @@ begin
 end
 $$;
 comment on function :explore.nearest_offset(timestamptz) is
-  'Offset of the newest transaction at or before a time, by ledger effective time; null if there is none. Intended for ranges of offsets; to learn whether the active contracts at a time are known, call active_at with the time itself.';
+  'Offset of the newest transaction at or before a time, by ledger effective time; null if there is none. Intended for ranges of offsets. For active contracts at a time, pass the time to active_at, which rejects times without a known state.';
 
 create or replace function :explore.nearest_offset(ago interval) returns bigint
   language sql stable parallel safe
@@ -340,4 +341,4 @@ begin
 end
 $$;
 comment on function :explore.wait_for_offset(bigint, interval) is
-  'Waits until the checkpoint is at or after an offset, e.g. the completionOffset of a submission, and returns the checkpoint. SQLSTATE LI001 after the timeout, LI002 in a transaction whose snapshot cannot see it. Read the update in the next statement.';
+  'Waits until the checkpoint is at or after an offset, e.g. the completionOffset of a submission, and returns the checkpoint. SQLSTATE LI001 after the timeout, LI002 in a transaction whose snapshot is older than the offset. Read the update in the next statement.';

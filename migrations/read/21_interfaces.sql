@@ -1,6 +1,6 @@
 -- Offsets from which views of an interface are complete. The stream delivers views of interfaces that the participant
--- knows. Views of interfaces that the participant learns later are backfilled in the background, as far back as it returns
--- them.
+-- knows. If the participant gets the package of an interface later, earlier views are backfilled in the background, as
+-- far back as the participant returns them.
 
 create or replace view :explore.interface_coverage as
   select i.interface_id, i.state, i.complete_from, i.unknown_at_offset, i.updated_at,
@@ -20,7 +20,7 @@ create or replace view :explore.interface_coverage as
 comment on view :explore.interface_coverage is
   'Requested interfaces (LEDGER_INTERFACES with presets expanded), and the offset from which the views of each are complete. Empty if none is requested.';
 
--- Not in one query with the rows it protects: in PL/pgSQL it is evaluated once.
+-- In PL/pgSQL, so that the check is evaluated once and not inlined into the query whose rows it protects.
 create or replace function :explore.token_known_at(module text, entity text, at_offset bigint) returns bigint
   language plpgsql stable parallel safe
   set search_path = pg_catalog, pg_temp
@@ -47,4 +47,4 @@ begin
 end
 $$;
 comment on function :explore.token_known_at(text, text, bigint) is
-  'The offset itself if the views of an interface of the token standard, in both versions, e.g. Holding and Holding, are complete at it, see interface_coverage; otherwise SQLSTATE LI003 with the reason.';
+  'The offset itself if the views of an interface of the token standard are complete at this offset in both versions, see interface_coverage; otherwise SQLSTATE LI003 with the reason. Arguments are module and entity, e.g. Holding and Holding.';

@@ -13,9 +13,9 @@ begin atomic
           select s.party from submitters s) u;
 end;
 comment on function :explore.party_names() is
-  'Parties that an event, a topology change or a command names. Reads all party sets.';
+  'Parties named by an event, a topology change or a command. Reads all party sets.';
 
--- A party hint denotes the party that has it in front of its fingerprint.
+-- A party hint denotes the party whose id begins with it, followed by the fingerprint.
 create or replace function :explore.similar_parties(wanted text) returns text
   language sql stable parallel safe
 begin atomic
@@ -27,7 +27,7 @@ begin atomic
            order by is_hint desc, likeness desc, name limit 3) nearest;
 end;
 comment on function :explore.similar_parties(text) is
-  'Up to three parties that have this hint, or that share most pairs of letters with it, for error messages.';
+  'Up to three parties that have this text as hint, or that share most pairs of letters with it, for error messages.';
 
 create or replace function :explore.is_known_party(party text) returns boolean
   language sql stable parallel safe
@@ -52,4 +52,4 @@ begin
 end
 $$;
 comment on function :explore.known_party(text) is
-  'The party itself if any stored row names it, and null for null; otherwise SQLSTATE 42704 with the nearest parties.';
+  'The party itself if any stored row names it, and null for null; otherwise SQLSTATE 42704 with similar parties.';

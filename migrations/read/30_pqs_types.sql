@@ -1,5 +1,6 @@
--- Types of schema pqs: columns in the order of the Participant Query Store, followed by additional ones. A type is created
--- once and never replaced, because functions and views of users depend on it; a later version adds attributes to it.
+-- Types of schema pqs: columns in the order of the Participant Query Store, followed by additional columns. A type is
+-- created once and never replaced, because functions and views of users depend on it. A later version only adds
+-- attributes to it.
 
 do $$
 begin
@@ -41,10 +42,10 @@ $$;
 
 comment on type :pqs.event_id is 'An event: offset of its update and node within it. Compare with a literal: (42::bigint, 0).';
 comment on type :pqs.trace_context is 'W3C trace context of a submission.';
-comment on type :pqs.checkpoint is 'Point of the history; ix is the offset.';
+comment on type :pqs.checkpoint is 'Position in history; ix is the offset.';
 comment on type :pqs.contract_summary is 'Number of contracts of one template or interface.';
 comment on type :pqs.contract is
-  'Contract as a template or one of its interface views. Columns ending in _ix hold offsets. metadata is the disclosure blob. redaction_id is null unless payload, key and blob were removed, see redactions of the storage. From reassignment_counter on, columns differ from PQS or are additions: record_time, update_id and indexed_at are those of the create.';
+  'Contract as a template or one of its interface views. Columns ending in _ix hold offsets. metadata is the disclosure blob. redaction_id is null unless payload, key and blob were removed, see redactions of the storage. Columns from reassignment_counter differ from PQS or are additions; record_time, update_id and indexed_at are those of the create.';
 comment on type :pqs.exercise is
   'Exercise of a choice. template_fqn and choice_fqn name the interface if an interface defines the choice. Columns ending in _ix hold offsets. redaction_id is null unless argument and result were removed. record_time, update_id and indexed_at are additions.';
 
@@ -52,15 +53,15 @@ create or replace function :pqs.__event_pk("offset" bigint, node_id integer) ret
   language sql immutable parallel safe
   return "offset" << 16 | node_id;
 comment on function :pqs.__event_pk(bigint, integer) is
-  'Number of an event that sorts as the ledger does: the offset in the upper 48 bits, the node in the lower 16.';
+  'Number of an event that sorts in the order of the ledger: the offset in the upper 48 bits, the node in the lower 16.';
 
 create or replace function :pqs.stakeholders(contract :pqs.contract) returns text[]
   language sql immutable parallel safe
   return (contract).signatories || (contract).observers;
-comment on function :pqs.stakeholders(:pqs.contract) is 'Signatories and observers of a contract: stakeholders(a.*).';
+comment on function :pqs.stakeholders(:pqs.contract) is 'Signatories and observers of a contract. Call it as stakeholders(a.*).';
 
 create or replace function :pqs.stakeholders(exercise :pqs.exercise) returns text[]
   language sql immutable parallel safe
   return (exercise).signatories || (exercise).observers;
 comment on function :pqs.stakeholders(:pqs.exercise) is
-  'Signatories and observers of the contract a choice was exercised on: stakeholders(e.*). Null if its create is not stored.';
+  'Signatories and observers of the contract on which a choice was exercised; null if its create is not stored. Call it as stakeholders(e.*).';

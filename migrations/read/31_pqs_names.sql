@@ -5,11 +5,11 @@ create or replace view :pqs.__names as
          t.entity_name, t.package_id, p.package_version
     from templates t
     left join packages p on p.package_id = t.package_id;
-comment on view :pqs.__names is 'Templates and interfaces that were seen, one row per package version.';
-comment on column :pqs.__names.template_pk is 'Number in the storage.';
+comment on view :pqs.__names is 'Templates and interfaces that stored rows use, one row per package version.';
+comment on column :pqs.__names.template_pk is 'Number of the template or interface in the storage tables (templates.template_pk).';
 comment on column :pqs.__names.package_name is 'Package name; the package id if no name is known.';
 comment on column :pqs.__names.module_name is 'Module, dotted.';
-comment on column :pqs.__names.entity_name is 'Template or interface.';
+comment on column :pqs.__names.entity_name is 'Name of the template or interface within the module.';
 comment on column :pqs.__names.package_id is 'Package id.';
 comment on column :pqs.__names.package_version is 'Package version; null if the package was not read.';
 
@@ -23,7 +23,7 @@ begin atomic
      where qname in (n.entity, n.name, concat_ws(':', p.package_name, n.name), concat_ws(':', p.package_id, n.name)));
 end;
 comment on function :pqs.__is_defined(text) is
-  'Whether a package that was read defines a template or interface of this name, seen or not.';
+  'Whether a stored package defines a template or interface of this name, even if no stored row uses it.';
 
 create or replace function :pqs.__is_choice_defined(qname text) returns boolean
   language sql stable parallel safe
@@ -40,7 +40,7 @@ begin atomic
                      concat_ws(':', p.package_id, n.name)));
 end;
 comment on function :pqs.__is_choice_defined(text) is
-  'Whether a package that was read defines a choice of this name, exercised or not.';
+  'Whether a stored package defines a choice of this name, even if it was never exercised.';
 
 create or replace function :pqs.__type_pks(qname text) returns integer[]
   language plpgsql stable parallel safe cost 1000
@@ -83,7 +83,7 @@ begin
 end
 $$;
 comment on function :pqs.__type_pks(text) is
-  'Numbers of all versions of a template or interface, given as package:Module:Entity, Module:Entity or Entity, optionally with a leading #; of all for null. Unknown and ambiguous names are errors. A name that a package defines, without any stored contract, gives an empty list.';
+  'Numbers of all versions of a template or interface, given as package:Module:Entity, Module:Entity or Entity, optionally with a leading #; null means all. Unknown and ambiguous names are errors. For a name that a package defines but no stored row uses, the list is empty.';
 
 create or replace function :pqs.__implementing_pks(qname text) returns integer[]
   language plpgsql stable parallel safe cost 1000
@@ -96,12 +96,12 @@ begin
 end
 $$;
 comment on function :pqs.__implementing_pks(text) is
-  'Numbers of the templates that have views of an interface; empty if the name is that of a template.';
+  'Numbers of the templates that have views of an interface; empty if the name means a template.';
 
--- The result never changes: a name that means a template once never means an interface, and if it comes to mean another
--- object as well, __type_pks rejects it. So the planner may evaluate the function once and leave out the parts of a query
--- that find nothing, which is the purpose of immutable. Only a name that is not known yet gets all parts, which find the
--- same rows. Events name interfaces by package id alone, so an entity with a package name of its own is a template.
+-- The result never changes: a name that means a template never comes to mean an interface, and if it comes to mean a
+-- second object, __type_pks rejects it. So the function is immutable, and the planner may evaluate it once and leave
+-- out the parts of a query that find nothing. For a name that is not known yet the planner keeps all parts, which find
+-- the same rows. Events name interfaces only by package id, so an entity with a package name of its own is a template.
 create or replace function :pqs.__is_template(qname text) returns boolean
   language plpgsql immutable parallel safe cost 1000
   set search_path = pg_catalog, pg_temp
@@ -117,7 +117,7 @@ begin
                       t.package_id || ':' || t.module_name || ':' || t.entity_name));
 end
 $$;
-comment on function :pqs.__is_template(text) is 'Whether a name is known to mean a template; false for null.';
+comment on function :pqs.__is_template(text) is 'Whether a name means a stored template; false for null.';
 
 create or replace function :pqs.__is_interface(qname text) returns boolean
   language plpgsql immutable parallel safe cost 1000
@@ -135,7 +135,7 @@ begin
                       n.package_id || ':' || n.module_name || ':' || n.entity_name));
 end
 $$;
-comment on function :pqs.__is_interface(text) is 'Whether a name is known to mean an interface; false for null.';
+comment on function :pqs.__is_interface(text) is 'Whether a name means a stored interface; false for null.';
 
 create or replace function :pqs.__payload_types(qname text) returns text[]
   language plpgsql immutable parallel safe cost 1000
@@ -154,10 +154,10 @@ create or replace view :pqs.__choice_names as
     join :pqs.__names n on n.template_pk = coalesce(nullif(h.interface_pk, 0), h.template_pk);
 comment on view :pqs.__choice_names is
   'Choices that were exercised, under the interface that defines them, otherwise under the template.';
-comment on column :pqs.__choice_names.choice_pk is 'Number of the choice in the storage.';
-comment on column :pqs.__choice_names.package_name is 'Package name of the template or interface that defines it.';
+comment on column :pqs.__choice_names.choice_pk is 'Number of the choice in the storage tables (choices.choice_pk).';
+comment on column :pqs.__choice_names.package_name is 'Package name of the template or interface.';
 comment on column :pqs.__choice_names.module_name is 'Module of the template or interface, dotted.';
-comment on column :pqs.__choice_names.entity_name is 'Template or interface.';
+comment on column :pqs.__choice_names.entity_name is 'Name of the template or interface within the module.';
 comment on column :pqs.__choice_names.package_id is 'Package id of the template or interface.';
 comment on column :pqs.__choice_names.choice is 'Choice name.';
 comment on column :pqs.__choice_names.template_pk is 'Number of the template on which the choice was exercised.';
@@ -193,10 +193,10 @@ begin
 end
 $$;
 comment on function :pqs.__choice_pks(text) is
-  'Numbers of a choice on all versions of its template, given as package:Module:Entity:Choice, Module:Entity:Choice, Entity:Choice or Choice; of all choices for null. Unknown and ambiguous names are errors.';
+  'Numbers of a choice on all versions of its template, given as package:Module:Entity:Choice, Module:Entity:Choice, Entity:Choice or Choice; null means all choices. Unknown and ambiguous names are errors.';
 
--- Called for every row: setting a search path would cost a third of the call. So every name in the body has its schema,
--- types and operators too; precedence is given by parentheses.
+-- Called for every row, and setting a search path would cost a third of the call. So every name in the body has its
+-- schema, including types and operators, and parentheses define the precedence.
 create or replace function :pqs.with_nulls(value jsonb, omitted jsonb) returns jsonb
   language plpgsql immutable parallel safe
 as $$
@@ -243,4 +243,4 @@ begin
 end
 $$;
 comment on function :pqs.with_nulls(jsonb, jsonb) is
-  'Value with explicit nulls, as PQS stores them, for fields that the ledger omitted because they are None. The second argument is a row of omitted_fields; null, and a row that does not fit, leave the value as it is.';
+  'Value with explicit nulls, as PQS stores them, for fields that the ledger omitted because they are None. The second argument is omitted_fields.fields; if it is null or does not match the value, the value is returned unchanged.';

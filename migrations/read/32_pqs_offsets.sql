@@ -15,8 +15,8 @@ begin atomic
 end;
 comment on function :pqs.latest_checkpoint() is 'Offset up to which the stored history is complete.';
 
--- In PL/pgSQL, as the functions below: such a function is planned once per session. As a default it occurs several times in
--- a query.
+-- In PL/pgSQL, like the functions below, because such a function is planned once per session. As the default of
+-- arguments it occurs several times in a query.
 create or replace function :pqs.latest_offset() returns bigint
   language plpgsql stable parallel safe
   set search_path = pg_catalog, pg_temp
@@ -26,7 +26,7 @@ begin
                   (select s.checkpoint from :storage.stream s));
 end
 $$;
-comment on function :pqs.latest_offset() is 'Offset up to which queries of this session read: that of set_latest, otherwise the checkpoint.';
+comment on function :pqs.latest_offset() is 'Offset up to which queries of this session read, inclusive: the offset given to set_latest, otherwise the checkpoint.';
 
 create or replace function :pqs.oldest_offset() returns bigint
   language plpgsql stable parallel safe
@@ -37,7 +37,7 @@ begin
                   (select greatest(s.seed_offset, s.pruned_to_offset) from :storage.stream s where s.checkpoint is not null));
 end
 $$;
-comment on function :pqs.oldest_offset() is 'Offset from which queries of this session read: that of set_oldest, otherwise the offset of the seed, or the offset up to which history was pruned.';
+comment on function :pqs.oldest_offset() is 'Offset from which queries of this session read: the offset given to set_oldest, otherwise the offset of the seed, or the offset up to which history was pruned.';
 
 create or replace function :pqs.pruned_offset() returns bigint
   language plpgsql stable parallel safe
@@ -80,7 +80,7 @@ begin
 end
 $$;
 comment on function :pqs.set_latest(bigint) is
-  'Sets the offset up to which later queries of this session read; null removes it. An error outside the history. If a pooler shares sessions, give offsets as arguments instead.';
+  'Sets the offset up to which later queries of this session read; null removes it. Offsets outside the history are an error. If a pooler shares sessions, pass offsets as arguments instead.';
 
 create or replace function :pqs.set_oldest("offset" bigint) returns bigint
   language plpgsql volatile
@@ -92,7 +92,7 @@ begin
 end
 $$;
 comment on function :pqs.set_oldest(bigint) is
-  'Sets the offset from which later queries of this session read; null removes it. An error outside the history. If a pooler shares sessions, give offsets as arguments instead.';
+  'Sets the offset from which later queries of this session read; null removes it. Offsets outside the history are an error. If a pooler shares sessions, pass offsets as arguments instead.';
 
 create or replace function :pqs.__inside("offset" bigint) returns bigint
   language plpgsql stable parallel safe
@@ -114,9 +114,10 @@ begin
   return "offset";
 end
 $$;
-comment on function :pqs.__inside(bigint) is 'The offset itself; an error if the session does not read there.';
+comment on function :pqs.__inside(bigint) is 'The offset itself; an error if it is outside the range that the session reads.';
 
--- Not for parallel workers: the planner cannot know that past contracts are seldom read, and would start workers for them.
+-- Not parallel safe, because the planner does not know that past contracts are seldom read, and would start workers for
+-- them.
 create or replace function :pqs.__is_past("offset" bigint) returns boolean
   language plpgsql stable parallel restricted
   set search_path = pg_catalog, pg_temp
@@ -126,7 +127,7 @@ begin
 end
 $$;
 comment on function :pqs.__is_past(bigint) is
-  'Whether contracts that ended since then were active at an offset; an error if the session does not read there.';
+  'Whether an offset is before the checkpoint, so that ended contracts may have been active; an error if it is outside the range that the session reads.';
 
 create or replace function :pqs.__past("offset" bigint) returns integer
   language plpgsql stable parallel restricted
@@ -136,12 +137,12 @@ begin
   return :pqs.__is_past("offset")::integer;
 end
 $$;
-comment on function :pqs.__past(bigint) is '1 for a past offset, 0 for now; an error if the session does not read there.';
+comment on function :pqs.__past(bigint) is '1 for a past offset, 0 for the checkpoint; an error if it is outside the range that the session reads.';
 
--- A lifetime of class k can reach an offset only if it began less than 2^(k+1) before: each class is one range of the index
--- ended_template. The added thousandth and the added one compensate for rounding. Unhosted contracts count as a separate
--- class, without such a bound.
--- Declared as one row, for the estimate, because most rows find next to nothing. Not for parallel workers, as __is_past.
+-- A lifetime of class k can reach an offset only if it began less than 2^(k+1) offsets before, so each class is one
+-- range of the index ended_template. The added thousandth and the added one compensate for rounding. Unhosted contracts
+-- count as a separate class, without such a limit.
+-- Declared with one row for the estimate, because most classes match few contracts. Not parallel safe, like __is_past.
 create or replace function :pqs.__lifetime_reaches() returns table (class integer, reach bigint)
   language plpgsql stable parallel restricted rows 1
   set search_path = pg_catalog, pg_temp
@@ -155,7 +156,7 @@ begin
 end
 $$;
 comment on function :pqs.__lifetime_reaches() is
-  'Lifetime classes of this history, see function lifetime_class of the storage, with the number of offsets before a given one at which a lifetime must have begun to reach it; class -2 is contracts whose parties left the participant.';
+  'Lifetime classes of this history, see function lifetime_class of the storage, each with the maximum number of offsets before an offset at which a lifetime of this class began that reaches it. Class -2 is contracts whose parties left the participant.';
 
 create or replace function :pqs.__from("offset" bigint) returns bigint
   language plpgsql stable parallel safe
@@ -167,7 +168,7 @@ begin
 end
 $$;
 comment on function :pqs.__from(bigint) is
-  'Lower bound of a range. Contracts that were seeded, or kept when others were pruned, keep the offsets at which they were created, so a range from the beginning has no lower bound.';
+  'Lower bound of a range. Seeded contracts, and contracts that pruning kept, have the offsets of their creates, so a range from the beginning of history has no lower bound.';
 
 create or replace function :pqs.nearest_offset(cutoff_ts timestamptz) returns bigint
   language plpgsql stable parallel safe strict
@@ -177,8 +178,8 @@ declare
   span interval := '1 minute';
   nearest bigint;
 begin
-  -- Windows of growing length before the time: the first window that holds a transaction holds the newest one. The last
-  -- window has no end.
+  -- Windows of growing length before the time: the first window that holds a transaction holds the newest transaction.
+  -- The last window is not limited.
   loop
     select max(u."offset") into nearest
       from :storage.updates u

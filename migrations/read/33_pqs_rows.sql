@@ -1,5 +1,5 @@
--- Contracts under the names of PQS. Joins for names, times and events are left joins on unique keys, so that a query pays
--- only for the columns it selects. Functions are single queries, so that conditions reach indexes.
+-- Contracts with the names of PQS. Joins for names, times and events are left joins on unique keys, so that a query
+-- only executes the joins of columns that it selects. Functions are single queries, so that conditions reach indexes.
 
 create or replace function :pqs.__archive_node(contract_id text, "offset" bigint) returns integer
   language sql stable parallel safe
@@ -46,9 +46,9 @@ create or replace view :pqs.__template_rows as
     left join contract_parties w on w.parties_pk = c.parties_pk
     left join templates t on t.template_pk = c.template_pk
     left join updates uc on uc."offset" = c."offset";
-comment on view :pqs.__template_rows is 'Activations of contracts and witnessed creates, one row each, with the columns of type contract and those that functions filter by.';
+comment on view :pqs.__template_rows is 'Activations of contracts and witnessed creates, one row each, with the columns of type contract and the columns by which functions filter.';
 
--- Not built on __template_rows, whose columns would be copied again for each query.
+-- Not based on __template_rows, whose columns would be copied again for each query.
 create or replace view :pqs.__interface_rows as
   select concat_ws(':', coalesce(k.package_name, (select p.package_name from packages p where p.package_id = k.package_id),
                                  k.package_id), k.module_name, k.entity_name) as template_fqn,
@@ -93,14 +93,16 @@ create or replace view :pqs.__interface_rows as
     left join templates k on k.template_pk = v.interface_pk
     left join updates uc on uc."offset" = c."offset"
    where v.status_code = 0;
-comment on view :pqs.__interface_rows is 'Interface views of contracts, one row each, with the columns of type contract and those that functions filter by. Views that failed are omitted.';
+comment on view :pqs.__interface_rows is 'Interface views of contracts, one row each, with the columns of type contract and the columns by which functions filter. Views that failed are omitted.';
 
--- Only the kinds that a name can mean are planned. Each kind is separated by a constant: Postgres compares the constant
--- before it plans the rest, if the rest is a subquery of its own. The empty WITH makes it one, and conditions are still
--- pushed down.
--- Interfaces are behind functions, which are inlined only then, so that a query about a template does not plan them.
--- The last part is empty, but the planner takes it for a row. Estimates of ranges are low, and if all parts together were
--- one row, the planner would not store them, but compute them again for each row of the relation they are joined to.
+-- Only the kinds that a name can mean are planned. Each kind has a constant. If the rest of the kind is a subquery of
+-- its own, Postgres compares the constant before it plans this subquery. The empty WITH makes the rest a subquery, and
+-- conditions are still pushed down.
+-- Interfaces are read by functions, which are inlined only after this comparison, so a query about a template does not
+-- plan them.
+-- The last part is empty, but the planner estimates one row for it. Estimates of ranges are low: if the estimate of all
+-- parts together were one row, the planner would not store them, but compute them again for each row of the joined
+-- relation.
 create or replace function :pqs.__no_contracts() returns setof :pqs.__template_rows
   language plpgsql stable parallel safe rows 1
   set search_path = pg_catalog, pg_temp
@@ -108,7 +110,7 @@ as $$
 begin
 end
 $$;
-comment on function :pqs.__no_contracts() is 'No rows, see __contract_rows.';
+comment on function :pqs.__no_contracts() is 'Never returns rows; used for the estimate of __contract_rows.';
 
 create or replace function :pqs.__interface_contracts() returns setof :pqs.__interface_rows
   language sql stable parallel safe rows 1000
@@ -165,13 +167,13 @@ begin atomic
 end;
 comment on function :pqs.__interfaces_active() is 'The rows of __active_interfaces.';
 
--- Active and past contracts. A contract is active at an offset if it began by then ("offset") and ends after it; past ones
--- are searched only among those that began within reach of it. For contracts active now these two conditions are constants
--- that exclude nothing.
--- The parts have only the columns that conditions and indexes use; the other columns are looked up in the select list, once
--- for all parts and only if selected. The parts have no JOIN but that of parties, by which contracts are found: every
--- joined column would be copied for each use. Contracts whose parties left the participant are in live, and ended when
--- their parties left.
+-- Active and past contracts. A contract is active at an offset if it began at or before the offset and ends after it.
+-- Past contracts are searched only among those whose lifetime class can reach the offset. For contracts active now,
+-- these two conditions are constants that exclude nothing.
+-- The parts have only the columns that conditions and indexes use. The other columns are looked up in the select list,
+-- once for all parts and only if selected. The only JOIN of the parts is that of parties, by which contracts are found,
+-- because every joined column would be copied for each use. Contracts whose parties left the participant are in live;
+-- they count as ended at the offset at which their parties left.
 create or replace view :pqs.__active_rows as
   select concat_ws(':', coalesce(k.package_name, (select p.package_name from packages p where p.package_id = k.package_id),
                                  k.package_id), k.module_name, k.entity_name) as template_fqn,
@@ -236,7 +238,7 @@ create or replace view :pqs.__active_rows as
     left join templates t on t.template_pk = r.template_pk
     left join templates k on k.template_pk = r.type_pk
     left join updates u on u."offset" = r."offset";
-comment on view :pqs.__active_rows is 'Contracts and interface views that are active now, and those that ended, with the columns of type contract and those that function active filters by.';
+comment on view :pqs.__active_rows is 'Contracts and interface views, active and ended, with the columns of type contract and the columns by which function active filters.';
 
 create or replace view :pqs.__archivals as
   select e."offset", id_text(e.contract_id) as contract_id, e.choice_pk, e.node_id
@@ -280,7 +282,7 @@ as $$
 begin
 end
 $$;
-comment on function :pqs.__no_archives() is 'No rows, see __contract_rows.';
+comment on function :pqs.__no_archives() is 'Never returns rows; used for the estimate of __archived_rows, see __contract_rows.';
 
 create or replace view :pqs.__archived_rows as
   select concat_ws(':', coalesce(k.package_name, (select p.package_name from packages p where p.package_id = k.package_id),
@@ -328,7 +330,7 @@ create or replace view :pqs.__archived_rows as
     left join templates t on t.template_pk = r.template_pk
     left join templates k on k.template_pk = r.type_pk
     left join updates u on u."offset" = r."offset";
-comment on view :pqs.__archived_rows is 'Contracts and interface views that were archived, with the columns of type contract and those that function archives filters by.';
+comment on view :pqs.__archived_rows is 'Archived contracts and interface views, with the columns of type contract and the columns by which function archives filters.';
 
 create or replace function :pqs.payload_with_nulls(contract :pqs.contract) returns jsonb
   language sql stable parallel safe
@@ -340,4 +342,4 @@ begin atomic
                         and (contract).template_fqn = concat_ws(':', t.package_name, t.module_name, t.entity_name))) end;
 end;
 comment on function :pqs.payload_with_nulls(:pqs.contract) is
-  'Payload with explicit nulls for trailing fields that are None: payload_with_nulls(a.*). Column payload of a template is as the ledger sent it, so that indexes on it are used.';
+  'Payload with explicit nulls for trailing fields that are None. Call it as payload_with_nulls(a.*). Column payload of a template has the value as the ledger sent it, so that indexes on it are used.';

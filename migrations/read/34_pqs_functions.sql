@@ -2,14 +2,14 @@
 -- them.
 
 -- Only the kinds that a name can mean are planned, see __contract_rows. The body is little more than a list of columns,
--- because Postgres parses a function's stored tree with every query, but caches that of a view.
--- array_position and with_name keep casts in a user's query off payloads of other templates, see active of explore.
--- The subselect resolves a name once. The planner cannot look into it and would scan complete tables for a rare template.
--- So a second condition repeats it without a subselect, for the estimate alone: its first half, estimated to be rare, is
--- always true.
--- Offsets are checked before any rows are searched, because conditions on rows are not evaluated if no rows are found. Each
--- condition names a column of the view, so that it is pushed down into the parts: if a condition does not, Postgres before
--- 16 keeps every join of the list of columns, whether selected or not.
+-- because Postgres parses the stored tree of a function with every query, but caches that of a view. array_position and
+-- with_name prevent casts in a user's query from being applied to payloads of other templates, see active of explore.
+-- The subselect resolves a name once. The planner does not know its result and would scan complete tables for a rare
+-- template. So a second condition repeats the name without a subselect, only for the estimate: its first half, which
+-- the planner estimates to be rarely true, is always true.
+-- Offsets are checked before any rows are searched, because conditions on rows are not evaluated if no rows are found.
+-- Each condition names a column of the view, so that it is pushed down into the parts. If one does not, Postgres before
+-- 16 executes the joins of all columns, even of columns that are not selected.
 create or replace function :pqs.active(qname text default null, "offset" bigint default :pqs.latest_offset())
   returns setof :pqs.contract
   language sql stable parallel safe rows 1000
@@ -31,7 +31,7 @@ begin atomic
      and r.begins > (select active."offset") - r.reach;
 end;
 comment on function :pqs.active(text, bigint) is
-  'Contracts of a template, or views of an interface, that were active at an offset; by default now. Without a name, contracts and views of all. An error for an offset that the session does not read, see oldest_offset and latest_offset. Any shape.';
+  'Contracts of a template, or views of an interface, that were active at an offset; by default now. Without a name, all contracts and views. Offsets outside the range that the session reads are an error, see oldest_offset and latest_offset. Works with any shape.';
 
 create or replace function :pqs.creates(
   qname text default null, from_offset bigint default :pqs.oldest_offset(), to_offset bigint default :pqs.latest_offset())
@@ -54,9 +54,9 @@ begin atomic
      and (r.kind is null) <> ((select :pqs.__from(from_offset)) is not null and (select :pqs.__inside(to_offset)) is not null);
 end;
 comment on function :pqs.creates(text, bigint, bigint) is
-  'Contracts of a template, or views of an interface, created from one offset to another, both inclusive. Seeded contracts count as created at the seed. An error if the session does not read there, see oldest_offset and latest_offset. Any shape.';
+  'Contracts of a template, or views of an interface, created from one offset to another, both inclusive. Seeded contracts count as created at the seed. Offsets outside the range that the session reads are an error, see oldest_offset and latest_offset. Works with any shape.';
 
--- By module and name: a contract may be archived by a choice of another version than the requested one.
+-- Compared by module and name, because a choice of another version of the template may archive a contract.
 create or replace function :pqs.__consuming_choices(qname text) returns integer[]
   language sql stable parallel safe
   return (select array_agg(h.choice_pk) || 0 from choices h join templates t on t.template_pk = h.template_pk
@@ -90,9 +90,9 @@ begin atomic
                               and (select :pqs.__type_pks(qname)) is not null);
 end;
 comment on function :pqs.archives(text, bigint, bigint) is
-  'Contracts of a template, or views of an interface, archived from one offset to another, both inclusive. An error if the session does not read there, see oldest_offset and latest_offset. Any shape.';
+  'Contracts of a template, or views of an interface, archived from one offset to another, both inclusive. Offsets outside the range that the session reads are an error, see oldest_offset and latest_offset. Works with any shape.';
 
--- For one contract: its row is found once, and its interface views are looked up by its key.
+-- For lookups of one contract: its row is found once, and its interface views are looked up by the key of this row.
 create or replace view :pqs.__lookup_rows as
   select concat_ws(':', coalesce(k.package_name, case x.payload_type when 'interface' then
                                    (select p.package_name from packages p where p.package_id = k.package_id) end,
@@ -172,12 +172,12 @@ begin atomic
      /*alone*/and (qname is null or array_position((select :pqs.__type_pks(qname)), r.type_pk) is not null)/*alone*/;
 end;
 comment on function :pqs.lookup_contract(text, text) is
-  'Contract in any state, and its interface views; if a name is given, only as that template or interface.';
+  'Contract in any state, and its interface views; if a name is given, only the rows of that template or interface.';
 
 create or replace function :pqs.__trace(trace_parent text, trace_state text) returns :pqs.trace_context
   language sql immutable parallel safe
   return cast(row (trace_parent, trace_state) as :pqs.trace_context);
-comment on function :pqs.__trace(text, text) is 'Trace context of an update: a W3C traceparent with its tracestate.';
+comment on function :pqs.__trace(text, text) is 'W3C trace context of an update, from its traceparent and tracestate.';
 
 create or replace view :pqs.transactions as
   select u."offset" as ix, u."offset", id_text(u.update_id) as transaction_id, u.effective_at, u.workflow_id,
@@ -188,17 +188,17 @@ create or replace view :pqs.transactions as
     left join batches b on b.batch_offset = u.batch_offset
     left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk
    where u.kind in ('t', 'r');
-comment on view :pqs.transactions is 'Transactions and reassignments; join created_at_ix, archived_at_ix and exercised_at_ix to ix.';
-comment on column :pqs.transactions.ix is 'Offset.';
-comment on column :pqs.transactions."offset" is 'Offset.';
+comment on view :pqs.transactions is 'Transactions and reassignments. Columns created_at_ix, archived_at_ix and exercised_at_ix refer to ix.';
+comment on column :pqs.transactions.ix is 'Offset of the update.';
+comment on column :pqs.transactions."offset" is 'Offset of the update.';
 comment on column :pqs.transactions.transaction_id is 'Update id.';
 comment on column :pqs.transactions.effective_at is 'Ledger effective time; null for reassignments.';
-comment on column :pqs.transactions.workflow_id is 'Workflow id.';
-comment on column :pqs.transactions.trace_context is 'W3C trace context: (trace_context).trace_parent.';
-comment on column :pqs.transactions.external_transaction_hash is 'Hash of an externally signed transaction.';
-comment on column :pqs.transactions.paid_traffic_cost is 'Traffic that this participant paid; null if it did not submit.';
-comment on column :pqs.transactions.synchronizer_id is 'Synchronizer.';
-comment on column :pqs.transactions.record_time is 'Record time.';
+comment on column :pqs.transactions.workflow_id is 'Workflow id; null without one.';
+comment on column :pqs.transactions.trace_context is 'W3C trace context; its fields are read as (trace_context).trace_parent.';
+comment on column :pqs.transactions.external_transaction_hash is 'Hash of an externally signed transaction; null for all others.';
+comment on column :pqs.transactions.paid_traffic_cost is 'Traffic in bytes that this participant paid; null if it did not submit.';
+comment on column :pqs.transactions.synchronizer_id is 'Id of the synchronizer that sequenced the update.';
+comment on column :pqs.transactions.record_time is 'Time the synchronizer recorded the update.';
 comment on column :pqs.transactions.indexed_at is 'Time the update was stored.';
 
 -- A column of the same name has the same meaning in each of the views that these functions read.
@@ -212,63 +212,63 @@ begin
       join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
       join (values
         ('activated_offset', 'Offset of the activation.'),
-        ('archive_event_id', 'Offset and node of the archive event.'),
-        ('archive_event_pk', 'Number of the archive event.'),
-        ('archived', 'Offset of the archive.'),
-        ('archived_at', 'Ledger effective time of the archive.'),
-        ('archived_at_ix', 'Offset of the archive.'),
+        ('archive_event_id', 'Offset and node of the archive event; null unless archived.'),
+        ('archive_event_pk', 'Number of the archive event; null unless archived.'),
+        ('archived', 'Offset of the archive; null unless archived.'),
+        ('archived_at', 'Ledger effective time of the archive; null unless archived.'),
+        ('archived_at_ix', 'Offset of the archive; null unless archived.'),
         ('archived_at_offset', 'Offset of the archive; null while active, and if the contract left its synchronizer.'),
-        ('archived_effective_at', 'Ledger effective time of the archive.'),
-        ('begins', 'Own offset if the contract ended, otherwise the largest offset there is.'),
-        ('choice_pk', 'Number of the choice that archived it; 0 for an archived event, and for interfaces, which are not filtered by it.'),
+        ('archived_effective_at', 'Ledger effective time of the archive; null unless archived.'),
+        ('begins', 'Offset of the create or assign if the contract ended, otherwise the largest bigint.'),
+        ('choice_pk', 'Number of the choice that archived the contract; 0 for an archived event, and for interfaces, which are not filtered by choice.'),
         ('contract_id', 'Contract id.'),
-        ('contract_key', 'Contract key.'),
-        ('contract_key_hash', 'Hash of the contract key.'),
+        ('contract_key', 'Contract key; null without a key.'),
+        ('contract_key_hash', 'Hash of the contract key; null without a key.'),
         ('create_event_id', 'Offset and node of the create event.'),
         ('create_event_pk', 'Number of the create event.'),
         ('created_at', 'Ledger effective time of the create.'),
         ('created_at_ix', 'Offset of the create or assign.'),
         ('created_at_offset', 'Offset of the create or assign.'),
         ('created_effective_at', 'Ledger effective time of the create.'),
-        ('created_event_blob', 'Disclosure blob, as in table contracts.'),
-        ('creation_package_id', 'Package the contract was created with.'),
-        ('deactivated_offset', 'Offset of the archive or unassign.'),
+        ('created_event_blob', 'Disclosure blob, as in table contracts; null unless requested.'),
+        ('creation_package_id', 'Package with which the contract was created.'),
+        ('deactivated_offset', 'Offset of the archive or unassign; null while active.'),
         ('divulged_only', 'Whether the contract was never active for the indexed parties.'),
         ('ended_by', 'Kind of the end, as in table ended; null while active.'),
-        ('ended_node_id', 'Node of the archive.'),
-        ('guessed', 'Own offset while active, otherwise 0: see function active.'),
-        ('implementation_package_id', 'Package whose implementation computed the view.'),
+        ('ended_node_id', 'Node of the archive; null for all other ends.'),
+        ('guessed', 'Offset of the create or assign while active, otherwise 0; used for the estimate in function active.'),
+        ('implementation_package_id', 'Package whose implementation computed the view; null for templates.'),
         ('indexed_at', 'Time the create was stored.'),
-        ('kind', 'template or interface: which of the two views has the row.'),
-        ('life_ix', 'Range of offsets in which the contract is active: from the lower bound, inclusive, to the upper one, exclusive.'),
-        ('lived_pk', 'Number of the template, for activations only.'),
-        ('metadata', 'Disclosure blob.'),
+        ('kind', 'template or interface: the view that has the row.'),
+        ('life_ix', 'Range of offsets in which the contract is active; the lower bound is inclusive, the upper bound exclusive.'),
+        ('lived_pk', 'Number of the template; null for witnessed creates.'),
+        ('metadata', 'Disclosure blob; null unless requested.'),
         ('node_id', 'Node of the create within its update.'),
         ('observers', 'Observers.'),
         ('offset', 'Offset of the create or assign.'),
         ('origin', 'create, assign or seed.'),
-        ('own_pk', 'Number of the template or interface, from the row that has the payload.'),
-        ('package_id', 'Package the payload was rendered with.'),
+        ('own_pk', 'Number of the template or interface, read from the row that has the payload.'),
+        ('package_id', 'Package with which the payload was rendered.'),
         ('package_name', 'Package name.'),
-        ('package_version', 'Package version; null where the package was not read.'),
+        ('package_version', 'Package version; null if the package was not read.'),
         ('past', '0 for contracts active now, 1 for contracts that ended.'),
         ('payload', 'Payload, or view of the interface with explicit nulls.'),
         ('payload_type', 'template or interface.'),
-        ('reach', 'Maximum number of offsets before an active one at which a contract of this lifetime class can have begun; 0 while active.'),
-        ('reassignment_counter', 'Number of reassignments before this activation.'),
+        ('reach', 'Maximum number of offsets between the start of a contract of this lifetime class and an offset at which it is active; 0 while active.'),
+        ('reassignment_counter', 'Number of reassignments before this activation; null if the ledger did not report it.'),
         ('record_time', 'Record time of the create.'),
         ('redaction_id', 'Redaction that removed the contents of the row; null unless redacted.'),
-        ('representative_package_id', 'Package the payload was rendered with, as in table contracts.'),
+        ('representative_package_id', 'Package with which the payload was rendered, as in table contracts.'),
         ('signatories', 'Signatories.'),
-        ('stays', 'Offset at which the contract ended; the largest offset there is while active.'),
-        ('synchronizer_id', 'Synchronizer.'),
+        ('stays', 'Offset at which the contract ended; the largest bigint while active.'),
+        ('synchronizer_id', 'Id of the synchronizer of the activation.'),
         ('synchronizer_pk', 'Number of the synchronizer.'),
-        ('template_fqn', 'package:Module:Entity.'),
+        ('template_fqn', 'Template or interface as package:Module:Entity.'),
         ('template_pk', 'Number of the template.'),
         ('type_pk', 'Number of the template or interface.'),
         ('update_id', 'Update id of the create.'),
-        ('witness_parties', 'Parties read by the indexer that see the create.'),
-        ('witnesses', 'Parties read by the indexer that see the create.')
+        ('witness_parties', 'Indexed parties that see the create.'),
+        ('witnesses', 'Indexed parties that see the create.')
       ) m (name, text) on m.name = a.attname
      where c.relnamespace = (select n.oid from pg_namespace n where n.nspname = :'pqs')
        and c.relname in ('__template_rows', '__interface_rows', '__contract_rows', '__active_interfaces', '__active_rows',

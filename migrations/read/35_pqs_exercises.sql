@@ -1,4 +1,4 @@
--- Exercises under the names of PQS.
+-- Exercises with the names of PQS.
 
 create or replace view :pqs.__exercise_rows as
   select concat_ws(':', coalesce(d.package_name, (select p.package_name from packages p where p.package_id = d.package_id),
@@ -30,19 +30,19 @@ create or replace view :pqs.__exercise_rows as
     left join templates d on d.template_pk = coalesce(nullif(h.interface_pk, 0), h.template_pk)
     left join templates t on t.template_pk = e.template_pk
     left join updates u on u."offset" = e."offset";
-comment on view :pqs.__exercise_rows is 'Exercises, one row each, with the columns of type exercise and those that functions filter by.';
-comment on column :pqs.__exercise_rows.template_fqn is 'Interface that defines the choice, otherwise the template: package:Module:Entity.';
-comment on column :pqs.__exercise_rows.choice_fqn is 'Interface or template and choice: package:Module:Entity:Choice.';
+comment on view :pqs.__exercise_rows is 'Exercises, one row each, with the columns of type exercise and the columns by which functions filter.';
+comment on column :pqs.__exercise_rows.template_fqn is 'Interface that defines the choice, otherwise the template, as package:Module:Entity.';
+comment on column :pqs.__exercise_rows.choice_fqn is 'Interface or template, and choice, as package:Module:Entity:Choice.';
 comment on column :pqs.__exercise_rows.choice is 'Choice name.';
 comment on column :pqs.__exercise_rows.consuming is 'Whether the exercise archived the contract.';
 comment on column :pqs.__exercise_rows.exercise_event_pk is 'Number of the event.';
 comment on column :pqs.__exercise_rows.exercise_event_id is 'Offset and node of the event.';
-comment on column :pqs.__exercise_rows.exercised_at_ix is 'Offset.';
-comment on column :pqs.__exercise_rows.exercised_at_offset is 'Offset.';
-comment on column :pqs.__exercise_rows.contract_id is 'Contract exercised on.';
-comment on column :pqs.__exercise_rows.argument is 'Argument.';
-comment on column :pqs.__exercise_rows.result is 'Result.';
-comment on column :pqs.__exercise_rows.exercised_effective_at is 'Ledger effective time.';
+comment on column :pqs.__exercise_rows.exercised_at_ix is 'Offset of the exercise.';
+comment on column :pqs.__exercise_rows.exercised_at_offset is 'Offset of the exercise.';
+comment on column :pqs.__exercise_rows.contract_id is 'Contract on which the choice was exercised.';
+comment on column :pqs.__exercise_rows.argument is 'Argument of the choice; null if redacted.';
+comment on column :pqs.__exercise_rows.result is 'Result of the choice; null if redacted.';
+comment on column :pqs.__exercise_rows.exercised_effective_at is 'Ledger effective time of the exercise.';
 comment on column :pqs.__exercise_rows.redaction_id is 'Redaction that removed argument and result; null unless redacted.';
 comment on column :pqs.__exercise_rows.package_name is 'Package of the template.';
 comment on column :pqs.__exercise_rows.package_version is 'Package version of the template; null if the package was not read.';
@@ -50,10 +50,10 @@ comment on column :pqs.__exercise_rows.package_id is 'Package id of the template
 comment on column :pqs.__exercise_rows.signatories is 'Signatories of the contract; null if its create is not stored.';
 comment on column :pqs.__exercise_rows.observers is 'Observers of the contract; null if its create is not stored.';
 comment on column :pqs.__exercise_rows.controllers is 'Parties that exercised the choice.';
-comment on column :pqs.__exercise_rows.last_descendant_node_id is 'Inclusive end of the subtree, which begins at the exercise''s own node.';
-comment on column :pqs.__exercise_rows.witnesses is 'Parties read by the indexer that see the event.';
-comment on column :pqs.__exercise_rows.synchronizer_id is 'Synchronizer.';
-comment on column :pqs.__exercise_rows.record_time is 'Record time.';
+comment on column :pqs.__exercise_rows.last_descendant_node_id is 'Inclusive end of the subtree, which begins at the node of the exercise.';
+comment on column :pqs.__exercise_rows.witnesses is 'Indexed parties that see the event.';
+comment on column :pqs.__exercise_rows.synchronizer_id is 'Id of the synchronizer that sequenced the update.';
+comment on column :pqs.__exercise_rows.record_time is 'Time the synchronizer recorded the update.';
 comment on column :pqs.__exercise_rows.update_id is 'Update id.';
 comment on column :pqs.__exercise_rows.indexed_at is 'Time the update was stored.';
 comment on column :pqs.__exercise_rows.choice_pk is 'Number of the choice.';
@@ -80,7 +80,7 @@ begin atomic
      and (select :pqs.__inside(from_offset)) is not null and (select :pqs.__inside(to_offset)) is not null;
 end;
 comment on function :pqs.exercises(text, bigint, bigint) is
-  'Exercises of a choice (of all choices without a name) from one offset to another, both inclusive. An error if the session does not read there, see oldest_offset and latest_offset. Needs the shape LEDGER_EFFECTS.';
+  'Exercises of a choice (of all choices without a name) from one offset to another, both inclusive. Offsets outside the range that the session reads are an error, see oldest_offset and latest_offset. Needs the shape LEDGER_EFFECTS.';
 
 create or replace function :pqs.lookup_exercises(contract_id text, qname text default null)
   returns setof :pqs.exercise
@@ -99,4 +99,4 @@ begin atomic
      /*alone*/and (qname is null or array_position((select :pqs.__choice_pks(qname)), r.choice_pk) is not null)/*alone*/;
 end;
 comment on function :pqs.lookup_exercises(text, text) is
-  'Exercises on a contract; if a name is given, only those of that choice.';
+  'Exercises on a contract; if a name is given, only exercises of that choice.';

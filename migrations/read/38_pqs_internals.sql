@@ -1,10 +1,10 @@
--- Views that imitate the tables that explorers read behind the functions of PQS. Their numbers are not those of a PQS.
+-- Views in the form of the internal tables of PQS, which explorers read directly. Their numbers are not those of PQS.
 
 create or replace view :pqs.__packages as
   select hashtextextended(p.package_id, 0) as pk, p.package_name as name, p.package_version as version, p.package_id as id
     from packages p;
-comment on view :pqs.__packages is 'Packages that were read.';
-comment on column :pqs.__packages.pk is 'Number.';
+comment on view :pqs.__packages is 'Packages that were read from the participant.';
+comment on column :pqs.__packages.pk is 'Number of the package, computed from its id.';
 comment on column :pqs.__packages.name is 'Package name.';
 comment on column :pqs.__packages.version is 'Package version.';
 comment on column :pqs.__packages.id is 'Package id.';
@@ -12,9 +12,9 @@ comment on column :pqs.__packages.id is 'Package id.';
 create or replace view :pqs.__tpe_of as
   select n.template_pk, min(n.template_pk) over (partition by n.package_name, n.module_name, n.entity_name) as tpe_pk
     from :pqs.__names n;
-comment on view :pqs.__tpe_of is 'Entry of __contract_tpe that each version of a template belongs to.';
-comment on column :pqs.__tpe_of.template_pk is 'Number of the version in the storage.';
-comment on column :pqs.__tpe_of.tpe_pk is 'Number of the template: that of its first version.';
+comment on view :pqs.__tpe_of is 'Row of __contract_tpe for each version of a template.';
+comment on column :pqs.__tpe_of.template_pk is 'Number of the version in the storage tables (templates.template_pk).';
+comment on column :pqs.__tpe_of.tpe_pk is 'Number of the template in __contract_tpe: the number of its first version.';
 
 create or replace view :pqs.__contract_tpe as
   select min(n.template_pk) as pk,
@@ -28,14 +28,14 @@ create or replace view :pqs.__contract_tpe as
          concat_ws(':', n.package_name, n.module_name, n.entity_name) as template_fqn
     from :pqs.__names n
    group by n.package_name, n.module_name, n.entity_name;
-comment on view :pqs.__contract_tpe is 'Templates and interfaces that were seen, all versions as one.';
-comment on column :pqs.__contract_tpe.pk is 'Number.';
+comment on view :pqs.__contract_tpe is 'Templates and interfaces that stored rows use, one row for all versions.';
+comment on column :pqs.__contract_tpe.pk is 'Number of the template or interface: the number of its first version.';
 comment on column :pqs.__contract_tpe.payload_type is 'template or interface.';
-comment on column :pqs.__contract_tpe.aliases is 'Names that functions of this schema accept for it.';
+comment on column :pqs.__contract_tpe.aliases is 'Names that functions of this schema accept for the template or interface.';
 comment on column :pqs.__contract_tpe.package_name is 'Package name.';
 comment on column :pqs.__contract_tpe.module_name is 'Module, dotted.';
-comment on column :pqs.__contract_tpe.entity_name is 'Template or interface.';
-comment on column :pqs.__contract_tpe.template_fqn is 'package:Module:Entity.';
+comment on column :pqs.__contract_tpe.entity_name is 'Name of the template or interface within the module.';
+comment on column :pqs.__contract_tpe.template_fqn is 'Template or interface as package:Module:Entity.';
 
 create or replace view :pqs.__exercise_tpe as
   select min(n.choice_pk) as pk, n.choice,
@@ -50,31 +50,31 @@ create or replace view :pqs.__exercise_tpe as
          concat_ws(':', n.package_name, n.module_name, n.entity_name, n.choice) as choice_fqn
     from :pqs.__choice_names n
    group by n.package_name, n.module_name, n.entity_name, n.choice;
-comment on view :pqs.__exercise_tpe is 'Choices that were exercised, all versions as one.';
-comment on column :pqs.__exercise_tpe.pk is 'Number.';
+comment on view :pqs.__exercise_tpe is 'Choices that were exercised, one row for all versions.';
+comment on column :pqs.__exercise_tpe.pk is 'Number of the choice: the number of its first version.';
 comment on column :pqs.__exercise_tpe.choice is 'Choice name.';
-comment on column :pqs.__exercise_tpe.consuming is 'Whether exercising it archives the contract.';
-comment on column :pqs.__exercise_tpe.aliases is 'Names that functions of this schema accept for it.';
+comment on column :pqs.__exercise_tpe.consuming is 'Whether the choice archives the contract.';
+comment on column :pqs.__exercise_tpe.aliases is 'Names that functions of this schema accept for the choice.';
 comment on column :pqs.__exercise_tpe.package_name is 'Package name.';
 comment on column :pqs.__exercise_tpe.module_name is 'Module, dotted.';
-comment on column :pqs.__exercise_tpe.entity_name is 'Template or interface.';
-comment on column :pqs.__exercise_tpe.template_fqn is 'package:Module:Entity.';
-comment on column :pqs.__exercise_tpe.choice_fqn is 'package:Module:Entity:Choice.';
+comment on column :pqs.__exercise_tpe.entity_name is 'Name of the template or interface within the module.';
+comment on column :pqs.__exercise_tpe.template_fqn is 'Template or interface that defines the choice, as package:Module:Entity.';
+comment on column :pqs.__exercise_tpe.choice_fqn is 'Choice as package:Module:Entity:Choice.';
 
 create or replace view :pqs.__transactions as
   select t.ix, t."offset", t.transaction_id, t.effective_at, t.workflow_id, t.synchronizer_id, t.trace_context,
          t.external_transaction_hash, t.paid_traffic_cost
     from :pqs.transactions t;
 comment on view :pqs.__transactions is 'Transactions and reassignments.';
-comment on column :pqs.__transactions.ix is 'Offset.';
-comment on column :pqs.__transactions."offset" is 'Offset.';
+comment on column :pqs.__transactions.ix is 'Offset of the update.';
+comment on column :pqs.__transactions."offset" is 'Offset of the update.';
 comment on column :pqs.__transactions.transaction_id is 'Update id.';
-comment on column :pqs.__transactions.effective_at is 'Ledger effective time.';
-comment on column :pqs.__transactions.workflow_id is 'Workflow id.';
-comment on column :pqs.__transactions.synchronizer_id is 'Synchronizer.';
-comment on column :pqs.__transactions.trace_context is 'W3C trace context.';
-comment on column :pqs.__transactions.external_transaction_hash is 'Hash of an externally signed transaction.';
-comment on column :pqs.__transactions.paid_traffic_cost is 'Traffic that this participant paid.';
+comment on column :pqs.__transactions.effective_at is 'Ledger effective time; null for reassignments.';
+comment on column :pqs.__transactions.workflow_id is 'Workflow id; null without one.';
+comment on column :pqs.__transactions.synchronizer_id is 'Id of the synchronizer that sequenced the update.';
+comment on column :pqs.__transactions.trace_context is 'W3C trace context of the submission.';
+comment on column :pqs.__transactions.external_transaction_hash is 'Hash of an externally signed transaction; null for all others.';
+comment on column :pqs.__transactions.paid_traffic_cost is 'Traffic in bytes that this participant paid; null if it did not submit.';
 
 create or replace view :pqs.__contracts as
   select m.tpe_pk, r.create_event_pk, r.archive_event_pk, r.created_at_ix, r.archived_at_ix, r.life_ix, r.contract_id,
@@ -89,25 +89,25 @@ create or replace view :pqs.__contracts as
     from :pqs.__interface_rows r
     join :pqs.__tpe_of m on m.template_pk = r.type_pk;
 comment on view :pqs.__contracts is 'Contracts and their interface views, active or not.';
-comment on column :pqs.__contracts.tpe_pk is 'Template, interface or choice, see __contract_tpe and __exercise_tpe.';
+comment on column :pqs.__contracts.tpe_pk is 'Template or interface, see __contract_tpe.';
 comment on column :pqs.__contracts.create_event_pk is 'Create event, see __events.';
-comment on column :pqs.__contracts.archive_event_pk is 'Archive event, see __events.';
+comment on column :pqs.__contracts.archive_event_pk is 'Archive event, see __events; null unless archived.';
 comment on column :pqs.__contracts.created_at_ix is 'Offset of the create or assign.';
-comment on column :pqs.__contracts.archived_at_ix is 'Offset of the archive.';
-comment on column :pqs.__contracts.life_ix is 'Range of offsets in which the contract is active: from the lower bound, inclusive, to the upper one, exclusive.';
+comment on column :pqs.__contracts.archived_at_ix is 'Offset of the archive; null unless archived.';
+comment on column :pqs.__contracts.life_ix is 'Range of offsets in which the contract is active; the lower bound is inclusive, the upper bound exclusive.';
 comment on column :pqs.__contracts.contract_id is 'Contract id.';
-comment on column :pqs.__contracts.payload is 'Payload, or view of the interface.';
-comment on column :pqs.__contracts.contract_key is 'Contract key.';
-comment on column :pqs.__contracts.contract_key_hash is 'Hash of the contract key.';
-comment on column :pqs.__contracts.metadata is 'Disclosure blob.';
+comment on column :pqs.__contracts.payload is 'Payload, or view of the interface; null if redacted.';
+comment on column :pqs.__contracts.contract_key is 'Contract key; null without a key.';
+comment on column :pqs.__contracts.contract_key_hash is 'Hash of the contract key; null without a key.';
+comment on column :pqs.__contracts.metadata is 'Disclosure blob; null unless requested.';
 comment on column :pqs.__contracts.package_pk is 'Package, see __packages.';
 comment on column :pqs.__contracts.signatories is 'Signatories.';
 comment on column :pqs.__contracts.observers is 'Observers.';
-comment on column :pqs.__contracts.witnesses is 'Parties read by the indexer that see the event.';
+comment on column :pqs.__contracts.witnesses is 'Indexed parties that see the event.';
 comment on column :pqs.__contracts.divulged_only is 'Whether the contract was never active for the indexed parties.';
 comment on column :pqs.__contracts.redaction_id is 'Redaction that removed the payload; null unless redacted.';
-comment on column :pqs.__contracts.reassignment_counter is 'Number of reassignments before this activation.';
-comment on column :pqs.__contracts.synchronizer_id is 'Synchronizer.';
+comment on column :pqs.__contracts.reassignment_counter is 'Number of reassignments before this activation; null if the ledger did not report it.';
+comment on column :pqs.__contracts.synchronizer_id is 'Id of the synchronizer of the activation.';
 
 create or replace view :pqs.__exercises as
   select x.pk as tpe_pk, m.tpe_pk as contract_tpe_pk, :pqs.__event_pk(e."offset", e.node_id) as exercise_event_pk,
@@ -122,19 +122,19 @@ create or replace view :pqs.__exercises as
                  from :pqs.__choice_names n) x on x.choice_pk = e.choice_pk
     left join :pqs.__tpe_of m on m.template_pk = e.template_pk
     left join templates t on t.template_pk = e.template_pk;
-comment on view :pqs.__exercises is 'Exercises.';
-comment on column :pqs.__exercises.tpe_pk is 'Template, interface or choice, see __contract_tpe and __exercise_tpe.';
+comment on view :pqs.__exercises is 'Exercises, one row each.';
+comment on column :pqs.__exercises.tpe_pk is 'Choice, see __exercise_tpe.';
 comment on column :pqs.__exercises.contract_tpe_pk is 'Template of the contract, see __contract_tpe.';
 comment on column :pqs.__exercises.exercise_event_pk is 'Exercise event, see __events.';
-comment on column :pqs.__exercises.exercised_at_ix is 'Offset.';
+comment on column :pqs.__exercises.exercised_at_ix is 'Offset of the exercise.';
 comment on column :pqs.__exercises.contract_id is 'Contract id.';
-comment on column :pqs.__exercises.argument is 'Argument.';
-comment on column :pqs.__exercises.result is 'Result.';
+comment on column :pqs.__exercises.argument is 'Argument of the choice; null if redacted.';
+comment on column :pqs.__exercises.result is 'Result of the choice; null if redacted.';
 comment on column :pqs.__exercises.redaction_id is 'Redaction that removed argument and result; null unless redacted.';
 comment on column :pqs.__exercises.package_pk is 'Package, see __packages.';
 comment on column :pqs.__exercises.controllers is 'Parties that exercised the choice.';
-comment on column :pqs.__exercises.last_descendant_node_id is 'Inclusive end of the subtree, which begins at the exercise''s own node.';
-comment on column :pqs.__exercises.witnesses is 'Parties read by the indexer that see the event.';
+comment on column :pqs.__exercises.last_descendant_node_id is 'Inclusive end of the subtree, which begins at the node of the exercise.';
+comment on column :pqs.__exercises.witnesses is 'Indexed parties that see the event.';
 
 create or replace view :pqs.__events as
   select :pqs.__event_pk(e."offset", e.node_id) as pk, e."offset" as tx_ix,
@@ -148,17 +148,17 @@ create or replace view :pqs.__events as
           select a."offset", a.node_id, 'archive' from archives a
           union all
           select r."offset", r.node_id, 'unassign' from reassignments r where r.kind = 'u') e;
-comment on view :pqs.__events is 'Events of contracts.';
-comment on column :pqs.__events.pk is 'Number.';
+comment on view :pqs.__events is 'Events of contracts, one row each.';
+comment on column :pqs.__events.pk is 'Number of the event, computed from offset and node.';
 comment on column :pqs.__events.tx_ix is 'Offset of the update.';
-comment on column :pqs.__events.event_id is 'Offset and node.';
-comment on column :pqs.__events.type is 'create, archive, exercise, assign or unassign. A consuming exercise occurs as exercise and as archive.';
+comment on column :pqs.__events.event_id is 'Offset and node of the event.';
+comment on column :pqs.__events.type is 'create, archive, exercise, assign or unassign. A consuming exercise has two rows, exercise and archive.';
 
 create or replace view :pqs.__watermark as
   select s.singleton, s.checkpoint as ix, s.checkpoint as "offset", s.writer as instance_id
     from stream s;
-comment on view :pqs.__watermark is 'End of the complete history.';
+comment on view :pqs.__watermark is 'Checkpoint: the end of the complete history.';
 comment on column :pqs.__watermark.singleton is 'Always true.';
-comment on column :pqs.__watermark.ix is 'Offset.';
-comment on column :pqs.__watermark."offset" is 'Offset.';
+comment on column :pqs.__watermark.ix is 'Offset of the checkpoint, inclusive.';
+comment on column :pqs.__watermark."offset" is 'Offset of the checkpoint, inclusive.';
 comment on column :pqs.__watermark.instance_id is 'Writer: host, process id and start time.';

@@ -1,11 +1,11 @@
--- Removal of contracts and updates that ended long ago. The command prune calls the functions with two underscores, step by
--- step; the other functions have the names of PQS.
+-- Removal of old updates, and of contracts that ended long ago. The command prune calls the functions with two
+-- underscores, step by step; the other functions have the names of PQS.
 
 create or replace function :pqs.__retention_lock() returns void
   language sql volatile
   return pg_advisory_xact_lock(hashtext('ledger_indexer retention'), hashtext(:'storage'));
 comment on function :pqs.__retention_lock() is
-  'Waits until no other transaction prunes or redacts this schema, because two of them would lock the same rows in different order. The indexer does not take this lock.';
+  'Waits until no other transaction prunes or redacts this schema, because two such transactions would lock the same rows in different order. The indexer does not take this lock.';
 
 create or replace function :pqs.validate_pruning_offset("offset" bigint) returns bigint
   language plpgsql stable parallel safe
@@ -32,7 +32,7 @@ begin
 end
 $$;
 comment on function :pqs.validate_pruning_offset(bigint) is
-  'The offset itself; an error if history cannot be pruned up to it, because it has not been read as far, or because a hold needs it (table retention_holds).';
+  'The offset itself; an error if history cannot be pruned up to this offset, because it is beyond the checkpoint, or because a hold (table retention_holds) needs earlier history.';
 
 create or replace function :pqs.__note_pruned(boundary bigint) returns bigint
   language sql volatile
@@ -40,7 +40,7 @@ begin atomic
   update stream set pruned_to_offset = greatest(pruned_to_offset, boundary) returning pruned_to_offset;
 end;
 comment on function :pqs.__note_pruned(bigint) is
-  'Records that updates up to an offset are being pruned, before the first of them is removed: from then on queries before it are rejected. Returns the offset in force, which never decreases.';
+  'Records that updates up to and including an offset are being pruned, before the first of them is removed. Queries for earlier offsets are then rejected. Returns the recorded offset, which never decreases.';
 
 create or replace function :pqs.__prune_contracts(
   templates integer[], after_offset bigint, to_offset bigint, boundary bigint)
@@ -49,9 +49,9 @@ create or replace function :pqs.__prune_contracts(
   set search_path = pg_catalog, pg_temp
 as $$
 begin
-  -- One statement per table, because Citus changes rows of one table at a time. Contracts that have ended do not change any
-  -- more, so each statement finds the same rows. The class condition lists every class, so that the index leads to the
-  -- offsets of each.
+  -- One statement per table, because Citus changes rows of one table at a time. Contracts that have ended no longer
+  -- change, so each statement finds the same rows. The condition lists every class, so that the index finds the offsets
+  -- in each class.
   delete from :storage.interface_views v using :storage.ended e
    where v."offset" = e."offset" and v.node_id = e.node_id
      and e.template_pk = any (templates) and e.class = any (array(select generate_series(-1, 63)::smallint))
@@ -70,14 +70,14 @@ begin
 end
 $$;
 comment on function :pqs.__prune_contracts(integer[], bigint, bigint, bigint) is
-  'Removes contracts activated in a range of offsets that were no longer active at the boundary, with the records of their end and their views. Returns the rows removed.';
+  'Removes contracts that were activated after after_offset, up to and including to_offset, and had ended at the boundary, with the rows of their ends and views. Returns the number of removed rows.';
 
 create or replace function :pqs.__prune_updates(after_offset bigint, to_offset bigint)
   returns table (updates bigint, batches bigint, exercises bigint, archives bigint, reassignments bigint,
                  topology_events bigint, completions bigint)
   language plpgsql volatile rows 1
   set search_path = pg_catalog, pg_temp
-  -- Sessions of the program disable this setting, for statements that touch a few rows.
+  -- Sessions of the indexer disable this setting, because their statements read only a few rows.
   set enable_hashjoin = on
 as $$
 declare
@@ -86,7 +86,7 @@ declare
   gone bigint[];
   emptied bigint[];
 begin
-  -- One statement per table, as __prune_contracts: the rows are determined before the first of them is removed.
+  -- One statement per table, as in __prune_contracts. The rows are determined before the first of them is removed.
   gone := array(
     select u."offset" from :storage.updates u
      where u."offset" > after_offset and u."offset" <= to_offset and u."offset" is distinct from proof
@@ -101,7 +101,7 @@ begin
   delete from :storage.updates u
    where u."offset" > after_offset and u."offset" <= to_offset and u."offset" = any (gone);
   get diagnostics updates = row_count;
-  -- A batch stored the updates after its offset, up to the offset of the next batch.
+  -- A batch stored the updates after its own offset, up to and including the offset of the next batch.
   emptied := array(
     select w.batch_offset
       from (select b.batch_offset,
@@ -136,7 +136,7 @@ begin
 end
 $$;
 comment on function :pqs.__prune_updates(bigint, bigint) is
-  'Removes the updates of a range of offsets, their events and batches, and the completions, after its contracts were pruned. Updates that activated a contract which is still stored are kept, as are the newest update, which identifies the history, and updates that report whom the participant hosts. Returns the rows removed.';
+  'Removes the updates after after_offset, up to and including to_offset, with their events, batches and completions, after the contracts of the range were pruned. Keeps updates that activated a contract that is still stored, the newest update, which identifies the history, and updates that report parties hosted by the participant. Returns the number of removed rows.';
 
 create or replace function :pqs.__prune_preview(boundary bigint)
   returns table (table_name text, rows bigint, share_of bigint)
@@ -187,7 +187,7 @@ begin atomic
   select 'completions', count(*) filter (where "offset" <= boundary), count(*) from completions;
 end;
 comment on function :pqs.__prune_preview(bigint) is
-  'Number of rows of each table that pruning up to an offset would remove, and number of all rows. Reads all tables.';
+  'Number of rows that pruning up to an offset would remove from each table, and total number of rows. Reads all tables.';
 
 create or replace function :pqs.prune_archived_to_offset_dry_run(max_pruned_offset bigint)
   returns table (pruning_boundary_offset bigint, deleted_contracts integer, deleted_exercises integer,
@@ -203,7 +203,7 @@ begin atomic
     from :pqs.__prune_preview(max_pruned_offset);
 end;
 comment on function :pqs.prune_archived_to_offset_dry_run(bigint) is
-  'Rows that prune_archived_to_offset would remove. deleted_events is creates, exercises and archives together.';
+  'Number of rows that prune_archived_to_offset would remove. deleted_events is the sum of creates, exercises and archives.';
 
 create or replace function :pqs.prune_archived_to_offset(max_pruned_offset bigint)
   returns table (pruning_boundary_offset bigint, deleted_contracts integer, deleted_exercises integer,
@@ -227,7 +227,7 @@ begin
 end
 $$;
 comment on function :pqs.prune_archived_to_offset(bigint) is
-  'Removes everything up to and including an offset except contracts still active there, in one transaction. The command "prune" does the same in small ones. Needs the right to delete.';
+  'Removes the history up to and including an offset, except contracts that were still active at the offset, in one transaction. The command "prune" does the same in small transactions. Needs the right to delete.';
 
 create or replace function :pqs.prune_to_offset(min_offset bigint)
   returns table (squash_inclusive bigint, new_oldest bigint, affected_transactions integer)
@@ -237,4 +237,4 @@ begin atomic
     from :pqs.prune_archived_to_offset(min_offset) p;
 end;
 comment on function :pqs.prune_to_offset(bigint) is
-  'As prune_archived_to_offset, under the older name and with its columns.';
+  'Same as prune_archived_to_offset, with the name and the result columns of older PQS versions.';

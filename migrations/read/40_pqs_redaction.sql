@@ -13,7 +13,7 @@ create or replace function :pqs.__contract_state(contract_id text) returns text
        from contract_states s
       where s.contract_id = __contract_state.contract_id
      having count(*) > 0),
-    -- A contract that the seed found arriving has no row of contracts until it has arrived.
+    -- A contract of which the seed found only the assign in flight has no row in contracts until it has arrived.
     (select 'unassigned' from reassignments r
       where id_text(r.contract_id) = __contract_state.contract_id and r.kind = 'a' and r.incomplete limit 1));
 comment on function :pqs.__contract_state(text) is
@@ -30,7 +30,7 @@ declare
   id alias for $2;
   counts record;
 begin
-  -- The lock ensures that completions being stored now do not miss the redactions recorded here.
+  -- The lock ensures that concurrent transactions that store completions see the redactions recorded here.
   lock table :storage.completions in share row exclusive mode;
   insert into :storage.redacted_contracts as r (contract_id, redaction_id, exercises)
     select distinct i.contract_id, id, with_exercises from unnest(ids) i (contract_id)
@@ -67,7 +67,7 @@ begin
 end
 $$;
 comment on function :pqs.__redact_contracts(text[], text, boolean) is
-  'Removes payload, key, blob and views of contracts and the messages of rejected commands that name them, with exercises also their arguments and results, and records that they stay removed. Contents removed before keep their redaction. Returns the rows changed.';
+  'Removes payload, key, blob and views of contracts, and the messages of rejected commands that name them. If with_exercises is true, also removes arguments and results of their exercises. Records the redaction, so that the contents are not stored again. Contents that were removed before keep their redaction id. Returns the number of changed rows.';
 
 create or replace function :pqs.__redact_exercise(event_offset bigint, event_node integer, redaction_id text)
   returns bigint
@@ -90,7 +90,7 @@ begin
 end
 $$;
 comment on function :pqs.__redact_exercise(bigint, integer, text) is
-  'Removes argument and result of an exercise and records that they stay removed. Returns the rows changed: 0 if it was redacted before.';
+  'Removes argument and result of an exercise, and records the redaction, so that they are not stored again. Returns the number of changed rows, which is 0 if the exercise was redacted before.';
 
 create or replace function :pqs.__restart_writer() returns void
   language sql volatile
@@ -98,7 +98,7 @@ begin atomic
   update stream set epoch = epoch + 1;
 end;
 comment on function :pqs.__restart_writer() is
-  'Makes a running indexer begin a new session, which knows the redactions: needed if the ledger may send more of the redacted contents.';
+  'Makes a running indexer begin a new session, which reads the redactions. Needed if the ledger may send redacted contents again.';
 
 create or replace function :pqs.redact_contract(contract_id text, redaction_id text) returns integer
   language plpgsql volatile

@@ -1,10 +1,11 @@
--- Schema pqs_multisync: results of the Participant Query Store after 3.6 (its main branch), where one contract can be on
--- several synchronizers. A search path that begins with this schema takes the differences from it; the rest stays in schema
--- pqs. Names, columns and rules as in modules/postgres/document of digital-asset/participant-query-store (R__functions.sql,
--- V045__Add_multisync_contract_columns.sql), where the create and each assign of a contract is a row of its own.
+-- Schema pqs_multisync: results of the Participant Query Store after 3.6 (its main branch), where one contract can be
+-- on several synchronizers. The schema contains only the differences; with a search path that begins with it,
+-- everything that is the same is found in schema pqs. Names, columns and rules are those of modules/postgres/document
+-- of digital-asset/participant-query-store (R__functions.sql, V045__Add_multisync_contract_columns.sql), where the
+-- create and each assign of a contract is a row of its own.
 
 comment on schema :multisync is
-  'Differences from schema pqs where a contract has one row per synchronizer, as in the Participant Query Store after 3.6. Put it before pqs in the search path.';
+  'Functions and views that differ from schema pqs if a contract is on several synchronizers, as in the Participant Query Store after 3.6. Put this schema before pqs in the search path.';
 
 do $$
 begin
@@ -26,13 +27,13 @@ begin
 end
 $$;
 comment on type :multisync.contract is
-  'Contract on one synchronizer, as a template or one of its interface views. A row begins with a create or an assign and ends with an archive or an unassign: columns of the other kind are null. Columns ending in _ix hold offsets. record_time, update_id and indexed_at are additions: those of the create or assign.';
+  'Contract on one synchronizer, as a template or one of its interface views. A row begins with a create or an assign and ends with an archive or an unassign; the columns of the other kind are null. Columns ending in _ix hold offsets. record_time, update_id and indexed_at of the create or assign are additions.';
 
 create or replace function :multisync.stakeholders(contract :multisync.contract) returns text[]
   language sql immutable parallel safe strict
   return (select array_agg(distinct s.party) from unnest((contract).signatories || (contract).observers) s (party));
 comment on function :multisync.stakeholders(:multisync.contract) is
-  'Signatories and observers of a contract, each once: stakeholders(a.*).';
+  'Signatories and observers of a contract, each party once. Call it as stakeholders(a.*).';
 
 create or replace function :multisync.payload_with_nulls(contract :multisync.contract) returns jsonb
   language sql stable parallel safe
@@ -43,7 +44,7 @@ begin atomic
                       where t.package_id = (contract).creation_package_id
                         and (contract).template_fqn = concat_ws(':', t.package_name, t.module_name, t.entity_name))) end;
 end;
-comment on function :multisync.payload_with_nulls(:multisync.contract) is 'Payload with explicit nulls, as payload_with_nulls of schema pqs.';
+comment on function :multisync.payload_with_nulls(:multisync.contract) is 'Payload with explicit nulls, like payload_with_nulls of schema pqs.';
 
 create or replace function :multisync.__unassign_node(contract_id text, "offset" bigint) returns integer
   language sql stable parallel safe
@@ -52,4 +53,4 @@ begin atomic
    where x."offset" = __unassign_node."offset" and x.kind = 'u' and id_text(x.contract_id) = __unassign_node.contract_id
    limit 1;
 end;
-comment on function :multisync.__unassign_node(text, bigint) is 'Node of the event by which a contract left its synchronizer at an offset.';
+comment on function :multisync.__unassign_node(text, bigint) is 'Node of the unassign of a contract at an offset; null if there is none.';

@@ -1,9 +1,9 @@
--- Functions of schema pqs_multisync. Their conditions are explained at those of schema pqs.
+-- Functions of schema pqs_multisync. Their conditions are explained in the functions of schema pqs.
 
--- For a contract that is active on two synchronizers at once, the row with the higher counter is returned: the other half
--- of its reassignment comes later. If only one synchronizer exists, no contract has a second row and nothing is looked up;
--- otherwise each row searches a newer one by the index of contract ids. A scalar subquery, because a join would read all of
--- history.
+-- For a contract that is active on two synchronizers at once, because the unassign of its reassignment is not stored
+-- yet, the row with the higher counter is returned. If only one synchronizer exists, no contract has a second row and
+-- nothing is looked up. Otherwise a newer row is searched for each row, by the index of contract ids. A scalar subquery
+-- is used, because a join would read all history.
 create or replace function :multisync.active(qname text default null, "offset" bigint default :pqs.latest_offset())
   returns setof :multisync.contract
   language sql stable parallel safe rows 1000
@@ -49,7 +49,7 @@ begin atomic
    /*workers order by r.template_fqn, r.contract_id, r.reassignment_counter desc nulls last workers*/;
 end;
 comment on function :multisync.active(text, bigint) is
-  'Contracts of a template, or views of an interface, that were active at an offset; by default now. One row per contract: that with the highest reassignment counter. Without a name, contracts and views of all. An error for an offset that the session does not read, see oldest_offset and latest_offset. Any shape.';
+  'Contracts of a template, or views of an interface, that were active at an offset; by default now. One row per contract: the row with the highest reassignment counter. Without a name, all contracts and views. Offsets outside the range that the session reads are an error, see oldest_offset and latest_offset. Works with any shape.';
 
 create or replace function :multisync.creates(
   qname text default null, from_offset bigint default :pqs.oldest_offset(), to_offset bigint default :pqs.latest_offset())
@@ -83,7 +83,7 @@ begin atomic
      and (r.kind is null) <> ((select :pqs.__from(from_offset)) is not null and (select :pqs.__inside(to_offset)) is not null);
 end;
 comment on function :multisync.creates(text, bigint, bigint) is
-  'Contracts of a template, or views of an interface, created from one offset to another, both inclusive; without assigns. Seeded contracts count as created at the seed. Any shape.';
+  'Contracts of a template, or views of an interface, created from one offset to another, both inclusive. Assigns are not included. Seeded contracts count as created at the seed. Works with any shape.';
 
 create or replace function :multisync.archives(
   qname text default null, from_offset bigint default coalesce(:pqs.pruned_offset(), :pqs.oldest_offset()),
@@ -117,7 +117,7 @@ begin atomic
                               and (select :pqs.__type_pks(qname)) is not null);
 end;
 comment on function :multisync.archives(text, bigint, bigint) is
-  'Contracts of a template, or views of an interface, archived from one offset to another, both inclusive; without unassigns. Without witnesses. Any shape.';
+  'Contracts of a template, or views of an interface, archived from one offset to another, both inclusive. Unassigns are not included, and witnesses is empty. Works with any shape.';
 
 create or replace function :multisync.lookup_contract(contract_id text, qname text default null)
   returns setof :multisync.contract
@@ -157,13 +157,13 @@ begin atomic
    /*workers order by r.template_fqn, r.contract_id, r.reassignment_counter desc nulls last workers*/;
 end;
 comment on function :multisync.lookup_contract(text, text) is
-  'Contract in any state, and its interface views, each as one row: that with the highest reassignment counter. If a name is given, only as that template or interface.';
+  'Contract in any state, and its interface views, one row each: the row with the highest reassignment counter. If a name is given, only the rows of that template or interface.';
 
 create or replace function :multisync.summary_active("offset" bigint default :pqs.latest_offset())
   returns setof :pqs.contract_summary
   language sql stable parallel safe rows 100
 begin atomic
-  -- If only one synchronizer exists, no contract counts twice, and counting reads no contract.
+  -- If only one synchronizer exists, no contract would be counted twice, so the counts of schema pqs are used.
   select s.template_fqn, s.payload_type, s.count
     from :pqs.summary_active(summary_active."offset") s
    where (select count(*) from synchronizers) < 2
@@ -187,7 +187,7 @@ begin atomic
    where not r.divulged_only
      and r.created_at_offset >= (select :pqs.__from(from_offset)) and r.created_at_offset <= (select :pqs.__inside(to_offset))
      and upper(r.life_ix) <= (select :pqs.__inside(to_offset))
-     -- Checks the offsets even if nothing is found, see creates.
+     -- Checks the offsets even if no rows are found, see creates.
      and (r.kind is null) <> ((select :pqs.__from(from_offset)) is not null and (select :pqs.__inside(to_offset)) is not null)
    group by r.template_fqn, r.payload_type;
 end;

@@ -1,4 +1,4 @@
--- Views that imitate the tables that explorers read behind the functions.
+-- Views in the form of the internal tables of PQS, which explorers read directly.
 
 create or replace view :multisync.__contracts as
   select m.tpe_pk, case when r.origin <> 'assign' then r.create_event_pk end as create_event_pk,
@@ -26,7 +26,7 @@ create or replace view :multisync.__reassignments as
     left join synchronizers b on b.synchronizer_pk = r.target_pk
     left join event_parties w on w.parties_pk = r.parties_pk
    where not r.incomplete;
-comment on view :multisync.__reassignments is 'Halves of reassignments. Halves that the seed found in flight are in table reassignments only.';
+comment on view :multisync.__reassignments is 'Halves of reassignments. Halves that the seed found in flight are only in table reassignments.';
 
 do $body$
 declare
@@ -37,37 +37,37 @@ begin
       from pg_class c
       join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
       join (values
-        ('archive_event_pk', 'Archive event, see __events.'),
-        ('archived_at_ix', 'Offset of the archive.'),
+        ('archive_event_pk', 'Archive event, see __events; null unless archived.'),
+        ('archived_at_ix', 'Offset of the archive; null unless archived.'),
         ('assign_event_pk', 'Assign event, see __events; null if the row begins with a create.'),
-        ('assigned_at_ix', 'Offset of the assign.'),
+        ('assigned_at_ix', 'Offset of the assign; null if the row begins with a create.'),
         ('assignment_exclusivity', 'Time until which only the submitter may assign; null for an assign.'),
         ('contract_id', 'Contract id.'),
-        ('contract_key', 'Contract key.'),
-        ('contract_key_hash', 'Hash of the contract key.'),
+        ('contract_key', 'Contract key; null without a key.'),
+        ('contract_key_hash', 'Hash of the contract key; null without a key.'),
         ('create_event_pk', 'Create event, see __events; null if the row begins with an assign.'),
-        ('created_at_ix', 'Offset of the create.'),
+        ('created_at_ix', 'Offset of the create; null if the row begins with an assign.'),
         ('divulged_only', 'Whether the contract was never active for the indexed parties.'),
-        ('life_ix', 'Range of offsets in which the contract is active on the synchronizer: from the lower bound, inclusive, to the upper one, exclusive.'),
-        ('metadata', 'Disclosure blob.'),
+        ('life_ix', 'Range of offsets in which the contract is active on the synchronizer; the lower bound is inclusive, the upper bound exclusive.'),
+        ('metadata', 'Disclosure blob; null unless requested.'),
         ('observers', 'Observers.'),
         ('package_pk', 'Package, see __packages.'),
-        ('payload', 'Payload, or view of the interface.'),
-        ('reassign_event_pk', 'Event of the half, see __events.'),
-        ('reassigned_at_ix', 'Offset of the half.'),
-        ('reassignment_counter', 'Number of reassignments so far.'),
+        ('payload', 'Payload, or view of the interface; null if redacted.'),
+        ('reassign_event_pk', 'Unassign or assign event, see __events.'),
+        ('reassigned_at_ix', 'Offset of the unassign or assign.'),
+        ('reassignment_counter', 'Number of reassignments of the contract so far; null if the ledger did not report it.'),
         ('reassignment_id', 'Reassignment id, common to both halves.'),
         ('redaction_id', 'Redaction that removed the payload; null unless redacted.'),
         ('signatories', 'Signatories.'),
         ('source_synchronizer_id', 'Synchronizer that the contract leaves.'),
         ('submitter', 'Submitting party; null if not known.'),
-        ('synchronizer_id', 'Synchronizer.'),
-        ('target_synchronizer_id', 'Synchronizer that the contract goes to.'),
+        ('synchronizer_id', 'Id of the synchronizer of the activation.'),
+        ('target_synchronizer_id', 'Synchronizer to which the contract moves.'),
         ('tpe_pk', 'Template or interface, see __contract_tpe.'),
         ('type', 'unassign (leaves source) or assign (arrives at target).'),
-        ('unassign_event_pk', 'Unassign event, see __events.'),
-        ('unassigned_at_ix', 'Offset of the unassign.'),
-        ('witnesses', 'Parties read by the indexer that see the event.')
+        ('unassign_event_pk', 'Unassign event, see __events; null unless the row ended with an unassign.'),
+        ('unassigned_at_ix', 'Offset of the unassign; null unless the row ended with an unassign.'),
+        ('witnesses', 'Indexed parties that see the event.')
       ) m (name, text) on m.name = a.attname
      where c.relnamespace = (select n.oid from pg_namespace n where n.nspname = :'multisync') and c.relkind = 'v'
   loop

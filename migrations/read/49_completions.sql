@@ -1,5 +1,5 @@
--- Results of submitted commands. Completions are stored up to the checkpoint of the stream, so the update of an accepted
--- command is stored as well, at the same offset, if the filter makes it visible.
+-- Results of submitted commands. Completions are stored only up to the checkpoint of the stream. So the update of an
+-- accepted command is stored too, at the same offset, if the filter makes it visible.
 
 create or replace view :explore.completions as
   select c."offset", c.command_id, c.submission_id, c.user_id,
@@ -11,10 +11,10 @@ create or replace view :explore.completions as
          c.submitted_at, id_text(c.transaction_hash) as transaction_hash, c.redaction_id
     from completions c;
 comment on view :explore.completions is
-  'Results of submitted commands, one row per submission that was accepted or rejected. Complete where completion_coverage says complete. Empty if the participant returns completions only to their users, before 3.5.7, and with INDEXER_COMPLETIONS=off.';
+  'Results of submitted commands, one row per submission that was accepted or rejected. Complete where completion_coverage reports complete. Empty with INDEXER_COMPLETIONS=off, and before participant release 3.5.7, which returns completions only to the submitting user.';
 
--- The contract and choice of a command are known for few commands: from the contract that the error names, or from its
--- trace.
+-- Contract and choice are known only for few commands: from the contract that the error names, or from the trace in the
+-- error.
 create or replace view :explore.rejected_commands as
   select c."offset", c.record_time, c.command_id, c.submission_id, c.user_id,
          array(select s.party from submitters s where s.submitters_key = c.submitters_key order by s.party) as act_as,
@@ -51,7 +51,7 @@ create or replace view :explore.rejected_commands as
             order by o."offset" desc limit 1) a on true
    where c.status_code <> 0;
 comment on view :explore.rejected_commands is
-  'Rejected commands, with the reason. A command whose submission could not be interpreted may have no completion, because the ledger rejected it at once. Complete where completion_coverage says complete.';
+  'Rejected commands, with the reason. A command that could not be interpreted may have no completion, because the ledger rejected it at once. Complete where completion_coverage reports complete.';
 
 create or replace view :explore.command_latency as
   select c."offset", c.command_id, c.submission_id, c.user_id, c.status_code = 0 as succeeded,
@@ -64,7 +64,7 @@ create or replace view :explore.command_latency as
     left join updates u on u."offset" = c."offset" and u.kind = 't'
     left join batches b on b.batch_offset = u.batch_offset;
 comment on view :explore.command_latency is
-  'Time from submission to commit. The ledger reports neither the time of submission nor the time its submitter received the result. began_at is the ledger effective time, which the participant takes from its clock when it interprets the command unless the command requests a later one; for some rejections it is the time in the error. latency extends to the record time, by the clock of the synchronizer. Null if neither is known.';
+  'Time from submission to commit. The ledger reports neither the time of submission nor the time at which the submitter received the result. began_at is the ledger effective time: the time of the participant''s clock when it interprets the command, or a later time that the command requests. For some rejections began_at is the time in the error. latency is the time from began_at to the record time, by the clock of the synchronizer; null if one of them is not known.';
 
 create or replace view :explore.wasted_traffic as
   select date_trunc('hour', r.record_time, 'UTC') as hour, r.user_id, r.error_code, r.template_fqn, r.choice,
@@ -72,7 +72,7 @@ create or replace view :explore.wasted_traffic as
     from :explore.rejected_commands r
    group by 1, 2, 3, 4, 5, 6;
 comment on view :explore.wasted_traffic is
-  'Traffic cost of rejected commands, per hour, user, error code, template and choice; the last two only if the error reports them. Participants report the cost of rejected commands since 3.5.7. Complete where completion_coverage says complete.';
+  'Traffic cost of rejected commands, per hour, user, error code, template and choice. Template and choice are null if the error does not name them. Participants report the cost of rejected commands since 3.5.7. Complete where completion_coverage reports complete.';
 
 create or replace view :explore.completion_coverage as
   with ranges as (
@@ -102,4 +102,4 @@ create or replace view :explore.completion_coverage as
         from ranges where next is null and to_offset < checkpoint) c
    order by c.from_offset, c.to_offset;
 comment on view :explore.completion_coverage is
-  'Availability of completions by range, in order: those after from_offset, up to and including to_offset, are complete, before_start, pruned, gap or pending, with the reason. Empty if completions were never followed: the log, /status and `ledger-indexer check` report why.';
+  'Availability of completions by range, in order: completions after from_offset, up to and including to_offset, are complete, before_start, pruned, gap or pending, with the reason. Empty if completions were never read; the log, /status and `ledger-indexer check` report the reason.';

@@ -1,9 +1,10 @@
--- Tokens of the token standard, versions 1 (CIP-56) and 2 (CIP-112), as views over its interfaces: holdings and balances,
--- present and past. The views always exist. They are empty until a contract is seen through these interfaces, which the
--- filter of the indexer has to name.
--- A holding with views of both versions counts once, by that of version 2. Amounts are numeric, exact to the last digit. A
--- field that is None may be null or missing in the JSON: both read as null. Active holdings are found by the live contracts
--- of the templates that implement an interface, however long the history is.
+-- Tokens of the token standard, versions 1 (CIP-56) and 2 (CIP-112), as views over its interfaces: holdings and
+-- balances, present and past. The views always exist. They are empty until views of contracts through these interfaces
+-- are stored; the filter of the indexer has to name the interfaces.
+-- A holding with views of both versions counts once, with the view of version 2. Amounts are numeric, exact to the last
+-- digit. A field that is None may be null or missing in the JSON; both are returned as null. Active holdings are found
+-- by the active contracts of the templates that implement an interface, so the cost does not depend on the length of
+-- history.
 
 create or replace function :explore.texts(list jsonb) returns text[]
   language sql immutable parallel safe
@@ -13,10 +14,10 @@ comment on function :explore.texts(jsonb) is 'JSON list of texts as an array; nu
 create or replace function :explore.optional(value jsonb) returns jsonb
   language sql immutable parallel safe
   return nullif(value, 'null'::jsonb);
-comment on function :explore.optional(jsonb) is 'Optional field: null both for JSON null and for a field that is missing.';
+comment on function :explore.optional(jsonb) is 'Value of an optional field; null both for JSON null and for a missing field.';
 
--- Packages of the standard are named after their module. While the package name of an interface is not known, its module
--- and name are enough. In PL/pgSQL, so that a query evaluates it once: (select token_pks(…)).
+-- Packages of the standard are named after their module. While the package name of an interface is not known, module
+-- and name identify it. In PL/pgSQL, so that a query evaluates it once: (select token_pks(…)).
 create or replace function :explore.token_pks(module text, entity text) returns integer[]
   language plpgsql stable parallel safe
   set search_path = pg_catalog, pg_temp
@@ -33,7 +34,7 @@ begin
 end
 $$;
 comment on function :explore.token_pks(text, text) is
-  'Numbers of an interface of the token standard, e.g. of HoldingV2 and Holding, one for each package it was seen in.';
+  'Numbers of an interface of the token standard, one for each package in which it occurs. Arguments are module and entity, e.g. HoldingV2 and Holding.';
 
 create or replace function :explore.token_templates(module text, entity text) returns integer[]
   language plpgsql stable parallel safe
@@ -46,7 +47,7 @@ begin
 end
 $$;
 comment on function :explore.token_templates(text, text) is
-  'Numbers of the templates that were seen through an interface of the token standard, of either version, e.g. Holding and Holding.';
+  'Numbers of the templates with stored views through an interface of the token standard, of either version. Arguments are module and entity, e.g. Holding and Holding.';
 
 create or replace function :explore.token_choices(module text, entity text, names text[]) returns integer[]
   language plpgsql stable parallel safe
@@ -59,7 +60,7 @@ begin
 end
 $$;
 comment on function :explore.token_choices(text, text, text[]) is
-  'Numbers of choices of an interface of the token standard, one for each template they were exercised on.';
+  'Numbers of choices of an interface of the token standard, one for each template on which they were exercised.';
 
 create or replace function :explore.token_step_choices(version text) returns integer[]
   language sql stable parallel safe
@@ -69,7 +70,8 @@ create or replace function :explore.token_step_choices(version text) returns int
 comment on function :explore.token_step_choices(text) is
   'Numbers of the choices that are steps of a transfer in a version of the token standard, V1 or V2.';
 
--- View of a contract through one of two interfaces; the newer interface if both exist, because it has an account.
+-- View of a contract through one of two interfaces. If both exist, the newer interface is used, because its view has an
+-- account.
 create or replace function :explore.token_view(at_offset bigint, at_node integer, module text, entity text)
   returns table (standard text, view jsonb)
   language sql stable parallel safe rows 1
@@ -82,10 +84,10 @@ begin atomic
    order by 1 desc limit 1;
 end;
 comment on function :explore.token_view(bigint, integer, text, text) is
-  'View of the row of contracts with this offset and node through an interface of the token standard, by version 2 if it has one.';
+  'View of the row of contracts with this offset and node through an interface of the token standard: the view of version 2, otherwise of version 1.';
 
--- The creator of a holding chooses its lock duration. A duration that no interval or timestamp can hold must not fail a
--- query.
+-- The creator of a holding chooses its lock duration. A query must not fail if the duration exceeds the range of
+-- intervals or timestamps.
 create or replace function :explore.token_span(microseconds bigint) returns interval
   language sql immutable parallel safe
   return case when abs(microseconds::numeric) < 9000000000000000000 then microseconds
@@ -108,7 +110,7 @@ begin atomic
    where v.view ->> 'amount' is not null;
 end;
 comment on function :explore.token_holding(bigint, integer) is
-  'Token holding of the row of contracts with this offset and node. No row if the contract is not a holding, or its view is not stored, failed or was redacted: see token_holdings_unreadable.';
+  'Token holding of the row of contracts with this offset and node. No row if the contract is not a holding, or if its view is not stored, failed or was redacted, see token_holdings_unreadable.';
 
 create or replace function :explore.token_locked_until(created_at timestamptz, expires_at timestamptz, expires_after interval)
   returns timestamptz
@@ -116,7 +118,7 @@ create or replace function :explore.token_locked_until(created_at timestamptz, e
   return least(expires_at, case when expires_after < interval '0' then created_at
                                 when expires_after < interval '200000 years' then created_at + expires_after end);
 comment on function :explore.token_locked_until(timestamptz, timestamptz, interval) is
-  'End of a lock: its time, or its duration after the holding was created, whichever is first; null if it has no end, or none within 200,000 years.';
+  'End of a lock: the earlier of its end time and its duration after the create of the holding; null if it has no end within 200,000 years.';
 
 create or replace view :explore.token_holdings as
   select id_text(l.contract_id) as contract_id, h.standard, h.owner, h.provider, h.account_id, h.instrument_admin,
@@ -138,7 +140,7 @@ create or replace view :explore.token_holdings as
    where l.unhosted_since is null
      and l.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]);
 comment on view :explore.token_holdings is
-  'Token holdings that are active now, one row per holding contract, by version 2 of the standard if it has that. Empty without an interface Holding in the filter. While interface_coverage reports one as backfilling, holdings seen through it alone are missing.';
+  'Token holdings that are active now, one row per holding contract, read by version 2 of the standard if the contract has this view. Empty without an interface Holding in the filter. While interface_coverage reports such an interface as backfilling, holdings that have only its view are missing.';
 
 create or replace view :explore.token_balances as
   select owner, provider, account_id, instrument_admin, instrument_id, sum(amount) as total,
@@ -148,7 +150,7 @@ create or replace view :explore.token_balances as
     from :explore.token_holdings
    group by owner, provider, account_id, instrument_admin, instrument_id;
 comment on view :explore.token_balances is
-  'Current balance of each account and instrument. In version 1 an owner has one account, without provider and id. Empty without an interface Holding in the filter. While interface_coverage reports one as backfilling, holdings seen through it alone are missing.';
+  'Current balance of each account and instrument. In version 1 an owner has one account, without provider and id. Empty without an interface Holding in the filter. While interface_coverage reports such an interface as backfilling, holdings that have only its view are missing.';
 
 -- A holding that cannot be read is listed here, so that balances are either complete or known to be incomplete.
 create or replace view :explore.token_holdings_unreadable as
@@ -177,7 +179,7 @@ create or replace view :explore.token_holdings_unreadable as
      and l.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
      and not exists (select from :explore.token_holding(l.activated_offset, l.node_id));
 comment on view :explore.token_holdings_unreadable is
-  'Contracts of token holding templates, present and past, whose owner and amount cannot be determined: the interface joined the filter after they had ended, their view failed, or it was redacted. Balances and changes do not count them.';
+  'Contracts of token holding templates, present and past, whose owner and amount cannot be determined, because the interface was added to the filter after their end, or their view failed or was redacted. Balances and changes do not include them.';
 
 create or replace function :explore.token_offset(at_offset bigint) returns bigint
   language plpgsql stable parallel safe
@@ -188,10 +190,10 @@ begin
 end
 $$;
 comment on function :explore.token_offset(bigint) is
-  'The offset itself if the holdings at it are known: coverage includes the offset, and interface_coverage reports complete holdings; otherwise SQLSTATE LI003.';
+  'The offset itself if the holdings at this offset are known, because coverage includes the offset and interface_coverage reports complete holdings; otherwise SQLSTATE LI003.';
 
--- Time to which locks are compared: of the update itself, or if that is not stored, of the next one. Pruning and seeding
--- leave some older updates behind, whose times mean nothing here.
+-- Time with which the ends of locks are compared: the time of the newest transaction in the known range, otherwise of
+-- the next transaction. Pruning and seeding leave some older updates in the tables; their times are not used.
 create or replace function :explore.token_time(at_offset bigint) returns timestamptz
   language sql stable parallel safe
 begin atomic
@@ -204,10 +206,10 @@ begin atomic
       where u."offset" > at_offset and u.effective_at is not null order by u."offset" limit 1));
 end;
 comment on function :explore.token_time(bigint) is
-  'Ledger effective time of the newest transaction up to an offset; if history begins there, of the next transaction; null before the first one.';
+  'Ledger effective time of the newest transaction up to and including an offset; if there is none in the known range, of the next transaction; null if there is no next transaction either.';
 
--- The template is not named, since several templates may be holdings: states_at is called for each. The offset is checked
--- first, whether there are holdings or not.
+-- Several templates may be holdings, so states_at is called for each template. The offset is checked first, even if
+-- there are no holdings.
 create or replace function :explore.token_holdings_at(at_offset bigint)
   returns setof :explore.token_holdings
   language sql stable parallel safe rows 1000
@@ -234,7 +236,7 @@ begin atomic
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk;
 end;
 comment on function :explore.token_holdings_at(bigint) is
-  'Token holdings that were active right after the update with this offset; is_locked_now refers to the time of that update. Needs a known offset, see coverage, at which views of holdings are complete; others are rejected with SQLSTATE LI003.';
+  'Token holdings that were active right after the update with this offset; is_locked_now refers to the time of that update. Needs a known offset, see coverage, at which views of holdings are complete; other offsets are rejected with SQLSTATE LI003.';
 
 create or replace function :explore.token_balances_at(at_offset bigint)
   returns setof :explore.token_balances
@@ -247,7 +249,7 @@ begin atomic
    group by owner, provider, account_id, instrument_admin, instrument_id;
 end;
 comment on function :explore.token_balances_at(bigint) is
-  'Balance of each account and instrument right after the update with this offset, as token_balances returns for now. Needs a known offset, see coverage, at which holdings are complete, see interface_coverage; others are rejected with SQLSTATE LI003.';
+  'Balance of each account and instrument right after the update with this offset, with the columns of token_balances. Needs a known offset, see coverage, at which holdings are complete, see interface_coverage; other offsets are rejected with SQLSTATE LI003.';
 
 create or replace function :explore.token_balances_at("time" timestamptz)
   returns setof :explore.token_balances
@@ -258,4 +260,4 @@ begin atomic
    cross join lateral :explore.token_balances_at(k.at_offset) b;
 end;
 comment on function :explore.token_balances_at(timestamptz) is
-  'Balance of each account and instrument at a time, by ledger effective time. Needs a time with a known state, see coverage, at which holdings are complete, see interface_coverage; others are rejected with SQLSTATE LI003.';
+  'Balance of each account and instrument at a time, by ledger effective time. Needs a time with a known state, see coverage, at which holdings are complete, see interface_coverage; other times are rejected with SQLSTATE LI003.';

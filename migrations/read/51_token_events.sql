@@ -1,6 +1,6 @@
 -- Movements as the token standard reports them: the events of version 2, and the steps of transfers of both versions.
 
--- Any party can create a contract with an event log. Its events count only for instruments of the admin who logs them.
+-- Any party can create a contract with an event log. An event counts only if the admin of the instrument logged it.
 create or replace view :explore.token_events as
   select e."offset", e.node_id, id_text(u.update_id) as update_id, u.effective_at, u.record_time,
          e.argument::jsonb #>> '{account,owner}' as owner, e.argument::jsonb #>> '{account,provider}' as provider,
@@ -25,11 +25,12 @@ create or replace view :explore.token_events as
      /*alone*/and array_position((select :explore.token_choices('TransferEventsV2', 'EventLog', '{EventLog_HoldingsChange}')),
                         e.choice_pk) is not null/*alone*/;
 comment on view :explore.token_events is
-  'Changes of holdings as version 2 of the token standard logs them: one row per leg of a transfer that an account took part in, or one without a leg (a lock, a merge). Trust those with is_by_admin. Needs the shape LEDGER_EFFECTS.';
+  'Changes of holdings as version 2 of the token standard logs them: one row per leg of a transfer in which an account took part, or one row without a leg (a lock, a merge). Trust only rows with is_by_admin. Needs the shape LEDGER_EFFECTS.';
 
 -- The transfer is in the argument if a factory starts it, and in the view of the instruction if it continues or ends.
--- Registries of both versions exercise the choice of one inside that of the other; only the outer one is returned. "offset
--- 0" makes Postgres find the contract before its view: without statistics the planner would begin at the views.
+-- Registries that support both versions exercise the choice of one version inside the choice of the other; only the
+-- outer choice is returned. "offset 0" makes Postgres find the contract before its view: without statistics, the
+-- planner would begin with the views.
 create or replace view :explore.token_transfer_steps as
   select e."offset", e.node_id, id_text(u.update_id) as update_id, u.effective_at, u.record_time, h.choice,
          case when e.choice_pk = any ((select :explore.token_step_choices('V2'))::integer[]) then 'V2' else 'V1' end as standard,
@@ -86,4 +87,4 @@ create or replace view :explore.token_transfer_steps as
                    or o.choice_pk = any ((select :explore.token_step_choices('V1'))::integer[])
                       and e.choice_pk = any ((select :explore.token_step_choices('V2'))::integer[])));
 comment on view :explore.token_transfer_steps is
-  'Steps of token transfers: started by a factory, accepted, rejected, withdrawn or updated, with the outcome of each. Movements are in token_transfers. Needs the shape LEDGER_EFFECTS. A second step has parties and amount only with an interface TransferInstruction in the filter.';
+  'Steps of token transfers: started by a factory, accepted, rejected, withdrawn or updated, with the outcome of each step. Movements are in token_transfers. Needs the shape LEDGER_EFFECTS. A step after the first has parties and amount only with an interface TransferInstruction in the filter.';

@@ -1,5 +1,5 @@
--- Token movements. They are derived from holdings that appear and disappear, so they are complete whatever choice moved the
--- tokens. Events and choices of the token standard explain them: the other side, and the reason.
+-- Token movements. They are derived from holdings that appear and disappear, so they are complete for movements by any
+-- choice. Events and choices of the token standard explain the movements: the other side, and the reason.
 
 -- A party that is a stakeholder of any contract is known; only other parties are looked up.
 create or replace function :explore.token_parties(party text) returns integer[]
@@ -17,12 +17,12 @@ begin
 end
 $$;
 comment on function :explore.token_parties(text) is
-  'Numbers of the party sets in which a party is a stakeholder. Empty if the party is known otherwise; an unknown party is rejected with SQLSTATE 42704.';
+  'Numbers of the party sets in which a party is a stakeholder; empty if only other rows name the party. An unknown party is rejected with SQLSTATE 42704.';
 
--- A contract that one update created and archived was never active; its holding is in both lists nevertheless. The first
--- condition on the party selects its party sets, which are few; views of other holdings are not read then. Pruned history
--- is excluded whether its rows are removed yet or not: holdings that were kept represent it. Holdings that cannot be read
--- have no standard, owner and amount.
+-- A contract that one update created and archived was never active, but its holding is in both lists. The first
+-- condition on the party selects its party sets, which are few, so that views of other holdings are not read. Pruned
+-- history is excluded, even if its rows are not removed yet; holdings that were kept represent it. Holdings that cannot
+-- be read have no standard, owner and amount.
 create or replace function :explore.token_holding_events_of(party text)
   returns table ("offset" bigint, node_id integer, contract_id text, cause text, sign integer, standard text, owner text,
                  provider text, account_id text, instrument_admin text, instrument_id text, amount numeric, is_locked boolean)
@@ -71,7 +71,7 @@ begin atomic
      and (party is null or e.parties_pk in (select unnest(:explore.token_parties(party)))
                            and (h.owner = party or h.standard is null))
   union all
-  -- Unhosted holdings whose end was seen nevertheless count until then, as they do in states_at.
+  -- Unhosted holdings whose end was stored later count until their end, as in states_at.
   select l.unhosted_since, null, id_text(l.contract_id), 'unhosted', -1, h.standard, h.owner, h.provider, h.account_id,
          h.instrument_admin, h.instrument_id, h.amount, h.is_locked
     from (select * from live /*workers where unhosted_since is not null offset 0 workers*/) l
@@ -82,7 +82,7 @@ begin atomic
                            and (h.owner = party or h.standard is null));
 end;
 comment on function :explore.token_holding_events_of(text) is
-  'Holdings that appear (sign 1) and disappear (-1), of one owner or, with null, of all. cause is created, assigned, seeded or retained (older than pruned history), archived, unassigned, ended (by an update that is not stored) or unhosted (its parties left the participant). Holdings that cannot be read have no standard; with an owner, only those of which it is a stakeholder. An owner has to be a stakeholder of the holding.';
+  'Holdings that appear (sign 1) and disappear (sign -1), of one owner or, with null, of all owners. cause is created, assigned, seeded or retained (older than pruned history), archived, unassigned, ended (by an update that is not stored) or unhosted (its parties left the participant). Holdings that cannot be read have no standard; for an owner, they are included only if it is a stakeholder. An owner has to be a stakeholder of the holding.';
 
 create or replace view :explore.token_holding_events as
   select e."offset", e.node_id, id_text(u.update_id) as update_id, u.effective_at, u.record_time, e.contract_id, e.cause,
@@ -92,7 +92,7 @@ create or replace view :explore.token_holding_events as
     left join updates u on u."offset" = e."offset"
    where e.standard is not null;
 comment on view :explore.token_holding_events is
-  'Log of the holdings of all accounts: each holding as it appears and disappears, with a negative amount if it disappears. Complete where coverage says complete, except for token_holdings_unreadable. Needs an interface Holding in the filter.';
+  'Log of the holdings of all accounts: one row when a holding appears, and one with a negative amount when it disappears. Complete where coverage reports complete, except for token_holdings_unreadable. Needs an interface Holding in the filter.';
 
 create or replace function :explore.token_holding_log(party text) returns setof :explore.token_holding_events
   language sql stable parallel safe rows 1000
@@ -105,10 +105,10 @@ begin atomic
    order by 1, 2;
 end;
 comment on function :explore.token_holding_log(text) is
-  'Rows of token_holding_events of one owner, or of all with null, in the same order, without reading the holdings of others. An owner has to be a stakeholder of the holdings.';
+  'Rows of token_holding_events of one owner, or of all owners with null, in the same order. Does not read holdings of other owners. An owner has to be a stakeholder of the holdings.';
 
 create or replace view :explore.token_legs as
-  -- Both sides of a leg are one movement; the indexer may see only one of them.
+  -- Both sides of a leg are one movement; only one side may be visible to the indexer.
   select s."offset", min(s.node_id) as node_id, 'event' as basis,
          case when s.sender is null and s.receiver is not null then 'mint'
               when s.receiver is null and s.sender is not null then 'burn' else 'transfer' end as kind,
@@ -131,7 +131,7 @@ create or replace view :explore.token_legs as
    group by s."offset", s.instrument_admin, s.instrument_id, s.amount, s.transfer_leg_id, s.sender, s.sender_provider,
             s.sender_account_id, s.receiver, s.receiver_provider, s.receiver_account_id, s.place
   union all
-  -- A step that completes without a holding for the receiver burnt its input: traffic is bought this way.
+  -- A step that completed without a holding for the receiver burnt its input. Traffic is bought in this way.
   select t."offset", t.node_id, 'choice', case when b.is_burn then 'burn' else 'transfer' end, t.sender, t.sender_provider,
          t.sender_account_id, case when not b.is_burn then t.receiver end, case when not b.is_burn then t.receiver_provider end,
          case when b.is_burn then '' else t.receiver_account_id end, t.instrument_admin, t.instrument_id,
@@ -166,7 +166,7 @@ create or replace view :explore.token_legs as
                       where e."offset" = x."offset" and e.is_by_admin
                         and e.instrument_admin = v.view #>> '{allocation,transferLeg,instrumentId,admin}');
 comment on view :explore.token_legs is
-  'Movements according to the token standard: by the events of the instrument''s own admin (version 2), otherwise by completed transfers and executed allocations (version 1). Movements without an event or choice are in token_transfers only.';
+  'Movements according to the token standard: from the events of the instrument''s own admin (version 2), otherwise from completed transfers and executed allocations (version 1). Movements without an event or choice are only in token_transfers.';
 
 create or replace function :explore.token_changes_of(party text)
   returns table ("offset" bigint, update_id text, effective_at timestamptz, record_time timestamptz, owner text, provider text,
@@ -234,14 +234,15 @@ begin atomic
    where g.is_read;
 end;
 comment on function :explore.token_changes_of(text) is
-  'Rows of token_changes of one owner, or of all with null. An owner has to be a stakeholder of the holdings.';
+  'Rows of token_changes of one owner, or of all owners with null. An owner has to be a stakeholder of the holdings.';
 
 create or replace view :explore.token_changes as
   select * from :explore.token_changes_of(null);
 comment on view :explore.token_changes is
-  'Changes of each account and instrument by update, from the holdings that appeared and disappeared. Complete whatever choice moved them, so the sum of net up to an offset is the balance at that offset. explained is what the token standard reports for the change: it differs from moved if the standard reports nothing or another amount, or if unreadable_holdings is not 0. Holdings of the seed have kind seeded, holdings older than pruned history kind retained. Needs an interface Holding in the filter.';
+  'Changes of each account and instrument by update, from the holdings that appeared and disappeared. Complete for movements by any choice, so the sum of net up to an offset is the balance at that offset. explained is the amount that the token standard reports for the change. It differs from moved if the standard reports no or another amount, or if unreadable_holdings is not 0. Holdings of the seed have kind seeded, holdings older than pruned history kind retained. Needs an interface Holding in the filter.';
 
--- Changes without an event or choice are paired if one account lost and one received; otherwise each remains alone.
+-- Changes without an event or choice are paired if exactly one account lost and one received. Otherwise each change is
+-- a row of its own.
 create or replace view :explore.token_transfers as
   select m."offset", m.node_id, id_text(u.update_id) as update_id, u.effective_at, u.record_time, m.kind, m.basis, m.sender,
          m.sender_provider, m.sender_account_id, m.receiver, m.receiver_provider, m.receiver_account_id, m.instrument_admin,
@@ -293,11 +294,12 @@ create or replace view :explore.token_transfers as
                 where not g.is_read or g.senders > 0 and g.receivers > 0 and g.senders + g.receivers > 2) r) m
     left join updates u on u."offset" = m."offset";
 comment on view :explore.token_transfers is
-  'Movements of every token, each once: transfers, mints, burns and fees. basis is the source: an event of the instrument''s admin, a choice of the token standard, or the holdings alone. From holdings alone, a transfer with one account on each side is paired, and the remainder is minted, burnt, a fee, or unmatched. An update with holdings that cannot be read is unmatched as far as it is known from holdings alone. If only one side is visible to the indexed parties, a transfer without event or choice looks like a mint or a burn.';
+  'Movements of every token, one row each: transfers, mints, burns and fees. basis is the source: an event of the instrument''s admin, a choice of the token standard, or only the holdings. Movements known only from holdings are paired to a transfer if there is one account on each side; the remainder is a mint, burn or fee, or unmatched. If an update has holdings that cannot be read, movements known only from holdings are unmatched. If only one side is visible to the indexed parties, a transfer without event or choice is returned as a mint or a burn.';
 
--- An indexed account that an event names, without any change of its holdings, has no row in token_changes: it is searched
--- among the events, each with the holdings of its own update. Subqueries with a limit run event by event; joined, they
--- would read all history even for a few offsets. Unreadable holdings that the event names may be the ones that moved.
+-- An indexed account that an event names, but whose holdings did not change, has no row in token_changes. So it is
+-- searched for among the events, by comparing each event with the holdings of its update. Subqueries with a limit run
+-- event by event; a join would read all history even for a few offsets. An event that names unreadable holdings is
+-- omitted, because these holdings may have moved.
 create or replace view :explore.token_discrepancies as
   select c."offset", c.update_id, c.effective_at, c.record_time, c.owner, c.provider, c.account_id, c.instrument_admin,
          c.instrument_id, c.explained as logged, c.moved
@@ -336,4 +338,4 @@ create or replace view :explore.token_discrepancies as
             e.instrument_id
   having sum(case e.side when 'sender' then - e.amount else e.amount end) <> 0;
 comment on view :explore.token_discrepancies is
-  'Movements that the admin of an instrument logs and that differ from the movements of its holdings: by update and account, the sum of the events and the sum of the holdings, 0 if none appeared or disappeared. No rows if all sums are equal. Updates with holdings that cannot be read are omitted.';
+  'Differences between the movements that the admin of an instrument logged and the movements of holdings: by update and account, the sum of the events and the sum of the holdings, which is 0 if no holding appeared or disappeared. No rows if all sums are equal. Updates with holdings that cannot be read are omitted.';

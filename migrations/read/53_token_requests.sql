@@ -1,4 +1,4 @@
--- Pending requests: transfers that wait for a response, and holdings allocated to a settlement.
+-- Pending requests: transfers that wait for a response, and holdings that are allocated to a settlement.
 
 create or replace view :explore.pending_transfer_instructions as
   select id_text(l.contract_id) as contract_id, v.standard,
@@ -29,8 +29,8 @@ create or replace view :explore.pending_transfer_instructions as
 comment on view :explore.pending_transfer_instructions is
   'Token transfers that wait for a response or for work by a party. Empty without an interface TransferInstruction in the filter.';
 
--- An allocation of version 1 is one leg; of version 2 it has a list of them, each with the authorizer on one side. The
--- settlement is within the allocation in version 1, next to it in version 2.
+-- An allocation of version 1 has one leg. In version 2 it has a list of legs, each with the authorizer on one side. The
+-- settlement is a field of the allocation in version 1, and a field next to it in version 2.
 create or replace view :explore.allocations as
   select id_text(l.contract_id) as contract_id, v.standard,
          coalesce(:explore.texts(w.settlement -> 'executors'), array[w.settlement ->> 'executor']) as executors,
@@ -66,4 +66,4 @@ create or replace view :explore.allocations as
    where l.unhosted_since is null
      and l.template_pk = any ((select :explore.token_templates('Allocation', 'Allocation'))::integer[]);
 comment on view :explore.allocations is
-  'Holdings allocated to a settlement, active now, one row per leg. Empty without an interface Allocation in the filter.';
+  'Active allocations of holdings to a settlement, one row per leg. Empty without an interface Allocation in the filter.';

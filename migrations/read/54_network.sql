@@ -1,12 +1,12 @@
--- Contracts of the network itself: those of splice-amulet, by which the Global Synchronizer accounts for traffic, rewards
--- and validators. A template is found by the name of its package, its module and its name, so that versions which upgrade
--- each other are one. Templates of the same name in a package of another name do not count.
--- Any party can create such contracts with a party of its own as dso: trust those of the dso you know, which is a column of
--- every view. A template that was never seen has no rows. Fields that a version does not have, or names differently, are
--- null.
+-- Contracts of the network itself: contracts of splice-amulet, with which the Global Synchronizer accounts for traffic,
+-- rewards and validators. A template is found by package name, module and name, so that versions that upgrade each
+-- other count as one template. Templates of the same name in a package of another name do not count.
+-- Any party can create such contracts with a party of its own as dso. Trust only contracts of the dso that you know;
+-- every view has column dso. A template without stored contracts has no rows. Fields that a version does not have, or
+-- names differently, are null.
 
--- "rows 1": the planner then looks up rows of the large tables for each number, by the index, instead of reading all of
--- them.
+-- With "rows 1", the planner looks up rows of the large tables for each number, by the index, instead of reading
+-- complete tables.
 create or replace function :explore.network_templates(module text, entity text) returns setof integer
   language plpgsql stable parallel safe rows 1
   set search_path = pg_catalog, pg_temp
@@ -21,7 +21,7 @@ begin
 end
 $$;
 comment on function :explore.network_templates(text, text) is
-  'Numbers of a template of splice-amulet, e.g. of Amulet and AppRewardCoupon, one for each version that was seen.';
+  'Numbers of a template of splice-amulet, one for each version in stored rows. Arguments are module and entity, e.g. Amulet and AppRewardCoupon.';
 
 create or replace function :explore.network_choices(module text, entity text, names text[]) returns setof integer
   language plpgsql stable parallel safe rows 1
@@ -53,8 +53,8 @@ end;
 comment on function :explore.network_exercises(text, text, text[]) is
   'Exercises of choices of a template of splice-amulet. Needs the shape LEDGER_EFFECTS.';
 
--- "offset 0" where a row of contracts is looked up: only the rows of these templates are read, whatever number the planner
--- estimates. For a reassigned contract the last activation counts.
+-- With "offset 0" in the lookup of a row of contracts, only rows of these templates are read, independent of the
+-- planner's estimates. For a reassigned contract, the last activation counts.
 create or replace function :explore.network_contracts(module text, entity text)
   returns table (contract_id text, template_pk integer, "offset" bigint, node_id integer, payload jsonb,
                  created_at timestamptz, origin "char", ended_offset bigint, ended_node_id integer, ended_at timestamptz,
@@ -92,9 +92,10 @@ begin atomic
                       where n.contract_id = id_text(l.contract_id) and n.activated_offset > l."offset");
 end;
 comment on function :explore.network_contracts(text, text) is
-  'Contracts of a template of splice-amulet, present and past, one row each, with the kind of their end as in table ended. Any shape.';
+  'Contracts of a template of splice-amulet, present and past, one row each, with the kind of their end as in table ended. Works with any shape.';
 
--- Checked by the policies of a role, not by its memberships: the owner is a member of every role, and reads everything.
+-- Checks the policies of a role, not its memberships, because the owner is a member of every role, but reads
+-- everything.
 create or replace function :explore.is_limited() returns boolean
   language plpgsql stable parallel safe
   set search_path = pg_catalog, pg_temp
@@ -114,15 +115,16 @@ create or replace function :explore.ledger_product(one numeric, other numeric) r
               then round(2 * round(one * other * 5000000000) * 0.0000000001, 10)
               else round(one * other, 10) end;
 comment on function :explore.ledger_product(numeric, numeric) is
-  'Product of two Numerics as the ledger rounds it: to ten digits, halves to the even neighbor.';
+  'Product of two Numerics, rounded like the ledger: to ten decimal places, halves to the even neighbor.';
 
--- Rewards that are computed outside the ledger: when a round closes, a contract requests them. Once the super validators
--- agree on a result, batches of it are processed, which create smaller batches or coupons. Names as in daml/splice-amulet
--- of canton-network/splice (Splice/Amulet/RewardAccountingV2.daml). Rewards without a kind are those of apps.
+-- Rewards that are computed outside the ledger. When a round closes, a contract requests them. After the super
+-- validators agree on a result, its batches are processed, which creates smaller batches or coupons. Names are those of
+-- daml/splice-amulet of canton-network/splice (Splice/Amulet/RewardAccountingV2.daml). Rewards without a kind are
+-- rewards of apps.
 create or replace function :explore.reward_kind(kind text) returns text
   language sql immutable parallel safe
   return lower(replace(coalesce(kind, 'RewardKind_App'), 'RewardKind_', ''));
-comment on function :explore.reward_kind(text) is 'Name of a kind of rewards without its prefix: app or validator; app if there is none.';
+comment on function :explore.reward_kind(text) is 'Kind of rewards without its prefix: app or validator; app for null.';
 
 create or replace view :explore.reward_rounds as
   select x.payload ->> 'dso' as dso, (x.payload #>> '{round,number}')::bigint as round,
@@ -146,7 +148,7 @@ create or replace view :explore.reward_rounds as
        where n.payload is not null and n.ended_by is distinct from 'w') x
    group by 1, 2, 3, 4;
 comment on view :explore.reward_rounds is
-  'Rewards of rounds that are computed outside the ledger (CalculateRewardsV2, ProcessRewardsV2), one row per round, kind and dry run: whether they are being calculated or turned into coupons, and when they were. Visible only to an indexer that reads for the DSO. Any shape. Complete where coverage says complete.';
+  'Rewards of rounds that are computed outside the ledger (CalculateRewardsV2, ProcessRewardsV2), one row per round, kind and dry run, with the status of the calculation and of the coupons, and their times. Visible only to an indexer that reads for the DSO. Works with any shape. Complete where coverage reports complete.';
 
 create or replace view :explore.mining_rounds as
   select g.dso, g.round, g.status, g.amulet_price, g.traffic_price, g.opens_at, g.closes_at, g.tick,
@@ -179,7 +181,7 @@ create or replace view :explore.mining_rounds as
            cross join lateral :explore.network_contracts('Round', p.entity) n
            where n.payload is not null) x
        group by 1, 2) g
-    -- Grouped by the columns it is joined by, so that a query which selects nothing from it does not read it.
+    -- Grouped by the columns of the join, so that a query that selects none of its columns does not read it.
     left join (
       select r.dso, r.round, max(r.status) filter (where r.reward_kind = 'app') as app_rewards_status,
              max(r.status) filter (where r.reward_kind = 'validator') as validator_rewards_status
@@ -187,7 +189,7 @@ create or replace view :explore.mining_rounds as
        where not r.is_dry_run
        group by r.dso, r.round) w on w.dso = g.dso and w.round = g.round;
 comment on view :explore.mining_rounds is
-  'Mining rounds, one row each, from their contracts of every phase: prices, the worth of a coupon of the round once it issues, and the progress of its rewards by traffic, see reward_rounds. Visible only to an indexer that reads for the DSO, or to which the contracts were disclosed. Any shape.';
+  'Mining rounds, one row each, from the contracts of all their phases: prices, the worth of a coupon once the round issues, and the progress of its rewards by traffic, see reward_rounds. Visible only to an indexer that reads for the DSO, or to which the contracts were disclosed. Works with any shape.';
 
 create or replace view :explore.featured_apps as
   select n.payload ->> 'dso' as dso, n.payload ->> 'provider' as provider,
@@ -197,4 +199,4 @@ create or replace view :explore.featured_apps as
     from :explore.network_contracts('Amulet', 'FeaturedAppRight') n
    where n.ended_by is distinct from 'w';
 comment on view :explore.featured_apps is
-  'Rights of app providers to the rewards of featured apps, present and past, one row per contract. Any shape.';
+  'Rights of app providers to rewards for featured apps, present and past, one row per contract. Works with any shape.';

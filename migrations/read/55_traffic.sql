@@ -1,9 +1,10 @@
--- Traffic that was bought and that this participant paid, with the updates it was paid for. All amounts in bytes.
+-- Purchases of traffic, and traffic that this participant paid, with the updates for which it was paid. Amounts of
+-- traffic are in bytes.
 
--- Traffic is also bought by a transfer of Amulet to a party that no one is: the CIP number in its name is not assigned yet,
--- so any number is accepted. The memo is the reason of the transfer. Names and rules as in daml/splice-amulet of
--- canton-network/splice (Splice/ExternalPartyAmuletRules.daml, parseTrafficPurchaseMemo): each key once, in any order,
--- values verbatim.
+-- Traffic can also be bought by a transfer of Amulet to a party that does not exist. The CIP number in its name is not
+-- assigned yet, so any number is accepted. The memo is the reason of the transfer. Names and rules are those of
+-- daml/splice-amulet of canton-network/splice (Splice/ExternalPartyAmuletRules.daml, parseTrafficPurchaseMemo): each
+-- key once, in any order, with values verbatim.
 create or replace function :explore.traffic_memo(memo text)
   returns table (member_id text, synchronizer_id text, migration_id bigint, bytes numeric)
   language sql immutable parallel safe rows 1
@@ -17,9 +18,9 @@ end;
 comment on function :explore.traffic_memo(text) is
   'Purchase in the memo of a transfer, written as memberId=…&synchronizerId=…&migrationId=…&trafficAmount=…; no row for any other text.';
 
--- There are many transfers and few purchases. A purchase creates a contract, so only transfers of updates that created one
--- are read, each by the index: "offset 0" keeps the planner from reading all transfers instead. A role that is limited to
--- parties does not see that contract: it reads its own transfers, all of them.
+-- There are many transfers and few purchases. A purchase creates a contract MemberTraffic, so only transfers in updates
+-- that created such a contract are read, each by the index: "offset 0" prevents the planner from reading all transfers.
+-- A role that is limited to parties does not see that contract, so all of its own transfers are read.
 create or replace function :explore.traffic_transfers()
   returns table ("offset" bigint, dso text, provider text, member_id text, synchronizer_id text, migration_id bigint,
                  bytes numeric, amulet numeric)
@@ -54,16 +55,18 @@ begin atomic
    cross join lateral :explore.traffic_memo(x.argument #>> '{transfer,meta,values,splice.lfdecentralizedtrust.org/reason}') m
    where coalesce(x.argument #>> '{transfer,receiver,owner}', x.argument #>> '{transfer,receiver}')
            like 'cip-%\_traffic-purchase::1220%'
-     -- Any party can choose a name like that. A transfer to it either waits for a response or creates a holding of it.
+     -- Any party can choose such a name. A transfer to an existing party either waits for a response or creates a
+     -- holding.
      and x.result #>> '{output,tag}' = 'TransferInstructionResult_Completed'
      and x.result #> '{output,value,receiverHoldingCids}' = '[]';
 end;
 comment on function :explore.traffic_transfers() is
-  'Traffic that was bought by transfers of the token standard, one row each: the payer, the member, and the Amulet burnt. Needs the shape LEDGER_EFFECTS, and contracts MemberTraffic in the filter.';
+  'Purchases of traffic by transfers of the token standard, one row each: the payer, the member, and the Amulet burnt. Needs the shape LEDGER_EFFECTS, and contracts MemberTraffic in the filter.';
 
--- The purchase of an update is the amount it added to the contracts that keep count, so that merging them buys nothing. If
--- no such contract is visible, as for a role of the buyer, the choice reports it. "offset 0" makes each side be summed up
--- before the join. Contracts that prune kept are not purchases: they may be merged from contracts that were removed.
+-- The purchase in an update is the amount that it added to the contracts MemberTraffic, so that merging them is not a
+-- purchase. If no such contract is visible, for example to a role of the buyer, the amount is that of the choice.
+-- "offset 0" makes Postgres sum up each side before the join. Contracts that prune kept are not purchases, because they
+-- may be merged from contracts that were removed.
 create or replace view :explore.traffic_purchases as
   select coalesce(c."offset", e."offset") as "offset", id_text(u.update_id) as update_id, u.effective_at, u.record_time,
          coalesce(c.dso, e.dso) as dso, coalesce(c.member_id, e.member_id) as member_id,
@@ -115,7 +118,7 @@ create or replace view :explore.traffic_purchases as
           and e.migration_id = c.migration_id
     left join updates u on u."offset" = coalesce(c."offset", e."offset");
 comment on view :explore.traffic_purchases is
-  'Purchases of traffic: member, bytes, and the Amulet and USD burnt. One row per update, member and migration, from the contracts MemberTraffic that the update added. provider is from the choice that bought, AmuletRules_BuyMemberTraffic or a transfer of the token standard, if it is visible. round is from AmuletRules_BuyMemberTraffic only, because a transfer takes none. The buyer''s own participant sees its purchases, the DSO all. Complete where coverage says complete.';
+  'Purchases of traffic: member, bytes, and the Amulet and USD burnt. One row per update, member and migration, from the contracts MemberTraffic that the update added. provider is read from the choice of the purchase, AmuletRules_BuyMemberTraffic or a transfer of the token standard, if it is visible. round is read only from AmuletRules_BuyMemberTraffic, because a transfer has no round. The participant of the buyer sees its own purchases, the DSO all purchases. Complete where coverage reports complete.';
 
 create or replace view :explore.traffic_members as
   select m.dso, m.member_id, m.synchronizer_id, m.migration_id, sum(m.bytes) as bytes_bought,
@@ -148,9 +151,10 @@ create or replace view :explore.traffic_members as
            having count(*) > 0) o on true
    group by m.dso, m.member_id, m.synchronizer_id, m.migration_id, o.bytes_paid, o.bytes_rejected;
 comment on view :explore.traffic_members is
-  'Traffic of each member of a synchronizer: bought in total, by the contracts MemberTraffic, which the DSO sees; and bought by the purchases that are stored. For the member that is this participant, also what its submissions paid since history begins, with rejected ones in a separate column, and from these an upper bound of the remaining traffic. The bound does not deduct payments before history begins, the cost of confirmations, and rejected submissions that completion_coverage does not cover. Traffic of the base rate is free.';
+  'Traffic of each member of a synchronizer: the total from the contracts MemberTraffic, which the DSO sees, and the sum of the stored purchases. For the member that is this participant, also the traffic paid by its submissions since the start of history, with rejected submissions in a separate column, and an upper bound of the remaining traffic. The bound does not deduct payments before the start of history, the cost of confirmations, and rejected submissions that completion_coverage does not cover. Traffic of the base rate is free.';
 
--- An update has one cost. It is assigned to the first event visible to the indexer: in most cases the submitted one.
+-- An update has one cost. It is assigned to the first event visible to the indexer, which in most cases is the
+-- submitted command.
 create or replace view :explore.traffic_costs as
   select u."offset", id_text(u.update_id) as update_id, u.effective_at, u.record_time, s.synchronizer_id, u.workflow_id,
          u.command_id, coalesce(t.package_name, t.package_id) as package_name,
@@ -178,4 +182,4 @@ create or replace view :explore.traffic_costs as
     left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk
    where u.paid_traffic_cost is not null;
 comment on view :explore.traffic_costs is
-  'Traffic cost in bytes of the updates that this participant submitted, each assigned to its first event: package (the app), template and choice, or a create if choice is null. Give a range of record_time or "offset", because without one every update is read. Rejected submissions cost traffic too, but are not updates: see wasted_traffic.';
+  'Traffic cost in bytes of the updates that this participant submitted, each assigned to its first event: package (the app), template and choice, or a create if choice is null. Restrict queries to a range of record_time or "offset"; otherwise every update is read. Rejected submissions cost traffic too, but are not updates: see wasted_traffic.';

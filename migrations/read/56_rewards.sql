@@ -1,7 +1,7 @@
--- Rewards: coupons of every kind, their worth, and their status.
+-- Rewards: coupons of every kind, with their worth and status.
 
--- A collected coupon is archived by the choice that takes it as input. A coupon that expires, or is replaced by one that
--- another party may collect, is archived within choices that report this.
+-- A collected coupon is archived by the choice that has it as input. A coupon that expired, or was replaced by a coupon
+-- that another party may collect, is archived within a choice whose name identifies this.
 create or replace view :explore.reward_coupons as
   select n.contract_id, k.kind, n.payload ->> 'dso' as dso, coalesce(n.payload ->> 'beneficiary', n.payload ->> k.party) as party,
          case when k.is_app and coalesce(q.reward_kind, 'app') = 'app' then n.payload ->> 'provider' end as provider,
@@ -72,7 +72,7 @@ create or replace view :explore.reward_coupons as
               and h.choice in ('AmuletRules_Transfer', 'AmuletRules_ClaimExpiredRewardsV2', 'AmuletRules_UnhideRewardCouponsV2',
                                'RewardCoupon_AssignBeneficiaries')) a on true;
 comment on view :explore.reward_coupons is
-  'Coupons for rewards, present and past, one row each: the party that may collect it, its round and activity, its worth, and its status. issuance and worth need the round, see mining_rounds. collected, expired and replaced need the shape LEDGER_EFFECTS; otherwise status is archived. Complete where coverage says complete; of earlier times only coupons that were still active.';
+  'Coupons for rewards, present and past, one row each: the party that may collect it, its round and activity, its worth, and its status. issuance and worth need the round, see mining_rounds. Status collected, expired and replaced need the shape LEDGER_EFFECTS; otherwise the status is archived. Complete where coverage reports complete; from earlier times, only coupons that were still active.';
 
 create or replace view :explore.rewards as
   select dso, party, provider, round, kind, count(*) as coupons, sum(amount) as amount,
@@ -86,7 +86,7 @@ create or replace view :explore.rewards as
    where status not in ('witnessed', 'replaced')
    group by dso, party, provider, round, kind, reward_kind;
 comment on view :explore.rewards is
-  'Rewards by collecting party, round, app provider, kind and kind of rewards: the sum of the coupons, and the amount collected. Each coupon counts once: replaced coupons count as the new ones. worth is null if one of the coupons has none. Complete as reward_coupons is.';
+  'Rewards by collecting party, round, app provider, kind and kind of rewards: the sum of the coupons, and the amount collected. Each coupon counts once: of a replaced coupon, only the new coupon counts. worth is null if a coupon has no worth. Complete to the same extent as reward_coupons.';
 
 create or replace view :explore.app_activity_markers as
   select n.contract_id, n.payload ->> 'dso' as dso, n.payload ->> 'provider' as provider,
@@ -95,7 +95,7 @@ create or replace view :explore.app_activity_markers as
          case when n.ended_by <> 'w' then n.ended_offset end as archived_at_offset, n.ended_at as archived_at
     from :explore.network_contracts('Amulet', 'FeaturedAppActivityMarker') n;
 comment on view :explore.app_activity_markers is
-  'Activity markers of featured apps, present and past. Archived markers became coupons of kind app, or nothing, depending on the round. Complete as reward_coupons is. Any shape.';
+  'Activity markers of featured apps, present and past. Archived markers became coupons of kind app, or were dropped, depending on the round. Complete to the same extent as reward_coupons. Works with any shape.';
 
 create or replace view :explore.unclaimed_rewards as
   select n.contract_id, n.payload ->> 'dso' as dso, (n.payload ->> 'amount')::numeric as amount,
@@ -103,4 +103,4 @@ create or replace view :explore.unclaimed_rewards as
          case when n.ended_by <> 'w' then n.ended_offset end as archived_at_offset, n.ended_at as archived_at
     from :explore.network_contracts('Amulet', 'UnclaimedReward') n;
 comment on view :explore.unclaimed_rewards is
-  'Unclaimed rewards, present and past: active ones are the current amount; older ones were merged into them, or spent. Visible only to an indexer that reads for the DSO. Any shape.';
+  'Unclaimed rewards, present and past. Active rows are the current amount; ended rows were merged into them, or spent. Visible only to an indexer that reads for the DSO. Works with any shape.';

@@ -1,4 +1,4 @@
--- Validators, one row each however often their license was replaced, and their heartbeats.
+-- Validators, one row each even if their license was replaced, and their heartbeats.
 
 create or replace view :explore.validators as
   select l.dso, l.validator, case when l.ended_by is null then case when l.unhosted_since is null then 'active' else 'unhosted' end
@@ -38,10 +38,10 @@ create or replace view :explore.validators as
     left join packages p on p.package_id = t.package_id
    where l.place = 1;
 comment on view :explore.validators is
-  'Validators, one row each: the newest license, whatever version of the package created it and however often it was replaced. Validators that have no license any more are included with the last one. Complete where coverage says complete; of earlier times only validators that were still licensed. Any shape; withdrawn and cancelled need LEDGER_EFFECTS.';
+  'Validators, one row each, with their newest license of any package version. Validators that no longer have a license are included with their last license. Complete where coverage reports complete; from earlier times, only validators that were still licensed. Works with any shape; status withdrawn and cancelled need LEDGER_EFFECTS.';
 
--- The controller of these choices is the validator, so no license has to be looked up. Depending on the version, the choice
--- keeps the license or replaces it.
+-- The controller of these choices is the validator, so no license has to be looked up. Depending on the package
+-- version, the choice keeps the license or replaces it.
 create or replace view :explore.validator_heartbeats as
   select e."offset", e.node_id, id_text(u.update_id) as update_id, u.effective_at, u.record_time, e.acting_parties[1] as validator,
          e.choice, e.contract_id, nullif(e.result ->> 'licenseCid', e.contract_id) as new_contract_id, e.consuming,
@@ -59,4 +59,4 @@ create or replace view :explore.validator_heartbeats as
            '{ValidatorLicense_ReportActive,ValidatorLicense_RecordValidatorLivenessActivity,ValidatorLicense_ReceiveFaucetCoupon,ValidatorLicense_UpdateMetadata}') e
     left join updates u on u."offset" = e."offset";
 comment on view :explore.validator_heartbeats is
-  'Heartbeats of validators, one row each: they report themselves active, collect rewards for being active, or report their version. Needs the shape LEDGER_EFFECTS. Complete where coverage says complete.';
+  'Heartbeats of validators, one row each: choices by which a validator reports that it is active, collects rewards for being active, or reports its version. Needs the shape LEDGER_EFFECTS. Complete where coverage reports complete.';

@@ -6,7 +6,7 @@ create or replace function :explore.transfer_fees(summary jsonb) returns numeric
     + coalesce((select sum(f.fee::numeric) from jsonb_array_elements_text(
         case jsonb_typeof(summary -> 'outputFees') when 'array' then summary -> 'outputFees' end) f (fee)), 0);
 comment on function :explore.transfer_fees(jsonb) is
-  'All fees in the summary of a transfer of Amulet; null if there is no summary.';
+  'Sum of all fees in the summary of a transfer of Amulet; null if there is no summary.';
 
 create or replace view :explore.amulet_transfers as
   select e."offset", e.node_id, id_text(u.update_id) as update_id, u.effective_at, u.record_time, e.choice,
@@ -21,8 +21,8 @@ create or replace view :explore.amulet_transfers as
          (m.summary ->> 'inputUnclaimedActivityRecordAmount')::numeric as unclaimed_rewards,
          (m.summary ->> 'inputDevelopmentFundAmount')::numeric as development_rewards,
          (m.summary ->> 'amuletPrice')::numeric as amulet_price,
-         -- A transfer that takes ExternalPartyConfigState in place of a round reports the round by which fees are computed,
-         -- which is not its own.
+         -- A transfer with ExternalPartyConfigState instead of a round reports the round by which fees are computed,
+         -- which is not its own round.
          case when e.argument #> '{context,externalPartyConfigState}' is null then (m.result #>> '{round,number}')::bigint end
            as round
     from (
@@ -40,7 +40,8 @@ create or replace view :explore.amulet_transfers as
    cross join lateral (
            select case e.choice
                     when 'AmuletRules_Transfer' then array(select x.o ->> 'receiver' from jsonb_array_elements(p.outputs) x (o))
-                    -- The receiver is in the approval, which the sender does not see; balances change for both.
+                    -- The receiver is in the approval, which the sender does not see, but it is in the changed
+                    -- balances.
                     else array(select x.b ->> 0 from jsonb_array_elements(p.balances) x (b) where x.b ->> 0 <> m.sender) end
                     as receivers,
                   case e.choice
@@ -56,7 +57,7 @@ create or replace view :explore.amulet_transfers as
                       case jsonb_typeof(m.summary -> 'outputFees') when 'array' then m.summary -> 'outputFees' end as fees) p) o
    where e.argument is not null;
 comment on view :explore.amulet_transfers is
-  'Transfers of Amulet by the network''s own choices, one row each, with receivers and amounts of its outputs, fees, and the rewards collected by it. Outputs to the sender are splits. Transfers that newer versions make without these choices are in token_transfers, which has every movement. Needs the shape LEDGER_EFFECTS. Complete where coverage says complete.';
+  'Transfers of Amulet by the network''s own choices, one row each, with receivers and amounts of the outputs, fees, and the rewards that the transfer collects. Outputs to the sender are splits. Transfers of newer versions without these choices are in token_transfers, which has every movement. Needs the shape LEDGER_EFFECTS. Complete where coverage reports complete.';
 
 create or replace view :explore.amulet_burns as
   select b."offset", id_text(u.update_id) as update_id, u.effective_at, u.record_time, b.party, b.reason, b.amount
@@ -101,4 +102,4 @@ create or replace view :explore.amulet_burns as
              from (select * from updates /*workers where kind = 't' offset 0 workers*/) v
             where v."offset" = b."offset" limit 1) u on true;
 comment on view :explore.amulet_burns is
-  'Amulet that was burnt, with the reason: traffic, fees of transfers, preapprovals, and expired Amulet. party is the payer; null if the choice that names it is not visible. Amulet burnt in other ways is in token_transfers as kind burn. Needs the shape LEDGER_EFFECTS, except for traffic. Complete where coverage says complete.';
+  'Amulet that was burnt, with the reason: traffic, fees of transfers, preapprovals, and expired Amulet. party is the payer; null if the choice that names it is not visible. Amulet that is burnt in other ways is in token_transfers with kind burn. Needs the shape LEDGER_EFFECTS, except for traffic. Complete where coverage reports complete.';

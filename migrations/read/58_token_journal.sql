@@ -1,4 +1,4 @@
--- Journal of the holdings, receipts and payments of a party, in order, with running balances; and notes on its limits.
+-- Journal of the receipts and payments of a party, in order, with running balances, and notes on its completeness.
 
 create or replace function :explore.token_journal_bounds(from_offset bigint, to_offset bigint)
   returns table (begins bigint, ends bigint)
@@ -26,9 +26,9 @@ begin
 end
 $$;
 comment on function :explore.token_journal_bounds(bigint, bigint) is
-  'The offsets themselves if all history between them is known, otherwise SQLSTATE LI003. Defaults: the beginning of the known range, and the checkpoint.';
+  'The offsets themselves if all history between them is known, otherwise SQLSTATE LI003. For null, the beginning of the known range, and the checkpoint.';
 
--- In PL/pgSQL, so that the offsets are constants to the planner: conditions on them reach the indexes of holdings.
+-- In PL/pgSQL, so that the offsets are constants for the planner, and conditions on them reach the indexes of holdings.
 create or replace function :explore.token_journal(party text, from_offset bigint default null, to_offset bigint default null)
   returns table ("offset" bigint, update_id text, effective_at timestamptz, record_time timestamptz, provider text,
                  account_id text, instrument_admin text, instrument_id text, kind text, amount_in numeric, amount_out numeric,
@@ -77,7 +77,7 @@ begin
 end
 $$;
 comment on function :explore.token_journal(text, bigint, bigint) is
-  'Changes of the holdings of a party after one offset, up to and including another, with the balance after each, by account and instrument; the first rows are the balances at the beginning. Without offsets: from the beginning of the known range to the checkpoint. Offsets that are not known, and a gap between them, are rejected with SQLSTATE LI003; token_journal_notes reports other limits. The party has to be a stakeholder of its holdings.';
+  'Changes of the holdings of a party after one offset, up to and including another, with the balance after each change, by account and instrument. The first rows are the opening balances. Without offsets, from the beginning of the known range to the checkpoint. Unknown offsets, and a gap between the offsets, are rejected with SQLSTATE LI003; token_journal_notes reports other limits. The party has to be a stakeholder of its holdings.';
 
 create or replace function :explore.token_journal_notes(party text, from_offset bigint default null, to_offset bigint default null)
   returns setof text

@@ -1,6 +1,7 @@
 -- Tree of the events of an update: nesting, and contracts that replaced others.
 
--- An id is stored as the bytes that its digits denote, or as text after a byte ff: see id_text of the storage.
+-- An id is stored as the bytes that its hexadecimal digits denote, other text after a byte ff: see id_text of the
+-- storage.
 create or replace function :explore.update_offset(update_id text) returns bigint
   language plpgsql stable parallel safe
   set search_path = pg_catalog, pg_temp
@@ -21,13 +22,13 @@ begin
 end
 $$;
 comment on function :explore.update_offset(text) is
-  'Offset of the update with this id; null if it is not stored. Reads the few pages that a bloom filter names, and the newest.';
+  'Offset of the update with this id; null if it is not stored. Reads only the pages that a bloom filter selects, and the newest pages.';
 
--- Nodes are numbered in pre-order, and an exercise names its last descendant. So a stack holds the exercises around a node.
--- Consumed and created contracts wait until the smallest exercise around both is over: if they are one each, of the same
--- template and key, the created contract replaces the consumed one. Each template has a stack of waiting entries, which are
--- joined when the exercise around them is over; a link is the depth of the innermost exercise around an entry and the one
--- below it.
+-- Nodes are numbered in pre-order, and an exercise names its last descendant. So a stack holds the exercises around a
+-- node. Consumed and created contracts wait until the smallest exercise around them has ended. If there is exactly one
+-- consumed and one created contract, of the same template and key, the created contract replaces the consumed contract.
+-- Each template and key has a stack of waiting entries, which are merged when the exercise around them has ended. A
+-- link is the depth of the innermost exercise around an entry and the entry below it.
 create or replace function :explore.update_tree(at_offset bigint)
   returns table (node_id integer, parent_node_id integer, depth integer, event_type text, template_pk integer,
                  contract_id text, other_node_id integer, before_offset bigint, before_node_id integer)
@@ -38,7 +39,7 @@ as $$
 declare
   e record;
   total integer := 0;
-  -- By the position of a node.
+  -- Values of each node, by its position.
   nodes integer[] := '{}';
   parents integer[] := '{}';
   depths integer[] := '{}';
@@ -52,8 +53,8 @@ declare
   starts integer[] := '{}';
   ends integer[] := '{}';
   open integer := 0;
-  -- Waiting entries: numbers of consumed and created contracts, the position of one of each, the last node, the entry
-  -- below.
+  -- Values of each waiting entry: number of consumed and of created contracts, the position of one of each, the last
+  -- node, the entry below it, and the link to that entry.
   entries integer := 0;
   gone integer[] := '{}';
   made integer[] := '{}';
@@ -104,7 +105,7 @@ begin
                 order by s.activated_offset desc limit 1) b on true)
     select * from events
     union all
-    -- At the end of the update all exercises are over: once for each template and key.
+    -- At the end of the update all exercises have ended: one row for each template and key.
     select 2147483647, 2147483647, null, null, null, 0, false, null, null, v.family
       from events v where v.family is not null group by v.family
      order by node

@@ -1,7 +1,7 @@
--- Explanations of an update, a contract or a command: who acted, why, and with which result. Limited to rows visible to the
--- reader.
+-- Explanations of an update, a contract or a command: the acting parties, the reason and the result. Limited to rows
+-- visible to the reader.
 
--- A field that is None may be null or missing. Records are compared field by field, all other values as one.
+-- A field that is None may be null or missing. Records are compared field by field, all other values as a unit.
 create or replace function :explore.changed_fields(before jsonb, after jsonb) returns jsonb
   language sql immutable parallel safe
 begin atomic
@@ -18,7 +18,7 @@ begin atomic
      and nullif(c.before, 'null') is distinct from nullif(c.after, 'null');
 end;
 comment on function :explore.changed_fields(jsonb, jsonb) is
-  'Differences between two payloads: a list of objects with field (names from the payload down), before and after; null if there are none.';
+  'Differences between two payloads: a list of objects with field (names from the payload down to the value), before and after; null if the payloads are equal.';
 
 create or replace function :explore.reason_of(argument jsonb, result jsonb) returns text
   language sql immutable parallel safe
@@ -29,7 +29,7 @@ create or replace function :explore.reason_of(argument jsonb, result jsonb) retu
     argument #>> '{meta,values,splice.lfdecentralizedtrust.org/reason}',
     result #>> '{meta,values,splice.lfdecentralizedtrust.org/reason}');
 comment on function :explore.reason_of(jsonb, jsonb) is
-  'Reason of an exercise, if its argument or result has one in the metadata of the token standard; otherwise null.';
+  'Reason of an exercise, from the metadata of the token standard in its argument or result; null if there is none.';
 
 create or replace function :explore.explain_summary(at_offset bigint)
   returns table ("offset" bigint, kind text, update_id text, previous_offset bigint, next_offset bigint, effective_at timestamptz,
@@ -60,7 +60,7 @@ begin atomic
    where u."offset" = at_offset;
 end;
 comment on function :explore.explain_summary(bigint) is
-  'Summary of one update: its id, the offsets of the previous and next update, both clocks, its submitter (if completions are followed), the parties that acted in its outermost exercises, cost and trace. No row if no update is stored at the offset.';
+  'Summary of one update: its id, the offsets of the previous and next update, effective and record time, its submitter (if completions are read), the parties that acted in its outermost exercises, cost and trace. No row if no update is stored at the offset.';
 
 create or replace function :explore.explain_update(at_offset bigint)
   returns table ("offset" bigint, node_id integer, parent_node_id integer, depth integer, event_type text, template_fqn text,
@@ -105,7 +105,7 @@ begin atomic
    order by n.node_id;
 end;
 comment on function :explore.explain_update(bigint) is
-  'Events of the update at an offset as a tree, in the order of their nodes. before is the payload of a consumed contract, after that of a created one. If a contract of the same template and key replaced another, other_node_id and other_contract_id name the other one from either side, and the consumed one has after and changed as well. No rows if no update is stored at the offset.';
+  'Events of the update at an offset as a tree, in the order of their nodes. before is the payload of a consumed contract, after the payload of a created contract. If a contract replaced another of the same template and key, each has other_node_id and other_contract_id of the other, and the row of the consumed contract has after and changed as well. No rows if no update is stored at the offset.';
 
 create or replace function :explore.explain_update(update_id text)
   returns table ("offset" bigint, node_id integer, parent_node_id integer, depth integer, event_type text, template_fqn text,
@@ -133,7 +133,7 @@ begin atomic
   with states as materialized (
     select s.* from contract_states s where s.contract_id = explain_contract.contract_id),
   rows_of_it as (
-    -- Event by which the contract became known.
+    -- Create, assign or seed entry of the contract.
     select s.activated_offset as "offset", s.node_id, 1 as place,
            case c.origin when 'c' then 'created' when 'a' then 'assigned' else 'seeded' end as event_type,
            s.template_pk, null::integer as choice_pk, null::integer as interface_pk, null::integer as parties_pk,
@@ -169,7 +169,7 @@ begin atomic
     select s.unhosted_since, null, 0, 'unhosted', s.template_pk, null, null, null, s.synchronizer_pk, null, null, null, null, null
       from states s where s.unhosted_since is not null
     union all
-    -- An end whose event is not stored, or not visible to this reader.
+    -- Ends whose event is not stored, or not visible to this reader.
     select s.deactivated_offset, s.ended_node_id, 4, case s.ended_by when 'a' then 'archived' else 'ended' end, s.template_pk,
            null, null, null, s.synchronizer_pk, null, null, null, null, null
       from states s
@@ -187,7 +187,7 @@ begin atomic
          h.choice, case when i.template_pk is not null then
            :explore.fqn(coalesce(i.package_name, ip.package_name, i.package_id), i.module_name, i.entity_name) end,
          w.acting_parties, s.synchronizer_id, g.synchronizer_id,
-         -- Evaluated in these cases only: a case expression does not evaluate the branches it does not take.
+         -- Evaluated only in these cases, because a case expression does not evaluate other branches.
          case when r.event_type in ('created', 'archived') then
            (select x.contract_id
               from (select * from :explore.update_tree(r."offset")) n
@@ -209,9 +209,9 @@ begin atomic
    order by r."offset", r.place, r.node_id;
 end;
 comment on function :explore.explain_contract(text, bigint) is
-  'History of a contract, one row per event (of its exercises the newest max_exercises, all with null): created, assigned or seeded (with its payload as contents), viewed (through an interface of the filter), exercised and archived (with the argument), unassigned (to target), unhosted (its parties left the participant; its state since is not known), ended (by an update that is not stored). effective_at is null for reassignments, which have a record_time only. package_version is that of the event, which reveals an upgrade. other_contract_id is the contract that it replaced, or that replaced it. No rows if no such contract is stored.';
+  'History of a contract, one row per event. Of its exercises, only the newest max_exercises; null means all. event_type is created, assigned or seeded (with its payload as contents), viewed (through an interface of the filter), exercised and archived (with the argument), unassigned (to target), unhosted (its parties left the participant; its state since is not known), ended (by an update that is not stored). effective_at is null for reassignments, which have only a record_time. package_version is the version in the event, which may be newer than that of the create. other_contract_id is the contract that this contract replaced, or that replaced it. No rows if no such contract is stored.';
 
--- An update with this command id is found by its completion, or directly if completions are not followed.
+-- An update with this command id is found by its completion, or directly if completions are not read.
 create or replace function :explore.explain_command(command_id text)
   returns table ("offset" bigint, succeeded boolean, update_id text, record_time timestamptz, effective_at timestamptz,
                  submission_id text, user_id text, act_as text[], synchronizer_id text, workflow_id text, error_code text,
@@ -239,4 +239,4 @@ begin atomic
    order by 1;
 end;
 comment on function :explore.explain_command(text) is
-  'Results of the commands with this id, one row per submission: the update if accepted; if rejected the reason, whether the same command may be sent again unchanged, and accepted_offset if it was accepted at another time. Without completions (see completion_coverage) accepted ones only.';
+  'Results of the commands with this id, one row per submission. An accepted command has its update. A rejected command has the reason, is_retryable, and accepted_offset if another submission was accepted. Without completions (see completion_coverage), only accepted commands.';

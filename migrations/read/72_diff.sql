@@ -1,4 +1,4 @@
--- Contracts that appeared and disappeared between two offsets or times, by template or contract by contract.
+-- Contracts that were activated or ended between two offsets or times, counted by template or listed one by one.
 
 create or replace function :explore.is_ordered(from_offset bigint, to_offset bigint) returns boolean
   language plpgsql stable parallel safe
@@ -12,9 +12,9 @@ begin
   return true;
 end
 $$;
-comment on function :explore.is_ordered(bigint, bigint) is 'True; an error if the first offset is after the second.';
+comment on function :explore.is_ordered(bigint, bigint) is 'Always true; an error if the first offset is after the second.';
 
--- Callers often compute bounds. A bound in a subselect is computed once, not for each row.
+-- Callers often compute the bounds. In a subselect, a bound is computed once, not for each row.
 create or replace function :explore.diff_contracts(from_offset bigint, to_offset bigint, template text default null, party text default null)
   returns table (template_fqn text, contract_id text, change text, created_at_offset bigint, ended_at_offset bigint)
   language sql stable parallel safe rows 1000
@@ -41,8 +41,8 @@ begin atomic
      where l.unhosted_since > (select from_offset) and l.unhosted_since <= (select to_offset)
        and l.template_pk = any ((select :explore.template_pks(template))::integer[])
        and (party is null or l.parties_pk = any ((select :explore.token_parties(party))::integer[]))),
-  -- A contract of this list that was not active at the first offset but occurs after it was in flight at that offset. Read
-  -- only if there are reassignments.
+  -- Contracts that were unassigned at or before the first offset. A contract of this list that was not active at the
+  -- first offset, but occurs after it, was in flight at that offset. Read only if there are reassignments.
   departed as materialized (
     select distinct id_text(e.contract_id) as contract_id
       from ended e
@@ -69,7 +69,7 @@ begin atomic
     left join templates t on t.template_pk = c.template_pk;
 end;
 comment on function :explore.diff_contracts(bigint, bigint, text, text) is
-  'Contracts that were active at one of two offsets or in between, each with its change: unchanged (active at both), created or archived in between, transient (created and archived in between), unassigned (in flight between two synchronizers at the second offset), assigned (in flight at the first), reassigned (in flight at both, active in between) or unhosted (its parties left the participant). created_at_offset is the offset of its activation, before the first offset if it was active there. Null as template or stakeholder means all. Needs known offsets, see coverage; others are rejected with SQLSTATE LI003.';
+  'Contracts that were active at one of two offsets or between them, each with its change: unchanged (active at both), created or archived (in between), transient (created and archived in between), unassigned (in flight between two synchronizers at the second offset), assigned (in flight at the first), reassigned (in flight at both, active in between) or unhosted (its parties left the participant). created_at_offset is the offset of the activation, which is before the first offset if the contract was active there. Null as template or party means all. Needs known offsets, see coverage; other offsets are rejected with SQLSTATE LI003.';
 
 create or replace function :explore.diff(from_offset bigint, to_offset bigint, template text default null, party text default null)
   returns table (template_fqn text, before bigint, created bigint, assigned bigint, archived bigint, unassigned bigint,
@@ -93,7 +93,7 @@ begin atomic
    order by c.template_fqn;
 end;
 comment on function :explore.diff(bigint, bigint, text, text) is
-  'Changes between two offsets, by template: active before; created and archived, both including transient contracts; assigned (in flight between two synchronizers at the first offset) and unassigned (in flight at the second); unhosted (their parties left the participant); unchanged; active after; and net, after less before. before + created + assigned - archived - unassigned - unhosted = after. Needs known offsets, see coverage; others are rejected with SQLSTATE LI003.';
+  'Changes between two offsets, by template: active before; created and archived, both including transient contracts; assigned (in flight between two synchronizers at the first offset) and unassigned (in flight at the second); unhosted (their parties left the participant); unchanged; active after; and net, which is after minus before. before + created + assigned - archived - unassigned - unhosted = after. Needs known offsets, see coverage; other offsets are rejected with SQLSTATE LI003.';
 
 create or replace function :explore.diff("from" timestamptz, "to" timestamptz, template text default null, party text default null)
   returns table (template_fqn text, before bigint, created bigint, assigned bigint, archived bigint, unassigned bigint,
@@ -105,4 +105,4 @@ begin atomic
    cross join lateral :explore.diff(k.begins, k.ends, template, party) d;
 end;
 comment on function :explore.diff(timestamptz, timestamptz, text, text) is
-  'Changes between two times, by ledger effective time.';
+  'Changes between two times, by ledger effective time, with the columns of diff between two offsets.';

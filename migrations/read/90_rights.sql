@@ -1,7 +1,7 @@
--- Rights to call functions. Postgres lets every role call a new function; here only the owner may until the function is
--- listed. Listed functions run with the rights of their caller and grant no access, so the list grants them to every role:
--- USAGE of the schema limits who can call them, and rights on tables limit what they return. Functions that remove rows are
--- granted to the redactor by `grant-roles`.
+-- Rights to call functions. Postgres allows every role to call a new function. Here only the owner may call it until
+-- the function is listed. Listed functions run with the rights of their caller and give no access to data, so they are
+-- granted to every role: USAGE of the schema limits the roles that can call them, and rights on tables limit the rows
+-- that they return. `grant-roles` grants functions that remove rows to the redactor.
 
 do $$
 declare

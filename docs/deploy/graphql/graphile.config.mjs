@@ -49,7 +49,7 @@ export default {
     LimitsPlugin,
     selectionsPlugin(Number(GRAPHQL_MAX_SELECTIONS)),
   ],
-  // Node ids would have the names of columns. A default order may sort the complete history.
+  // Disabled, because node ids would have the names of columns, and a default order may sort the complete history.
   disablePlugins: ['NodePlugin', 'PgConnectionArgOrderByDefaultValuePlugin'],
   pgServices: [
     makePgService({

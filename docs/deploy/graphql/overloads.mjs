@@ -1,5 +1,6 @@
-// PostGraphile omits functions that share a name, and so all functions about the past. Each gets a name here: the name in SQL if
-// its first argument is an offset, otherwise with the name of that argument: active_at, active_at_time, active_at_ago.
+// PostGraphile omits functions that share a name, and so all functions about the past. This plugin gives each a name of its
+// own: the SQL name if the first argument is an offset, otherwise followed by the name of that argument (active_at,
+// active_at_time, active_at_ago).
 const bigint = '20';
 
 function isOverloaded(introspection, pgProc) {

@@ -1,4 +1,5 @@
-// Authenticates a request and selects the Postgres role that reads for it. Row security of the role limits the visible rows; this file does not.
+// Authenticates a request and selects the Postgres role that reads for it. Row security of the role limits the visible
+// rows; this file does not.
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
@@ -42,7 +43,7 @@ export async function readerOf(request, schemas) {
     refuseOtherNames(incoming?.headers.host ?? '');
     return { pgSettings: settings };
   }
-  // Last: the settings after it would be made as this role.
+  // The role is set last, because settings after it would be made with the rights of this role.
   return { pgSettings: { ...settings, role: await roleOf(incoming?.headers.authorization) } };
 }
 
@@ -61,7 +62,10 @@ async function roleOf(authorization = '') {
   return role;
 }
 
-/** Without tokens, a third-party page could make its own name resolve to this address, and its visitor's browser would read for it. */
+/**
+ * Without tokens, a third-party page could make its own name resolve to this address, and its visitor's browser would
+ * read for it.
+ */
 function refuseOtherNames(host) {
   const name = host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
   if (name === 'localhost' || isIP(name) !== 0 || GRAPHQL_ALLOWED_HOSTS.split(',').includes(name)) return;

@@ -1,6 +1,6 @@
-// Limits the selections of a request. Fragments that spread others twice double the number of selections with each level, and the
-// server plans each field: with 28 such fragments, a kilobyte, it did not return. So fields are counted before any other
-// processing of a request, each fragment once.
+// Limits the selections of a request. A fragment that spreads another fragment twice doubles the number of selections, and
+// the server plans each field: a request of one kilobyte with 28 such fragments never returned. So fields are counted before
+// any other processing of a request, each fragment once.
 import { SafeError } from 'postgraphile/grafast';
 import { GraphQLError, Kind, parse } from 'postgraphile/graphql';
 
@@ -15,7 +15,7 @@ export function selectionsPlugin(most) {
     grafserv: {
       middleware: {
         async processGraphQLRequestBody(next, event) {
-          // Another plugin may know the text of a document by its id.
+          // The request may have only the id of a document; another plugin finds its text.
           const done = await next();
           if (typeof event.body.query === 'string') refuseLarge(event.body.query, most);
           return done;
@@ -30,7 +30,7 @@ function refuseLarge(query, most) {
   try {
     document = parse(query, { noLocation: true, maxTokens: mostTokens });
   } catch (thrown) {
-    // The server reports syntax errors with their position; a document that is nested too deep has no such error.
+    // The server reports syntax errors with their position; a document that is nested too deeply has no such error.
     if (thrown instanceof GraphQLError && !thrown.message.includes(`${mostTokens} tokens`)) return;
     throw refused(`The request has more than ${mostTokens} tokens, or is nested too deep`);
   }
