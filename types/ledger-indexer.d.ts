@@ -205,26 +205,26 @@ export declare interface ConnectedSynchronizersQuery {
   readonly identityProviderId?: string;
 }
 
-/** A participant, and how it is called. */
+/** A participant, and how to connect to it. */
 export declare interface ConnectionOptions {
-  /** Base address of the JSON Ledger API, http or https, possibly with a path. */
+  /** Base URL of the JSON Ledger API, http or https, optionally with a path. */
   readonly url: string;
   /**
-   * The access token, or a function that returns one: called for each request and each stream, so it should keep the
-   * token while that is valid. Without either and without `tokenFile`, requests have no token.
+   * The access token, or a function that returns one. The function is called for each request and each stream, so it
+   * should keep the token while it is valid. Without `token` and `tokenFile`, requests have no token.
    */
   readonly token?: string | (() => string | Promise<string>);
-  /** A file that contains the token and is read again for each request; takes precedence over `token`. */
+  /** Path of a file with the token, which is read again for each request. It takes precedence over `token`. */
   readonly tokenFile?: string;
-  /** Certificates in PEM form, for https. */
+  /** Certificates and key for https, in PEM format. */
   readonly tls?: {
     readonly ca?: string;
     readonly cert?: string;
     readonly key?: string;
   };
-  /** Allows the token over plain http to another machine; default false. */
+  /** Whether the token may be sent over plain http to another machine; default false. */
   readonly insecure?: boolean;
-  /** Limit of one request, milliseconds; default 20,000. */
+  /** Time limit of one request, milliseconds; default 20,000. */
   readonly requestTimeoutMs?: number;
   /** Aborts running requests, and ends `followUpdates`. */
   readonly signal?: AbortSignal;
@@ -279,8 +279,8 @@ export declare interface CreatedEvent {
 }
 
 /**
- * A client for one participant. It holds no connection. Every refusal is an Error with a stable `code`, a `retry` class
- * and a `remedy`.
+ * Creates a client for one participant. It holds no connection. Every call that fails rejects with an Error that has a
+ * stable `code`, a `retry` class and a `remedy`.
  */
 export declare function createLedgerClient(options: ConnectionOptions): LedgerClient;
 
@@ -412,7 +412,7 @@ export declare interface Filters {
   }[];
 }
 
-/** One complete update. */
+/** A complete update. */
 export declare interface FollowedUpdate {
   /** The value for `after` in the next call. */
   readonly offset: number;
@@ -420,42 +420,44 @@ export declare interface FollowedUpdate {
   readonly kind: string;
   /** The value for `afterUpdateId` in the next call; undefined for `OffsetCheckpoint`. */
   readonly updateId: string | undefined;
-  /** As the ledger sent it; Daml values are plain JSON. */
+  /** The update as the ledger sent it. Daml values are plain JSON. */
   readonly update: Update;
 }
 
-/** Which updates, and where to begin. */
+/** Which updates to follow, and from where. */
 export declare interface FollowOptions extends ConnectionOptions {
-  /** Exclusive: the first update is the next one. 0 is the beginning of the ledger. */
+  /** The first update is the next one after this offset. 0 is the beginning of the ledger. */
   readonly after: number;
-  /** The id of the update at `after`: if the ledger has another one there, such as after a restore, the call fails. */
+  /**
+   * Id of the update at `after`. If the ledger has another update there, for example after a restore, the call fails.
+   */
   readonly afterUpdateId?: string;
-  /** Default: any party the participant hosts, which needs the right CanReadAsAnyParty. */
+  /** Parties to follow. Default: all parties that the participant hosts, which needs the right CanReadAsAnyParty. */
   readonly parties?: readonly string[];
-  /** `#package-name:Module:Entity`; default: all. */
+  /** Templates as `#package-name:Module:Entity`; default: all templates. */
   readonly templates?: readonly string[];
-  /** `#package-name:Module:Entity`; contracts that implement one come with its view. */
+  /** Interfaces as `#package-name:Module:Entity`. Contracts that implement one of them have its view. */
   readonly interfaces?: readonly string[];
-  /** Default `LEDGER_EFFECTS`: creates and every exercise. `ACS_DELTA`: creates and archives. */
+  /** Default `LEDGER_EFFECTS`: creates and all exercises. `ACS_DELTA`: only creates and archives. */
   readonly shape?: 'LEDGER_EFFECTS' | 'ACS_DELTA';
-  /** Includes changes of party hosting; default false. */
+  /** Whether to include changes of party hosting; default false. */
   readonly topology?: boolean;
-  /** With `createdEventBlob`, for disclosed contracts; default false. */
+  /** Whether creates have a `createdEventBlob`, for disclosed contracts; default false. */
   readonly createdEventBlobs?: boolean;
-  /** Includes offsets that were reached without an update, with kind `OffsetCheckpoint`; default false. */
+  /** Whether to include offsets that were reached without an update, with kind `OffsetCheckpoint`; default false. */
   readonly checkpoints?: boolean;
-  /** Longest pause between two tries, milliseconds; default 30,000. */
+  /** Maximum delay between two attempts, milliseconds; default 30,000. */
   readonly retryMaxDelayMs?: number;
-  /** Called with each failure that is followed by another try. */
+  /** Called with each failure that is retried. */
   readonly onRetry?: (error: Error, delayMs: number) => void;
 }
 
 /**
- * Every update after an offset, in order, without repetitions or gaps, for as long as the next one is requested: it
- * waits for updates to come. Broken streams are reopened; while the program is slow, the ledger waits. It ends when
- * `signal` is aborted or the loop is left.
- * @throws LedgerError that another try does not fix, such as LEDGER_PRUNED, LEDGER_PERMISSION_DENIED or
- *   HISTORY_CHANGED; after five minutes LEDGER_OFFSET_AFTER_END, which a lagging replica returns too
+ * All updates after an offset, in order, without repetitions or gaps. The sequence is endless: it waits for new
+ * updates. Broken streams are opened again. While the program is slow, the ledger waits. It ends when `signal` is
+ * aborted or the loop is left.
+ * @throws LedgerError that a retry would not fix, such as LEDGER_PRUNED, LEDGER_PERMISSION_DENIED or HISTORY_CHANGED.
+ * LEDGER_OFFSET_AFTER_END is thrown after five minutes, because a replica that is behind returns it too
  */
 export declare function followUpdates(options: FollowOptions): AsyncGenerator<FollowedUpdate, void, undefined>;
 
@@ -567,7 +569,7 @@ export declare interface InterfaceView {
   readonly implementationPackageId?: Maybe<string>;
 }
 
-/** Whether a thrown value comes from the library. */
+/** Whether a thrown value is an error of the library. */
 export declare function isLedgerError(thrown: unknown): thrown is LedgerError;
 
 /** The calls of the JSON Ledger API, by area. */
@@ -584,15 +586,20 @@ export declare interface LedgerClient {
   readonly interactive: InteractiveCalls;
 }
 
-/** Error with which every call of the library rejects. */
+/** The error with which every call of the library rejects. */
 export declare interface LedgerError extends Error {
-  /** Stable, e.g. `LEDGER_PRUNED`; all are in docs/reference/error-codes.md. */
+  /**
+   * Code that does not change between versions, e.g. `LEDGER_PRUNED`. All codes are in docs/reference/error-codes.md.
+   */
   readonly code: string;
-  /** `retry` and `refresh-token`: another try may help; `park`: after an operator has acted; `fatal`: none helps. */
+  /**
+   * `retry` and `refresh-token`: a retry may help. `park`: a retry helps after an operator has acted. `fatal`: no retry
+   * helps.
+   */
   readonly retry: 'retry' | 'refresh-token' | 'fenced' | 'park' | 'fatal';
-  /** The remedy, in a sentence. */
+  /** The remedy, as a sentence. */
   readonly remedy: string;
-  /** Such as `ledgerCode`, the ledger's own code, and `httpStatus`. Never payloads or tokens. */
+  /** Facts such as `ledgerCode`, the ledger's own code, and `httpStatus`. Never payloads or tokens. */
   readonly facts: Readonly<Record<string, string | number | boolean>>;
 }
 
