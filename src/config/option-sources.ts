@@ -5,7 +5,7 @@
  */
 import { IndexerError } from '../errors/indexer-error.ts';
 import { didYouMean, nearly } from '../errors/nearest-names.ts';
-import { readSmallFileSync, smallFileExpected, unusableKind, whyUnreadable } from './small-file.ts';
+import { holdsPrivateKey, readSmallFileSync, smallFileExpected, unusableKind, whyUnreadable } from './small-file.ts';
 import { meantBy } from './likely-mistakes.ts';
 import { optionList } from './option-table.ts';
 import type { Option } from './option.ts';
@@ -153,7 +153,8 @@ function masked(option: Option<unknown>, text: string): string {
 }
 
 function quoted(option: Option<unknown>, text: string): string {
-  if (option.secret !== 'no') return 'a different value (not printed, it may contain a secret)';
+  if (option.secret !== 'no' || holdsPrivateKey(text))
+    return 'a different value (not printed, it may contain a secret)';
   // An address with credentials or a query is rejected. The message of the rejection must not write them to a log.
   const visible = option.type === 'URL' ? maskAddress(text) : text.replaceAll(/:\/\/\S*@/g, '://***@');
   return `"${visible.length > 200 ? `${visible.slice(0, 200)}…` : visible}"`;

@@ -4,7 +4,7 @@
  * A value type parses text to a value, or returns a description of what it expected. Parsers do not throw and do not
  * repeat the text, so they can also be used for secrets.
  */
-import { smallFileExpected, unusableKind } from './small-file.ts';
+import { holdsPrivateKey, smallFileExpected, unusableKind } from './small-file.ts';
 import { unusableUrlFile } from './url-files.ts';
 
 /** The parsed value, or the text after "expected …". */
@@ -25,6 +25,7 @@ export const text: OptionType<string> = { label: 'text', parse: (input) => ({ va
 export const smallFile: OptionType<string> = {
   label: 'text',
   parse: (input) => {
+    if (holdsPrivateKey(input)) return { expected: 'the path of a file, not its content' };
     const kind = unusableKind(input);
     return kind === undefined ? { value: input } : { expected: `${smallFileExpected}, not one that is ${kind}` };
   },

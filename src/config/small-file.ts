@@ -55,6 +55,11 @@ export function readSmallFileSync(path: string): string {
   }
 }
 
+/** Whether the text contains a private key as PEM or JWK, which an operator may set in place of a path. */
+export function holdsPrivateKey(text: string): boolean {
+  return /PRIVATE KEY-----|"d"\s*:/u.test(text);
+}
+
 /** Why an existing file is not a small file, e.g. `a pipe`; undefined if it is one, or if there is no file. */
 export function unusableKind(path: string): string | undefined {
   try {

@@ -275,6 +275,17 @@ describe('loadConfig', () => {
     });
   });
 
+  it.each(['-----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----', '{"kty":"OKP","d":"hunter2"}'])(
+    'rejects a private key in place of its path, and does not print it: %s',
+    (text) => {
+      for (const name of ['LEDGER_KEY_FILE', 'LEDGER_CA_FILE']) {
+        const { message } = refusal({ [name]: text });
+        expect(message).toContain(`${name}: expected the path of a file, not its content`);
+        expect(message).not.toContain('hunter2');
+      }
+    },
+  );
+
   it('rejects half an OAuth client, two kinds of token, and a certificate without its key, all at once', () => {
     const error = refusal({
       LEDGER_TOKEN: 'abc',
