@@ -1,22 +1,38 @@
 /**
- * Methods by which a client proves its secret to a token endpoint. Providers list the methods that some of their
- * clients use, accept from each client the one it is registered for, and differ in how they read HTTP Basic.
+ * Methods by which a client authenticates to a token endpoint. Providers list the methods that some of their clients
+ * use, accept from each client the one it is registered for, and differ in how they read HTTP Basic and which audience
+ * they require of an assertion.
  */
-import { type ClientAuth, ClientSecretPost } from 'openid-client';
+import { type ClientAuth, ClientSecretPost, modifyAssertion, PrivateKeyJwt, type ServerMetadata } from 'openid-client';
+import type { ClientKey } from './client-key.ts';
 
-/** `raw` is Basic without the encoding of RFC 6749 §2.3.1, which some servers compare without decoding it. */
-export type AuthMethod = 'basic' | 'post' | 'raw';
+/**
+ * `raw` is Basic without the encoding of RFC 6749 §2.3.1, which some servers compare without decoding it. `issuer` and
+ * `endpoint` are assertions signed with the client's key (RFC 7523), with that audience.
+ */
+export type AuthMethod = 'basic' | 'post' | 'raw' | 'issuer' | 'endpoint';
 
-export interface ClientCredentials {
+interface SecretClient {
   readonly id: string;
   readonly secret: string;
 }
 
-/**
- * The methods in the order in which they are tried. Every provider has to support Basic (RFC 6749 §2.3.1), so Basic is
- * first, unless the provider lists the form alone.
- */
-export function authMethods(client: ClientCredentials, supported: readonly string[] | undefined): AuthMethod[] {
+interface KeyClient {
+  readonly id: string;
+  readonly key: ClientKey;
+}
+
+export type ClientCredentials = SecretClient | KeyClient;
+
+/** The methods in the order in which they are tried. */
+export function authMethods(client: ClientCredentials, server: ServerMetadata): AuthMethod[] {
+  // Okta accepts only the endpoint as the audience, and FAPI 2.0 only the issuer. Several in one assertion are forbidden.
+  if ('key' in client) return server.issuer === server.token_endpoint ? ['issuer'] : ['issuer', 'endpoint'];
+  return secretMethods(client, server.token_endpoint_auth_methods_supported);
+}
+
+/** Every provider has to support Basic (RFC 6749 §2.3.1), so Basic is first, unless the provider lists the form alone. */
+function secretMethods(client: SecretClient, supported: readonly string[] | undefined): AuthMethod[] {
   const onlyPost = supported?.includes('client_secret_basic') === false && supported.includes('client_secret_post');
   const methods: AuthMethod[] = onlyPost ? ['post', 'basic'] : ['basic', 'post'];
   // The first colon ends the id, so an id that contains one has no other form.
@@ -24,24 +40,40 @@ export function authMethods(client: ClientCredentials, supported: readonly strin
   return isEncoded && !client.id.includes(':') ? [...methods, 'raw'] : methods;
 }
 
+/** Adds the client's credentials to a request. */
 export function clientAuth(client: ClientCredentials, method: AuthMethod): ClientAuth {
+  if ('key' in client) return assertionAuth(client.key, method);
   if (method === 'post') return ClientSecretPost(client.secret);
   return (_server, _metadata, _body, headers) => {
     headers.set('authorization', `Basic ${credentialsOf(client, method)}`);
   };
 }
 
+function assertionAuth({ key, kid, alg }: ClientKey, method: AuthMethod): ClientAuth {
+  const signer = kid === undefined ? { key } : { key, kid };
+  return (server, ...request) =>
+    PrivateKeyJwt(signer, {
+      [modifyAssertion]: (header, payload) => {
+        // The library always names an Ed25519 key by its newer name.
+        header['alg'] = alg;
+        // Its audience is the issuer.
+        if (method === 'endpoint') payload['aud'] = server.token_endpoint;
+      },
+    })(server, ...request);
+}
+
 /**
  * Every form in which a request carries the secret, longest first; used to remove it from text that a provider repeats.
+ * A key is never sent, and an assertion is longer than any word that is kept of such text.
  */
 export function secretForms(client: ClientCredentials): readonly string[] {
+  if ('key' in client || client.secret === '') return [];
   const { secret } = client;
-  if (secret === '') return [];
   const forms = [credentialsOf(client, 'basic'), credentialsOf(client, 'raw'), secret, formEncoded(secret)];
   return [...new Set([...forms, encodeURIComponent(secret)])].sort((a, b) => b.length - a.length);
 }
 
-function credentialsOf({ id, secret }: ClientCredentials, method: 'basic' | 'raw'): string {
+function credentialsOf({ id, secret }: SecretClient, method: AuthMethod): string {
   const [name, password] = method === 'raw' ? [id, secret] : [formEncoded(id), formEncoded(secret)];
   return Buffer.from(`${name}:${password}`, 'utf8').toString('base64');
 }

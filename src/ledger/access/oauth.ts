@@ -21,24 +21,21 @@ import {
   type ClientCredentials,
   secretForms,
 } from './client-authentication.ts';
+import { type CredentialOptions, credentialsAgain, firstCredentials } from './client-credentials.ts';
 import { discoverServer } from './discovery.ts';
 import { createProviderFetch } from './provider-fetch.ts';
 import { leaseOfIssued, type TokenLease } from './token-lifetime.ts';
-import { type AccessToken, assertWellFormed, readTokenFile, type TokenSource, untilAborted } from './token.ts';
+import { type AccessToken, assertWellFormed, type TokenSource, untilAborted } from './token.ts';
 
 const requestTimeoutSeconds = 10;
 /** Maximum delay between two tries while the old token is valid, milliseconds. */
 const longestPauseMs = 10_000;
 const shortestPauseMs = 200;
 
-export interface OAuthOptions {
+export interface OAuthOptions extends CredentialOptions {
   /** The issuer for endpoint discovery; exactly one of this and `tokenUrl` is set. */
   readonly issuer?: string | undefined;
   readonly tokenUrl?: string | undefined;
-  readonly clientId: string;
-  readonly clientSecret: string;
-  /** Read again for every token; while the file is missing, empty or contains no secret, the last secret is used. */
-  readonly clientSecretFile?: string | undefined;
   readonly audience?: string | undefined;
   /** Separated by blanks; empty requests no scope. */
   readonly scope: string;
@@ -62,9 +59,6 @@ const keptBackMs = [0, 2_000, 5_000] as const;
 /** A token that is refused within this long of its first use may be too young, milliseconds. */
 const youngMs = 10_000;
 
-/** RFC 6749, appendix A.2; the configuration requires the same. */
-const legalSecret = /^[\x20-\x7e]+$/u;
-
 /** A provider as far as it is known: where it issues tokens, and how it is reached. */
 interface Provider {
   readonly server: ServerMetadata;
@@ -79,7 +73,8 @@ async function findProvider(options: OAuthOptions): Promise<Provider> {
   const fetchIt = createProviderFetch({ ca, insecure, signal });
   const server =
     issuer === undefined
-      ? { issuer: new URL(tokenUrl).origin, token_endpoint: tokenUrl }
+      ? // The library requires an issuer, and uses it as the audience of assertions.
+        { issuer: tokenUrl, token_endpoint: tokenUrl }
       : await discoverServer({ issuer, clientId, fetchIt, timeoutSeconds });
   return { server, fetchIt, timeoutSeconds };
 }
@@ -110,6 +105,11 @@ function isIncomplete(facts: IndexerError['facts']): boolean {
   return facts['oauthError'] === 'invalid_request';
 }
 
+/** Whether another method may get a refusal that says more: of a wrong audience, or of a request that was not read. */
+function saysLittle({ facts, message }: IndexerError): boolean {
+  return isIncomplete(facts) || /refused: [^]*\b(?:aud|audience)\b/iu.test(message);
+}
+
 function parametersOf({ scope, audience }: OAuthOptions): Record<string, string> {
   return { ...(scope === '' ? {} : { scope }), ...(audience === undefined ? {} : { audience }) };
 }
@@ -130,7 +130,7 @@ class OAuthTokenSource implements TokenSource {
 
   constructor(options: OAuthOptions) {
     this.#options = options;
-    this.#client = { id: options.clientId, secret: options.clientSecret };
+    this.#client = firstCredentials(options);
     this.#host = new URL(options.issuer ?? options.tokenUrl ?? '').host;
   }
 
@@ -204,7 +204,7 @@ class OAuthTokenSource implements TokenSource {
   }
 
   async #requestByAnyMethod(): Promise<TokenLease> {
-    await this.#readSecret();
+    await this.#readCredentials();
     this.#provider ??= await findProvider(this.#options);
     let refusal: IndexerError | undefined;
     for (const method of this.#methods(this.#provider.server)) {
@@ -215,28 +215,26 @@ class OAuthTokenSource implements TokenSource {
       } catch (thrown) {
         const failure = this.#failure(thrown);
         if (!isUnrecognized(failure)) throw this.#notTheClient(failure, method, refusal);
-        // The first refusal is the most informative, unless that method left out what the provider reads.
-        if (refusal === undefined || isIncomplete(refusal.facts)) refusal = failure;
+        // The first refusal is the most informative, unless the method was the reason.
+        if (refusal === undefined || saysLittle(refusal)) refusal = failure;
       }
     }
-    // A web page does not say whether the client was the reason.
-    this.#refused = refusal?.code === 'LEDGER_TOKEN_REFUSED';
+    // A web page does not say whether the client was the reason. Registering a public key changes no file here, so both
+    // audiences are tried again; secrets are not, because providers lock clients out after wrong ones.
+    this.#refused = refusal?.code === 'LEDGER_TOKEN_REFUSED' && 'secret' in this.#client;
     throw refusal;
   }
 
-  /** With a new secret, every method is tried again. */
-  async #readSecret(): Promise<void> {
-    const { clientSecretFile } = this.#options;
-    if (clientSecretFile === undefined) return;
-    const { token: secret = '' } = await readTokenFile(clientSecretFile);
-    if (!legalSecret.test(secret) || secret === this.#client.secret) return;
-    this.#client = { ...this.#client, secret };
-    this.#refused = false;
+  /** With a new secret or key, every method is tried again. */
+  async #readCredentials(): Promise<void> {
+    const found = await credentialsAgain(this.#client, this.#options);
+    if (found === this.#client) return;
+    [this.#client, this.#refused] = [found, false];
   }
 
   /** Every method once; only the first of them after all were refused. */
   #methods(server: ServerMetadata): readonly AuthMethod[] {
-    const all = authMethods(this.#client, server.token_endpoint_auth_methods_supported);
+    const all = authMethods(this.#client, server);
     const first = all.find((method) => method === this.#recognized) ?? all[0] ?? 'basic';
     return this.#refused ? [first] : [first, ...all.filter((method) => method !== first)];
   }

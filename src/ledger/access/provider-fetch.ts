@@ -48,7 +48,7 @@ export function createProviderFetch(connection: ProviderConnection): CustomFetch
   return async (url, options) => {
     if (!connection.insecure && travelsInClear(url)) {
       const { host } = new URL(url);
-      throw ledgerError('LEDGER_TOKEN_INSECURE', `will not send the client secret in clear text to ${host}`);
+      throw ledgerError('LEDGER_TOKEN_INSECURE', `will not send the client credentials in clear text to ${host}`);
     }
     const signals = [options.signal, connection.signal].filter((signal) => signal !== undefined);
     const response = await exchange(url, options, AbortSignal.any(signals), connection.ca);

@@ -1,0 +1,134 @@
+/** Key files of OAuth clients: each kind signs an assertion that Node verifies, and other files are named by kind. */
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { IndexerError } from '../../../src/errors/indexer-error.ts';
+import { clientAuth } from '../../../src/ledger/access/client-authentication.ts';
+import { type ClientKey, readClientKey } from '../../../src/ledger/access/client-key.ts';
+import { secretFile } from '../../support/secret-file.ts';
+import { assertionFlaw } from './assertions.ts';
+
+interface Pair {
+  readonly privateKey: KeyObject;
+  readonly publicKey: KeyObject;
+}
+
+const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const ec = (namedCurve: string): Pair => generateKeyPairSync('ec', { namedCurve });
+const ed25519 = generateKeyPairSync('ed25519');
+
+type Form = 'pkcs1' | 'pkcs8' | 'sec1';
+
+function pem({ privateKey }: Pair, type: Form = 'pkcs8', encryption: object = {}): string {
+  return privateKey.export({ type, format: 'pem', ...encryption }).toString();
+}
+
+function jwk({ privateKey }: Pair, more: object = {}): string {
+  return JSON.stringify({ ...privateKey.export({ format: 'jwk' }), ...more });
+}
+
+const server = { issuer: 'https://id.example', token_endpoint: 'https://id.example/token' };
+
+async function formOf(key: ClientKey): Promise<URLSearchParams> {
+  const form = new URLSearchParams();
+  const auth = clientAuth({ id: 'indexer', key }, 'issuer');
+  // The library waits for the result, although its type has none.
+  await (auth(server, { client_id: 'indexer' }, form, new Headers()) as unknown as Promise<void>);
+  return form;
+}
+
+const p256 = ec('P-256');
+const p384 = ec('P-384');
+const p521 = ec('P-521');
+
+describe('a key file', () => {
+  it.each([
+    ['RSA, PKCS#8', rsa, pem(rsa), 'RS256', 'by-option'],
+    ['RSA, PKCS#1', rsa, pem(rsa, 'pkcs1'), 'RS256', 'by-option'],
+    ['P-256, SEC1', p256, pem(p256, 'sec1'), 'ES256', 'by-option'],
+    ['P-384, PKCS#8', p384, pem(p384), 'ES384', 'by-option'],
+    ['P-521, PKCS#8', p521, pem(p521), 'ES512', 'by-option'],
+    ['Ed25519, PKCS#8', ed25519, pem(ed25519), 'EdDSA', 'by-option'],
+    ['with a certificate in front', rsa, `${certificate()}${pem(rsa)}`, 'RS256', 'by-option'],
+    ['RSA, JWK', rsa, jwk(rsa), 'RS256', 'by-option'],
+    ['RSA, JWK with alg and kid', rsa, jwk(rsa, { alg: 'PS256', kid: 'own' }), 'PS256', 'own'],
+    ['RSA, JWK with another hash', rsa, jwk(rsa, { alg: 'PS512' }), 'PS512', 'by-option'],
+    ['P-256, JWK', p256, jwk(p256, { alg: 'ES256' }), 'ES256', 'by-option'],
+    ['Ed25519, JWK', ed25519, jwk(ed25519, { alg: 'Ed25519' }), 'Ed25519', 'by-option'],
+  ])('%s signs assertions', async (_name, { publicKey }, text, alg, kid) => {
+    const key = await readClientKey(secretFile(text), 'by-option');
+    expect(key).toMatchObject({ alg, kid });
+    expect(key.key.extractable).toBe(false);
+    const form = await formOf(key);
+    const rules = { clientId: 'indexer', audiences: [server.issuer], usedIds: new Set<string>() };
+    expect(assertionFlaw(form, { publicKey, kid }, rules)).toBeUndefined();
+    const [header = ''] = form.get('client_assertion')?.split('.') ?? [];
+    expect(JSON.parse(Buffer.from(header, 'base64url').toString('utf8'))).toEqual({ alg, kid });
+  });
+
+  it('has a version that changes with its content, and no kid unless one is configured', async () => {
+    const [first, same, other] = await Promise.all(
+      [pem(rsa), pem(rsa), jwk(rsa)].map(async (text) => await readClientKey(secretFile(text), undefined)),
+    );
+    expect(first?.kid).toBeUndefined();
+    expect(first?.version).toBe(same?.version);
+    expect(first?.version).not.toBe(other?.version);
+  });
+});
+
+function certificate(): string {
+  return readFileSync(join(import.meta.dirname, '../../support/certificates/server.pem'), 'utf8');
+}
+
+const passphrase = { cipher: 'aes-256-cbc', passphrase: 'canary' };
+const publicPem = rsa.publicKey.export({ type: 'spki', format: 'pem' }).toString();
+const publicJwk = JSON.stringify(rsa.publicKey.export({ format: 'jwk' }));
+const small = generateKeyPairSync('rsa', { modulusLength: 1024 });
+const opensshPem = '-----BEGIN OPENSSH PRIVATE KEY-----\ncanary\n-----END OPENSSH PRIVATE KEY-----';
+const damagedPem = '-----BEGIN PRIVATE KEY-----\nY2FuYXJ5\n-----END PRIVATE KEY-----';
+
+describe('a file that is not a usable key', () => {
+  it.each([
+    ['an encrypted key', pem(rsa, 'pkcs8', passphrase)],
+    ['an encrypted key', pem(rsa, 'pkcs1', passphrase)],
+    ['a public key', publicPem],
+    ['a public key', publicJwk],
+    ['a certificate', certificate()],
+    ['an RSA key of 1024 bits', pem(small)],
+    ['an RSA key of 1024 bits', jwk(small)],
+    ['a key of type secp256k1', pem(ec('secp256k1'))],
+    ['a key of type x25519', pem(generateKeyPairSync('x25519'))],
+    ['a key of type rsa-pss', pem(generateKeyPairSync('rsa-pss', { modulusLength: 2048 }))],
+    ['a key in the form of OpenSSH', opensshPem],
+    ['a damaged private key', damagedPem],
+    ['a damaged private key', '{"kty":"EC","crv":"P-256","d":"canary","x":"AA","y":"AA"}'],
+    ['a set of keys', `{"keys":[${jwk(rsa)}]}`],
+    ['a shared secret', '{"kty":"oct","k":"canary"}'],
+    ['JSON without `kty`', '{"type":"service_account","private_key":"canary"}'],
+    ['a JWK whose `alg` does not fit its key', jwk(rsa, { alg: 'ES256' })],
+    ['nothing', ''],
+    ['other text', 'canary-client-secret'],
+  ])('is reported as %s', async (found, text) => {
+    const failure = await failureOf(secretFile(text));
+    expect(failure.message).toMatch(
+      /^LEDGER_OAUTH_CLIENT_KEY_FILE: expected an unencrypted private key as PEM or JWK:/u,
+    );
+    expect(failure.message).toContain(`; found ${found} in /`);
+    expect(`${failure.message} ${failure.stack ?? ''}`).not.toMatch(/canary|Y2FuYXJ5|MII/u);
+  });
+
+  it('is reported as unreadable with the reason', async () => {
+    const path = secretFile(pem(rsa));
+    rmSync(path);
+    expect((await failureOf(path)).message).toBe(`LEDGER_OAUTH_CLIENT_KEY_FILE: cannot read ${path} (ENOENT)`);
+  });
+});
+
+async function failureOf(path: string): Promise<IndexerError> {
+  const thrown: unknown = await readClientKey(path, undefined).catch((error: unknown) => error);
+  if (!(thrown instanceof IndexerError)) throw new Error(`expected an IndexerError, found ${String(thrown)}`);
+  expect(thrown).toMatchObject({ code: 'CONFIGURATION_INVALID', exitCode: 78, retry: 'fatal' });
+  expect(thrown.cause).toBeUndefined();
+  return thrown;
+}
