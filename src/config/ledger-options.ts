@@ -145,6 +145,20 @@ export const oauthOptions = {
     }),
     matching('text', /^[\x20-\x7e]+$/, 'a client secret of printable characters'),
   ),
+  clientKeyFile: optional(
+    ledger(
+      'LEDGER_OAUTH_CLIENT_KEY_FILE',
+      'PEM or JWK file with the private key of the OAuth client, instead of the client secret.',
+    ),
+    smallFile,
+  ),
+  clientKeyId: optional(
+    ledger(
+      'LEDGER_OAUTH_CLIENT_KEY_ID',
+      'Key id (`kid`) to send with the signature, if the provider needs one; a JWK names its own.',
+    ),
+    matching('text', /^[\x20-\x7e]+$/, 'a key id of printable characters'),
+  ),
   audience: optional(ledger('LEDGER_OAUTH_AUDIENCE', 'Audience to request, if the participant checks one.'), text),
   scope: withDefault(
     ledger('LEDGER_OAUTH_SCOPE', 'Scopes to request, separated by blanks, or `none`.'),

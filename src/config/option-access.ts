@@ -9,11 +9,16 @@ export interface OAuthConfig {
   readonly issuer: string | undefined;
   readonly tokenUrl: string | undefined;
   readonly clientId: string;
-  readonly clientSecret: string;
+  /** Exactly one of `clientSecret` and `clientKeyFile` is set. */
+  readonly clientSecret: string | undefined;
   /**
    * The file that contains the secret, which is read again for every token; undefined if the secret is not in a file.
    */
   readonly clientSecretFile: string | undefined;
+  /** The file with the private key that signs assertions; read again for every token. */
+  readonly clientKeyFile: string | undefined;
+  /** Key id of a key whose file names none. */
+  readonly clientKeyId: string | undefined;
   readonly audience: string | undefined;
   /** Scopes separated by spaces; if empty, no scope is requested. */
   readonly scope: string;
@@ -73,20 +78,39 @@ function oauthConfig(source: OptionSource): OAuthConfig | undefined {
   const tokenUrl = read(options.oauth.tokenUrl);
   const clientId = read(options.oauth.clientId);
   const clientSecret = read(options.oauth.clientSecret);
+  const clientKeyFile = read(options.oauth.clientKeyFile);
+  const clientKeyId = read(options.oauth.clientKeyId);
   const audience = read(options.oauth.audience);
   const caFile = read(options.oauth.caFile);
   const scope = read(options.oauth.scope).replace(/^none$/u, '');
-  if ([issuer, tokenUrl, clientId, clientSecret, audience, caFile].every((value) => value === undefined)) {
-    return undefined;
-  }
+  const credentials = [clientId, clientSecret, clientKeyFile, clientKeyId];
+  if ([issuer, tokenUrl, ...credentials, audience, caFile].every((value) => value === undefined)) return undefined;
   refuseEndpoint(source, issuer, tokenUrl);
   if (clientId === undefined) source.refuse('LEDGER_OAUTH_CLIENT_ID: expected the client id, got nothing');
-  if (clientSecret === undefined) {
-    source.refuse('LEDGER_OAUTH_CLIENT_SECRET: expected it or LEDGER_OAUTH_CLIENT_SECRET_FILE, got nothing');
-  }
-  if (clientId === undefined || clientSecret === undefined) return undefined;
+  refuseCredentials(source);
+  if (clientId === undefined || (clientSecret ?? clientKeyFile) === undefined) return undefined;
   const clientSecretFile = source.fileOf(options.oauth.clientSecret);
-  return { issuer, tokenUrl, clientId, clientSecret, clientSecretFile, audience, scope, caFile };
+  const key = { clientKeyFile, clientKeyId };
+  return { issuer, tokenUrl, clientId, clientSecret, clientSecretFile, ...key, audience, scope, caFile };
+}
+
+/** A client has a secret or a key. */
+function refuseCredentials(source: OptionSource): void {
+  const { clientSecret, clientKeyFile, clientKeyId } = options.oauth;
+  const hasSecret = source.read(clientSecret) !== undefined;
+  const hasKey = source.read(clientKeyFile) !== undefined;
+  if (!hasSecret && !hasKey) {
+    source.refuse(
+      'LEDGER_OAUTH_CLIENT_SECRET: expected it, LEDGER_OAUTH_CLIENT_SECRET_FILE or LEDGER_OAUTH_CLIENT_KEY_FILE, got nothing',
+    );
+  }
+  if (hasSecret && hasKey) {
+    const name = `LEDGER_OAUTH_CLIENT_SECRET${source.fileOf(clientSecret) === undefined ? '' : '_FILE'}`;
+    source.refuse(`LEDGER_OAUTH_CLIENT_KEY_FILE: cannot be combined with ${name}; keep one of them`);
+  }
+  if (!hasKey && source.read(clientKeyId) !== undefined) {
+    source.refuse('LEDGER_OAUTH_CLIENT_KEY_FILE: expected the key of LEDGER_OAUTH_CLIENT_KEY_ID, got nothing');
+  }
 }
 
 function refuseEndpoint(source: OptionSource, issuer: string | undefined, tokenUrl: string | undefined): void {
@@ -99,5 +123,5 @@ function refuseEndpoint(source: OptionSource, issuer: string | undefined, tokenU
   const url = issuer ?? tokenUrl;
   if (url === undefined || source.read(options.ledger.insecure) || !travelsInClear(url)) return;
   const name = issuer === undefined ? 'LEDGER_OAUTH_TOKEN_URL' : 'LEDGER_OAUTH_ISSUER';
-  source.refuse(`${name}: expected https, because the client secret is sent to ${new URL(url).host}`);
+  source.refuse(`${name}: expected https, because the client credentials are sent to ${new URL(url).host}`);
 }

@@ -61,7 +61,7 @@ export const ledgerCodes = {
     'park',
     ExitCode.notPermitted,
     'the token provider rejects the client; the message contains its reason',
-    'check client id, client secret, scope and audience: the provider must allow this client the client_credentials grant',
+    'check client id, client secret or key, scope and audience: the provider must allow this client the client_credentials grant',
   ),
   LEDGER_STALE_AUTHORIZATION: kind(
     'retry',

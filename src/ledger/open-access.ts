@@ -3,6 +3,8 @@
  * refused without a request is refused before a database is touched.
  */
 import type { LedgerConfig } from '../config/config.ts';
+import type { OAuthConfig } from '../config/option-access.ts';
+import type { OAuthOptions } from './access/oauth.ts';
 import { readTlsFiles, type TlsMaterial } from './transport/tls.ts';
 import { assertTokenMayTravel, createTokenSource, type TokenSource } from './access/token.ts';
 
@@ -11,11 +13,19 @@ export interface LedgerAccess {
   readonly tokenSource: TokenSource;
 }
 
-/** Loaded only when a provider issues the token: its packages cost CPU time at every start. */
-const oauthModule = () => import('./access/oauth.ts');
+type OAuthConnection = Pick<OAuthOptions, 'ca' | 'insecure' | 'signal'>;
+
+/** Loads its modules only when a provider issues the token: their packages cost CPU time at every start. */
+async function openOAuth(oauth: OAuthConfig, connection: OAuthConnection): Promise<TokenSource> {
+  const { createOAuthTokenSource } = await import('./access/oauth.ts');
+  const { readClientKey } = await import('./access/client-key.ts');
+  const { clientKeyFile, clientKeyId } = oauth;
+  const clientKey = clientKeyFile === undefined ? undefined : await readClientKey(clientKeyFile, clientKeyId);
+  return createOAuthTokenSource({ ...oauth, ...connection, clientKey });
+}
 
 /**
- * Reads the certificates and builds the token source; no token is obtained yet.
+ * Reads certificates and keys and builds the token source; no token is obtained yet.
  * @param stop aborts running requests to the token provider
  * @throws IndexerError CONFIGURATION_INVALID, LEDGER_TOKEN_INSECURE (both exit 78)
  */
@@ -29,6 +39,6 @@ export async function openAccess(ledger: LedgerConfig, stop: AbortSignal): Promi
   const tokenSource =
     oauth === undefined
       ? createTokenSource({ token, tokenFile })
-      : (await oauthModule()).createOAuthTokenSource({ ...oauth, ca, insecure, signal: stop });
+      : await openOAuth(oauth, { ca, insecure, signal: stop });
   return { tls, tokenSource };
 }

@@ -275,10 +275,35 @@ describe('loadConfig', () => {
     });
   });
 
+  it('accepts an OAuth client with a private key instead of a secret', () => {
+    const client = { LEDGER_OAUTH_TOKEN_URL: 'https://id.example/token', LEDGER_OAUTH_CLIENT_ID: 'indexer' };
+    const env = { ...client, LEDGER_OAUTH_CLIENT_KEY_FILE: '/run/secrets/key.pem', LEDGER_OAUTH_CLIENT_KEY_ID: 'k1' };
+    expect(loadConfig(env).ledger.oauth).toMatchObject({
+      clientSecret: undefined,
+      clientKeyFile: '/run/secrets/key.pem',
+      clientKeyId: 'k1',
+    });
+    const none = refusal(client);
+    expect(none.facts).toEqual({ problems: 1 });
+    expect(none.message).toContain(
+      'LEDGER_OAUTH_CLIENT_SECRET: expected it, LEDGER_OAUTH_CLIENT_SECRET_FILE or LEDGER_OAUTH_CLIENT_KEY_FILE, got nothing',
+    );
+    const both = 'LEDGER_OAUTH_CLIENT_KEY_FILE: cannot be combined with LEDGER_OAUTH_CLIENT_SECRET';
+    expect(refusal({ ...env, LEDGER_OAUTH_CLIENT_SECRET: 'hunter2' }).message).toContain(`${both};`);
+    withFile('hunter2\n', (path) => {
+      expect(refusal({ ...env, LEDGER_OAUTH_CLIENT_SECRET_FILE: path }).message).toContain(`${both}_FILE;`);
+    });
+    const idOnly = refusal({ ...client, LEDGER_OAUTH_CLIENT_SECRET: 'hunter2', LEDGER_OAUTH_CLIENT_KEY_ID: 'k1' });
+    expect(idOnly.facts).toEqual({ problems: 1 });
+    expect(idOnly.message).toContain(
+      'LEDGER_OAUTH_CLIENT_KEY_FILE: expected the key of LEDGER_OAUTH_CLIENT_KEY_ID, got nothing',
+    );
+  });
+
   it.each(['-----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----', '{"kty":"OKP","d":"hunter2"}'])(
     'rejects a private key in place of its path, and does not print it: %s',
     (text) => {
-      for (const name of ['LEDGER_KEY_FILE', 'LEDGER_CA_FILE']) {
+      for (const name of ['LEDGER_OAUTH_CLIENT_KEY_FILE', 'LEDGER_KEY_FILE']) {
         const { message } = refusal({ [name]: text });
         expect(message).toContain(`${name}: expected the path of a file, not its content`);
         expect(message).not.toContain('hunter2');
@@ -299,7 +324,7 @@ describe('loadConfig', () => {
     expect(error.message).toContain('LEDGER_TOKEN: cannot be combined with LEDGER_OAUTH_CLIENT_ID');
     expect(error.message).toContain('LEDGER_OAUTH_TOKEN_URL: cannot be combined with LEDGER_OAUTH_ISSUER');
     expect(error.message).toContain(
-      'LEDGER_OAUTH_ISSUER: expected https, because the client secret is sent to id.example',
+      'LEDGER_OAUTH_ISSUER: expected https, because the client credentials are sent to id.example',
     );
     expect(error.message).toContain('LEDGER_KEY_FILE: expected the private key of LEDGER_CERT_FILE');
     expect(error.message).not.toContain('hunter2');

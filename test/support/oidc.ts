@@ -22,6 +22,8 @@ export interface OidcOptions {
   readonly protocol?: 'http' | 'https';
   /** Whether the client is registered for its secret in the form. The provider itself takes both ways of any client. */
   readonly onlyForm?: boolean;
+  /** The public key of a client that is registered for `private_key_jwt` instead of a secret. */
+  readonly clientJwk?: JsonWebKey;
 }
 
 export interface Oidc extends AsyncDisposable {
@@ -41,12 +43,14 @@ function signingKey(): JsonWebKey {
   return { ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'RS256', kid: 'test' };
 }
 
-function configuration(tokenSeconds: number): Configuration {
+function configuration({ tokenSeconds = 2, clientJwk }: OidcOptions): Configuration {
+  const bySecret = { client_secret: clientSecret };
+  const byKey = { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [{ ...clientJwk }] } } as const;
   return {
     clients: [
       {
         client_id: clientId,
-        client_secret: clientSecret,
+        ...(clientJwk === undefined ? bySecret : byKey),
         grant_types: ['client_credentials'],
         redirect_uris: [],
         response_types: [],
@@ -106,7 +110,7 @@ export async function startOidc(options: OidcOptions = {}): Promise<Oidc> {
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const issuer = `${options.protocol ?? 'http'}://127.0.0.1:${port}`;
-  const provider = new Provider(issuer, configuration(options.tokenSeconds ?? 2));
+  const provider = new Provider(issuer, configuration(options));
   provider.use(async (context, next) => {
     await next();
     if (context.path !== '/token') return;

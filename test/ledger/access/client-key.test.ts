@@ -3,9 +3,11 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { loadConfig } from '../../../src/config/config.ts';
 import { IndexerError } from '../../../src/errors/indexer-error.ts';
 import { clientAuth } from '../../../src/ledger/access/client-authentication.ts';
 import { type ClientKey, readClientKey } from '../../../src/ledger/access/client-key.ts';
+import { openAccess } from '../../../src/ledger/open-access.ts';
 import { secretFile } from '../../support/secret-file.ts';
 import { assertionFlaw } from './assertions.ts';
 
@@ -116,6 +118,15 @@ describe('a file that is not a usable key', () => {
     );
     expect(failure.message).toContain(`; found ${found} in /`);
     expect(`${failure.message} ${failure.stack ?? ''}`).not.toMatch(/canary|Y2FuYXJ5|MII/u);
+  });
+
+  it('is refused before a token is requested', async () => {
+    const { ledger } = loadConfig({
+      LEDGER_OAUTH_TOKEN_URL: 'https://id.example/token',
+      LEDGER_OAUTH_CLIENT_ID: 'indexer',
+      LEDGER_OAUTH_CLIENT_KEY_FILE: secretFile(publicPem),
+    });
+    await expect(openAccess(ledger, new AbortController().signal)).rejects.toThrow('found a public key in');
   });
 
   it('is reported as unreadable with the reason', async () => {

@@ -1,12 +1,17 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer as createHttpsServer } from 'node:https';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { IndexerError } from '../../../src/errors/indexer-error.ts';
+import { loadConfig } from '../../../src/config/config.ts';
+import { readClientKey } from '../../../src/ledger/access/client-key.ts';
 import { createOAuthTokenSource, type OAuthOptions } from '../../../src/ledger/access/oauth.ts';
+import { openAccess } from '../../../src/ledger/open-access.ts';
 import type { TokenSource } from '../../../src/ledger/access/token.ts';
 import { audience, clientId, clientSecret, startOidc, type Oidc } from '../../support/oidc.ts';
 import { stopClock } from '../../support/chance/clock.ts';
+import { secretFile } from '../../support/secret-file.ts';
 
 let oidc: Oidc;
 beforeEach(async () => {
@@ -162,6 +167,49 @@ describe('a client that is registered for the form', () => {
     await expect(source.read()).rejects.toMatchObject({ code: 'LEDGER_TOKEN_REFUSED' });
     await expect(source.read()).rejects.toMatchObject({ code: 'LEDGER_TOKEN_REFUSED' });
     expect(form.tokenRequests).toHaveLength(3);
+  });
+});
+
+describe('a client with a private key', () => {
+  const pairs = {
+    RSA: () => generateKeyPairSync('rsa', { modulusLength: 2048 }),
+    EC: () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+    Ed25519: () => generateKeyPairSync('ed25519'),
+  };
+  const jwkOf = ({ publicKey }: { readonly publicKey: KeyObject }) => publicKey.export({ format: 'jwk' });
+  const optionsOf = async ({ privateKey }: { readonly privateKey: KeyObject }) => {
+    const clientKeyFile = secretFile(privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
+    return { clientKeyFile, clientKey: await readClientKey(clientKeyFile, undefined), clientSecret: undefined };
+  };
+
+  it.each(Object.entries(pairs))('gets tokens from a discovered and a configured endpoint, %s', async (_name, make) => {
+    const pair = make();
+    const options = await optionsOf(pair);
+    await using keyed = await startOidc({ clientJwk: jwkOf(pair) });
+    for (const endpoint of [{ issuer: keyed.issuer }, { tokenUrl: keyed.tokenUrl }]) {
+      expect(claimsOf(await sourceOf({ ...options, ...endpoint }).read())).toMatchObject({ iss: keyed.issuer });
+    }
+    const sent = keyed.tokenRequests.map((request) => claimsOf(request.get('client_assertion') ?? ''));
+    expect(sent.map((claims) => claims['aud'])).toEqual([keyed.issuer, keyed.tokenUrl]);
+    expect(keyed.tokenRequests.some((request) => request.has('client_secret'))).toBe(false);
+  });
+
+  it('is configured by its key file', async () => {
+    const pair = pairs.EC();
+    await using keyed = await startOidc({ clientJwk: jwkOf(pair) });
+    const { ledger } = loadConfig({
+      LEDGER_OAUTH_ISSUER: keyed.issuer,
+      LEDGER_OAUTH_CLIENT_ID: clientId,
+      LEDGER_OAUTH_CLIENT_KEY_FILE: (await optionsOf(pair)).clientKeyFile,
+    });
+    const { tokenSource } = await openAccess(ledger, new AbortController().signal);
+    expect(claimsOf(await tokenSource.read())).toMatchObject({ iss: keyed.issuer });
+  });
+
+  it('parks if another public key is registered', async () => {
+    await using keyed = await startOidc({ clientJwk: jwkOf(pairs.EC()) });
+    const failure = await failureOf(sourceOf({ ...(await optionsOf(pairs.EC())), issuer: keyed.issuer }).read());
+    expect(failure).toMatchObject({ code: 'LEDGER_TOKEN_REFUSED', facts: { oauthError: 'invalid_client' } });
   });
 });
 

@@ -174,12 +174,12 @@ const rotationRows: readonly ProviderRow[] = [
     behavior: {},
     expected: {
       requests: 1,
-      after: async ({ provider, source, secretFile }) => {
+      after: async ({ provider, source, credentialFile }) => {
         provider.client = { ...registered, secret: 'canary-secret-new-91ab' };
-        writeFileSync(secretFile, '');
+        writeFileSync(credentialFile, '');
         source.invalidate();
         if ((await source.read().catch(() => undefined)) !== undefined) throw new Error('the old secret was accepted');
-        writeFileSync(secretFile, `${provider.client.secret}\n`);
+        writeFileSync(credentialFile, `${provider.client.secret}\n`);
         await source.read();
       },
     },

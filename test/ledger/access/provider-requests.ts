@@ -1,7 +1,7 @@
 /**
- * Rows of the table of identity providers: the method by which the client sends its secret, and the required
- * parameters.
+ * Rows of the table of identity providers: the method by which the client authenticates, and the required parameters.
  */
+import { rowsOfKeys } from './provider-keys.ts';
 import { parks, type ProviderRow, retries } from './provider-row.ts';
 import type { Answer, TokenRequest } from './providers.ts';
 
@@ -88,16 +88,6 @@ const clientRows: readonly ProviderRow[] = [
     indexer: 'Parks and reports `invalid_scope`',
     behavior: { accepts: ['form'], refuses: () => refused('invalid_scope', 'Invalid scopes: daml_ledger_api') },
     expected: parks(/refused: invalid_scope \(Invalid scopes/u),
-  },
-  {
-    provider: 'Requires `private_key_jwt` (Okta API services)',
-    indexer: 'Parks and reports the description: not supported',
-    behavior: {
-      accepts: [],
-      metadata: { token_endpoint_auth_methods_supported: ['private_key_jwt'] },
-      unrecognized: refused('invalid_client', 'The client must use private_key_jwt', 401),
-    },
-    expected: parks(/invalid_client \(The client must use private_key_jwt\)/u),
   },
 ];
 
@@ -235,6 +225,7 @@ const discoveryRows: readonly ProviderRow[] = [
 
 export const rowsOfRequests: Readonly<Record<string, readonly ProviderRow[]>> = {
   'client authentication': clientRows,
+  'client authentication by a key': rowsOfKeys,
   'encoding of the secret': encodingRows,
   'what a request contains': requestRows,
   discovery: discoveryRows,

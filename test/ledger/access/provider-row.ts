@@ -6,10 +6,19 @@ import type { Behavior, Provider } from './providers.ts';
 export interface RowRun {
   readonly provider: Provider;
   readonly source: TokenSource;
-  /** `LEDGER_OAUTH_CLIENT_SECRET_FILE`. */
-  readonly secretFile: string;
+  /** `LEDGER_OAUTH_CLIENT_SECRET_FILE`, or `LEDGER_OAUTH_CLIENT_KEY_FILE` if the row has a key. */
+  readonly credentialFile: string;
   /** A stopped clock; the pauses of the source advance it. */
   readonly clock: StoppedClock;
+}
+
+interface RowOptions {
+  readonly audience?: string;
+  readonly scope?: string;
+  readonly issuerSlash?: boolean;
+  /** PEM or JWK of the client, instead of its secret. */
+  readonly key?: string;
+  readonly keyId?: string;
 }
 
 export interface ProviderRow {
@@ -18,7 +27,7 @@ export interface ProviderRow {
   /** The reaction of the indexer; the second cell. */
   readonly indexer: string;
   readonly behavior: Behavior;
-  readonly options?: { readonly audience?: string; readonly scope?: string; readonly issuerSlash?: boolean };
+  readonly options?: RowOptions;
   readonly expected: ExpectedToken | ExpectedFailure;
 }
 

@@ -8,6 +8,7 @@ import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../../src/config/config.ts';
 import { IndexerError } from '../../../src/errors/indexer-error.ts';
+import { readClientKey } from '../../../src/ledger/access/client-key.ts';
 import { createOAuthTokenSource } from '../../../src/ledger/access/oauth.ts';
 import { createLogger } from '../../../src/observe/log/logger.ts';
 import { stopClock } from '../../support/chance/clock.ts';
@@ -25,7 +26,8 @@ function oauthOf({ options = {} }: ProviderRow, provider: Provider, path: string
     LEDGER_URL: 'http://127.0.0.1:1',
     LEDGER_OAUTH_ISSUER: `${provider.issuer}${options.issuerSlash === true ? '/' : ''}`,
     LEDGER_OAUTH_CLIENT_ID: provider.client.id,
-    LEDGER_OAUTH_CLIENT_SECRET_FILE: path,
+    [options.key === undefined ? 'LEDGER_OAUTH_CLIENT_SECRET_FILE' : 'LEDGER_OAUTH_CLIENT_KEY_FILE']: path,
+    LEDGER_OAUTH_CLIENT_KEY_ID: options.keyId,
     LEDGER_OAUTH_AUDIENCE: options.audience,
     LEDGER_OAUTH_SCOPE: options.scope,
   }).ledger;
@@ -33,11 +35,14 @@ function oauthOf({ options = {} }: ProviderRow, provider: Provider, path: string
   return oauth;
 }
 
-function runOf(row: ProviderRow, provider: Provider): RowRun {
+async function runOf(row: ProviderRow, provider: Provider): Promise<RowRun> {
   const clock = stopClock();
-  const path = secretFile(provider.client.secret);
+  const path = secretFile(row.options?.key ?? provider.client.secret);
+  const oauth = oauthOf(row, provider, path);
+  const { clientKeyFile, clientKeyId } = oauth;
   const source = createOAuthTokenSource({
-    ...oauthOf(row, provider, path),
+    ...oauth,
+    clientKey: clientKeyFile === undefined ? undefined : await readClientKey(clientKeyFile, clientKeyId),
     insecure: false,
     // The timeout only turns a hang into a failure.
     timeoutSeconds: 60,
@@ -46,7 +51,7 @@ function runOf(row: ProviderRow, provider: Provider): RowRun {
       await Promise.resolve();
     },
   });
-  return { provider, source, secretFile: path, clock };
+  return { provider, source, credentialFile: path, clock };
 }
 
 async function expectToken(run: RowRun, { requests, lifeSeconds, after }: ExpectedToken): Promise<void> {
@@ -91,19 +96,26 @@ async function expectFailure(run: RowRun, expected: ExpectedFailure, secret: str
   expect(failure).toMatchObject({ code: expected.code, retry: isRefusal ? 'park' : 'retry' });
   expect(failure.cause).toBeUndefined();
   expect(failure.remedy).toContain(
-    isRefusal ? 'check client id, client secret, scope and audience' : 'check the address',
+    isRefusal ? 'check client id, client secret or key, scope and audience' : 'check the address',
   );
   expect(failure.facts['retryAfterSeconds']).toBe(expected.retryAfterSeconds);
   const visible = await visibleTextOf(failure);
   expect(visible).not.toContain(secret);
   expect(visible).not.toContain(Buffer.from(`${registered.id}:${secret}`).toString('base64'));
+  for (const { form } of run.provider.tokenRequests) {
+    // A form without an assertion has nothing to hide.
+    const [, claims = 'none', signature = 'none'] = form.get('client_assertion')?.split('.') ?? [];
+    if (claims === 'none') continue;
+    expect(visible).not.toContain(claims);
+    expect(visible).not.toContain(signature);
+  }
   await expected.after?.(run);
 }
 
 describe.each(Object.entries(groups))('identity providers, %s', (_group, rows) => {
   it.each(rows.map((row) => [row.provider, row] as const))('%s', async (_name, row) => {
     await using provider = await startProvider(row.behavior);
-    const run = runOf(row, provider);
+    const run = await runOf(row, provider);
     if ('requests' in row.expected) await expectToken(run, row.expected);
     else await expectFailure(run, row.expected, (row.behavior.client ?? registered).secret);
   });
@@ -122,7 +134,8 @@ it('waits for Retry-After while the old token is valid, but not longer', async (
   await using provider = await startProvider({
     first: ({ number }) => (number === 1 ? undefined : busy(waits[number - 2] ?? '0')),
   });
-  const { source, clock } = runOf({ provider: '', indexer: '', behavior: {}, expected: { requests: 1 } }, provider);
+  const row = { provider: '', indexer: '', behavior: {}, expected: { requests: 1 } };
+  const { source, clock } = await runOf(row, provider);
   const { renewAt = 0, endsAt = 0 } = (await source.lease()) ?? {};
   clock.advance(renewAt - performance.now());
   const first = await source.lease();

@@ -6,10 +6,12 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { assertionFlaw, type RegisteredKey } from './assertions.ts';
 
 interface Client {
   readonly id: string;
   readonly secret: string;
+  readonly key?: RegisteredKey;
 }
 
 /** A response; an object is sent as JSON, a string as it is. */
@@ -47,6 +49,8 @@ export interface Behavior {
   readonly tokenHost?: string;
   /** Methods by which this client may send its secret; both unless given. */
   readonly accepts?: readonly SecretPlace[];
+  /** The only audience of assertions that it accepts; both unless set. */
+  readonly assertionAudience?: 'issuer' | 'endpoint';
   /** Compares the credentials of Basic without decoding them. */
   readonly comparesRaw?: boolean;
   /** The response to a client that it does not recognize. */
@@ -74,13 +78,14 @@ export interface Provider extends AsyncDisposable {
 }
 
 /** Unlike any other text, so that a test can search for it. */
-export const registered = { id: 'indexer-7c1f', secret: 'canary-secret-5d2e' };
+export const registered: Client = { id: 'indexer-7c1f', secret: 'canary-secret-5d2e' };
 
 const tokenPath = '/oauth2/token';
 
 /** Starts it. */
 export async function startProvider(behavior: Behavior): Promise<Provider> {
   const tokenRequests: TokenRequest[] = [];
+  const usedIds = new Set<string>();
   let client = behavior.client ?? registered;
   const server = createServer((request, response) => {
     void answer(request).then((found) => send(response, found));
@@ -91,7 +96,7 @@ export async function startProvider(behavior: Behavior): Promise<Provider> {
     const form = new URLSearchParams(await textOf(request));
     const tokenRequest = { number: tokenRequests.length + 1, form, headers: request.headers };
     tokenRequests.push(tokenRequest);
-    return tokenAnswer({ ...behavior, client }, tokenRequest);
+    return tokenAnswer({ ...behavior, client }, tokenRequest, { ...addresses(), usedIds });
   };
   const addresses = (): Addresses => {
     const { port } = server.address() as AddressInfo;
@@ -125,6 +130,11 @@ interface Addresses {
   readonly tokenUrl: string;
 }
 
+interface Endpoint extends Addresses {
+  /** `jti` of the assertions so far. */
+  readonly usedIds: Set<string>;
+}
+
 async function textOf(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -154,10 +164,13 @@ function refusal(error: string, status = 400): Answer {
   return { status, body: { error } };
 }
 
-function tokenAnswer(behavior: Behavior, request: TokenRequest): Answer {
+function tokenAnswer(behavior: Behavior, request: TokenRequest, endpoint: Endpoint): Answer {
   const early = behavior.first?.(request) ?? malformed(request);
   if (early !== undefined) return early;
-  if (!isRecognized(behavior, request)) return behavior.unrecognized ?? refusal('invalid_client', 401);
+  const { client: { key } = registered, unrecognized } = behavior;
+  const flaw = key === undefined ? undefined : flawOf(key, behavior, request, endpoint);
+  if (flaw !== undefined) return { status: 401, body: { error: 'invalid_client', error_description: flaw } };
+  if (key === undefined && !isRecognized(behavior, request)) return unrecognized ?? refusal('invalid_client', 401);
   const refused = behavior.refuses?.(request);
   if (refused !== undefined) return refused;
   const token = behavior.token?.(request.number) ?? jwtOf(behavior, request);
@@ -173,6 +186,15 @@ function malformed({ form, headers }: TokenRequest): Answer | undefined {
   const names = [...form.keys()];
   if (new Set(names).size !== names.length) return refusal('invalid_request');
   return form.get('grant_type') === 'client_credentials' ? undefined : refusal('unsupported_grant_type');
+}
+
+function flawOf(key: RegisteredKey, behavior: Behavior, request: TokenRequest, endpoint: Endpoint): string | undefined {
+  const { client = registered, assertionAudience, spelled = (name) => name } = behavior;
+  const { headers, form } = request;
+  if (headers.authorization !== undefined || form.has('client_secret')) return 'Multiple client credentials.';
+  const known = { issuer: spelled(endpoint.issuer), endpoint: endpoint.tokenUrl };
+  const audiences = assertionAudience === undefined ? Object.values(known) : [known[assertionAudience]];
+  return assertionFlaw(form, key, { clientId: client.id, audiences, usedIds: endpoint.usedIds });
 }
 
 function isRecognized(behavior: Behavior, { form, headers }: TokenRequest): boolean {

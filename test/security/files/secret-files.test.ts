@@ -63,7 +63,14 @@ async function run(argv: readonly string[], env: Readonly<Record<string, string>
 
 /** Options that name a file, and the text before the error. */
 const inFile = ['DATABASE_URL_FILE', 'INDEXER_QUERY_PAGE_DATABASE_URL_FILE', 'LEDGER_OAUTH_CLIENT_SECRET_FILE'];
-const paths = ['LEDGER_TOKEN_FILE', 'LEDGER_CA_FILE', 'LEDGER_CERT_FILE', 'LEDGER_KEY_FILE', 'LEDGER_OAUTH_CA_FILE'];
+const paths = [
+  'LEDGER_TOKEN_FILE',
+  'LEDGER_CA_FILE',
+  'LEDGER_CERT_FILE',
+  'LEDGER_KEY_FILE',
+  'LEDGER_OAUTH_CLIENT_KEY_FILE',
+  'LEDGER_OAUTH_CA_FILE',
+];
 const certificates = ['sslrootcert', 'sslcert', 'sslkey'];
 
 describe.each(Object.keys(kinds) as readonly Kind[])('%s', (name) => {
