@@ -32,8 +32,10 @@ function fields(view: string | null, code: string, message: string | null, packa
 }
 
 const computed = (packageId: string | null, view = '{"amount": "1"}'): Fields => fields(view, '0', null, packageId);
-const failed = (message = 'NO_VETTED_INTERFACE_IMPLEMENTATION_PACKAGE(9,1f0a): none', by: string | null = null): Fields =>
-  fields(null, '9', message, by);
+const failed = (
+  message = 'NO_VETTED_INTERFACE_IMPLEMENTATION_PACKAGE(9,1f0a): none',
+  by: string | null = null,
+): Fields => fields(null, '9', message, by);
 
 describe('a view is recomputed', () => {
   it.each<[string, Fields, Fields, string]>([
@@ -41,9 +43,24 @@ describe('a view is recomputed', () => {
     ['by a package whose archive was not read', computed(first), computed(unread), `${first} ${unread}`],
     ['and fails, because no version is vetted now', computed(first), failed(), `${first} none`],
     ['that failed, because no version was vetted then', failed(), computed(first), `none ${first}`],
-    ['by another version, and the archive of neither was read', computed(unread), computed(second), `${unread} ${second}`],
-    ['and fails in the package that is named', computed(first), failed('DAML_FAILURE(9,1f0a): odd', second), `${first} none`],
-    ['that failed in the package that is named', failed('DAML_FAILURE(9,1f0a): odd', first), computed(second), `none ${second}`],
+    [
+      'by another version, and the archive of neither was read',
+      computed(unread),
+      computed(second),
+      `${unread} ${second}`,
+    ],
+    [
+      'and fails in the package that is named',
+      computed(first),
+      failed('DAML_FAILURE(9,1f0a): odd', second),
+      `${first} none`,
+    ],
+    [
+      'that failed in the package that is named',
+      failed('DAML_FAILURE(9,1f0a): odd', first),
+      computed(second),
+      `none ${second}`,
+    ],
     ['and fails again, in another request', failed(), failed('NO_VETTED(9,77aa): none'), 'none none'],
     ['that was redacted', fields(null, '0', null, first), fields(null, '0', null, second), `${first} ${second}`],
   ])('%s', (_what, stored, sent, pair) => {
@@ -58,8 +75,16 @@ describe('a view is different', () => {
     ['if the stored package is not a package id', computed('planted'), computed(first)],
     ['if no package is named', computed(null), computed(null, '{}')],
     ['if a stored failure has a value', fields('{}', '9', null, null), computed(first)],
-    ['if a stored failure has a package that is not a package id', fields(null, '9', null, 'planted'), computed(second)],
-    ['if a stored failure has a package that the participant does not list', fields(null, '9', null, unlisted), failed()],
+    [
+      'if a stored failure has a package that is not a package id',
+      fields(null, '9', null, 'planted'),
+      computed(second),
+    ],
+    [
+      'if a stored failure has a package that the participant does not list',
+      fields(null, '9', null, unlisted),
+      failed(),
+    ],
     ['if the participant does not list the stored package', computed(unlisted), computed(second)],
   ])('%s', (_what, stored, sent) => {
     expect(recomputedBy(stored, sent, packages)).toBeUndefined();

@@ -27,7 +27,8 @@ const isPackageId = /^[0-9a-f]{64}$/u;
  */
 export function recomputedBy(stored: Fields, sent: Fields, packages: KnownPackages): string | undefined {
   const [then, now] = [computedBy(stored), computedBy(sent)];
-  if (then === undefined || now === undefined || !isKnown(field(stored, 'implementation_package_id'), packages)) return undefined;
+  if (then === undefined || now === undefined || !isKnown(field(stored, 'implementation_package_id'), packages))
+    return undefined;
   // The failure message contains the id of the request, so two failures may differ.
   if (then === now) return then === none ? `${then} ${now}` : undefined;
   if (!haveOneName(then, now, packages)) return undefined;

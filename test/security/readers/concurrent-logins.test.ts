@@ -2,9 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openDatabase, type Database } from '../../src/store/connection/database.ts';
-import { dropLogin } from '../../src/store/roles/token-logins.ts';
-import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { openDatabase, type Database } from '../../../src/store/connection/database.ts';
+import { dropLogin } from '../../../src/store/roles/token-logins.ts';
+import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
 
 let [created, database, other]: [TestDatabase, Database, Client] = [] as never;
 const login = `ledger_token_${randomBytes(4).toString('hex')}`;
