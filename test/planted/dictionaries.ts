@@ -1,4 +1,4 @@
-/** Numbers of names in dictionaries: many new ones in a batch, and names that become known later. */
+/** Numbers of names in dictionaries: a batch with many new names, and names that become known later. */
 import type { PlantedArea } from './planted.ts';
 
 const test = 'store/dictionaries.test.ts';
