@@ -50,7 +50,7 @@ describe('ranges of the history', () => {
     expect(await column(sql, 15, 20)).toEqual([]);
   });
 
-  it('#22 a snapshot across statements', async () => {
+  it('#22 several statements at one offset', async () => {
     expect(await column('select set_latest($1)', 10)).toEqual(['10']);
     expect(await column(`select contract_id from active('DA.Register:Token') order by 1`)).toEqual([
       'token-1',
@@ -74,7 +74,7 @@ describe('ranges of the history', () => {
     await rows('select set_oldest(null)');
   });
 
-  it('#24 new rows since the last read', async () => {
+  it('#24 contracts created since the last read', async () => {
     const sql = `select contract_id from creates(from_offset := $1) where created_at_offset > $1 order by created_at_offset`;
     expect(await column(sql, 18)).toEqual(['price-2', 'other-token']);
     expect(await column(sql, 20)).toEqual([]);
@@ -134,7 +134,7 @@ describe('ranges of the history', () => {
     ]);
   });
 
-  it('#29 summaries', async () => {
+  it('#29 summaries of contracts, updates and exercises', async () => {
     const fqn = `where template_fqn in ('register:DA.Register:Token', 'names:Names:Person') order by 1`;
     const template = { payload_type: 'template' };
     const [names, register] = ['names:Names:Person', 'register:DA.Register:Token'];
@@ -168,7 +168,7 @@ describe('ranges of the history', () => {
     ]);
   });
 
-  it('#30 a contract in any state, its views, its exercises', async () => {
+  it('#30 a contract in any state, and its exercises', async () => {
     expect(
       await rows(`select template_fqn, archived_at_offset, archive_event_id::text from lookup_contract('token-2')`),
     ).toEqual([{ template_fqn: 'register:DA.Register:Token', archived_at_offset: '11', archive_event_id: '(11,0)' }]);
@@ -190,8 +190,8 @@ function fqnOf(template: string, choice: string): Record<string, string> {
   return { template_fqn: template, choice_fqn: `${template}:${choice}` };
 }
 
-describe('time and maintenance', () => {
-  it('#32 a time to an offset', async () => {
+describe('queries of time and maintenance', () => {
+  it('#32 the offset at a time', async () => {
     expect(await column(`select nearest_offset($1::timestamptz)`, '2026-08-14T10:07:59Z')).toEqual(['7']);
     expect(await column(`select nearest_offset($1::timestamptz)`, timeOf(8))).toEqual(['8']);
     expect(await column(`select nearest_offset($1::timestamptz)`, '2020-01-01')).toEqual([null]);
@@ -202,7 +202,7 @@ describe('time and maintenance', () => {
     expect(await column(`select count(*) from active('Trade', nearest_offset(${ago}))`)).toEqual(['3']);
   });
 
-  it('#33 an index of a payload field', async () => {
+  it('#33 creates an index on a payload field', async () => {
     const expression = `(payload->'wallet'->>'holder')`;
     await rows(
       `call create_index_for_contract('token_holder', 'register:DA.Register:Token', '${expression.replaceAll("'", "''")}', 'hash')`,
