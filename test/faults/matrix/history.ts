@@ -64,7 +64,7 @@ export const historyFaults: readonly Fault[] = [
     indexer: 'Stores payloads as before; views get the new fields',
     tests: {
       'test/read/typed/typed-views.test.ts': [
-        'appends the fields of the next version, keeps dependent views, and old rows have null there',
+        'appends the fields of the next version with null in earlier rows, and keeps dependent views',
       ],
     },
   },
@@ -75,7 +75,7 @@ export const historyFaults: readonly Fault[] = [
     tests: {
       'test/verify/plain-frame.test.ts': ['are the same on both sides: %s'],
       'test/read/typed/typed-failures.slow.test.ts': [
-        'that the participant does not return is reported once and read at the next start',
+        'that the participant does not return is reported once, and read after the next start',
       ],
     },
   },
