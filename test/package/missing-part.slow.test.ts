@@ -39,7 +39,7 @@ const command = (...argv: readonly string[]) => installation.run(argv, { INDEXER
 const postgresMissing =
   /DEMO_PART_MISSING[^]*package ledger-indexer-postgres is not installed[^]*npm pack --workspace packages\/embedded-postgres/;
 
-describe('without the packages of the demo,', () => {
+describe('without the packages of the demo', () => {
   it.each([['demo-info'], ['status'], ['check']])('`%s` names the missing package if a demo runs', async (verb) => {
     demoRuns();
     const { code, text } = await command(verb);
