@@ -163,7 +163,7 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'Rows are changed by hand',
     indexer: '`verify` names them',
     tests: {
-      'test/verify/verify.slow.test.ts': ['a contract whose lifetime was ended', 'missing rows, and extra rows'],
+      'test/verify/verify.slow.test.ts': ['a contract whose lifetime was ended', 'missing rows and additional rows'],
     },
   },
   {
