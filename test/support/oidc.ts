@@ -1,5 +1,5 @@
 /**
- * A real OpenID Connect provider on a free port. One client may get JWT access tokens by client credentials. Options
+ * A real OpenID Connect provider on a free port. One client may get JWT access tokens by client credentials. Tests can
  * inject faults of providers.
  */
 import { generateKeyPairSync, type JsonWebKey } from 'node:crypto';
