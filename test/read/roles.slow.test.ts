@@ -309,7 +309,7 @@ it('grant-reader accepts the login of a cloud provider, and limits it', needs(no
   }
 });
 
-it('grant-reader prints its statements without the password, and executes nothing, with --dry-run', needs(noLimits), async () => {
+it('grant-reader --dry-run prints its statements without the password and runs none', needs(noLimits), async () => {
   const role = `dry_${suffix}`;
   const lines = await grant(role, '--party', frames.alice, '--password-file', join(folder, 'password'), '--dry-run');
   expect(lines).toContain(`create role ${escapeIdentifier(role)} login password '…' connection limit 20;`);

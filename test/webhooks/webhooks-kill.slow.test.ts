@@ -57,7 +57,7 @@ async function addWebhook(world: HistoryWorld, url: string): Promise<string> {
   return /whsec_\S+/.exec(lines.join('\n'))?.[0] ?? '';
 }
 
-it(`a webhook loses no event during ${String(kills)} SIGKILLs of both sides`, { timeout: 60_000 + kills * 5_000 }, async () => {
+it(`no event is lost over ${String(kills)} SIGKILLs of both sides`, { timeout: 60_000 + kills * 5_000 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), 'webhooks-'));
   const file = join(folder, 'received');
   const world = await HistoryWorld.open(60);
