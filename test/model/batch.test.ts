@@ -1,4 +1,4 @@
-/** Rules of activeness: which updates create and end contracts, and which ends the database has to apply. */
+/** When updates begin and end contracts, and which ends of contracts the database must apply. */
 import { describe, expect, it } from 'vitest';
 import { copied, decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
 import { Batch } from '../../src/model/batch.ts';
@@ -37,7 +37,7 @@ function valuesOf(rows: readonly Row[] | undefined, table: TableName, ...names: 
   const columns = Object.keys(tables[table]);
   return copied(rows ?? []).map((row) => names.map((name) => row[columns.indexOf(name)]));
 }
-/** contract, synchronizer, from, to (null while active). */
+/** Rows of contract, synchronizer, start offset and end offset (null while active). */
 function lifetimes({ lifetimes: all }: Batch): unknown[][] {
   const live = valuesOf([...all.live()], 'live', 'contract_id', 'synchronizer_pk', 'offset').map((row) => [
     ...row,
@@ -46,7 +46,7 @@ function lifetimes({ lifetimes: all }: Batch): unknown[][] {
   const ended = valuesOf([...all.ended()], 'ended', 'contract_id', 'synchronizer_pk', 'offset', 'ended_offset');
   return [...live, ...ended].toSorted((a, b) => Number(a[2]) - Number(b[2]));
 }
-/** Ends that the database has to apply. */
+/** Ends of contracts that began in earlier batches: the database must apply them. */
 function ends(batch: Batch): unknown[] {
   batch.seal();
   return copied([...batch.lifetimes.deactivations()]).map(({ end, ...contract }) => ({
@@ -64,7 +64,7 @@ const assign = (offset: number, change: JsonRecord = {}, target = frames.there):
   frames.reassignment(offset, { JsAssignmentEvent: frames.assigned({ target, ...change }) }, target);
 
 describe('a batch', () => {
-  it('begins a contract with its create and ends it with a consuming exercise', () => {
+  it('starts the lifetime of a contract with its create and ends it with a consuming exercise', () => {
     const batch = batchOf(create(1), exercise(2, { consuming: false }), exercise(3));
     expect(lifetimes(batch)).toEqual([['00c1', 1, 1, 3]]);
     expect(ends(batch)).toEqual([]);
@@ -79,7 +79,7 @@ describe('a batch', () => {
     expect(lifetimes(batchOf(transient))).toEqual([['00c1', 1, 1, 1]]);
   });
 
-  it('keeps a create with acsDelta false as a row that was never active, and ends nothing with its exercise', () => {
+  it('stores a create with acsDelta false as a row that was never active; its exercise ends no contract', () => {
     const batch = batchOf(create(1, { acsDelta: false }), exercise(2, { acsDelta: false }));
     expect([lifetimes(batch), ends(batch)]).toEqual([[], []]);
     expect(batch.sink.rows.get('contracts')).toHaveLength(1);
@@ -112,7 +112,7 @@ describe('a batch', () => {
     expect(batchOf(create(1), exercise(2), create(3)).lifetimes.repeated).toBe(false);
   });
 
-  it('counts a create without acsDelta only for a stakeholder', () => {
+  it('treats a create without acsDelta as active only if a stakeholder sees it', () => {
     const { acsDelta: _, ...silent } = frames.created();
     const seen = { ...silent, witnessParties: [frames.bob] };
     const divulged = { ...silent, witnessParties: ['Eve::1220'] };
@@ -120,7 +120,7 @@ describe('a batch', () => {
     expect(lifetimes(batchOf(frames.transaction(1, [{ CreatedEvent: divulged }])))).toEqual([]);
   });
 
-  it('ends contracts with the archived events of shape ACS_DELTA, also those of earlier batches', () => {
+  it('ends contracts on archived events of shape ACS_DELTA, also contracts of earlier batches', () => {
     const archive = frames.transaction(2, [
       { ArchivedEvent: frames.archived({ contractId: '00c1' }) },
       { ArchivedEvent: frames.archived({ contractId: 'earlier' }) },
@@ -135,7 +135,7 @@ describe('a batch', () => {
     expect(ends(batch)).toEqual([{ contractId: '00c1', synchronizerPk: 1, offset: 4 }]);
   });
 
-  it('moves a contract between synchronizers and back, active on one at a time', () => {
+  it('records a contract that moves to another synchronizer and back as active on one at a time', () => {
     const back = assign(4, {}, frames.here);
     const batch = batchOf(create(1), unassign(2), assign(3), back);
     expect(lifetimes(batch)).toEqual([
@@ -153,7 +153,7 @@ describe('a batch', () => {
     expect(lifetimes(batch)).toEqual([['00c1', 1, 3, 4]]);
   });
 
-  it('moves its offset with OffsetCheckpoints and counts activity by the hour of record time', () => {
+  it('advances its offset with OffsetCheckpoints and counts activity by the hour of record time', () => {
     const batch = batchOf(frames.fullTransaction(41), frames.offsetCheckpoint(99));
     batch.seal();
     expect([batch.offset, batch.lastUpdate?.offset]).toEqual([99, 41]);
@@ -194,14 +194,14 @@ describe('a seed batch', () => {
     );
   });
 
-  it('counts empty entries and keeps the token of the last entry that had one', () => {
+  it('counts empty entries and keeps the continuation token of the last entry that had one', () => {
     const batch = seedOf(frames.activeEntry(), frames.entry('JsEmpty', {}, { streamContinuationToken: '' }));
     expect([batch.entries, batch.continuationToken]).toEqual([2, 'dG9r']);
   });
 });
 
 describe('the last update id of the history', () => {
-  it('belongs to the newest update that has an id, so that offset and id always match', () => {
+  it('belongs to the newest update that has an id, so that offset and id belong together', () => {
     const batch = new Batch(
       new KeptRows(),
       new Dictionary({ templates: [], choices: [], synchronizers: [], implementations: [] }),

@@ -17,7 +17,7 @@ describe('postgresMicroseconds', () => {
     ['2026-08-14T10:51:04.9999996Z', 840_019_865_000_000],
     ['2024-02-29T00:00:00.000000Z', 762_480_000_000_000],
     ['9999-12-31T23:59:59.999999Z', 252_455_615_999_999_999n],
-  ])('%s is %s', (text, expected) => {
+  ])('converts %s to %s', (text, expected) => {
     expect(postgresMicroseconds(text)).toBe(expected);
   });
 

@@ -9,7 +9,7 @@ function unescaped(json: string): string {
   return typeof value.$escaped === 'string' ? value.$escaped : json;
 }
 
-/** Values that jsonb rejects, decided on the decoded strings. */
+/** Returns whether jsonb rejects the value, judged by its decoded strings. */
 function refused(json: string): boolean {
   let bad = false;
   JSON.parse(json, (key, value: unknown) => {
@@ -49,7 +49,7 @@ describe('jsonbText', () => {
     expect(jsonbText(json)).toBe(json);
   });
 
-  it('escapes nesting beyond 500, and does not count brackets within texts', () => {
+  it('escapes JSON that is nested deeper than 500, and does not count brackets in strings', () => {
     const deep = `${'[{"a":'.repeat(251)}1${'}]'.repeat(251)}`;
     expect(unescaped(jsonbText(deep))).toBe(deep);
     const flat = JSON.stringify('[{"'.repeat(2_000));

@@ -1,4 +1,4 @@
-/** Contracts that a batch begins and ends, compared with a model of maps with text keys. */
+/** Contracts that a batch begins and ends, compared with a reference model of maps with text keys. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Lifetimes, type End } from '../../src/model/lifetimes.ts';
@@ -30,7 +30,7 @@ const step = fc.record({
   synchronizerPk: fc.integer({ min: 1, max: 2 }),
 });
 
-/** The model: the same with plain maps. Offsets begin with 1. */
+/** The reference model in plain maps. Offsets begin at 1. */
 function modelled(steps: readonly Step[]) {
   const activations: { readonly id: string; readonly offset: number; end: number | null }[] = [];
   const open = new Map<string, (typeof activations)[number]>();
@@ -52,7 +52,7 @@ function modelled(steps: readonly Step[]) {
   return { activations, ended };
 }
 
-/** Times of ends, by offset: none, one, and one beyond 2^53. */
+/** Times when contracts ended, chosen by offset. They include an unknown time, 0 and a time above 2^53. */
 const times = [null, 0, -7, 2n ** 53n + 1n];
 
 function live(lifetimes: Lifetimes, steps: readonly Step[]): void {
@@ -102,7 +102,7 @@ function expectAsModelled(steps: readonly Step[], lifetimes = new Lifetimes()): 
 }
 
 describe('lifetimes', () => {
-  it('equal those of maps with text keys, however similar the ids are, as strings and as bytes', () => {
+  it('equal those of the reference model, however similar the ids are, as strings and as bytes', () => {
     expectProperty(
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
         expectAsModelled(steps);
@@ -111,7 +111,7 @@ describe('lifetimes', () => {
     );
   });
 
-  it('contain one batch only, whatever they held before they were cleared', () => {
+  it('contain only the current batch after they were cleared', () => {
     const lifetimes = new Lifetimes();
     const batches = fc.array(step, { maxLength: 40 });
     expectProperty(
@@ -124,7 +124,7 @@ describe('lifetimes', () => {
     );
   });
 
-  it('contain nothing of a batch in which a contract began twice at an offset', () => {
+  it('are empty after they were cleared, also if a contract began twice at an offset', () => {
     const lifetimes = new Lifetimes();
     const begin = { contractId: '00aa', offset: 1, nodeId: 0, templatePk: 1, synchronizerPk: 1, partiesPk: 1 };
     lifetimes.activate(begin);
@@ -136,7 +136,7 @@ describe('lifetimes', () => {
     expect([lifetimes.repeated, [...lifetimes.live()].length]).toEqual([false, 1]);
   });
 
-  it('hold thousands of contracts, and few after them', () => {
+  it('match the reference model for thousands of contracts and for a few afterwards', () => {
     const step = (id: string, begins: boolean): Step => ({ begins, id, synchronizerPk: 1 });
     const lifetimes = new Lifetimes();
     const alike = (_: unknown, index: number): string => `${hash}${String(index)}${hash}`;
@@ -155,7 +155,7 @@ describe('lifetimes', () => {
     }
   });
 
-  it('own copies of their ids after the frames are gone', () => {
+  it('keep copies of contract ids, because the memory of frames is reused', () => {
     const memory = Buffer.from('00aa');
     const lifetimes = new Lifetimes();
     lifetimes.deactivate(new Utf8(memory, 0, memory.length), 1, endAt(1));

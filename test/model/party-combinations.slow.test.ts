@@ -1,4 +1,4 @@
-/** Numbers of party sets: equal for equal sets, ascending, and equal again after a lost session. */
+/** Numbers of party sets: equal sets have equal numbers, new sets get ascending numbers, also after a lost session. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -10,7 +10,7 @@ import {
 } from '../../src/model/party-combinations.ts';
 import { expectProperty } from '../support/chance/property.ts';
 
-/** The same array for the same texts, as the frame reader returns them, or a new array each time. */
+/** Returns the same array for equal texts, as the frame reader does, or a new array each time. */
 function sameLists(same: boolean): (list: readonly string[]) => readonly string[] {
   const known = new Map<string, readonly string[]>();
   return (list) => {
@@ -37,7 +37,7 @@ describe('numbers of party sets', () => {
     expect(combinations.takeAdded()).toEqual([]);
   });
 
-  it('equal those of a plain list of the cached sets, also in a session that begins anywhere in between', () => {
+  it('equal those of a reference list of the cached sets, also after a new session started at some point', () => {
     const remembered = rememberedCombinations;
     const parties = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 2 });
     expectProperty(
@@ -57,8 +57,7 @@ describe('numbers of party sets', () => {
             stored.push(...combinations.takeAdded());
           };
           inputs.forEach(number);
-          // Adds so many other sets that the earlier ones are almost evicted, and are evicted while they are requested
-          // again.
+          // Adds so many other sets that the earlier ones are almost evicted. The next requests evict them.
           for (let other = 0; other < remembered - 5; other += 1)
             combinations.number([`other ${String(other)}`], [], []);
           stored.push(...combinations.takeAdded());
@@ -72,7 +71,7 @@ describe('numbers of party sets', () => {
     );
   });
 
-  it('are cached up to a size limit, also in a session that begins anywhere in between', () => {
+  it('are cached up to a size limit, also after a new session started at some point', () => {
     const long = fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.constantFrom(1, 9_000, 30_000, 90_000));
     expectProperty(
       fc.property(fc.array(long, { maxLength: 24 }), fc.nat(24), (inputs, cut) => {
@@ -92,7 +91,7 @@ describe('numbers of party sets', () => {
   });
 });
 
-/** The last sets whose total size is within the limit. */
+/** The newest sets whose total size is within the limit. */
 function newestThatFit(stored: readonly Combination[]): readonly Combination[] {
   let size = 0;
   const first = stored.findLastIndex(({ lists }) => (size += sizeOf(lists)) > rememberedBytes);

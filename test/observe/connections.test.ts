@@ -1,6 +1,6 @@
 /**
- * Which connections the server closes: many idle ones, and one that pipelines requests. Raw sockets; the test sets its
- * own limits, so that no clock decides.
+ * Tests which connections the server closes: idle ones if there are many, and a connection that pipelines requests.
+ * They use raw sockets and set their own limits, so that the results do not depend on timing.
  */
 import { createServer, IncomingMessage, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
@@ -29,7 +29,7 @@ interface Client {
   readonly heard: () => string;
 }
 
-/** Connections that send nothing, in the order in which the server accepts them. */
+/** Opens connections that send nothing, in the order in which the server accepts them. */
 async function open(count: number): Promise<readonly Client[]> {
   const clients: Client[] = [];
   for (let nth = 0; nth < count; nth += 1) {
@@ -53,21 +53,21 @@ async function ask({ socket, heard }: Client): Promise<void> {
 const isOpen = ({ socket }: Client): boolean => !socket.destroyed;
 
 describe('idle connections', () => {
-  it('are all served when they send a request within their grace period, although more connected than may stay idle', async () => {
+  it('are all served if they send a request within their grace period, even if there are more than may stay idle', async () => {
     await start({ most, graceMs: forever, mostInGrace: 10 * most });
     const clients = await open(6 * most);
     for (const client of clients) await ask(client);
     expect(clients.filter(isOpen).length).toBe(6 * most);
   });
 
-  it('are closed from the oldest when their grace period is over, also without new connections', async () => {
+  it('are closed, oldest first, after their grace period, also without new connections', async () => {
     await start({ most, graceMs: 50, mostInGrace: 10 * most });
     const clients = await open(3 * most);
     await waitFor('few', () => (clients.filter(isOpen).length <= most ? true : undefined));
     expect(clients.filter(isOpen)).toEqual(clients.slice(-most));
   });
 
-  it('are closed from the oldest when too many are in their grace period', async () => {
+  it('are closed, oldest first, when too many are in their grace period', async () => {
     await start({ most, graceMs: forever, mostInGrace: 2 * most });
     const clients = await open(3 * most);
     await waitFor('few', () => (clients.filter(isOpen).length <= 2 * most ? true : undefined));
@@ -76,7 +76,7 @@ describe('idle connections', () => {
     if (newest !== undefined) await ask(newest);
   });
 
-  it('are kept while they are few, and count as new after a response', async () => {
+  it('stay open while they are few, and count as new after a response', async () => {
     await start({ most, graceMs: 0, mostInGrace: most });
     const clients = await open(most);
     const [first, second] = clients;
@@ -87,7 +87,7 @@ describe('idle connections', () => {
   });
 });
 
-it('a second request before the response ends the connection, and later ones are not parsed', async () => {
+it('a second request before the response closes the connection, and later requests are not parsed', async () => {
   let [parsed, responses] = [0, 0];
   class Counted extends IncomingMessage {
     constructor(...of: ConstructorParameters<typeof IncomingMessage>) {
@@ -104,6 +104,6 @@ it('a second request before the response ends the connection, and later ones are
   socket.on('error', () => undefined).write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(900));
   await new Promise((resolve) => socket.once('close', resolve));
   expect(responses).toBe(1);
-  // The one after the second is parsed, and stops the parser there.
+  // The third request is still parsed; the parser stops there.
   expect(parsed).toBe(3);
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Doubling } from '../../src/observe/figures/doubling.ts';
 
 describe('log lines of a repeated failure', () => {
-  it('appear at once and then after pauses that double, with the number of suppressed ones', () => {
+  it('appear at once and then after intervals that double, with the number of suppressed lines', () => {
     const lines = new Doubling();
     const reports: (readonly [second: number, suppressed: number])[] = [];
     for (let second = 0; second < 24 * 3_600; second += 1) {

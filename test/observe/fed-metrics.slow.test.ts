@@ -1,4 +1,4 @@
-/** Metrics of a real run, fed from the ledger side, the database side and the stream. */
+/** Metrics of a running indexer, fed by the ledger client, the database and the stream. */
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
@@ -30,7 +30,7 @@ async function lockUpdates(): Promise<AsyncDisposable & { release(): Promise<unk
 }
 
 describe('the metrics of a running indexer', () => {
-  it('count calls to the ledger, time queries by purpose, and name the stream', async () => {
+  it('count calls to the ledger, time queries by purpose, and identify the stream', async () => {
     await using indexer = await runIndexer({
       LEDGER_URL: sandbox.url,
       DATABASE_URL: database.url,
@@ -46,9 +46,9 @@ describe('the metrics of a running indexer', () => {
       expect(await indexer.metric(`indexer_pg_query_seconds_count{op="${op}"}`), op).toBeGreaterThan(0);
     }
     const batches = await indexer.metric('indexer_commit_seconds_count');
-    // Checkpoints of the ledger produce further batches between the two reads.
+    // Offset checkpoints of the ledger produce further batches between the two reads of metrics.
     const batchQueries = await indexer.metric('indexer_pg_query_seconds_count{op="batch"}');
-    // A batch that overlaps with the previous one ends with a separate query.
+    // If a batch overlaps with the previous one, a separate query completes it.
     const overlapping = await indexer.metric('indexer_pg_query_seconds_count{op="finish"}');
     expect(batchQueries + overlapping).toBeGreaterThanOrEqual(batches);
     expect(await indexer.metric('indexer_pg_pool_connections{state="total"}')).toBeGreaterThan(0);
@@ -59,7 +59,7 @@ describe('the metrics of a running indexer', () => {
   });
 
   it('attribute a quiet stream to the source, and a slow database to the database', async () => {
-    // Checkpoints are rare: only the one update arrives.
+    // Offset checkpoints are rare, so only the one update arrives.
     await using quiet = await startSandbox({ limits: { checkpointIntervalMs: 600_000 } });
     generateHistory(quiet.ledger, { seed: 31, updates: 300 });
     await using indexer = await runIndexer({ LEDGER_URL: quiet.url, DATABASE_URL: database.url });
@@ -69,7 +69,7 @@ describe('the metrics of a running indexer', () => {
     await waitFor('a second of silence', async () => ((await on('source')) > before + 1 ? true : undefined));
     const database_ = await on('database');
     await using locked = await lockUpdates();
-    // One write, a free connection, no further frame: the indexer still waits for the database.
+    // One write and no further frame. A connection is free, but the indexer still waits for the database.
     generateHistory(quiet.ledger, { seed: 32, updates: 1 });
     await waitFor('a second of waiting', async () => ((await on('database')) > database_ + 1 ? true : undefined));
     await locked.release();

@@ -27,7 +27,7 @@ async function start(port = 0): Promise<{ server: RunningHttpServer; health: Hea
 }
 
 describe('the HTTP server', () => {
-  it('is live at once and ready only when the ledger end has been reached', async () => {
+  it('is live at once, and ready only after the ledger end has been reached', async () => {
     const { server, health } = await start();
     expect((await fetch(`${server.url}/livez`)).status).toBe(200);
     const before = await fetch(`${server.url}/readyz`);

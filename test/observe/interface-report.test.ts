@@ -1,4 +1,4 @@
-/** Interfaces that the participant does not know: a warning only if they are configured by name. */
+/** Interfaces that the participant does not know: the indexer logs a warning only if they are configured by name. */
 import { expect, it } from 'vitest';
 import { interfacesNamed } from '../../src/config/interface-presets.ts';
 import { HealthTracker } from '../../src/observe/health/health-tracker.ts';
@@ -13,7 +13,7 @@ it.each([
   ['info', 'an interface of a preset', [preset]],
   ['warn', 'an explicit name', [own]],
   ['warn', 'an explicit name next to a preset', [preset, own]],
-])('writes a line of level %s for %s', (level, _what, ids) => {
+])('the interface report logs at %s for %s', (level, _what, ids) => {
   const written: string[] = [];
   const stream = { isTTY: false, write: (text: string) => written.push(text) };
   const { logger } = createLogger({ level: 'info', format: 'json', stream });

@@ -1,4 +1,4 @@
-/** Which requests count as local: those with headers of direct clients only. */
+/** Tests which requests count as local: only requests with the headers of direct clients. */
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -24,7 +24,7 @@ function reason(headers: Readonly<Record<string, string>>): Promise<string> {
   });
 }
 
-/** Header names that each client sends by default. */
+/** Names of headers that each client sends by default. */
 const clients = {
   Chromium:
     'connection cache-control sec-ch-ua sec-ch-ua-mobile sec-ch-ua-platform dnt upgrade-insecure-requests user-agent accept ' +
@@ -42,7 +42,7 @@ const clients = {
   'Go, Python': 'user-agent accept-encoding accept connection',
 };
 
-/** Header names that proxies, tunnels, platforms and gateways add. */
+/** Names of headers that proxies, tunnels, platforms and gateways add. */
 const proxies = [
   'forwarded via x-forwarded-for x-forwarded-host x-forwarded-proto x-forwarded-prefix x-forwarded x-real-ip x-original-url',
   'x-original-forwarded-for x-originating-ip x-rewrite-url x-envoy-external-address x-envoy-attempt-count x-request-id',
@@ -66,7 +66,7 @@ describe('a request over the loopback address', () => {
   });
 
   it.each([...proxies, ...withUnderscores])(
-    'with the header %s is not local, and the header is named',
+    'with the header %s is not local, and the reason names the header',
     async (name) => {
       expect(await reason({ [name]: 'somebody@example.com' })).toContain(
         `("${name}"): only requests from this machine are accepted`,
@@ -74,7 +74,7 @@ describe('a request over the loopback address', () => {
     },
   );
 
-  it('with headers in any case has the same result', async () => {
+  it('is judged regardless of the case of its header names', async () => {
     expect(await reason({ 'Tailscale-User-Login': 'x' })).toContain('tailscale-user-login');
     expect(await reason({ 'USER-AGENT': 'x', 'Accept-Language': 'de' })).toBe('');
   });

@@ -13,7 +13,7 @@ function lines(isTTY: boolean) {
 }
 
 describe('scrub', () => {
-  it('removes tokens and URL passwords and leaves the line valid JSON', () => {
+  it('removes tokens and URL passwords, and leaves the line valid JSON', () => {
     const line = JSON.stringify({
       a: `Bearer ${jwt}`,
       b: 'postgres://me:p@ss/w@db/x',
@@ -34,14 +34,14 @@ describe('scrub', () => {
 });
 
 describe('the logger', () => {
-  it('writes JSON lines without a terminal, and no progress line', () => {
+  it('writes JSON lines and no progress line if the output is not a terminal', () => {
     const { logger, written, progress } = lines(false);
     logger.info({ offset: 5 }, 'hello');
     expect(progress).toBeUndefined();
     expect(JSON.parse(written.join(''))).toMatchObject({ level: 'info', msg: 'hello', offset: 5 });
   });
 
-  it('prints no secret, in whatever field or format it arrives', () => {
+  it('prints no secret, in any field or format', () => {
     for (const isTTY of [true, false]) {
       const { logger, written } = lines(isTTY);
       logger.warn({ url: 'wss://u:hunter2@node/v2', nested: { token: jwt } }, `failed with ${jwt}`);
@@ -53,7 +53,7 @@ describe('the logger', () => {
   it('escapes control characters in messages, keys and values on a terminal', () => {
     const written: string[] = [];
     const stream = { isTTY: false, write: (text: string) => written.push(text) };
-    // Without the colors, which the logger adds.
+    // Not a TTY, so that the logger adds no colors.
     const { logger } = createLogger({ level: 'info', format: 'pretty', stream });
     const hostile = 'a\u001b[2J\u009b1A\u0007\r\nb\u202ec\u007f';
     logger.warn({ word: hostile, [hostile]: 'x', list: [hostile] }, hostile);
@@ -61,7 +61,7 @@ describe('the logger', () => {
     expect(written.join('')).toMatch(/^[^\p{Cc}\u202e]*\n$/u);
   });
 
-  it('writes a failure for people as a sentence, not as JSON', () => {
+  it('writes a failure as a sentence, not as JSON, in the text format', () => {
     const written: string[] = [];
     const stream = { isTTY: false, write: (text: string) => written.push(text) };
     const { logger } = createLogger({ level: 'info', format: 'pretty', stream });

@@ -1,6 +1,6 @@
 /**
- * Texts of megabytes from other people: a statement of the query page can produce an error message or a cell with any
- * text. A search blocks the process, so one with quadratic time stops the indexer for minutes.
+ * Texts of several megabytes from users: a statement on the query page can produce an error message or a cell with any
+ * text. A search blocks the process, so a search with quadratic time would stop the indexer for minutes.
  */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { noFormula } from '../../src/model/push/csv.ts';
 import { scrub } from '../../src/observe/figures/scrub.ts';
 import { expectProperty } from '../support/chance/property.ts';
 
-/** With quadratic time, one of these texts takes minutes. The limit only turns that into a failure. */
+/** With quadratic time, one of these texts takes minutes. The limit makes the test fail earlier. */
 const limitMs = 40_000;
 const characters = 1_000_000;
 const long = (part: string): string => part.repeat(characters / part.length);
@@ -30,7 +30,7 @@ describe('scrub', () => {
     String.raw`\udb40`,
     '\u200B',
   ])(
-    'scans a long run of %j without changes in linear time',
+    'scans a long run of %j in linear time',
     (part) => {
       expect(scrub(long(part))).toBeTypeOf('string');
     },
@@ -73,14 +73,14 @@ describe('scrub', () => {
 
 describe('noFormula', () => {
   it.each(['\n', '\t ', '\n='])(
-    'marks a long run of %j in linear time',
+    'prefixes a long run of %j in linear time',
     (part) => {
       expect(noFormula(long(part))).toMatch(/^'/);
     },
     limitMs,
   );
 
-  it('puts an apostrophe behind the first separator before a formula', () => {
+  it('inserts an apostrophe after the first separator before a formula', () => {
     const parts = ['=', '+', '-', '@', '＝', ';', '|', '\t', '\r', '\n', ' ', '\u00A0', 'a', "'"];
     expectProperty(
       fc.property(textOf(parts), (text) => {

@@ -1,4 +1,4 @@
-/** The metrics, checked by promtool: names, types and help texts. */
+/** Checks the metrics with promtool: names, types and help texts. */
 import { describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';

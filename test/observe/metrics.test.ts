@@ -124,13 +124,13 @@ const emptyBatch = {
 };
 
 describe('the metrics', () => {
-  it('have exactly the promised names', async () => {
+  it('have exactly the documented names', async () => {
     const { registry } = createMetrics({ version: '1.2.3' });
     const found = (await registry.getMetricsAsJSON()).map((metric) => metric.name);
     expect(found.filter((name) => name.startsWith('indexer_')).sort()).toEqual(names);
   });
 
-  it('include those of the process, except the gauges that are named like counters', async () => {
+  it('include process metrics, except the gauges that are named like counters', async () => {
     const text = await createMetrics({ version: '1.2.3' }).registry.metrics();
     expect(text).toContain('nodejs_eventloop_lag_p99_seconds');
     expect(text).toContain('process_cpu_seconds_total');
@@ -139,7 +139,7 @@ describe('the metrics', () => {
 
   it('share one set of process metrics among all indexers of a process', () => {
     const [first, second] = [createMetrics({ version: '1.2.3' }), createMetrics({ version: '1.2.3' })];
-    // The observers behind these two are never stopped.
+    // The observers of these two metrics are never stopped.
     for (const name of ['nodejs_eventloop_lag_seconds', 'nodejs_gc_duration_seconds']) {
       expect(first.registry.getSingleMetric(name), name).toBeDefined();
       expect(second.registry.getSingleMetric(name), name).toBe(first.registry.getSingleMetric(name));
@@ -158,7 +158,7 @@ describe('the metrics', () => {
     expect(text).toContain('indexer_pg_query_seconds_count{op="finish"} 0');
     expect(text).toContain('indexer_rows_written_total{table="contracts"} 0');
     expect(text).toContain('indexer_access_token_expiry_timestamp_seconds Nan');
-    // An alert on a metric without series never fires. The series of webhooks appear after the first read of the table.
+    // An alert on a metric without series never fires. Webhook series appear after the first read of the table.
     const always = names.filter((name) => !name.startsWith('indexer_webhook_'));
     for (const name of always) expect(text).toMatch(new RegExp(`^${name}(?:_count)?(?:\\{[^\\n]*\\})? `, 'm'));
   });
@@ -167,7 +167,7 @@ describe('the metrics', () => {
     expect(await readFile('docs/reference/metrics.md', 'utf8'), 'run npm run docs:metrics').toBe(await metricsPage());
   });
 
-  it('read time shares, connections and waiting clients when they are scraped', async () => {
+  it('are read at scrape time for time shares, connections and waiting clients', async () => {
     let nowMs = 0;
     const work = new WorkClock(() => nowMs);
     const pool = { total: 3, idle: 1, waiting: 7, max: 5 };
@@ -212,7 +212,7 @@ describe('the metrics', () => {
 });
 
 describe('the observers', () => {
-  it('turn a committed batch into counters, gauges and, only while live, a latency', async () => {
+  it('turn a committed batch into counters and gauges, and into a latency only while live', async () => {
     const { observers, metrics } = observed();
     const batch = {
       checkpoint: 42,
@@ -248,7 +248,7 @@ describe('the observers', () => {
     expect(text).toContain('indexer_leader 1');
   });
 
-  it('give fifty templates a series and count the rest under other', async () => {
+  it('give each of fifty templates a series, and count the rest under other', async () => {
     const { observers, metrics } = observed();
     const templates = new Map(Array.from({ length: 60 }, (_, index) => [`p:M:T${index}`, index + 1]));
     observers.stream.batchCommitted({
@@ -261,7 +261,7 @@ describe('the observers', () => {
     expect(text).toContain('indexer_events_total{type="created",template="other"} 55');
   });
 
-  it('count seed contracts from totals, also when the seed starts over', async () => {
+  it('count seed contracts from running totals, also when the seed starts over', async () => {
     const { observers, metrics, health } = observed();
     for (const contracts of [10, 25, 5]) {
       observers.stream.batchCommitted({ ...emptyBatch, checkpoint: undefined });
@@ -274,7 +274,7 @@ describe('the observers', () => {
     expect(health.status()).toMatchObject({ checkpoint: null, seed: { contracts: 30, offset: 9, done: true } });
   });
 
-  it('write one line for a change of phase and none for the same phase again', () => {
+  it('log one line for a change of phase, and none for the same phase again', () => {
     const { observers, lines } = observed();
     const error = new IndexerError('refused', { code: 'LEDGER_UNREACHABLE', retry: 'retry' });
     observers.stream.phaseChanged('backing_off', error);

@@ -1,4 +1,4 @@
-/** Typed views that cannot be created: logged once, with some names and their number. */
+/** Typed views that cannot be created: they are logged once, with their number and some names. */
 import { expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { createLogger } from '../../src/observe/log/logger.ts';
@@ -8,7 +8,7 @@ import { createMetrics } from '../../src/observe/metrics/metrics.ts';
 const error = new IndexerError('permission denied', { code: 'STORE_NOT_PERMITTED' });
 const failed = (...names: readonly string[]) => names.map((view) => ({ view, error }));
 
-it('logs views that cannot be created once, and again after all were created', () => {
+it('the package report logs views that cannot be created once, and again after all views were created', () => {
   const written: string[] = [];
   const stream = { isTTY: false, write: (text: string) => written.push(text) };
   const { logger } = createLogger({ level: 'info', format: 'json', stream });

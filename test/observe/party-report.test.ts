@@ -1,16 +1,16 @@
-/** Parties of the filter that the participant does not know: logged once, and listed until it knows them. */
+/** Parties of the filter that the participant does not know: they are logged once, and listed until they are known. */
 import { expect, it } from 'vitest';
 import { watchUnknownParties } from '../../src/observe/log/party-report.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const [alice, bob] = ['alice::1220aa', 'bob::1220bb'];
 
-it('lists unknown parties of the filter until the participant knows them, and logs them once', async () => {
+it('the party report lists unknown parties of the filter until they are known, and logs them once', async () => {
   const known = new Set([alice]);
   let requests = 0;
   const unknownOf = (parties: readonly string[]) => {
     requests += 1;
-    // The participant is unreachable for a moment.
+    // The participant is briefly unreachable.
     if (requests === 2) return Promise.reject(new Error('away'));
     const unknown = parties.filter((party) => !known.has(party));
     return Promise.resolve(unknown.map((party) => ({ party, sentence: `no party ${party}` })));

@@ -1,4 +1,4 @@
-/** Lookups of reader tokens: one read for all waiting requests, and one notice per watcher. */
+/** Lookups of reader tokens: waiting requests share a read, and each watcher is notified once. */
 import type { IncomingMessage } from 'node:http';
 import { expect, it } from 'vitest';
 import { ReaderTokens, type ReadTokens } from '../../src/observe/http/reader-tokens.ts';
@@ -6,7 +6,7 @@ import { hashOf, newToken, type ReaderToken } from '../../src/reader-token.ts';
 
 const showing = (authorization: string) => ({ headers: { authorization } }) as IncomingMessage;
 
-/** Rows that can be changed, and the number of reads. */
+/** A table with changeable rows that counts its reads. */
 function table() {
   const rows = new Map<string, ReaderToken>();
   const facts = { reads: 0, together: 0 };
@@ -25,7 +25,7 @@ function good(rows: Map<string, ReaderToken>): string {
   return token;
 }
 
-it('reads a few times, however many requests guess, and accepts the valid token among them', async () => {
+it('the token lookup reads twice for hundreds of guesses, and accepts the valid token among them', async () => {
   const { rows, facts, read } = table();
   const tokens = new ReaderTokens(read, 5);
   const token = good(rows);
@@ -38,7 +38,7 @@ it('reads a few times, however many requests guess, and accepts the valid token 
   tokens.close();
 });
 
-it('reads nothing for a text that cannot be a token, and rejects at once when too many wait', async () => {
+it('the token lookup reads nothing for an impossible token, and rejects at once when too many requests wait', async () => {
   const { facts, read } = table();
   const tokens = new ReaderTokens(read, 5);
   for (const text of ['', 'Bearer', 'Bearer x', `Bearer ${newToken()}x`, `Basic ${newToken()}`, newToken()]) {
@@ -52,7 +52,7 @@ it('reads nothing for a text that cannot be a token, and rejects at once when to
   tokens.close();
 });
 
-it('reports that tokens cannot be looked up, and resumes when they can', async () => {
+it('the token lookup reports that the table cannot be read, and recovers when it can', async () => {
   const { rows, read } = table();
   let isAway = true;
   const errors: unknown[] = [];
@@ -66,12 +66,12 @@ it('reports that tokens cannot be looked up, and resumes when they can', async (
   expect(await tokens.check(showing(`Bearer ${token}`))).toMatchObject({ secret: token });
   isAway = true;
   expect(await tokens.check(showing(`Bearer ${token}`))).toMatchObject({ status: 503 });
-  // Counted each time, and logged once until it responds again.
+  // Each failure is counted, and logged once until the table can be read again.
   expect([tokens.failures, errors]).toEqual([3, [new Error('away'), new Error('away')]]);
   tokens.close();
 });
 
-it('notifies all current watchers once, and none that has left', async () => {
+it('the token lookup notifies all current watchers once, and none that stopped watching', async () => {
   const { rows, facts, read } = table();
   const tokens = new ReaderTokens(read, 5);
   const token = good(rows);

@@ -1,4 +1,4 @@
-/** The page and its events over real HTTP: content, number of viewers, and viewers that do not read. */
+/** The status page and its events over real HTTP: content, number of viewers, and viewers that do not read. */
 import type { ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -49,11 +49,11 @@ async function start(readRecent: ReadRecentFacts = () => Promise.resolve(facts))
 
 interface Listener {
   readonly response: Response;
-  /** The next event, its data parsed; undefined at the end. */
+  /** Returns the next event with parsed data, or undefined at the end. */
   next(): Promise<{ readonly event: string; readonly data: Data } | undefined>;
 }
 
-/** Fields of a message that the tests compare. */
+/** Fields of an event that the tests compare. */
 interface Data {
   readonly guide?: object;
   readonly samples?: readonly unknown[];
@@ -87,7 +87,7 @@ async function* messagesOf(response: Response): AsyncGenerator<{ event: string; 
   return undefined;
 }
 
-describe('the page', () => {
+describe('the status page', () => {
   it('is one document whose policy allows only its own style, script and events', async () => {
     const { server } = await start();
     const answer = await fetch(server.url);
@@ -111,10 +111,10 @@ describe('the page', () => {
   });
 });
 
-describe('its events', () => {
-  it('begin with earlier measurements, and continue with new ones', async () => {
+describe('events of the status page', () => {
+  it('begin with earlier measurements and continue with new ones', async () => {
     const { server, health } = await start();
-    // A connection that waits until a measurement exists.
+    // This waits until the page has measurements.
     await waitFor('three samples', async () => {
       const hello = await (await listen(server)).next();
       return (hello?.data.samples?.length ?? 0) > 2 ? true : undefined;
@@ -135,7 +135,7 @@ describe('its events', () => {
     });
   });
 
-  it('contain the last facts and the failure when the database does not respond; reads never pile up', async () => {
+  it('contain the last facts and the failure when the database does not respond, with one read at a time', async () => {
     let reads = 0;
     let underWay = 0;
     let most = 0;
@@ -171,7 +171,7 @@ describe('its events', () => {
     expect(most).toBe(1);
   });
 
-  it('cost the database no more when pages are opened and closed all the time', async () => {
+  it('do not read the database more often when pages are opened and closed frequently', async () => {
     const clock = stopClock();
     let reads = 0;
     const { server } = await start(() => {
@@ -202,7 +202,7 @@ describe('its events', () => {
     expect(last?.event).toBe('bye');
   });
 
-  it('are limited to fifty viewers; a free slot is reused', async () => {
+  it('are limited to fifty viewers, and a free slot is reused', async () => {
     const { server, page } = await start();
     const stops = Array.from({ length: 50 }, () => new AbortController());
     ends.push(() => stops.forEach((stop) => stop.abort()));
@@ -214,7 +214,7 @@ describe('its events', () => {
     expect((await (await listen(server)).next())?.event).toBe('hello');
   });
 
-  it('requested sixty times at once on one connection occupy no slot after it closes', async () => {
+  it('occupy no slot after a connection closes that requested them sixty times', async () => {
     const { server, page } = await start();
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
     ends.push(() => socket.destroy());
@@ -223,7 +223,7 @@ describe('its events', () => {
     await waitFor('no viewer', () => (page.viewers === 0 ? true : undefined));
   });
 
-  it('are stopped for a viewer that does not read, while others continue', async () => {
+  it('are stopped for a viewer that does not read, and continue for others', async () => {
     const large = {
       templates: [],
       updates: Array.from({ length: 300 }, () => ({ ...facts.updates[0]!, kind: 'x'.repeat(2_000) })),
@@ -241,7 +241,7 @@ describe('its events', () => {
     });
     socket.write('GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n');
     await waitFor('the viewer', () => (page.viewers === 1 ? true : undefined));
-    // On a busy machine this one may be too slow as well and be disconnected: then another one reads.
+    // On a busy machine, this viewer may be too slow and be disconnected as well. Then another one reads.
     let listener = await listen(server);
     const heard = async (): Promise<string | undefined> => {
       const next = await listener.next().catch(() => undefined);

@@ -1,4 +1,4 @@
-/** Spans of a real run, received by an OpenTelemetry SDK; and no spans without one. */
+/** Spans of a running indexer, received by an OpenTelemetry SDK, and no spans without an SDK. */
 import { trace } from '@opentelemetry/api';
 import type { Link } from '@opentelemetry/api';
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
@@ -58,15 +58,15 @@ function traceParent({ context }: Link): string {
   return `00-${context.traceId}-${context.spanId}-0${context.traceFlags}`;
 }
 
-describe('without an SDK', () => {
-  it('there is no tracer', () => {
+describe('tracing without an SDK', () => {
+  it('has no tracer', () => {
     trace.disable();
     expect(openTracer()).toBeUndefined();
   });
 });
 
 describe('tracing', () => {
-  it('gives each batch a span with decode and commit inside, linked to the traces of its commands', async () => {
+  it('creates a span per batch that contains decode and commit and is linked to the traces of its commands', async () => {
     await using indexer = await run({ INDEXER_START: 'genesis', INDEXER_BATCH_UPDATES: '20' });
     const end = sandbox.ledger.ledgerEnd();
     await indexer.reaches(end);
@@ -87,7 +87,7 @@ describe('tracing', () => {
     expect(linked.length).toBeGreaterThan(40);
   });
 
-  it('links each trace once, skips invalid ones, and links at most 32', () => {
+  it('links each trace once, skips invalid traces, and links at most 32', () => {
     const tracer = openTracer();
     const batch = tracer?.batch('updates', 0);
     const update = (traceParent: string) => ({ kind: 'transaction', traceParent, traceState: 'a=b' }) as never;
@@ -97,7 +97,7 @@ describe('tracing', () => {
       batch?.note(update('hello'));
     }
     batch?.decoded(1, 1, undefined);
-    // The session ends before the batch is written; a later commit changes nothing.
+    // The session ends before the batch is written; a later commit has no effect.
     tracer?.abandon();
     batch?.done({ offset: 1, updatesByKind: new Map(), eventsByType: new Map() } as never);
     expect(spans('batch').map(({ attributes }) => attributes['indexer.abandoned'])).toEqual([true]);
@@ -107,7 +107,7 @@ describe('tracing', () => {
     expect(links[0]?.context.traceState?.serialize()).toBe('a=b');
   });
 
-  it('gives a seed a span with its batches inside', async () => {
+  it('creates a span for a seed that contains the spans of its batches', async () => {
     await using indexer = await run({ INDEXER_BATCH_UPDATES: '10' });
     await waitFor('the seed', async () => (spans('seed').length === 1 ? true : undefined));
     const [seed] = spans('seed');
@@ -117,12 +117,12 @@ describe('tracing', () => {
     expect(seed?.attributes['indexer.offset']).toBe((await indexer.status()).checkpoint);
   });
 
-  it('records a failure by its code, and contains no payload', async () => {
+  it('records a failure by its error code, and records no payload', async () => {
     await using indexer = await run({ INDEXER_START: 'genesis' });
     await indexer.reaches(sandbox.ledger.ledgerEnd());
     const client = new Client({ connectionString: database.url });
     await client.connect();
-    // Fence of the running session: a new writer raises the epoch.
+    // Fences the running session: a new writer raises the epoch.
     await client.query('update ledger.stream set epoch = epoch + 1');
     await client.end();
     generateHistory(sandbox.ledger, { seed: 8, updates: 5 });
@@ -134,7 +134,7 @@ describe('tracing', () => {
     ).not.toMatch(/alice|payload|::/i);
   });
 
-  it.each(['onStart', 'onEnd'])('never stops the stream: an SDK that throws in %s has no effect on it', async (at) => {
+  it.each(['onStart', 'onEnd'])('has no effect on the stream when the SDK throws in %s', async (at) => {
     trace.disable();
     const nothing = (): Promise<void> => Promise.resolve();
     const broken = (): never => {

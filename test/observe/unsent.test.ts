@@ -1,4 +1,4 @@
-/** Responses that clients do not read, over real sockets, and how often the metrics are rendered. */
+/** Responses that clients do not read, over real sockets, and how often metrics are rendered. */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -14,7 +14,7 @@ describe('unread responses', () => {
   const answers: ServerResponse[] = [];
   let server: Server;
 
-  /** @param limit MiB */
+  /** @param limit in MiB */
   async function listen(limit: number): Promise<void> {
     const unsent = new Unsent(limit * mebibyte);
     server = createServer(({ url = '' }, response) => {
@@ -25,7 +25,7 @@ describe('unread responses', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   }
 
-  /** A client that reads nothing. @param size of the response, MiB */
+  /** Starts a client that reads nothing. @param size of the response in MiB */
   async function ask(size: number): Promise<void> {
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
     const socketCount = sockets.push(socket.pause());
@@ -41,19 +41,19 @@ describe('unread responses', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it('are dropped, the largest first, when their total is over the limit', async () => {
+  it('are dropped, the largest first, when their total exceeds the limit', async () => {
     await listen(100);
     for (const size of [40, 60, 30, 50]) await ask(size);
     expect(cut()).toEqual([false, true, false, true]);
   });
 
-  it('of one client alone may exceed it', async () => {
+  it('of a single client may exceed the limit', async () => {
     await listen(100);
     await ask(120);
     expect(cut()).toEqual([false]);
   });
 
-  it('no longer count when they are read, or when their client is gone', async () => {
+  it('are no longer counted after they were read or their client disconnected', async () => {
     await listen(100);
     await ask(90);
     sockets[0]?.resume();

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { WorkClock } from '../../src/observe/figures/work-clock.ts';
 
-/** A clock that only the test moves. */
+/** A clock that advances only when the test does it. */
 function stopped(atMs = 500) {
   let nowMs = atMs;
   const clock = new WorkClock(() => nowMs);
@@ -28,7 +28,7 @@ describe('the work clock', () => {
     expect(clock.totals()).toEqual({ source: 1.5, decode: 0.25, database: 3 });
   });
 
-  it('counts the current part, so that a hanging commit is visible while it hangs', () => {
+  it('includes the current part, so that a hanging commit is visible while it hangs', () => {
     const { clock, pass } = stopped();
     clock.enter('database');
     pass(60_000);
@@ -73,7 +73,7 @@ describe('the work clock', () => {
     }
   });
 
-  it('divides by the time since its creation while that is less than ten seconds', () => {
+  it('divides by its age while that is less than ten seconds', () => {
     const { clock, pass } = stopped();
     clock.enter('decode');
     pass(3000);
@@ -83,7 +83,7 @@ describe('the work clock', () => {
     expect(clock.reason().sentence).toBe('decode: 75 % of the last 4 s was spent decoding frames and building rows');
   });
 
-  it('reports when no stream was open', () => {
+  it('reports times when no stream was open', () => {
     const { clock, pass } = stopped();
     expect(clock.reason().on).toBeUndefined();
     clock.enter('source');
@@ -95,7 +95,7 @@ describe('the work clock', () => {
     expect(sentence).toBe('none: no stream was open for 80 % of the last 8 s');
   });
 
-  it('keeps its shares within one and its memory bounded over a long run', () => {
+  it('keeps the sum of its shares at one over a long run', () => {
     const { clock, pass } = stopped();
     for (let at = 0; at < 20_000; at += 1) {
       clock.enter(at % 3 === 0 ? 'source' : at % 3 === 1 ? 'decode' : 'database');

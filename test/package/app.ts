@@ -1,7 +1,7 @@
 /**
- * The app of docs/how-to/integrate/typescript.md in an empty folder. ledger-indexer is the contents of the tarball; its
- * dependencies and those of the app (kysely, pg, the compiler) are links to the packages of the project, so that
- * nothing is downloaded.
+ * The app of docs/how-to/integrate/typescript.md in an empty folder, with the contents of the tarball as
+ * ledger-indexer. The other packages (kysely, pg, the compiler) are symbolic links into the project, so that nothing is
+ * downloaded.
  */
 import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { join } from 'node:path';
 
 const project = join(import.meta.dirname, '../..');
 
-/** Links every package of the project except our own into the folder's node_modules. */
+/** Adds symbolic links to the packages of the project, except its own packages, to the folder's node_modules. */
 export function linkDependencies(folder: string): void {
   const [from, to] = [join(project, 'node_modules'), join(folder, 'node_modules')];
   for (const name of readdirSync(from).filter((each) => !/^\.|^ledger-indexer/.test(each))) {
@@ -22,7 +22,7 @@ export function linkDependencies(folder: string): void {
   }
 }
 
-/** A file of the page, by the comment before its block; at most 60 lines. */
+/** Returns a file of the page by the comment before its block. @throws Error if it has more than 60 lines */
 export function fileOfPage(name: string): string {
   const page = readFileSync(join(project, 'docs/how-to/integrate/typescript.md'), 'utf8');
   const [, text = ''] = new RegExp(`<!-- ${name} -->\\n\\n\`\`\`ts\\n([^]*?)\`\`\``).exec(page) ?? [];
@@ -50,9 +50,7 @@ export async function writeApp(folder: string): Promise<void> {
   for (const name of ['app.ts', 'client.ts']) await writeFile(join(folder, name), fileOfPage(name));
 }
 
-/**
- * Runs a file until it has printed this text, then ends it. Resolves to its complete output, also when it ends earlier.
- */
+/** Runs a file until its output matches, then ends it. Resolves to its complete output, also if it ends earlier. */
 export function printedUntil(
   folder: string,
   file: string,

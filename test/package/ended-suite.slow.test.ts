@@ -11,7 +11,7 @@ import { needs, noLinux } from '../support/skips/needs.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Processes whose command line names the folder. */
+/** Ids of the processes whose command line contains the folder. */
 function processesOf(folder: string): readonly string[] {
   return readdirSync('/proc').filter((name) => {
     try {
@@ -24,7 +24,7 @@ function processesOf(folder: string): readonly string[] {
 
 const ends = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGKILL', 'a closed pipe'] as const;
 
-it.each(ends)('%s', { timeout: 120_000, ...needs(noLinux) }, async (end) => {
+it.each(ends)('a test run ended by %s leaves nothing behind', { timeout: 120_000, ...needs(noLinux) }, async (end) => {
   const folder = mkdtempSync(join(tmpdir(), 'ended-suite-'));
   const { TEST_DATABASE_URL: _given, TEST_POSTGRES_URL: _inherited, ...env } = process.env;
   const run = spawn(

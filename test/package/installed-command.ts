@@ -1,5 +1,5 @@
 /**
- * The command as installed without the optional packages: a copy of the compiled program, and links to its
+ * The command as installed without the optional packages: a copy of the compiled program, with symbolic links to its
  * dependencies.
  */
 import { spawn } from 'node:child_process';
@@ -12,9 +12,9 @@ import { linkDependencies } from './app.ts';
 const project = join(import.meta.dirname, '../..');
 
 export interface Installation extends Disposable {
-  /** The folder in which it is installed and runs. */
+  /** The folder in which the command is installed and runs. */
   readonly folder: string;
-  /** Runs it to its end. Resolves to its exit code and standard error. */
+  /** Runs the command to its end. Resolves to its exit code and standard error. */
   run(
     argv: readonly string[],
     env?: NodeJS.ProcessEnv,

@@ -1,4 +1,4 @@
-/** The installed command without the export package: it names the package, and exports, prunes and redacts nothing. */
+/** The installed command without the export package: it names the package, and does not export, prune or redact. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -19,7 +19,7 @@ afterAll(() => installation[Symbol.dispose]());
 const run = (...argv: readonly string[]) =>
   installation.run(argv, { DATABASE_URL: schemas.url, POSTGRES_SCHEMA: 'unpacked' });
 
-/** Rows that a prune and a redaction change. */
+/** Counts that a prune or a redaction would change. */
 const stored = (): Promise<readonly object[]> =>
   query(
     schemas.url,
@@ -32,7 +32,7 @@ describe('without the export package', () => {
     ['export', ['--to', 'lake']],
     ['prune --exported', ['--before', '3', '--exported', 'lake', '--yes']],
     ['redact --exported', ['contract', '00c1', '--reason', 'r', '--exported', 'lake', '--yes']],
-  ])('`%s` ends with exit code 78 and the command that installs it, and changes nothing', async (name, argv) => {
+  ])('`%s` exits with code 78, names the install command, and changes nothing', async (name, argv) => {
     const before = await stored();
     const { code, text } = await run(name.split(' ')[0] ?? '', ...argv);
     expect(text).toMatch(

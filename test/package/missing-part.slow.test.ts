@@ -1,5 +1,6 @@
 /**
- * The installed command, without the packages of the demo, in the folder of a running demo: it names the missing part.
+ * The installed command without the packages of the demo, in the folder of a running demo: it names the missing
+ * package.
  */
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
@@ -24,7 +25,7 @@ afterEach(() => {
   installation[Symbol.dispose]();
 });
 
-/** A demo of this test process: it serves the page itself, and its database counts as embedded. */
+/** Notes a running demo whose page this test process serves and whose database counts as embedded. */
 function demoRuns(): void {
   const httpUrl = `http://127.0.0.1:${String((page.address() as AddressInfo).port)}`;
   const dataDir = join(installation.folder, '.data');
@@ -38,8 +39,8 @@ const command = (...argv: readonly string[]) => installation.run(argv, { INDEXER
 const postgresMissing =
   /DEMO_PART_MISSING[^]*package ledger-indexer-postgres is not installed[^]*npm pack --workspace packages\/embedded-postgres/;
 
-describe('a command that is installed without the parts of the demo', () => {
-  it.each([['demo-info'], ['status'], ['check']])('`%s` names the missing part where a demo runs', async (verb) => {
+describe('without the packages of the demo', () => {
+  it.each([['demo-info'], ['status'], ['check']])('`%s` names the missing package if a demo runs', async (verb) => {
     demoRuns();
     const { code, text } = await command(verb);
     expect(text).toMatch(postgresMissing);
@@ -52,7 +53,7 @@ describe('a command that is installed without the parts of the demo', () => {
     expect(code).toBe(69);
   });
 
-  it('`sandbox` names no release, but the command that builds its package in a clone', async () => {
+  it('`sandbox` names the command that builds its package in a clone, and no release', async () => {
     const { code, text } = await command('sandbox', '--port', '0');
     expect(text).toMatch(
       /package ledger-indexer-sandbox is not installed[^]*npm pack --workspace packages\/ledger-sandbox/,

@@ -1,6 +1,6 @@
 /**
- * The package as it would be published: its contents, its size, and that it works alone. Built in a scratch folder,
- * without old files of dist/.
+ * The package as it would be published: its contents, its size, and whether it works alone. It is built in a scratch
+ * folder, without old files of dist/.
  */
 import { spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
@@ -39,7 +39,7 @@ beforeAll(async () => {
     await cp(join(project, name), join(source, name), { recursive: true });
   }
   await symlink(join(project, 'node_modules'), join(source, 'node_modules'));
-  // Like `npm run build`, which compiled the code under test; types were checked there, which is most of its CPU time.
+  // Like `npm run build`, but without type checks, which need most of its CPU time and have already run.
   const steps = ['packages/embedded-postgres', 'packages/lake', 'packages/ledger-sandbox', 'tsconfig.build.json'].map(
     (path) => ['node_modules/typescript/bin/tsc', '--noCheck', '-p', path],
   );
@@ -73,7 +73,7 @@ interface Packed {
 
 const packedBefore = new Map<string, Packed>();
 
-/** Packed once per workspace, because the contents do not change any more. */
+/** Packs each workspace once, because its contents do not change during the tests. */
 function pack(workspace = ''): Packed {
   const packed = packedBefore.get(workspace) ?? packNow(workspace);
   packedBefore.set(workspace, packed);
@@ -99,7 +99,7 @@ function packNow(workspace: string): Packed {
   return packed;
 }
 
-/** Files below a folder, relative to it, with slashes. */
+/** Paths of the files below a folder, relative to it, with slashes. */
 async function filesOf(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries
@@ -111,7 +111,7 @@ async function filesOf(folder: string): Promise<readonly string[]> {
     );
 }
 
-/** If no registry is reachable, nothing can be installed; the reason is printed. */
+/** Why nothing can be installed from the registry; undefined if it is reachable. */
 function registryProblem(): string | undefined {
   const { status, stderr, error } = run(
     'npm',
@@ -122,7 +122,7 @@ function registryProblem(): string | undefined {
 }
 
 describe('the package', () => {
-  it('holds exactly the necessary files, in less than 1.5 MB', async () => {
+  it('contains exactly the necessary files, in less than 1.5 MB', async () => {
     const { files, size, unpackedSize } = pack();
     process.stdout.write(
       `package: ${String(size)} bytes packed, ${String(unpackedSize)} unpacked, ${String(files.length)} files\n`,
@@ -133,7 +133,7 @@ describe('the package', () => {
       ...compiled.map((path) => `dist/${path.replace(/\.ts$/, '.js')}`),
       ...(await filesOf(join(source, 'migrations'))).map((path) => `migrations/${path}`),
       ...(await filesOf(join(source, 'src/observe/page/browser'))).map((path) => `src/observe/page/browser/${path}`),
-      // Files that help and remedies name.
+      // Files to which help and remedies refer.
       ...(await filesOf(join(source, 'docs')))
         .filter((path) => path.endsWith('.md') && !/^(?:decisions|deploy)\//.test(path))
         .map((path) => `docs/${path}`),
@@ -146,11 +146,11 @@ describe('the package', () => {
       'package.json',
     ];
     const found = files.map(({ path }) => path);
-    // Types of the exported test helper; the commit it was built from, where that is known.
+    // Types of the exported test helper, and the commit of the build if it is known.
     const besides = /^dist\/(?:.*\.d\.ts|commit)$/;
     expect(found.filter((path) => !besides.test(path)).sort()).toEqual(expected.sort());
     for (const path of found) expect(path).not.toMatch(/\.map$|^test\/|\.test\.|^grafana/);
-    // The demo's ledger and server are packages of their own.
+    // The sandbox and the embedded Postgres of the demo are separate packages.
     expect(found.filter((path) => /^packages|^dist\/(sandbox|embedded)/.test(path))).toEqual([]);
   });
 
@@ -186,7 +186,7 @@ describe('the package', () => {
     const tsc = join(source, 'node_modules/typescript/bin/tsc');
     const { stdout } = run('node', [tsc, ...strict, 'use.mts', 'misuse.mts'], folder);
     const errors = stdout.split('\n').filter((line) => /error TS/.test(line));
-    // Unresolved types would be `any`, and let this pass too.
+    // Unresolved types would be `any`, and then misuse.mts would compile.
     expect(errors).toEqual([expect.stringMatching(/^misuse\.mts.*TS2322: Type 'number' is not assignable/)]);
   }, 120_000);
 
@@ -218,7 +218,7 @@ describe('the package', () => {
     );
   }, 120_000);
 
-  it('installed into an empty folder prints --help at once, on this Node and on Node 24', async () => {
+  it('prints --help at once after installation into an empty folder, with this Node and with Node 24', async () => {
     const problem = registryProblem();
     if (problem !== undefined) {
       process.stdout.write(`installation of the package not tested: the registry does not answer (${problem})\n`);
@@ -245,7 +245,7 @@ describe('the package', () => {
   }, 900_000);
 });
 
-/** A new folder with nothing but the contents of the tarball as package. */
+/** Creates a folder in which only the package is installed, unpacked from the tarball. */
 async function unpacked(prefix: string): Promise<string> {
   const folder = await mkdtemp(join(scratch, prefix));
   await mkdir(join(folder, 'node_modules'));
@@ -273,7 +273,7 @@ function consumer(signatories: string): string {
 
 const main = 'node_modules/ledger-indexer/dist/main.js';
 
-/** Without a ledger and a database it starts the demo, whose parts are not installed here. */
+/** Without a configured ledger and database, the program starts the demo, whose packages are not installed here. */
 async function refusesTheDemo(folder: string): Promise<void> {
   const refused = await ended(folder, main, ['demo']);
   expect(refused).toMatchObject({ code: 78, stderr: expect.stringContaining('DEMO_PART_MISSING') as string });
@@ -292,7 +292,7 @@ async function indexesLedger(folder: string): Promise<void> {
   expect(row).toEqual({ checkpoint: ledger.ledger.ledgerEnd() });
 }
 
-/** `export`, before and after the export package is installed with the command in its error. */
+/** Runs `export` before and after the installation of the export package. */
 async function exportsWithTheLake(folder: string, flags: readonly string[]): Promise<void> {
   await using ledger = await startSandbox();
   generateHistory(ledger.ledger, { seed: 1, updates: 40 });
@@ -308,7 +308,7 @@ async function exportsWithTheLake(folder: string, flags: readonly string[]): Pro
   expect(await readdir(join(folder, 'lake'))).toEqual(expect.arrayContaining(['manifest.json', 'contracts']));
 }
 
-/** The test helper, after the sandbox is installed as well. */
+/** Runs the test helper after the installation of the sandbox. */
 async function testsWithTheSandbox(folder: string): Promise<void> {
   await using database = await createTestDatabase();
   const script = `
@@ -321,7 +321,7 @@ async function testsWithTheSandbox(folder: string): Promise<void> {
   expect(await ended(folder, 'use.mjs')).toMatchObject({ code: 0, stderr: '' });
 }
 
-/** Runs the installed program to its end without blocking the event loop, which the ledger in it needs. */
+/** Runs the installed program to its end without blocking the event loop, because the ledger runs in this process. */
 function ended(
   folder: string,
   file: string,
@@ -336,7 +336,7 @@ function ended(
   return new Promise((resolve) => child.once('close', (code) => resolve({ code, stderr })));
 }
 
-/** Another Node for the same folder, downloaded next to it and never into the project. */
+/** Tests Node 24 in the same folder. Node is downloaded next to the folder, never into the project. */
 async function onNode24(folder: string): Promise<void> {
   if (process.platform !== 'linux' || process.arch !== 'x64') {
     process.stdout.write('Node 24 not tested: only fetched for linux-x64\n');
@@ -355,7 +355,8 @@ async function onNode24(folder: string): Promise<void> {
 }
 
 /**
- * Three runs, because the first one reads everything from disk; for comparison the program without npx, and Node alone.
+ * Measures three runs, because the first one reads all files from disk. Compares them with the program without npx and
+ * with Node alone.
  */
 function helpIn(folder: string, name: string, path: string): void {
   const timed = (file: string, args: readonly string[], expectedText: string): number => {

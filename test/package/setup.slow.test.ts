@@ -1,6 +1,6 @@
 /**
- * Setup before `npm start` and `npm test` in a clone: which npm commands it runs, with a fake npm that records
- * its arguments and leaves the files of npm; and the results of npm itself for the lock file.
+ * Setup before `npm start` and `npm test` in a clone. A fake npm records its arguments and leaves the files of npm, so
+ * the tests know which npm commands ran. Other tests run npm itself with the lock file.
  */
 import { spawnSync, type SpawnSyncReturns } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, utimes, writeFile } from 'node:fs/promises';
@@ -25,7 +25,7 @@ const lock = {
   },
 };
 
-/** Leaves the files of npm: packages, their list at the very end, and a compiled program. */
+/** A fake npm. It leaves the files of npm: packages, their list as the last file, and a compiled program. */
 const standIn = `const fs = require('node:fs');
 const words = process.argv.slice(2);
 fs.appendFileSync('npm.log', words.join(' ') + '\\n');
@@ -59,7 +59,7 @@ async function lockWith(more: object): Promise<void> {
   await writeFile(join(clone, 'package-lock.json'), JSON.stringify({ packages: { ...lock.packages, ...more } }));
 }
 
-/** Runs it before one of the two; returns the npm commands it ran. */
+/** Runs the setup before a start or before tests. @returns the npm commands that it ran */
 async function before(what: 'start' | 'test', more: NodeJS.ProcessEnv = {}): Promise<readonly string[]> {
   await writeFile(join(clone, 'npm.log'), '');
   const env = { ...process.env, npm_execpath: join(clone, 'npm.cjs'), ...more };
@@ -72,24 +72,24 @@ async function before(what: 'start' | 'test', more: NodeJS.ProcessEnv = {}): Pro
 const build = 'run --silent build';
 const quietly = '--ignore-scripts --no-audit --no-fund';
 
-it('installs once, before a start, the packages for running and compiling', async () => {
+it('setup before a start installs the packages for running and compiling once', async () => {
   expect(await before('start')).toEqual([`ci ${quietly} --omit=dev`, build]);
   expect(await before('start')).toEqual([]);
 });
 
-it('adds the packages for tests without changing others, and keeps them at the next start', async () => {
+it('setup before tests adds their packages without changing others, and the next start keeps them', async () => {
   await before('start');
   expect(await before('test')).toEqual([`install --no-save ${quietly} --include=dev`]);
   expect(await before('start')).toEqual([]);
   expect(await before('test')).toEqual([]);
 });
 
-it('installs everything for tests, whatever NODE_ENV says', async () => {
+it('setup before tests installs all packages, whatever NODE_ENV is', async () => {
   expect(await before('test', { NODE_ENV: 'production' })).toEqual([`ci ${quietly} --include=dev`, build]);
   expect(await before('start', { NODE_ENV: 'production' })).toEqual([]);
 });
 
-it('repeats what was interrupted', async () => {
+it('setup repeats an interrupted installation or build', async () => {
   await before('start', { INTERRUPTED: '1' });
   expect(await before('start')).toEqual([`ci ${quietly} --omit=dev`, build]);
   await before('test', { INTERRUPTED: '1' });
@@ -99,7 +99,7 @@ it('repeats what was interrupted', async () => {
   expect(await before('start')).toEqual([build]);
 });
 
-it('follows the lock file and the sources, and keeps installed test tools', async () => {
+it('setup follows changes of the lock file and the sources, and keeps installed test tools', async () => {
   await before('test');
   await lockWith({ 'node_modules/runs': { version: '2' } });
   expect(await before('start')).toEqual([`ci ${quietly} --include=dev`]);
@@ -108,7 +108,7 @@ it('follows the lock file and the sources, and keeps installed test tools', asyn
   expect(await before('start')).toEqual([build]);
 });
 
-it(`has npm install fewer than ${String(mostPackages)} packages to start, all of the versions of the lock file`, async () => {
+it(`npm installs fewer than ${String(mostPackages)} packages before a start, all in the versions of the lock file`, async () => {
   for (const name of manifests) await cp(join(project, name), join(clone, name), { recursive: true });
   const { status, stdout, stderr } = npm(
     'ci',
@@ -124,7 +124,7 @@ it(`has npm install fewer than ${String(mostPackages)} packages to start, all of
   expect(Number(packages)).toBeLessThan(mostPackages);
 });
 
-it('can list all of them', async () => {
+it('npm lists all packages in the software bill of materials', async () => {
   for (const name of manifests) await cp(join(project, name), join(clone, name), { recursive: true });
   const listed = npm('run', '--silent', 'sbom');
   expect(listed.status, listed.stderr).toBe(0);
@@ -146,7 +146,7 @@ it.each([
   { node: '20.18.3', platform: 'linux', says: /^ledger-indexer: this is Node 20\.18\.3, and .+\n$/ },
   { node: '24.1.0', platform: 'win32', says: /^ledger-indexer: it runs on Linux and macOS, not on Windows: .+\n$/ },
 ])(
-  'rejects Node $node on $platform in one sentence, before a start and in the program',
+  'Node $node on $platform is rejected in one sentence, by the setup and by the program',
   async ({ node, platform, says }) => {
     const pretense = join(clone, 'pretense.cjs');
     const values = { versions: { ...process.versions, node }, platform };

@@ -1,4 +1,4 @@
-/** Summary of the skipped tests of a run, and that each skip of the suite has a reason. */
+/** The summary of skipped tests of a run, and a check that each skip of the suite has a reason. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,7 +28,7 @@ import { ClosingLineReporter } from '${root}test/support/run/closing-line-report
 export default { test: { include: ['*.test.ts'], reporters: [new ClosingLineReporter()] } };
 `;
 
-/** The lines of a run of the suite above. */
+/** Runs the suite above. @returns the printed lines */
 function linesOf(...args: readonly string[]): readonly string[] {
   const folder = mkdtempSync(join(tmpdir(), 'ledger-indexer-skipped-'));
   try {
@@ -43,7 +43,7 @@ function linesOf(...args: readonly string[]): readonly string[] {
   }
 }
 
-it('prints one line per reason, the test without one, and the counts last', () => {
+it('a test run prints one line per reason for skips, each skipped test without a reason, and the counts last', () => {
   expect(linesOf().slice(-5)).toEqual([
     'skipped: 3 tests: needs a tool',
     'skipped: 1 test: needs a ledger',
@@ -53,14 +53,14 @@ it('prints one line per reason, the test without one, and the counts last', () =
   ]);
 });
 
-it('prints no reasons when tests are chosen by name', () => {
+it('a test run prints no reasons for skips when tests are chosen by name', () => {
   expect(linesOf('-t', 'passes').filter((line) => line.startsWith('skipped: '))).toEqual([]);
 });
 
-/** Skips of Vitest's own that give no reason. */
+/** Skips by means of Vitest that give no reason. */
 const bare = /\.(?:skipIf|runIf|todo)\(|\b(?:it|test|describe)\.skip\b|\bskip\(\)/;
 
-it('gives a reason for each skip', () => {
+it('each skip in the test suites has a reason', () => {
   const folders = ['test', ...readdirSync(join(root, 'packages')).map((name) => `packages/${name}/test`)];
   const files = folders
     .flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((path) => join(folder, String(path))))

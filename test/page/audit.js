@@ -1,4 +1,4 @@
-// Runs in the browser. Its value: a list of what is wrong.
+// Runs in the browser and evaluates to a list of problems.
 (() => {
   const wrong = [];
   const all = (selector) => [...document.querySelectorAll(selector)];

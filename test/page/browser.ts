@@ -9,7 +9,7 @@ const program = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/goo
 const args =
   '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync';
 
-/** Why there is no browser; undefined when there is one. */
+/** Why the tests cannot use a browser; undefined if they can. */
 export const noBrowser =
   program === undefined ? 'needs Chromium (apt-get install -y --no-install-recommends chromium)' : undefined;
 
@@ -25,7 +25,7 @@ export interface Look {
   readonly requests: readonly string[];
   /** The text of an element by its id. */
   readonly text: (id: string) => Promise<string>;
-  /** Waits until the text of an element passes. */
+  /** Waits until the text of an element matches. */
   readonly waitForText: (id: string, pattern: RegExp) => Promise<void>;
 }
 

@@ -5,11 +5,11 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface Gateway extends AsyncDisposable {
-  /** Ends with a slash. */
+  /** URL of the gateway, with a slash at the end. */
   readonly url: string;
 }
 
-/** @param path with a slash at both ends; other paths return 404 */
+/** @param path with a slash at both ends; requests for other paths return 404 */
 export async function startGateway(target: string, path: string): Promise<Gateway> {
   const { host, hostname, port } = new URL(target);
   const server = createServer((incoming, outgoing) => {

@@ -1,4 +1,4 @@
-/** Names and messages that contain markup: the page displays them as text and runs nothing. */
+/** Names and messages that contain markup: the page displays them as text and runs no script. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
@@ -57,7 +57,7 @@ describe('the status page', needs(noBrowser), () => {
     expect(await audit(page)).toEqual([]);
   });
 
-  it('displays no password, whatever message carries it', async () => {
+  it('displays no password, even if an error message contains one', async () => {
     const { page, waitForText } = await look(browser, server.url);
     await waitForText('errors', /reader:\*\*\*@db\.example/);
     expect(await page.content()).not.toContain(password);

@@ -1,4 +1,7 @@
-/** An indexer with three updates for tests of the outline: a create, an exercise that replaces it, and 100 creates. */
+/**
+ * An indexer with three updates for tests of the update outline: a create, an exercise that replaces its contract, and
+ * 100 creates.
+ */
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';

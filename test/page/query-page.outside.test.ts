@@ -68,15 +68,15 @@ describe('the query page', needs(noBrowser), () => {
     await waitForText('explained-text', /created/);
   });
 
-  it('does not run a statement from its address', async () => {
+  it('does not run a statement from its URL', async () => {
     const { page, text, requests } = await look(browser, `${indexer.httpUrl}/query#ready/select%201`);
     await page.getByRole('button', { name: 'Newest updates' }).waitFor();
     expect(await text('outcome')).toBe('No query has run yet.');
-    // The page itself, once; statements go to the same address.
+    // Only the page itself was requested. Statements are sent to the same URL.
     expect(requests.filter((url) => url.endsWith('/query'))).toHaveLength(1);
   });
 
-  it('runs with Ctrl Enter, and Esc cancels a statement in the database', async () => {
+  it('runs a statement with Ctrl+Enter, and cancels it in the database with Esc', async () => {
     const { page, waitForText } = await opened();
     await page.locator('#statement').fill('select pg_sleep(29)');
     await page.keyboard.press('Control+Enter');
@@ -92,7 +92,7 @@ describe('the query page', needs(noBrowser), () => {
     expect(await audit(page)).toEqual([]);
   });
 
-  it('opens the target of an id, and closes it on the way back', async () => {
+  it('opens the contract or update of an id, and closes it with Back or Esc', async () => {
     const { page, waitForText, errors } = await opened();
     await page
       .locator('#statement')
@@ -121,13 +121,13 @@ describe('the query page', needs(noBrowser), () => {
     await waitForText('found', /^party Bob::1220bb$/);
     await page.locator('#found button').click();
     await waitForText('outcome', /^3 rows/);
-    // Values from the ledger are text.
+    // Values from the ledger are displayed as text.
     expect(await page.locator('#rows').textContent()).toContain('<img');
     expect(await page.locator('main img').count()).toBe(0);
     expect(await page.title()).toBe('Query · Ledger Indexer');
   });
 
-  it('queries with a token as its role, until the token is removed', async () => {
+  it('queries with the role of a token until the token is revoked or removed', async () => {
     const owner = openDatabase({
       url: database.url,
       schema: 'ledger',
@@ -151,7 +151,7 @@ describe('the query page', needs(noBrowser), () => {
       await page.keyboard.press('Control+Enter');
       await waitForText('outcome', /^0 rows/);
       expect(await wrong(page)).toEqual([]);
-      // Another tab queries as before.
+      // Another tab still queries without the token.
       const other = await opened();
       await other.waitForText('asks-as', /as this machine/);
       await revokeToken(owner, id);
@@ -169,7 +169,7 @@ describe('the query page', needs(noBrowser), () => {
     }
   });
 
-  it('exports all rows, more than it displays', async () => {
+  it('exports all rows, not only the displayed rows', async () => {
     const { page, waitForText } = await opened();
     await page.locator('#statement').fill('select n from generate_series(1, 2500) n');
     await page.keyboard.press('Control+Enter');
@@ -178,7 +178,7 @@ describe('the query page', needs(noBrowser), () => {
     expect((await readFile(await download.path(), 'utf8')).split('\r\n').length).toBe(2502);
   });
 
-  it('cannot be queried by a page of another origin', async () => {
+  it('rejects queries from pages of another origin', async () => {
     const { page } = await opened();
     const elsewhere = indexer.httpUrl.replace('127.0.0.1', 'localhost');
     const heard = await page.evaluate<string>(`fetch('${elsewhere}/query', {
@@ -197,7 +197,7 @@ describe('the query page', needs(noBrowser), () => {
   it.each([
     { colorScheme: 'light', width: 1180 },
     { colorScheme: 'dark', width: 375 },
-  ] as const)('is accessible: $colorScheme, $width wide', async (options) => {
+  ] as const)('is accessible in $colorScheme mode at $width pixels', async (options) => {
     const { page, waitForText } = await opened(options);
     await page.locator('#search').fill('o');
     await page.locator('#search').fill('iou');
@@ -213,9 +213,9 @@ describe('the query page', needs(noBrowser), () => {
     expect(await wrong(page)).toEqual([]);
   });
 
-  /** Findings of our own audit and of axe. */
+  /** Problems that the audit of the project and axe find. */
   async function wrong(page: Look['page']): Promise<readonly string[]> {
-    // Through the protocol of the browser: the policy of the page blocks injected scripts.
+    // Uses the protocol of the browser, because the policy of the page blocks injected scripts.
     await page.evaluate(axeSource);
     const found = await page.evaluate<readonly string[]>(`axe.run().then(({ violations }) =>
       violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 120))))`);

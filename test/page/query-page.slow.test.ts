@@ -1,4 +1,4 @@
-/** The query page of a real indexer, with a real Postgres: its responses, and who receives them. */
+/** The query page of a real indexer with a real Postgres: its responses, and which clients receive them. */
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runIndexer } from '../e2e/runs/indexer-run.ts';
@@ -17,7 +17,7 @@ interface PageRequest {
   readonly body?: string;
 }
 
-/** Status and body of a request like those of the page, with the given changes. */
+/** Sends a request like those of the page, with the given changes. Resolves to status and body. */
 function sendRequest({
   method = 'POST',
   path = '/query',
@@ -69,7 +69,7 @@ describe('/query', () => {
     ...['client-ip', 'x-azure-socketip', 'fly-client-ip', 'x-remote-addr', 'x-amzn-trace-id', 'cdn-loop'].map(
       (name): [string, Record<string, string>] => [`a proxy that adds ${name}`, { [name]: '10.1.2.3' }],
     ),
-  ])('returns nothing for %s', async (_who, headers) => {
+  ])('returns no rows to %s', async (_who, headers) => {
     const [status, text] = await sendRequest({ headers });
     expect(status).toBeGreaterThanOrEqual(400);
     expect(text).not.toContain('rows');
@@ -85,7 +85,7 @@ describe('/query', () => {
     expect((await sendRequest({ method: 'OPTIONS', headers: { origin: 'https://evil.example' } }))[0]).toBe(405);
   });
 
-  it('describes accepted input, and returns messages of Postgres', async () => {
+  it('rejects invalid input, and returns error messages of Postgres', async () => {
     expect((await sendRequest({ body: '[]' }))[0]).toBe(400);
     expect((await sendRequest({ body: '{"statement":1}' }))[0]).toBe(400);
     expect((await sendRequest({ path: '/query/nothing' }))[0]).toBe(404);
@@ -102,14 +102,14 @@ describe('/query', () => {
     expect([more, refused]).toEqual([413, expect.stringContaining('query \\"…\\" --csv')]);
   });
 
-  it('does not exist when it is switched off', async () => {
+  it('does not exist if it is disabled', async () => {
     const env = { LEDGER_URL: world.sandbox.url, DATABASE_URL: world.database.url, INDEXER_QUERY_PAGE: 'false' };
     await using without = await runIndexer(env);
     expect((await fetch(`${without.httpUrl}/query`)).status).toBe(404);
   });
 });
 
-it.each(['/', '/query'])('the parts of %s, which share their names, declare each of them once', async (path) => {
+it.each(['/', '/query'])('the scripts of %s, which share one scope, declare each function once', async (path) => {
   const document = await (await fetch(`${world.indexer.httpUrl}${path}`)).text();
   const names = [...document.matchAll(/^(?:async )?function (\w+)/gm)].map(([, name]) => name);
   expect(names.length).toBeGreaterThan(20);

@@ -15,7 +15,7 @@ export interface QueryWorld extends AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly database: TestDatabase;
   readonly indexer: IndexerRun;
-  /** Role of the page. */
+  /** Database role of the query page. */
   readonly role: string;
 }
 

@@ -1,4 +1,4 @@
-/** The page in a real browser, with a real indexer that follows a sandbox ledger into a real Postgres. */
+/** The status page in a real browser, with a real indexer that follows a sandbox ledger into a real Postgres. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -13,11 +13,11 @@ import { audit, look, noBrowser, openBrowser, type Look } from './browser.ts';
 interface Cut {
   readonly table: string;
   readonly text: string;
-  /** Unneeded width of the column that has most of it, in pixels. */
+  /** Unused width, in pixels, of the column that has the most. */
   readonly room: number;
 }
 
-/** A column may be as wide as its usual words, so that the others stay in place. */
+/** A column may be as wide as its usual words, so that the other columns keep their positions. */
 const spareRoom = 24;
 
 /** Runs in the browser: cells whose text is truncated, and the unused width of the other columns of their table. */
@@ -81,7 +81,7 @@ describe('the status page', needs(noBrowser), () => {
 
   const numberOf = (text: string): number => Number(text.replaceAll(',', ''));
 
-  it('displays the live state and the delay message, and its numbers and plots move', async () => {
+  it('displays the live state and the delay message, and updates its numbers and plots', async () => {
     const { page, text, waitForText } = await opened();
     await waitForText('why', /^Not behind: /);
     expect(await page.title()).toBe('Live · Ledger Indexer');
@@ -118,7 +118,7 @@ describe('the status page', needs(noBrowser), () => {
     await waitFor('it is gone', async () => ((await page.locator('#jobs-card').isVisible()) ? undefined : true));
   });
 
-  it('is drawn at once for a later viewer', async () => {
+  it('displays earlier measurements at once to a later viewer', async () => {
     const { page } = await opened();
     const points = ((await page.locator('#plot-updates .line').getAttribute('d')) ?? '').split('L').length;
     expect(points).toBeGreaterThan(2);
@@ -135,14 +135,14 @@ describe('the status page', needs(noBrowser), () => {
     { colorScheme: 'dark', width: 1180 },
     { colorScheme: 'light', width: 400 },
     { colorScheme: 'dark', width: 320 },
-  ] as const)('is accessible: $colorScheme, $width wide', async (options) => {
+  ] as const)('is accessible in $colorScheme mode at $width pixels', async (options) => {
     const { page } = await opened(options);
     expect(await audit(page)).toEqual([]);
     const ground = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
     expect(ground).toBe(options.colorScheme === 'dark' ? 'rgb(14, 17, 19)' : 'rgb(246, 247, 246)');
   });
 
-  it('truncates a name only if its table has no free width, and the page is as wide as the window', async () => {
+  it('truncates a name only if its table has no unused width, and is as wide as the window', async () => {
     const entity = 'UnclaimedDevelopmentFundCouponOfAnEarlierRound';
     const templateId = `${'cd'.repeat(32)}:Some.Module.Below.Another.And.One.More:${entity}`;
     append({ templateId, packageName: 'a-package-with-a-long-name' });
@@ -157,7 +157,7 @@ describe('the status page', needs(noBrowser), () => {
     expect(main).toBeGreaterThan(1300);
   });
 
-  it('has a keyboard order equal to the reading order, and a visible focus', async () => {
+  it('has a keyboard order that equals the reading order, and a visible focus', async () => {
     const { page } = await opened();
     const walked: string[] = [];
     while (walked.at(-1) !== '/readyz' && walked.length < 80) {

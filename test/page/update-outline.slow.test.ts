@@ -1,4 +1,4 @@
-/** `/update` of a real indexer: names, ids and numbers of an update, without contents and parties. */
+/** `/update` of a real indexer: it returns names, ids and numbers of an update, without contents and parties. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as frames from '../support/frames.ts';
 import { fresh, old, secret, startOutlineWorld, type OutlineWorld } from './outline-world.ts';
@@ -34,7 +34,7 @@ describe('/update', () => {
     });
   });
 
-  it('reports omitted events, missing updates, and accepted arguments', async () => {
+  it('reports omitted events, and rejects missing updates and invalid arguments', async () => {
     const [, wide] = await fetchUpdate(`?offset=${String(world.sandbox.ledger.ledgerEnd())}`);
     expect(JSON.parse(wide)).toMatchObject({ events: 100, omitted: 40 });
     expect((await fetchUpdate('?offset=987654'))[0]).toBe(404);

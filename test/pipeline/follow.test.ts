@@ -1,5 +1,6 @@
 /**
- * The loop from frames to commits, with a ledger and a sink in memory: writes, their order, and the causes of its end.
+ * The main loop of the pipeline, from frames to commits, with a ledger and a sink in memory: writes, their order, and
+ * the causes of its end.
  */
 import { lastValueFrom, toArray } from 'rxjs';
 import { describe, expect, it } from 'vitest';
@@ -17,11 +18,11 @@ interface Run {
   readonly sink: MemorySink;
   readonly reports: Told;
   readonly following: Following;
-  /** Ends the stream; with undefined as a participant that shuts down does. */
+  /** Ends the stream. Without a reason, the stream ends as if the participant shut down. */
   readonly end: (reason?: IndexerError) => void;
   readonly send: (...frames: readonly string[]) => void;
   readonly stop: () => void;
-  /** Checkpoints as they were committed; rejects with the error that stopped the loop. */
+  /** Committed checkpoints. Rejects with the error that stopped the loop. */
   readonly done: Promise<readonly number[]>;
 }
 
@@ -50,7 +51,7 @@ function run(limits: Partial<PipelineLimits> = {}, quarantine = false): Run {
   };
 }
 
-/** Until the checkpoint is there, or the loop has ended. */
+/** Waits until the checkpoint is reached or the loop has ended. */
 async function reached({ following, done }: Run, offset: number): Promise<void> {
   let ended = false;
   const note = (): void => {
@@ -64,8 +65,8 @@ async function reached({ following, done }: Run, offset: number): Promise<void> 
   );
 }
 
-describe('following', () => {
-  it('writes every update once, in order, each batch after the one before', async () => {
+describe('the main loop', () => {
+  it('writes every update once, in order, each batch after the previous one', async () => {
     const loop = run();
     loop.send(...[1, 2, 3, 4, 5].map((offset) => topology(offset * 10)));
     await reached(loop, 50);
@@ -77,7 +78,7 @@ describe('following', () => {
     commits.forEach(({ from }, at) => expect(from).toBe(commits[at - 1]?.to ?? 0));
   });
 
-  it('stores a repeated update once, and takes an OffsetCheckpoint as the checkpoint', async () => {
+  it('stores a repeated update once, and uses an OffsetCheckpoint as the checkpoint', async () => {
     const loop = run({ batchUpdates: 10 });
     loop.send(topology(10), topology(10), checkpoint(15), topology(20));
     await reached(loop, 20);
@@ -90,23 +91,23 @@ describe('following', () => {
   it.each([
     ['an update older than the newest', [topology(10), topology(20), topology(15)], 20],
     ['an update within a range that was reported complete', [topology(10), checkpoint(20), topology(20)], 20],
-  ])('stops at %s, after everything before it is written', async (_, frames, last) => {
+  ])('stops at %s, after all earlier updates are written', async (_, frames, last) => {
     const loop = run({ batchUpdates: 1 });
     loop.send(...frames);
     await expect(loop.done).rejects.toMatchObject({ code: 'LEDGER_OUT_OF_ORDER' });
     expect(loop.following.checkpoint).toBe(last);
-    // It may be one that was never seen.
+    // This update may not have been received before.
     expect(loop.sink.late).toHaveLength(1);
   });
 
-  it('stops at a frame it cannot read, after everything before it is written, and names the offset', async () => {
+  it('stops at an unreadable frame, after all earlier updates are written', async () => {
     const loop = run({ batchUpdates: 10 });
     loop.send(topology(10), '{"update":{"TopologyTransaction":{"value":{"offset":"x"}}}}', topology(30));
     await expect(loop.done).rejects.toMatchObject({ code: 'UPDATE_UNDECODABLE' });
     expect(loop.following.checkpoint).toBe(10);
   });
 
-  it('writes nothing after a failed write, not even a write that was already in progress', async () => {
+  it('commits nothing after a failed write, not even a write that was already in progress', async () => {
     const loop = run({ batchUpdates: 1, writeConcurrency: 3 });
     const gone = new IndexerError('the connection is gone', { code: 'STORE_UNREACHABLE' });
     const failing = deferred();
@@ -122,7 +123,7 @@ describe('following', () => {
     ['many', { writeConcurrency: 1, count: 300, idLength: 20, ahead: true }],
     ['large', { writeConcurrency: 1, count: 4, idLength: 200_000, ahead: true }],
     ['few', { writeConcurrency: 2, count: 100, idLength: 20, ahead: false }],
-  ])('builds the next batch during the write of the previous one when %s updates wait', async (_, waiting) => {
+  ])('builds the next batch during a write only if enough updates wait: %s', async (_, waiting) => {
     const { writeConcurrency, count, idLength, ahead } = waiting;
     const loop = run({ batchUpdates: 40, batchBytes: 300_000, bufferUpdates: 1_000, writeConcurrency });
     const slow = deferred();
@@ -140,7 +141,7 @@ describe('following', () => {
     await loop.done;
   });
 
-  it('ends as the ledger ends the stream, after everything received is written', async () => {
+  it('ends when the ledger ends the stream, after all received updates are written', async () => {
     const loop = run();
     loop.send(topology(10), topology(20), topology(30));
     loop.end();

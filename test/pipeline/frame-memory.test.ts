@@ -1,4 +1,4 @@
-/** Frames that wait in blocks: kept frames are returned unchanged, whatever is released in between. */
+/** Frames that wait in blocks of memory: they are returned unchanged, whatever is released in between. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FrameMemory, textOf, type KeptFrame } from '../../src/pipeline/intake/frame-memory.ts';
@@ -10,8 +10,8 @@ const frame = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 1_000_000, max: 3_000_000 }).map((length) => 'ü'.repeat(length)) },
 );
 
-describe('blocks', () => {
-  it('return every frame until it is released, in portions of any size', () => {
+describe('blocks of memory', () => {
+  it('return every frame until it is released, however many frames are released at a time', () => {
     const steps = fc.array(fc.tuple(frame, fc.integer({ min: 0, max: 5 })), { maxLength: 60 });
     expectProperty(
       fc.property(steps, (sequence) => {
@@ -27,7 +27,7 @@ describe('blocks', () => {
     );
   });
 
-  it('reuse memory once everything in it is released', () => {
+  it('are reused after all frames in them are released', () => {
     const blocks = new FrameMemory();
     const half = Buffer.alloc(600_000, 'a');
     const memories = new Set<Buffer>();

@@ -1,4 +1,4 @@
-/** Check that the ledger's history is the stored one, for every way in which the two may differ. */
+/** The check that the ledger has the stored history, for every way in which the two may differ. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { IndexerError } from '../../src/errors/indexer-error.ts';
@@ -7,7 +7,7 @@ import { failure, idAt, topologyFrame } from './memory-ledger.ts';
 import { memoryWorld, type World } from './memory-parts.ts';
 import { expectProperty } from '../support/chance/property.ts';
 
-/** Updates at these offsets on both sides; the checkpoint is the last of them. */
+/** A ledger and a sink that both have updates at these offsets. The last offset is the checkpoint. */
 function followed(...offsets: readonly number[]): World {
   const world = memoryWorld();
   world.ledger.grow(...offsets);
@@ -17,7 +17,7 @@ function followed(...offsets: readonly number[]): World {
   return world;
 }
 
-/** From this offset, the ledger has other updates. */
+/** Replaces the updates of the ledger at this offset and above. */
 function partFrom({ ledger }: World, from: number): void {
   for (const offset of ledger.history.keys()) {
     if (offset >= from) ledger.history.set(offset, topologyFrame(offset, `other ${String(offset)}`));
@@ -36,8 +36,8 @@ async function refusal(world: World, bounds?: Partial<LedgerBounds>): Promise<Pa
   );
 }
 
-describe('a history', () => {
-  it('is the same if the ledger has the newest stored update, and nothing after it', async () => {
+describe('the history of the ledger', () => {
+  it('matches if the ledger has the newest stored update, and no other update up to the checkpoint', async () => {
     const world = followed(10, 20);
     world.sink.stored.checkpoint = 25;
     world.ledger.end = 40;
@@ -50,7 +50,7 @@ describe('a history', () => {
     expect(world.ledger.count('byOffset')).toBe(0);
   });
 
-  it('is another one if the ledger has another update, or none, at the newest stored offset', async () => {
+  it('differs if the ledger has another update, or none, at the newest stored offset', async () => {
     const other = followed(10, 20, 30);
     partFrom(other, 30);
     expect(await refusal(other)).toMatchObject({ code: 'HISTORY_CHANGED', retry: 'park', facts: { commonOffset: 20 } });
@@ -59,7 +59,7 @@ describe('a history', () => {
     expect(await refusal(none)).toMatchObject({ code: 'HISTORY_CHANGED', facts: { offset: 30, commonOffset: 20 } });
   });
 
-  it('names the newest common update, wherever the histories diverge', async () => {
+  it('differs with the newest common update in the error, wherever the histories diverge', async () => {
     await expectProperty(
       fc.asyncProperty(
         fc.uniqueArray(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 30 }),
@@ -80,7 +80,7 @@ describe('a history', () => {
     );
   });
 
-  it('searches for that update back to the start of the filter in force, or to the pruned offset', async () => {
+  it('is searched for a common update back to the start of the filter in force, or to the pruned offset', async () => {
     const world = followed(10, 20, 30, 40);
     partFrom(world, 40);
     world.sink.begin = 30;
@@ -90,7 +90,7 @@ describe('a history', () => {
     expect((await refusal(world, { pruned: 20 })).facts).toEqual({ offset: 40, commonOffset: 30 });
   });
 
-  it('is another one if the ledger returns an update after the newest stored one, up to the checkpoint', async () => {
+  it('differs if the ledger returns an update between the newest stored update and the checkpoint', async () => {
     const world = followed(10, 20);
     world.sink.stored.checkpoint = 40;
     world.ledger.grow(30, 40);
@@ -102,7 +102,7 @@ describe('a history', () => {
     await expect(prove(world)).resolves.toBeUndefined();
   });
 
-  it('is taken for the same if the ledger returns no lists over HTTP', async () => {
+  it('is accepted if the ledger returns no lists over HTTP', async () => {
     const world = followed(10, 20);
     world.sink.stored.checkpoint = 40;
     world.ledger.before = (question) => {
@@ -114,7 +114,7 @@ describe('a history', () => {
 });
 
 describe('a ledger that ends before the checkpoint', () => {
-  it('may catch up, as long as it has the stored updates', async () => {
+  it('may catch up if it has the stored updates', async () => {
     const world = followed(10, 20, 30);
     const { code, retry, remedy } = await refusal(world, { ledgerEnd: 20 });
     expect([code, retry]).toEqual(['LEDGER_BEHIND_CHECKPOINT', 'retry']);
@@ -123,7 +123,7 @@ describe('a ledger that ends before the checkpoint', () => {
     expect((await refusal(world, { ledgerEnd: 20 })).remedy).toContain('reset --all --yes');
   });
 
-  it('is another one if it has another update there, or none', async () => {
+  it('has another history if its update at a stored offset is different or missing', async () => {
     const world = followed(10, 20, 30);
     partFrom(world, 20);
     const found = await refusal(world, { ledgerEnd: 25 });
@@ -133,13 +133,13 @@ describe('a ledger that ends before the checkpoint', () => {
 });
 
 describe('a pruned ledger', () => {
-  it('cannot be followed past the checkpoint', async () => {
+  it('cannot be followed if it is pruned past the checkpoint', async () => {
     const world = followed(10, 20);
     world.ledger.end = 40;
     expect(await refusal(world, { pruned: 21 })).toMatchObject({ code: 'LEDGER_PRUNED' });
   });
 
-  /** Only contracts are left to compare. */
+  /** A pruned ledger and a sink, of which only contracts can be compared. */
   function pruned(): World {
     const world = followed(10, 20);
     world.ledger.pruned = 20;
@@ -150,7 +150,7 @@ describe('a pruned ledger', () => {
     return world;
   }
 
-  it('is the same if it has a stored contract at its offset, or if its participant is the same', async () => {
+  it('has the same history if it has a stored contract at its offset, or if its participant is the same', async () => {
     const world = pruned();
     world.ledger.active.push({ contractId: '00b', offset: 10 });
     await expect(prove(world)).resolves.toBeUndefined();
@@ -158,14 +158,14 @@ describe('a pruned ledger', () => {
     await expect(prove(world, { sameParticipant: true })).resolves.toBeUndefined();
   });
 
-  it('is another one if it knows none of the stored contracts, or has one at another offset', async () => {
+  it('has another history if it has none of the stored contracts, or one at another offset', async () => {
     const world = pruned();
     expect(await refusal(world)).toMatchObject({ code: 'HISTORY_CHANGED', retry: 'park' });
     world.ledger.active.push({ contractId: '00a', offset: 19 });
     expect(await refusal(world)).toMatchObject({ code: 'HISTORY_CHANGED', retry: 'park' });
   });
 
-  it('is taken for the same if contracts cannot be requested, and retried after transient failures', async () => {
+  it('is accepted if contracts cannot be requested, and is checked again after transient failures', async () => {
     const world = pruned();
     world.ledger.before = () => {
       throw failure('LEDGER_PERMISSION_DENIED');
@@ -177,7 +177,7 @@ describe('a pruned ledger', () => {
     expect(await refusal(world)).toMatchObject({ code: 'LEDGER_UNAVAILABLE' });
   });
 
-  it('is not taken for the same because a route of a gateway is missing for a moment', async () => {
+  it('is rejected if its history differs and a route of a gateway is briefly missing', async () => {
     const world = pruned();
     const lacks = (times: number) => (_: string, count: number) => {
       if (count <= times) throw failure('LEDGER_NOT_A_LEDGER', { httpStatus: 404 });
@@ -193,7 +193,7 @@ describe('a pruned ledger', () => {
     expect(await refusal(behind)).toMatchObject({ code: 'HISTORY_CHANGED', facts: { offset: 23, commonOffset: 20 } });
   });
 
-  it('is taken for the same if the route of a gateway is always missing', async () => {
+  it('is accepted if the route of a gateway is always missing', async () => {
     const world = pruned();
     world.ledger.before = () => {
       throw failure('LEDGER_NOT_A_LEDGER', { httpStatus: 404 });

@@ -1,4 +1,7 @@
-/** A silent stream before the ledger end: when the range between is passed, and when it is left to the stream. */
+/**
+ * A silent stream before the ledger end: when the checkpoint moves past the range between, and when it waits for the
+ * stream.
+ */
 import { describe, expect, it } from 'vitest';
 import { FrameMemory } from '../../src/pipeline/intake/frame-memory.ts';
 import { Inbox } from '../../src/pipeline/intake/inbox.ts';
@@ -9,7 +12,7 @@ import { waitFor } from '../support/wait-for.ts';
 import { checkpointFrame, failure, topologyFrame } from './memory-ledger.ts';
 import { memoryWorld, type World } from './memory-parts.ts';
 
-/** A stream that has sent everything up to `following.checkpoint`, and is idle. */
+/** A stream that has sent all updates up to `following.checkpoint`, and is idle. */
 function silent() {
   const world = memoryWorld({ limits: { idleProbeAfterMs: 1 } });
   const over = new AbortController();
@@ -47,12 +50,12 @@ function openInbox() {
 
 type Heard = ReturnType<typeof silent>['heard'];
 
-/** Results of the probes, so far. */
+/** Results of the probes so far. */
 function answers({ reports }: World): readonly ProbeAnswer[] {
   return reports.of('polls.idleProbed').map(([answer]) => answer);
 }
 
-/** Waits until the range was requested so often; returns the results. */
+/** Waits for this number of probe results, and returns them. */
 async function waitForAnswers(world: World, times: number): Promise<readonly ProbeAnswer[]> {
   await waitFor('an answer', () => (answers(world).length >= times ? true : undefined));
   return answers(world).slice(0, times);
@@ -63,7 +66,7 @@ describe('an idle range', () => {
     const { world, over, passed, done } = silent();
     const running = done();
     expect(await waitForAnswers(world, 1)).toEqual(['empty']);
-    // Nothing is requested while the ledger end is the checkpoint.
+    // Nothing is requested while the checkpoint equals the ledger end.
     await waitFor('more polls', () => (world.ledger.count('ledgerEnd') > 3 ? true : undefined));
     over.abort();
     await running;
@@ -74,7 +77,7 @@ describe('an idle range', () => {
     expect(world.ledger.streams.every(({ closed }) => closed)).toBe(true);
   });
 
-  it('is passed although it contains checkpoints', async () => {
+  it('is passed if it contains only offset checkpoints', async () => {
     const { world, over, passed, done } = silent();
     world.ledger.script = (stream) => {
       stream.send(checkpointFrame(22));
@@ -89,11 +92,11 @@ describe('an idle range', () => {
 
   it.each([
     [
-      'the stream brings an update',
+      'a probe stream returns an update',
       (world: World): unknown => (world.ledger.script = (stream) => stream.send(topologyFrame(23))),
     ],
-    // A gateway that drops its sockets closes cleanly, before the first frame.
-    ['the list has one, though the stream ended cleanly', ownList],
+    // A gateway that drops its sockets closes the stream cleanly, before the first frame.
+    ['a list returns an update, although the probe stream ended cleanly', ownList],
   ])('is left to the stream when %s', async (_, arrange) => {
     const { world, over, passed, done } = silent();
     arrange(world);
@@ -105,10 +108,10 @@ describe('an idle range', () => {
   });
 
   it.each([
-    ['a frame comes', (heard: Heard): unknown => (heard.at += 1)],
-    ['something is being written', (heard: Heard): unknown => (heard.idle = false)],
+    ['a frame arrives', (heard: Heard): unknown => (heard.at += 1)],
+    ['a batch is being written', (heard: Heard): unknown => (heard.idle = false)],
     [
-      'frames wait to be taken',
+      'frames wait in the buffer',
       (heard: Heard): unknown => heard.inbox.push(new FrameMemory().keep(Buffer.from('{}')), 2),
     ],
   ])('is not passed when %s meanwhile', async (_, change) => {
@@ -125,11 +128,11 @@ describe('an idle range', () => {
 
   it.each([
     [
-      'refused',
+      'the stream',
       (world: World): unknown => (world.ledger.script = (stream) => stream.end(failure('LEDGER_UNAVAILABLE'))),
     ],
-    ['not listed', (world: World): unknown => (world.ledger.before = (question) => refuse(question === 'list'))],
-  ])('is not passed if it is %s, and requested again', async (_, arrange) => {
+    ['the list', (world: World): unknown => (world.ledger.before = (question) => refuse(question === 'list'))],
+  ])('is not passed if %s fails, but is requested again', async (_, arrange) => {
     const { world, over, passed, done } = silent();
     arrange(world);
     const running = done();
@@ -140,7 +143,7 @@ describe('an idle range', () => {
     expect(passed).toEqual([]);
   });
 
-  it('is requested at most once per interval, and not before the Retry-After of a busy ledger', async () => {
+  it('is requested at most once per interval, and not before a Retry-After of the ledger has passed', async () => {
     const clock = stopClock();
     const { world, over, heard, done } = silent();
     const busy = (): never => {
@@ -148,7 +151,7 @@ describe('an idle range', () => {
     };
     let isBusy = false;
     world.ledger.before = (question) => (question === 'ledgerEnd' && isBusy ? busy() : undefined);
-    /** How often the ledger end was requested after many turns at the current time of the clock. */
+    /** Number of requests for the ledger end after many turns at the current time of the clock. */
     const requests = async (): Promise<number> => {
       const turns = heard.turns + 30;
       await waitFor('many turns', () => (heard.turns >= turns ? true : undefined));
@@ -169,7 +172,7 @@ describe('an idle range', () => {
     await running;
   });
 
-  it('is not requested while updates are not written yet', async () => {
+  it('is not requested while updates wait to be written', async () => {
     const { world, over, passed, heard, done } = silent();
     heard.idle = false;
     const running = done();

@@ -1,4 +1,4 @@
-/** The bounded hand-over between socket and writer: order, bounds, back-pressure and its end. */
+/** The bounded buffer between socket and writer: order, bounds, backpressure and end. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';

@@ -1,4 +1,4 @@
-/** Tally of a list of active contracts, by which two readings of it are compared. */
+/** The tally of a list of active contracts, by which two reads of the list are compared. */
 import { describe, expect, it } from 'vitest';
 import { decodeActiveContract } from '../support/wire/decode.ts';
 import { ListTally } from '../../src/pipeline/proof/list-proof.ts';
@@ -19,8 +19,8 @@ function tallyOf(...texts: string[]): ListTally {
   return tally;
 }
 
-describe('the tally of a list', () => {
-  it('is the same in any order, and another one if an entry is missing, repeated or different', () => {
+describe('the tally of a list of active contracts', () => {
+  it('does not depend on the order, and changes if an entry is missing, repeated or different', () => {
     const read = tallyOf(entry('00a'), entry('00b'), entry('00c'));
     expect(read.token).toBeNull();
     expect(read.equals(tallyOf(entry('00c'), entry('00a'), entry('00b')))).toBe(true);
@@ -29,7 +29,7 @@ describe('the tally of a list', () => {
     expect(read.equals(tallyOf(entry('00a'), entry('00b'), entry('00d')))).toBe(false);
   });
 
-  it('does not depend on the requested contents', () => {
+  it('does not depend on whether event blobs are requested', () => {
     const blob = JSON.stringify({
       ...(JSON.parse(entry('00a')) as object),
       contractEntry: {
@@ -43,7 +43,7 @@ describe('the tally of a list', () => {
     expect(tallyOf(entry('00a')).equals(tallyOf(blob))).toBe(true);
   });
 
-  it('has the token of the last entry, at any position of the entry, and none from a payload', () => {
+  it('has the continuation token of the last entry, wherever the field is, and none from a payload', () => {
     expect(tallyOf(entry('00a', { streamContinuationToken: 'dG9r' })).token).toBe('dG9r');
     const first = { streamContinuationToken: 'eA==', ...(JSON.parse(entry('00a')) as object) };
     const moved = JSON.stringify({ ...first, streamContinuationToken: 'eA==' });

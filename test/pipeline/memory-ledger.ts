@@ -1,6 +1,6 @@
 /**
- * A ledger without a server: updates, active contracts and responses in memory, and streams that run a script of the
- * test.
+ * A ledger without a server. It has updates, active contracts and responses in memory, and its streams run a script of
+ * the test.
  */
 import { IndexerError } from '../../src/errors/indexer-error.ts';
 import type { CodeWithRemedy } from '../../src/errors/catalogue.ts';
@@ -9,7 +9,7 @@ import type { FrameStream } from '../../src/ledger/transport/frame-stream.ts';
 import type { LedgerQuestions, OpenStream } from '../../src/pipeline/ports/source.ts';
 import * as frames from '../support/frames.ts';
 
-/** A request, by its name in `LedgerQuestions`. */
+/** The name of a request in `LedgerQuestions`. */
 export type Question =
   | 'ledgerEnd'
   | 'latestPrunedOffsets'
@@ -28,7 +28,7 @@ interface Request {
   readonly includeIncompleteReassignments?: boolean;
 }
 
-/** A contract that is active, with the offset of its create. */
+/** An active contract, with the offset of its create. */
 export interface ActiveEntry {
   readonly contractId: string;
   readonly offset: number;
@@ -64,7 +64,7 @@ export function failure(
   return new IndexerError(`told to: ${code}`, { code, facts });
 }
 
-/** One that is open, until either side ends it. */
+/** A stream that stays open until either side ends it. */
 export class MemoryStream implements FrameStream {
   readonly path: string;
   readonly request: Request;
@@ -83,7 +83,7 @@ export class MemoryStream implements FrameStream {
     for (const text of texts) if (!this.closed) this.#to.onFrame(Buffer.from(text));
   }
 
-  /** As a participant that shuts down does, without an error. */
+  /** Ends the stream. Without an error, the stream ends as if the participant shut down. */
   end(error?: IndexerError): void {
     if (this.closed) return;
     this.closed = true;
@@ -95,7 +95,7 @@ export class MemoryStream implements FrameStream {
   }
 
   resume(): void {
-    // As `pause`.
+    // Has no effect, like `pause`.
   }
 
   close(): void {
@@ -104,26 +104,26 @@ export class MemoryStream implements FrameStream {
 }
 
 export class MemoryLedger implements LedgerQuestions {
-  /** Undefined: this user may not request it. */
+  /** Participant id; undefined if the user may not request it. */
   participant: string | undefined = 'p::1220';
   end = 0;
   pruned = 0;
-  /** Frames by offset, rising. */
+  /** Frames by ascending offset. */
   readonly history = new Map<number, string>();
   readonly active: ActiveEntry[] = [];
   /** Whether entries carry continuation tokens. */
   tokens = true;
   readonly archives = new Map<string, Buffer>();
-  /** In the order they were opened. */
+  /** Streams in the order in which they were opened. */
   readonly streams: MemoryStream[] = [];
   /**
-   * Called before each response with the number of requests, this one included; an error that it throws is the
+   * Called before each response with the number of requests, including the current one. An error that it throws is the
    * response.
    */
   before: (question: Question, count: number) => Promise<void> | void = () => undefined;
-  /** The behavior of a stream once it is open; by default, `serve`. */
+  /** The behavior of a stream after it was opened; by default, `serve`. */
   script: (stream: MemoryStream, count: number) => void = (stream) => this.serve(stream);
-  /** Served up to the ledger end, and then as it grows. */
+  /** Streams without an end offset, which receive updates as the ledger grows. */
   readonly #tailing: MemoryStream[] = [];
   readonly #counts = new Map<Question, number>();
 
@@ -188,7 +188,7 @@ export class MemoryLedger implements LedgerQuestions {
     },
   };
 
-  /** Updates at these offsets, the last of which is the ledger end. */
+  /** Adds updates at these offsets. The last offset becomes the ledger end. */
   grow(...offsets: readonly number[]): void {
     for (const offset of offsets) {
       this.history.set(offset, topologyFrame(offset));
@@ -197,7 +197,7 @@ export class MemoryLedger implements LedgerQuestions {
     for (const stream of this.#tailing) stream.send(...offsets.map((offset) => this.history.get(offset) ?? ''));
   }
 
-  /** Sends the requested frames: a list or a range ends after it, a stream without an end stays open. */
+  /** Sends the requested frames. A list or a range ends after them, and a stream without an end offset stays open. */
   serve(stream: MemoryStream): void {
     const list = stream.path !== '/v2/updates';
     stream.send(...(list ? this.entriesAfter(stream.request) : this.updatesOf(stream.request)));
@@ -211,7 +211,7 @@ export class MemoryLedger implements LedgerQuestions {
     );
   }
 
-  /** The active contracts as frames, behind the entry of the token. */
+  /** The active contracts as frames, beginning after the entry of the token. */
   entriesAfter({ streamContinuationToken: token }: Request): readonly string[] {
     const from = token === undefined ? 0 : Number(Buffer.from(token, 'base64').toString()) + 1;
     return this.active.map((entry, at) => this.#entryFrame(entry, at)).slice(from);
@@ -222,7 +222,7 @@ export class MemoryLedger implements LedgerQuestions {
     return this.#counts.get(question) ?? 0;
   }
 
-  /** For each stream that was opened on the path, in order: the offset or the entry after which it began. */
+  /** For each stream on the path, in the order of opening: the offset or the entry after which it began. */
   begins(path: '/v2/updates' | '/v2/state/active-contracts'): readonly (number | undefined)[] {
     return this.streams
       .filter((stream) => stream.path === path)

@@ -10,7 +10,7 @@ import { deferred } from '../support/deferred.ts';
 import { MemoryLedger } from './memory-ledger.ts';
 import { MemorySink } from './memory-sink.ts';
 
-/** A method of one of the observers, as `stream.failed`. */
+/** Name of an observer's method, for example `stream.failed`. */
 type Method = { [Port in keyof Observers]: `${Port}.${keyof Observers[Port] & string}` }[keyof Observers];
 type Facts<Name extends Method> = Name extends `${infer Port extends keyof Observers}.${infer Called}`
   ? Called extends keyof Observers[Port]
@@ -46,7 +46,7 @@ export class Told {
     });
   }
 
-  /** The reports under a name, in order. */
+  /** The reports of a method, in order. */
   of<Name extends Method>(name: Name): readonly Facts<Name>[] {
     return this.calls.filter(([method]) => method === name).map(([, ...facts]) => facts as Facts<Name>);
   }
@@ -55,7 +55,7 @@ export class Told {
     return this.of('stream.phaseChanged').map(([phase]) => phase);
   }
 
-  /** Failures by code, with whether they are retried. */
+  /** Codes of the failures, each with whether it is retried. */
   get failures(): readonly (readonly [code: string, again: boolean])[] {
     return this.of('stream.failed').map(([, error, delayMs]) => [error.code, delayMs !== undefined]);
   }
@@ -103,12 +103,12 @@ export interface World {
   readonly ledger: MemoryLedger;
   readonly tokens: MemoryTokens;
   readonly reports: Told;
-  /** Checkpoints that listeners of commits got. */
+  /** Checkpoints that commit listeners received. */
   readonly reached: readonly number[];
   readonly stop: AbortController;
 }
 
-/** @param change parts and limits that matter to the test */
+/** @param change parts and limits that the test needs */
 export function memoryWorld({
   limits = {},
   ...change

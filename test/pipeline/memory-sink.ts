@@ -1,5 +1,5 @@
 /**
- * A sink without a database: it keeps what its sessions commit, with the fence of a real one, and fails as a test
+ * A sink without a database. It keeps the commits of its sessions, has the fence of a real sink, and fails as a test
  * configures it.
  */
 import type { PackageModel } from '../../src/daml/package-model.ts';
@@ -26,7 +26,7 @@ import type { CompletionWriter, Sink, SinkSession, SyncedViews, WriterLock } fro
 import { deferred } from '../support/deferred.ts';
 import { copied } from '../support/wire/decode.ts';
 
-/** One commit: the checkpoint before and after it, and its number of updates of each kind. */
+/** A commit: the checkpoint before and after it, and its number of updates of each kind. */
 export interface Commit {
   readonly from: number;
   readonly to: number;
@@ -48,7 +48,7 @@ class Rows implements RowSink {
   readonly tables = new Map<TableName, Row[]>();
 
   push(table: TableName, row: Row): void {
-    // Frames are released before the rows are read.
+    // Copies the row, because frames are released before the rows are read.
     this.tables.set(table, [...(this.tables.get(table) ?? []), copied(row)]);
   }
 
@@ -60,7 +60,7 @@ class Rows implements RowSink {
 }
 
 export class MemorySink implements Sink {
-  /** The stream as it is stored. */
+  /** The stored state of the stream. */
   readonly stored: Stored = {
     epoch: 0,
     participantId: null,
@@ -73,22 +73,22 @@ export class MemorySink implements Sink {
     checkpoint: null,
     lastUpdate: undefined,
   };
-  /** In the order of commits. */
+  /** Commits in order. */
   readonly commits: Commit[] = [];
   /** Quarantined updates, by offset. */
   readonly setAside: number[] = [];
-  /** Updates that came after later ones and were offered to it, by offset. */
+  /** Late updates that were offered to the sink, by offset. */
   readonly late: number[] = [];
-  /** Every update that is stored, in order. */
+  /** All stored updates, in order. */
   updates: UpdateMark[] = [];
-  /** Contracts of the seed in the order they were written. */
+  /** Contracts of the seed, in the order in which they were written. */
   seedEntries: ContractMark[] = [];
-  /** How each seed was published. */
+  /** Offset and origin of each published seed. */
   readonly published: { readonly offset: number; readonly origin: SeedOrigin; readonly anchor?: UpdateMark }[] = [];
   readonly ledgerFacts: { readonly ledgerEnd: number; readonly pruned: number | undefined }[] = [];
   /** Whether another process has the writer lock. */
   occupied = false;
-  /** The first offset of the range in force. */
+  /** Offset at which the range in force begins. */
   begin = 0;
   activeContracts: readonly ContractMark[] = [];
   requestedInterfaces: readonly RequestedInterface[] = [];
@@ -97,8 +97,8 @@ export class MemorySink implements Sink {
   views: SyncedViews = { made: [], failed: [] };
   verified: readonly VerifiedFacts[] = [];
   /**
-   * Called before each operation with the number of its calls, this one included; an error that it throws is the
-   * failure.
+   * Called before each operation with the number of its calls, including the current one. An error that it throws is
+   * the failure.
    */
   before: (act: Act, count: number, batch?: Batch) => Promise<void> | void = () => undefined;
   readonly #counts = new Map<Act, number>();
@@ -119,7 +119,7 @@ export class MemorySink implements Sink {
     standing: () => Promise.resolve(''),
   };
 
-  /** No filter extension is requested here. */
+  /** The tests request no filter extension. */
   readonly filterExtension: Sink['filterExtension'] = {
     filter: () => Promise.resolve(undefined),
     due: () => Promise.resolve(undefined),
@@ -158,7 +158,7 @@ export class MemorySink implements Sink {
     },
   };
 
-  /** The number of calls of an operation, failed ones included. */
+  /** The number of calls of an operation, including failed calls. */
   count(act: Act): number {
     return this.#counts.get(act) ?? 0;
   }
@@ -218,7 +218,7 @@ export class MemorySink implements Sink {
     return this.takeOver();
   }
 
-  /** The next session, of any writer. */
+  /** Begins the next session, of any writer. */
   takeOver(): SinkSession {
     this.stored.epoch += 1;
     return new MemorySession(this);
@@ -239,11 +239,11 @@ export class MemorySink implements Sink {
   }
 }
 
-/** A write waits for the one before it, as in Postgres, and fails with it. */
+/** A write waits for the previous one, as in Postgres, and fails if that one fails. */
 class MemorySession implements SinkSession {
   readonly state: StreamState;
   readonly interfaces: readonly RequestedInterface[];
-  /** Tests of completions run against Postgres. */
+  /** Completions are tested with Postgres. */
   readonly completions: CompletionWriter = { open: unexpected, write: unexpected, skip: unexpected };
   readonly #sink: MemorySink;
   readonly #dictionary = new Dictionary(noNames);

@@ -1,4 +1,4 @@
-/** The order of an offset, for every position relative to the offsets before it. */
+/** The order of an offset, for every position relative to the earlier offsets. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { offsetOrder } from '../../src/pipeline/follow/offset-order.ts';
@@ -14,11 +14,11 @@ describe('an offset', () => {
     { offset: 13, seen: 10, complete: 12, end: undefined, order: 'new' },
     { offset: 20, seen: 10, complete: 12, end: 20, order: 'new' },
     { offset: 21, seen: 10, complete: 12, end: 20, order: 'past the end' },
-  ])('$offset is $order after $seen, complete to $complete, with end $end', ({ offset, order, ...come }) => {
+  ])('$offset is $order with $seen received, $complete complete and end $end', ({ offset, order, ...come }) => {
     expect(offsetOrder(offset, come)).toBe(order);
   });
 
-  it('is new exactly if it is above all earlier ones and not beyond the end', () => {
+  it('is new exactly if it is above all earlier offsets and not past the end', () => {
     const offset = fc.nat(30);
     expectProperty(
       fc.property(offset, offset, offset, fc.option(offset, { nil: undefined }), (at, seen, complete, end) => {

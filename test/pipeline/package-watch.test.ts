@@ -1,4 +1,6 @@
-/** Packages read in the background: which are requested, which are retried, and that the watch never fails. */
+/**
+ * Packages that are read in the background: which packages are requested or retried, and that the watch never fails.
+ */
 import type { Subscription } from 'rxjs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { record, type WrittenPackage } from '../../packages/ledger-sandbox/src/daml-lf/declaration.ts';
@@ -21,7 +23,7 @@ const small = writePackage({
 let watching: Subscription | undefined;
 afterEach(() => watching?.unsubscribe());
 
-/** A ledger with these packages, of which the stored events name the first. */
+/** A ledger with these packages. The stored events name the first one. */
 function named(first: WrittenPackage, ...others: readonly WrittenPackage[]): World {
   const world = memoryWorld();
   for (const written of [first, ...others]) world.ledger.archives.set(written.id, Buffer.from(archiveOf(written)));
@@ -29,7 +31,7 @@ function named(first: WrittenPackage, ...others: readonly WrittenPackage[]): Wor
   return world;
 }
 
-/** One pass of a session, to its end: views are created last. */
+/** Waits for the end of one pass, which is the creation of views. */
 async function looked(world: World, watch = new PackageWatch(world.parts)): Promise<PackageWatch> {
   const before = world.reports.of('packages.read').length + world.reports.of('packages.failed').length;
   watching?.unsubscribe();
@@ -40,7 +42,7 @@ async function looked(world: World, watch = new PackageWatch(world.parts)): Prom
   return watch;
 }
 
-describe('the watch for packages', () => {
+describe('the package watch', () => {
   it('reads the packages that stored events name, and creates their views', async () => {
     const world = named(small);
     world.sink.views = { made: ['small__note'], failed: [] };
@@ -50,17 +52,17 @@ describe('the watch for packages', () => {
     expect(world.sink.count('refreshOmittedFields')).toBe(1);
   });
 
-  it('reads the packages that its types refer to as well', async () => {
+  it('also reads the packages to which the types of a package refer', async () => {
     const world = named(licensingAtStart, ...demoPackages);
     await looked(world);
     const read = world.sink.models.map(({ packageId }) => packageId);
     expect(read[0]).toBe(licensingAtStart.id);
-    // Every template refers to it by its choice Archive.
+    // Every template refers to this package by its choice Archive.
     expect(read).toContain(templateTypes.id);
     expect(new Set(read).size).toBe(read.length);
   });
 
-  it('does nothing when nothing is new', async () => {
+  it('does nothing when there is nothing new', async () => {
     const world = named(small);
     const watch = await looked(world);
     const { length } = world.reports.calls;
@@ -102,7 +104,7 @@ describe('the watch for packages', () => {
     expect(world.sink.models.map(({ name }) => name)).toEqual(['other', 'small']);
   });
 
-  it('retries when a route of a gateway is missing for a moment', async () => {
+  it('retries when a route of a gateway is briefly missing', async () => {
     const world = named(small);
     world.ledger.before = (_, count) => {
       if (count === 1) throw failure('LEDGER_NOT_A_LEDGER', { httpStatus: 404 });
@@ -125,7 +127,7 @@ describe('the watch for packages', () => {
     ]);
   });
 
-  it('waits without the database, and does not read packages meanwhile', async () => {
+  it('waits for the database, and reads no packages meanwhile', async () => {
     const world = named(small, licensingAtStart);
     world.sink.packageState = { missing: [small.id, licensingAtStart.id], named: [], templates: 2 };
     world.sink.before = (act) => {
@@ -137,7 +139,7 @@ describe('the watch for packages', () => {
     expect(watching?.closed).toBe(false);
   });
 
-  it('reports a view that another session locks, and creates it later', async () => {
+  it('reports a view that another session has locked, and creates it later', async () => {
     const world = named(small);
     const error = failure('STORE_LOCKED');
     world.sink.views = { made: [], failed: [{ view: 'small__note', error }] };
@@ -149,7 +151,7 @@ describe('the watch for packages', () => {
     expect(world.reports.of('packages.read').at(-1)?.[0]).toMatchObject({ packages: 0, views: 1 });
   });
 
-  it('discards a rejected token', async () => {
+  it('discards a rejected access token', async () => {
     const world = named(small);
     world.ledger.before = () => {
       throw failure('LEDGER_UNAUTHENTICATED');

@@ -1,4 +1,4 @@
-/** Polls of the ledger in the background: reports, stored offsets, and the effect of a failure on the session. */
+/** Polls of the ledger in the background: reports, stored offsets, and how failures affect the session. */
 import type { Subscription } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import type { IndexerError } from '../../src/errors/indexer-error.ts';
@@ -12,13 +12,13 @@ import { memoryWorld, type World } from './memory-parts.ts';
 
 interface Polling extends World {
   readonly ends: readonly number[];
-  /** The number of requests to move the stream to another token. */
+  /** Number of requests to reopen the stream with another token. */
   readonly renewed: () => number;
   readonly failed: () => IndexerError | undefined;
   readonly subscription: Subscription;
 }
 
-/** Polls a ledger that ends at 30, for a stream at `checkpoint`. */
+/** Polls a ledger whose end is 30, for a stream at `checkpoint`. */
 function polling(
   checkpoint: number,
   limits: Partial<PipelineLimits> = {},
@@ -50,8 +50,8 @@ function polling(
   return { ...world, ends, renewed: () => renewed, failed: () => failed, subscription };
 }
 
-describe('a poll', () => {
-  it('reports and stores the ledger end and the pruned offset, and reports the results of others', async () => {
+describe('the poll of the ledger end', () => {
+  it('reports and stores the ledger end and the pruned offset, and reports stored verification results', async () => {
     const results = [{ kind: 'invariants', atOffset: 10, startedAtMs: 1, seconds: 1, different: 0 }];
     const run = polling(30, {}, ({ sink }) => {
       sink.verified = results;
@@ -72,7 +72,7 @@ describe('a poll', () => {
     expect(run.failed()).toMatchObject({ code: 'LEDGER_PING_TIMEOUT', retry: 'retry' });
   });
 
-  it('accepts an idle stream that has everything', async () => {
+  it('accepts an idle stream whose checkpoint is the ledger end', async () => {
     const run = polling(30, { silenceMs: 0 });
     await waitFor('some polls', () => (run.ends.length > 3 ? true : undefined));
     run.subscription.unsubscribe();
@@ -89,7 +89,7 @@ describe('a poll', () => {
     expect(run.failed()).toBeUndefined();
   });
 
-  it('knows the ledger end although the pruned offset is not returned', async () => {
+  it('reports the ledger end even if the request for the pruned offset fails', async () => {
     const run = polling(30, {}, ({ ledger }) => {
       ledger.before = (question) => refuse(question === 'latestPrunedOffsets', 'LEDGER_UNAVAILABLE');
     });
@@ -100,7 +100,7 @@ describe('a poll', () => {
     expect(run.reports.of('polls.pruned')).toEqual([]);
   });
 
-  it('discards one token for consecutive rejections, and reopens the stream with a valid one', async () => {
+  it('discards one token for consecutive rejections, and reopens the stream with a valid token', async () => {
     const run = polling(30, {}, ({ ledger }) => {
       ledger.before = (question, count) => refuse(question === 'ledgerEnd' && count <= 3, 'LEDGER_UNAUTHENTICATED');
     });
@@ -111,7 +111,7 @@ describe('a poll', () => {
     expect(run.reports.failures.length).toBe(3);
   });
 
-  it('continues while the database does not respond, and stores again once it does', async () => {
+  it('continues while the database does not respond, and stores the offsets once it responds', async () => {
     const slow = deferred();
     const run = polling(30, {}, ({ sink }) => {
       sink.before = (act, count) => (act === 'noteLedger' && count === 1 ? slow.promise : undefined);

@@ -1,6 +1,7 @@
 /**
- * A reseed that keeps the history, with ledger, stream and staging in memory: rejections, the offset of its list,
- * and the resulting rows.
+ * A reseed that keeps the history, with ledger, stream and staging in memory: rejections, the offset of its list, and
+ * the resulting rows.
+ */
  */
 import { describe, expect, it } from 'vitest';
 import type { Merged } from '../../src/model/stream.ts';
@@ -20,7 +21,7 @@ function standing(): World {
   return world;
 }
 
-/** The stored row of the stream, from the same ledger. */
+/** The stored row of a stream that follows the same ledger. */
 async function streamOf(world: World, change: Partial<StandingStream> = {}): Promise<StandingStream> {
   const lastUpdate = { offset: 5, updateId: idAt(5) };
   const { filterHash } = (await planReseed(world.parts, bare)).identity;
@@ -65,8 +66,8 @@ async function planned(world: World): Promise<ReseedPlan> {
   return planReseed(world.parts, await streamOf(world));
 }
 
-describe('a plan', () => {
-  it('names the checkpoint, the ledger end, and the reason for the gap', async () => {
+describe('a reseed plan', () => {
+  it('contains the checkpoint, the ledger end, and the reason for the gap', async () => {
     const world = standing();
     await expect(planned(world)).resolves.toMatchObject({
       checkpoint: 5,
@@ -86,14 +87,14 @@ describe('a plan', () => {
     ['nothing was indexed', undefined],
     ['nothing is published', { ...bare, seeded: false }],
     ['there is no checkpoint', { ...bare, checkpoint: null }],
-  ])('is rejected if %s: there is no history to keep', async (_, stream) => {
+  ])('is rejected for lack of history if %s', async (_, stream) => {
     await expect(planReseed(standing().parts, stream)).rejects.toMatchObject({
       code: 'RESEED_REFUSED',
       message: 'there is no history to keep in this schema',
     });
   });
 
-  it('is rejected for another participant, and for another history of the same', async () => {
+  it('is rejected for another participant, and for another history of the same participant', async () => {
     const world = standing();
     const other = await streamOf(world, { participantId: 'q::1220' });
     await expect(planReseed(world.parts, other)).rejects.toMatchObject({ code: 'RESEED_REFUSED' });
@@ -103,7 +104,7 @@ describe('a plan', () => {
     await expect(planReseed(world.parts, ahead)).rejects.toMatchObject({ code: 'RESEED_REFUSED' });
   });
 
-  it('passes on errors that are unrelated to the history', async () => {
+  it('fails with errors that are unrelated to the history', async () => {
     const world = standing();
     const stream = await streamOf(world);
     world.ledger.before = (question) => {
@@ -112,7 +113,7 @@ describe('a plan', () => {
     await expect(planReseed(world.parts, stream)).rejects.toMatchObject({ code: 'LEDGER_UNAVAILABLE' });
   });
 
-  it('is made without participant ids', async () => {
+  it('is created even if the participant id cannot be read', async () => {
     const world = standing();
     const stream = await streamOf(world);
     world.ledger.participant = undefined;
@@ -121,7 +122,7 @@ describe('a plan', () => {
 });
 
 describe('a reseed', () => {
-  it('reads at the checkpoint, without a gap, if the participant still has it', async () => {
+  it('reads contracts at the checkpoint, without a gap, if the participant still has that offset', async () => {
     const world = standing();
     const staging = new MemoryStaging();
     const plan = await planned(world);
@@ -133,7 +134,7 @@ describe('a reseed', () => {
     ]);
   });
 
-  it('reads at the pruned offset of the participant, from which updates can be followed', async () => {
+  it('reads contracts at the pruned offset of the participant if the checkpoint is pruned', async () => {
     const world = standing();
     const stream = await streamOf(world);
     world.ledger.pruned = 7;
@@ -143,7 +144,7 @@ describe('a reseed', () => {
     expect(staging.prepared).toMatchObject([{ notBefore: 7 }]);
   });
 
-  it('reads at the ledger end if the participant rejects earlier offsets', async () => {
+  it('reads contracts at the ledger end if the participant rejects earlier offsets', async () => {
     const world = standing();
     world.ledger.script = (stream, count) =>
       count === 1 ? stream.end(failure('LEDGER_PRUNED')) : world.ledger.serve(stream);
@@ -151,11 +152,11 @@ describe('a reseed', () => {
     await expect(reseed(world.parts, staging, await planned(world))).resolves.toMatchObject({ offset: 9 });
     expect(world.ledger.streams.map(({ request }) => request.activeAtOffset)).toEqual([5, 9]);
     expect(staging.gathered).toEqual(contracts);
-    // Nothing is pruned up to there.
+    // The participant is not pruned there, so the rejection is attributed to reassignments in flight.
     expect(world.reports.failures).toEqual([['LEDGER_REASSIGNMENT_IN_FLIGHT', true]]);
   });
 
-  it('resumes after its last entry when it was interrupted', async () => {
+  it('that was interrupted resumes after its last entry', async () => {
     const world = standing();
     world.ledger.script = (stream, count) => {
       if (count > 1) return world.ledger.serve(stream);
@@ -169,7 +170,7 @@ describe('a reseed', () => {
     expect(staging.merges).toHaveLength(1);
   });
 
-  it('that was interrupted between staging and merging reads nothing again', async () => {
+  it('that was interrupted between staging and merging does not read contracts again', async () => {
     const world = standing();
     const plan = await planned(world);
     const staging = new MemoryStaging();
@@ -180,7 +181,7 @@ describe('a reseed', () => {
     expect(staging.merges).toHaveLength(2);
   });
 
-  it('reads its token again when it is rejected', async () => {
+  it('discards a rejected access token and continues with a new one', async () => {
     const world = standing();
     world.ledger.script = (stream, count) =>
       count === 1 ? stream.end(failure('LEDGER_TOKEN_EXPIRED')) : world.ledger.serve(stream);
@@ -188,7 +189,7 @@ describe('a reseed', () => {
     expect(world.tokens.invalidated).toBe(1);
   });
 
-  it('ends at once, and merges nothing, when a retry cannot help', async () => {
+  it('ends at once, and merges nothing, if a retry cannot help', async () => {
     const world = standing();
     world.ledger.script = (stream) => stream.end(failure('LEDGER_PERMISSION_DENIED'));
     const staging = new MemoryStaging();
@@ -199,7 +200,7 @@ describe('a reseed', () => {
     expect(staging.merges).toEqual([]);
   });
 
-  it('that is stopped reports that, and merges nothing', async () => {
+  it('that is stopped fails as interrupted, and merges nothing', async () => {
     const world = standing();
     world.ledger.script = (stream) => {
       stream.send(...world.ledger.entriesAfter(stream.request).slice(0, 2));
@@ -210,7 +211,7 @@ describe('a reseed', () => {
     expect(staging.merges).toEqual([]);
   });
 
-  it('that is stopped during the check of the list merges nothing either', async () => {
+  it('that is stopped during the check of the list merges nothing', async () => {
     const world = standing();
     const plan = await planned(world);
     world.ledger.before = (question) => {

@@ -1,6 +1,6 @@
 /**
- * Session after session, with a ledger and a sink in memory: the end of one, the reaction, and the offset at which the
- * next one begins.
+ * Consecutive sessions, with a ledger and a sink in memory: the end of a session, the reaction to it, and the offset at
+ * which the next session begins.
  */
 import { describe, expect, it } from 'vitest';
 import { ledgerError } from '../../src/ledger/errors/make-ledger-error.ts';
@@ -11,7 +11,7 @@ import { pause, waitFor } from '../support/wait-for.ts';
 import { failure } from './memory-ledger.ts';
 import { memoryWorld, type World } from './memory-parts.ts';
 
-/** A run until its end; rejects with the error that ended it. */
+/** Starts a run. Rejects with the error that ended it. */
 function started(world: World): Promise<void> {
   const running = runPipeline(world.parts);
   running.catch(() => undefined);
@@ -28,13 +28,13 @@ async function inPhase({ reports }: World, phase: string): Promise<void> {
   await waitFor(`phase ${phase}`, () => (reports.phases.at(-1) === phase ? true : undefined));
 }
 
-/** Stops, and waits for the end. */
+/** Stops the run, and waits for its end. */
 async function over(world: World, running: Promise<void>): Promise<void> {
   world.stop.abort();
   await running;
 }
 
-/** Every update of the ledger once, in order, each commit after the one before. */
+/** Expects every update of the ledger once, in order, and each commit to begin where the previous one ended. */
 function expectComplete({ sink, ledger }: World, from = 0): void {
   expect(sink.updates.map(({ offset }) => offset)).toEqual(
     [...ledger.history.keys()].filter((offset) => offset > from),
@@ -70,16 +70,16 @@ describe('a run', () => {
     const running = started(world);
     await inPhase(world, 'backing_off');
     expect(world.reports.of('stream.storedFound')[0]).toEqual([7]);
-    // Waits end only after the history of the ledger is confirmed.
+    // Waiting clients are notified only after the history of the ledger is confirmed.
     expect(world.reached).toEqual([]);
     await over(world, running);
   });
 
-  it('polls for background jobs while it runs, and stops when it has reached its end', async () => {
+  it('polls for background jobs until it has reached its end', async () => {
     const world = memoryWorld({ start: 'genesis', stopAt: 3, pace: { ...usualPace, commandsMs: 10 } });
     const jobPolls = (): number => world.reports.of('jobs.seen').length;
     world.ledger.grow(3);
-    // In memory a run can be over before its first timer is due.
+    // A run in memory can end before its first timer is due.
     world.sink.before = async (act) => {
       if (act === 'writeBatch') await waitFor('jobs', () => (jobPolls() > 0 ? true : undefined));
     };
@@ -110,7 +110,7 @@ describe('a run', () => {
     expect(world.sink.count('openSession')).toBe(3);
   });
 
-  it('requests the lock again when the database failed', async () => {
+  it('requests the lock again after the database failed', async () => {
     const world = memoryWorld({ start: 'genesis' });
     world.ledger.grow(10, 20, 30);
     world.sink.before = (act, count) => {
@@ -132,7 +132,7 @@ describe('a run', () => {
     world.sink.loseLock();
     await inPhase(world, 'standby');
     expect(world.reports.failures).toEqual([['STORE_LOCK_LOST', true]]);
-    // The other one writes, and leaves.
+    // The other process writes, and releases the lock.
     world.ledger.grow(20, 30);
     world.sink.takeOver();
     world.sink.stored.checkpoint = 20;
@@ -148,7 +148,7 @@ describe('a run', () => {
     ]);
   });
 
-  it('never overwrites another writer: it is fenced, and resumes at the checkpoint of that writer', async () => {
+  it('never overwrites another writer, but is fenced and resumes at the checkpoint of that writer', async () => {
     const world = memoryWorld({ start: 'genesis' });
     const writing = deferred();
     world.ledger.grow(10);
@@ -189,7 +189,7 @@ describe('a run', () => {
     expect(world.reports.phases).not.toContain('parked');
   });
 
-  it('parks after consecutive rejected tokens, and resumes with the next one', async () => {
+  it('parks after consecutive rejected tokens, and resumes with the next token', async () => {
     const world = memoryWorld({ start: 'genesis' });
     world.ledger.grow(10);
     world.ledger.before = () => {
@@ -205,7 +205,7 @@ describe('a run', () => {
     expect(world.ledger.streams.map(({ token }) => token)).toEqual(['good']);
   });
 
-  it('does not take a gateway without the route for an older participant if the route returns', async () => {
+  it('retries a missing gateway route before it assumes an older participant', async () => {
     const world = memoryWorld({ start: 'seed' });
     world.ledger.grow(9);
     world.ledger.version = '3.7.4';
@@ -224,11 +224,11 @@ describe('a run', () => {
     await over(world, running);
   });
 
-  it('parks if every seed is rejected for reassignments in flight, although each has stored entries', async () => {
+  it('parks if every seed is rejected for reassignments in flight, even if each stored entries', async () => {
     const world = memoryWorld({ start: 'seed', limits: { retryMaxDelayMs: 1 } });
     world.ledger.active.push({ contractId: '00a', offset: 1 }, { contractId: '00b', offset: 2 });
     world.ledger.grow(1, 2, 9);
-    // The list ends well, and the offset is not the ledger end any more when the check is requested.
+    // The list ends normally. When the check is requested, its offset is no longer the ledger end.
     world.ledger.before = (question) => {
       if (question === 'activeContracts') throw failure('LEDGER_PRUNED');
     };
@@ -293,7 +293,7 @@ describe('a bounded run', () => {
     expect(world.sink.count('openSession')).toBeGreaterThan(1);
   });
 
-  it('ends at the ledger end of its first session, although a later session finds another', async () => {
+  it('ends at the ledger end of its first session, even if a later session finds a higher one', async () => {
     const world = memoryWorld({ start: 'genesis', stopAt: 'end' });
     world.ledger.grow(10, 20);
     world.ledger.script = (stream, count) => {
@@ -309,7 +309,7 @@ describe('a bounded run', () => {
     [{ checkpoint: 40, seeded: true }, {}],
     [{}, { start: 31 }],
     [{ seedOffset: 35, seedToken: 'MA==' }, {}],
-  ] as const)('is rejected if it cannot end there: %j %j', async (stored, change) => {
+  ] as const)('is rejected if it cannot end at its offset: %j %j', async (stored, change) => {
     const world = memoryWorld({ stopAt: 30, ...change });
     world.ledger.grow(10, 40);
     Object.assign(world.sink.stored, stored);
@@ -319,7 +319,7 @@ describe('a bounded run', () => {
 });
 
 describe('an update that the database rejects', () => {
-  /** The second of four is rejected, alone or in a batch. */
+  /** The second of four updates is rejected, alone or in a batch. */
   function refusing(quarantine: boolean): World {
     const world = memoryWorld({ start: 'genesis', quarantine, limits: { batchUpdates: 4 } });
     world.ledger.grow(10, 20, 30, 40);
@@ -329,12 +329,12 @@ describe('an update that the database rejects', () => {
     return world;
   }
 
-  /** Whether a batch that ends at this offset has the rejected update: all before it is stored or quarantined. */
+  /** Whether a batch that ends at this offset contains the rejected update, if it is not stored or quarantined yet. */
   function holds({ sink }: World, upTo: number): boolean {
     return (sink.stored.checkpoint ?? 0) < 20 && upTo >= 20;
   }
 
-  it('is found by writing one by one, and parks with its offset', async () => {
+  it('is found by writing updates one by one, and parks the run with its offset', async () => {
     const world = refusing(false);
     const running = started(world);
     await inPhase(world, 'parked');

@@ -1,5 +1,5 @@
 /**
- * The seed, with a ledger and a sink in memory: it is published once the list is confirmed complete, and resumes after
+ * The seed, with a ledger and a sink in memory. It is published after the list is confirmed complete, and resumes after
  * interruptions.
  */
 import { lastValueFrom } from 'rxjs';
@@ -15,7 +15,7 @@ import { memoryWorld, type World } from './memory-parts.ts';
 const contracts = ['00a', '00b', '00c', '00d', '00e'];
 const path = '/v2/state/active-contracts';
 
-/** Five active contracts, made by updates 1 to 5; the ledger ends at 9. */
+/** Five active contracts, created by updates 1 to 5. The ledger ends at 9. */
 function seeding(limits: { readonly batchUpdates?: number; readonly writeConcurrency?: number } = {}): World {
   const world = memoryWorld({ limits });
   contracts.forEach((contractId, at) => world.ledger.active.push({ contractId, offset: at + 1 }));
@@ -24,13 +24,13 @@ function seeding(limits: { readonly batchUpdates?: number; readonly writeConcurr
 }
 
 interface Seeded {
-  /** The seed offset; undefined when a stop was requested. Rejects with the error that ended the session. */
+  /** The seed offset; undefined if a stop was requested. Rejects with the error that ended the session. */
   readonly done: Promise<number | undefined>;
-  /** How often entries were stored that no later session reads again. */
+  /** How often the session stored entries that no later session reads again. */
   readonly progress: () => number;
 }
 
-/** One session of the seed. */
+/** Runs one session of the seed. */
 function session(world: World, change: { readonly apart?: OffsetRange; readonly strict?: true } = {}): Seeded {
   let progress = 0;
   const onProgress = (): void => {
@@ -42,18 +42,18 @@ function session(world: World, change: { readonly apart?: OffsetRange; readonly 
   return { done, progress: () => progress };
 }
 
-/** The same world with a participant of another version, as the session after an upgrade finds it. */
+/** The same world after the participant was upgraded to another version. */
 function withRelease(world: World, version: string): World {
   world.ledger.version = version;
   return { ...world, parts: { ...world.parts, release: releaseOf(version) } };
 }
 
-/** Rows of the seed in the sink. */
+/** Ids of the seed contracts in the sink. */
 function stored({ sink }: World): readonly string[] {
   return sink.seedEntries.map(({ contractId }) => contractId);
 }
 
-/** The first stream breaks after so many entries: with an error, or as a gateway that closes with code 1000. */
+/** Ends the first stream after this number of entries: with an error, or with code 1000 like a gateway. */
 function cutFirst(world: World, entries: number, error = true): void {
   world.ledger.script = (stream, count) => {
     if (count > 1) return world.ledger.serve(stream);
@@ -82,7 +82,7 @@ describe('a seed', () => {
     expect([published, world.reached]).toEqual([[1], [9]]);
   });
 
-  it('is published without that update if the ledger cannot return it', async () => {
+  it('is published without an identifying update if the ledger cannot return one', async () => {
     const world = seeding();
     world.ledger.before = (question) => {
       if (question === 'byOffset') throw failure('LEDGER_PRUNED');
@@ -98,7 +98,7 @@ describe('a seed', () => {
     await expect(first.done).rejects.toMatchObject({ code: 'LEDGER_STREAM_CLOSED' });
     await waitFor('what was under way', () => (world.sink.stored.seedContracts === 4 ? true : undefined));
     expect(world.sink.published).toEqual([]);
-    // Later contracts of the ledger are not part of the list that was begun.
+    // Later contracts of the ledger are not part of the first list.
     world.ledger.grow(12);
     await expect(session(world).done).resolves.toBe(9);
     expect(world.ledger.begins(path)).toEqual([undefined, 3]);
@@ -106,7 +106,7 @@ describe('a seed', () => {
     expect(world.sink.count('beginSeed')).toBe(1);
   });
 
-  it('reports progress if a token was stored, and only then', async () => {
+  it('reports progress only if a token was stored', async () => {
     const world = seeding();
     const withTokens = session(world);
     await withTokens.done;
@@ -145,7 +145,7 @@ describe('a seed', () => {
     },
   );
 
-  it('whose offset is rejected as pruned, although nothing is, starts over and reports why', async () => {
+  it('whose offset is rejected as pruned, although it is not, starts over and reports why', async () => {
     const world = seeding();
     world.ledger.pruned = 9;
     world.ledger.script = (stream, count) =>
@@ -200,7 +200,7 @@ describe('a seed', () => {
     expect(stored(world)).toEqual(contracts);
   });
 
-  it('that was closed early without tokens is not published: another reading has other entries', async () => {
+  it('that was closed early without tokens is not published, because a second read returns other entries', async () => {
     const world = seeding();
     world.ledger.tokens = false;
     cutFirst(world, 3, false);
@@ -208,7 +208,7 @@ describe('a seed', () => {
     expect(world.sink.published).toEqual([]);
   });
 
-  it('repeats the check before it discards a list that it would have to read again', async () => {
+  it('repeats a failed check before it discards a list without tokens', async () => {
     const world = seeding();
     world.ledger.tokens = false;
     world.ledger.before = (question, count) => {
@@ -258,7 +258,7 @@ describe('a seed', () => {
     expect(world.sink.published).toEqual([]);
   });
 
-  it('writes nothing after a failed batch, not even a write that was already in progress', async () => {
+  it('commits nothing after a failed batch, not even a write that was already in progress', async () => {
     const world = seeding({ batchUpdates: 1, writeConcurrency: 3 });
     const failing = deferred();
     world.sink.before = (act, count) => (act === 'writeSeed' && count === 2 ? failing.promise : undefined);
@@ -269,9 +269,9 @@ describe('a seed', () => {
     expect(stored(world)).toEqual(['00a']);
   });
 
-  it('names the entry that the database rejects, after writing one by one', async () => {
+  it('reports the entry that the database rejects, after it wrote entries one by one', async () => {
     const world = seeding({ batchUpdates: 5 });
-    // The third is rejected, in a batch or alone.
+    // The third entry is rejected, in a batch or alone.
     world.sink.before = (act, _, batch) => {
       const third = world.sink.stored.seedContracts + (batch?.entries ?? 0) >= 3;
       if (act === 'writeSeed' && third) throw failure('STORE_DATA_REFUSED');
@@ -281,7 +281,7 @@ describe('a seed', () => {
     await expect(isolated.done).rejects.toMatchObject({ facts: { entry: 3, contractId: '00c', seedOffset: 9 } });
   });
 
-  it('names the entry that cannot be read', async () => {
+  it('reports the entry that cannot be read', async () => {
     const world = seeding({ batchUpdates: 5 });
     world.ledger.script = (stream) => {
       const [first = '', second = ''] = world.ledger.entriesAfter(stream.request);
@@ -304,7 +304,7 @@ describe('a start without active contracts', () => {
     expect(world.sink.stored.checkpoint).toBe(offset);
   });
 
-  it.each(['genesis', 3] as const)('from %s writes nothing when the participant is pruned past it', async (start) => {
+  it.each(['genesis', 3] as const)('from %s writes nothing if the participant is pruned past it', async (start) => {
     const world = memoryWorld({ start });
     await expect(skipSeed(world.parts, world.sink.takeOver(), 4)).rejects.toMatchObject({
       code: 'LEDGER_PRUNED',

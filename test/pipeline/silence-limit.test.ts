@@ -1,4 +1,4 @@
-/** Limit on the silence of a stream while the ledger end rises. */
+/** Limit on how long a stream may be silent while the ledger end rises. */
 import { expect, it } from 'vitest';
 import { SilenceLimit } from '../../src/pipeline/background/poll.ts';
 
@@ -9,7 +9,7 @@ function hourLong(limitMs: number) {
   return { following, refuse: (ledgerEnd: number) => () => limit.refuse(ledgerEnd) };
 }
 
-it('counts from the time when the ledger end rose, not from the idle hours before', () => {
+it('the silence limit counts from the time when the ledger end rose, not from the idle hours before', () => {
   const { following, refuse } = hourLong(60_000);
   expect(refuse(10)).not.toThrow();
   expect(refuse(11)).not.toThrow();
@@ -17,7 +17,7 @@ it('counts from the time when the ledger end rose, not from the idle hours befor
   expect(refuse(12)).not.toThrow();
 });
 
-it('is exceeded when the ledger has been ahead of the same checkpoint for that long', () => {
+it('the silence limit is exceeded when the ledger end was above the same checkpoint for that long', () => {
   const { following, refuse } = hourLong(0);
   expect(refuse(10)).not.toThrow();
   expect(refuse(11)).toThrow('no frame for 0 s although the ledger end 11 is past the checkpoint');

@@ -1,4 +1,4 @@
-/** The wait for the writer lock: polls meanwhile, and the causes of its end. */
+/** The wait for the writer lock: polls during the wait, and the causes of its end. */
 import { describe, expect, it } from 'vitest';
 import { usualPace } from '../../src/config/pace.ts';
 import { acquireLock } from '../../src/pipeline/background/standby.ts';
@@ -23,7 +23,7 @@ describe('a process without the writer lock', () => {
     expect(world.ledger.count('ledgerEnd')).toBe(0);
   });
 
-  it('ends a run with an end offset if another process keeps it for too long, and names that process', async () => {
+  it('ends a run with an end offset if another process keeps the lock for too long, and names that process', async () => {
     const world = memoryWorld({ stopAt: 30, limits: { progressTimeoutMs: 20 }, pace: { ...usualPace, lockMs: 5 } });
     world.sink.occupied = true;
     await expect(waiting(world)).rejects.toMatchObject({
@@ -35,7 +35,7 @@ describe('a process without the writer lock', () => {
     });
   });
 
-  it('waits while another process has it, knows that process and the ledger end, and acquires it when that one leaves', async () => {
+  it('waits for the process that has the lock, reports it and the ledger end, and acquires the lock when it is released', async () => {
     const world = memoryWorld();
     world.sink.occupied = true;
     world.ledger.end = 30;
@@ -48,12 +48,12 @@ describe('a process without the writer lock', () => {
     expect(world.reports.of('polls.pruned')).toEqual([[4]]);
     world.sink.occupied = false;
     await expect(lock).resolves.toBeDefined();
-    // No stream was opened, and no session.
+    // No stream and no session was opened.
     expect(world.ledger.streams).toEqual([]);
     expect(world.sink.count('openSession')).toBe(0);
   });
 
-  it('detects a rejected token before it is needed', async () => {
+  it('detects a rejected access token before it acquires the lock', async () => {
     const world = memoryWorld();
     world.sink.occupied = true;
     world.ledger.before = () => {
@@ -67,7 +67,7 @@ describe('a process without the writer lock', () => {
     await expect(lock).resolves.toBeUndefined();
   });
 
-  it('waits also if the holder is unknown', async () => {
+  it('also waits if the holder of the lock is unknown', async () => {
     const world = memoryWorld();
     world.sink.occupied = true;
     world.sink.before = (act) => {

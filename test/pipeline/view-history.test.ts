@@ -1,11 +1,11 @@
-/** The background job for interface views has offsets of its own, which listeners of the stream do not get. */
+/** The background job for interface views has offsets of its own, which stream listeners do not receive. */
 import { expect, it } from 'vitest';
 import type { ViewStaging } from '../../src/pipeline/ports/sink.ts';
 import { ViewHistory } from '../../src/pipeline/view-history.ts';
 import { MemorySink } from './memory-sink.ts';
 import { memoryWorld } from './memory-parts.ts';
 
-it('reports no commit of its own', async () => {
+it('the background job for interface views reports no commits to stream listeners', async () => {
   const sink = new MemorySink();
   const staging = {
     prepare: () => Promise.resolve(),

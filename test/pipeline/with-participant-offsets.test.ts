@@ -1,6 +1,6 @@
 /**
- * A stream that was switched to another participant uses the offsets of that participant; rows from before the switch
- * do not have them.
+ * A stream that was switched to another participant converts to the offsets of that participant. Rows from before the
+ * switch have no such offsets.
  */
 import { describe, expect, it } from 'vitest';
 import { updateOf, withParticipantOffsets } from '../../src/pipeline/participant/with-participant-offsets.ts';
@@ -10,7 +10,7 @@ import { here } from '../support/frames.ts';
 import { topologyFrame } from './memory-ledger.ts';
 import { memoryWorld } from './memory-parts.ts';
 
-/** The participant's offset 10 is 1010 here; everything up to its 15 is stored, although the switch is at 12. */
+/** Offset 10 of the participant is 1010 here. Updates up to its offset 15 are stored, although the switch was at 12. */
 const range = {
   number: 2,
   from: 1012,
@@ -26,19 +26,19 @@ function moved(offsets: readonly number[]) {
   return { ...world, parts: withParticipantOffsets(world.parts, range) };
 }
 
-describe('a stream that was switched to another participant', () => {
-  it('that was never switched uses its own offsets', () => {
+describe('the offset conversion of a stream', () => {
+  it('is absent if the stream was never switched', () => {
     const { parts } = memoryWorld();
     expect(withParticipantOffsets(parts, undefined)).toBe(parts);
   });
 
-  it('does not take a list that contains only stored updates for the end', async () => {
+  it('does not take a page that contains only stored updates for the end of a list', async () => {
     expect(await isRangeEmpty(moved([13, 14, 15]).parts, 1012, 1015)).toBe(true);
     expect(await isRangeEmpty(moved([13, 14, 15, 16]).parts, 1012, 1016)).toBe(false);
     expect(await listMatchingOffsets(moved([11, 13, 15, 16, 18]).parts, 1010, 1018)).toEqual([1016, 1018]);
   });
 
-  it('sends requests and reads responses in the offsets of the participant', async () => {
+  it('applies to requests and responses', async () => {
     const { parts, ledger } = moved([13, 20]);
     ledger.pruned = 7;
     expect(await parts.ledger.state.ledgerEnd()).toBe(1020);
@@ -48,12 +48,12 @@ describe('a stream that was switched to another participant', () => {
     const createdAt = async (contractId: string): Promise<number | undefined> =>
       (await parts.ledger.events.byContractId(contractId, { filtersByParty: {}, verbose: false }))?.created
         ?.createdEvent.offset;
-    // A contract from before the switch has no offset of the index.
+    // A contract from before the switch has no offset in the index.
     expect(await createdAt('00a')).toBeUndefined();
     expect(await createdAt('00b')).toBe(1018);
   });
 
-  it('skips stored updates, and names an unreadable update by its own offset', () => {
+  it('skips stored updates, and reports an unreadable update with its offset in the index', () => {
     const { parts } = moved([13]);
     expect(updateOf(parts, topologyFrame(15))).toEqual({
       kind: 'offset_checkpoint',

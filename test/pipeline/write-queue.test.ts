@@ -17,7 +17,7 @@ async function settled(promise: Promise<unknown>): Promise<boolean> {
 }
 
 describe('a write queue', () => {
-  it('accepts as many writes as it has connections, and another when one has ended', async () => {
+  it('accepts as many writes as it has connections, and another write after one has ended', async () => {
     const queue = new WriteQueue(2);
     const [first, second] = [deferred(), deferred()];
     queue.add(() => first.promise);
@@ -29,7 +29,7 @@ describe('a write queue', () => {
     expect(await settled(room)).toBe(true);
   });
 
-  it('passes to each write the pending one before it, or nothing', async () => {
+  it('passes the previous write to each write while the previous one is pending', async () => {
     const queue = new WriteQueue(3);
     const first = deferred();
     const seen: (Promise<void> | undefined)[] = [];
@@ -59,7 +59,7 @@ describe('a write queue', () => {
     expect(await settled(drained)).toBe(true);
   });
 
-  it('rejects each waiter with the first failure: for a free connection, for the end, or for other work', async () => {
+  it('rejects each waiter with the first failure, whether it waits for a connection, for the end or for other work', async () => {
     const queue = new WriteQueue(1);
     const write = deferred();
     queue.add(() => write.promise);

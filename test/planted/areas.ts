@@ -1,4 +1,4 @@
-/** Every area with injected bugs; a new file of this folder is added by one line. */
+/** All areas of injected bugs. A new file of this folder needs a line here. */
 import type { PlantedArea } from './planted.ts';
 
 export const areas: readonly PlantedArea[] = [

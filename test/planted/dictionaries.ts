@@ -1,4 +1,4 @@
-/** Numbers of names in dictionaries: many new ones in a batch, and names that become known later. */
+/** Numbers of names in dictionaries: a batch with many new names, and names that become known later. */
 import type { PlantedArea } from './planted.ts';
 
 const test = 'store/dictionaries.test.ts';
@@ -36,7 +36,7 @@ export const dictionaries: PlantedArea = {
       line: 'if (known !== undefined && (packageName === null || known.packageName !== null)) return known.pk;',
       instead: 'if (known !== undefined && known.pk > 0) return known.pk;',
       test,
-      only: 'the name of a package',
+      only: 'a package name that arrives',
     },
     {
       name: 'after a restart a template without a package name counts as one that has it',

@@ -1,4 +1,4 @@
-/** Interface views that failed, and counters of reassignments, on their way from the frame to the tables. */
+/** Failed interface views and counters of reassignments, from the frame to the tables. */
 import type { PlantedArea } from './planted.ts';
 
 const test = 'store/views-and-counters.test.ts';

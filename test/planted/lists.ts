@@ -1,6 +1,6 @@
 /**
- * Lists of active contracts: stale or rejected continuation tokens and rows that were read before them, the parameters
- * of a request, and the meaning of a rejection.
+ * Lists of active contracts: stale or rejected continuation tokens, rows that were read before the rejection, request
+ * parameters, and the meaning of a rejection.
  */
 import type { PlantedArea } from './planted.ts';
 

@@ -4,7 +4,7 @@ import type { PlantedArea } from './planted.ts';
 const offsets = 'src/ledger/frames/participant-offsets.ts';
 const plan = 'src/pipeline/participant/plan-switch.ts';
 const test = 'switch-participant/switch-participant.slow.test.ts';
-const there = 'continues from another participant, and back again';
+const there = 'the stream continues from another participant, and back again';
 
 export const move: PlantedArea = {
   name: 'move',
@@ -47,7 +47,7 @@ export const move: PlantedArea = {
       line: 'for (const id of ids) if (aside.has(id)) known.add(id);',
       instead: 'for (const id of ids) if (aside.has(id) || id !== undefined) known.add(id);',
       test: 'switch-participant/refusals.long.test.ts',
-      only: 'rejects a participant with an update before the switch that is not stored',
+      only: 'switch-participant rejects a participant with an update before the switch that is not stored',
     },
     {
       name: 'another history is taken for a lagging one',
@@ -55,7 +55,7 @@ export const move: PlantedArea = {
       line: 'if (found.size === 0) throw await nothingCommon(parts, marks.at(-1), pruned);',
       instead: 'if (found.size === 0 && marks[0] !== undefined) throw behind(marks[0]);',
       test: 'switch-participant/refusals.long.test.ts',
-      only: 'rejects another history',
+      only: 'switch-participant rejects a participant with another history',
     },
     {
       name: 'a participant that is behind is accepted',
@@ -63,7 +63,7 @@ export const move: PlantedArea = {
       line: 'if (left[0] !== undefined) throw behind(left[0]);',
       instead: '',
       test: 'switch-participant/refusals.long.test.ts',
-      only: 'rejects a participant that is behind, until it has caught up',
+      only: 'switch-participant rejects a participant that is behind',
     },
     {
       name: 'a quarantined update is quarantined again',
@@ -71,7 +71,7 @@ export const move: PlantedArea = {
       line: 'if (offset !== undefined && offset > (found.get(synchronizerId) ?? 0)) found.set(synchronizerId, offset);',
       instead: '',
       test: 'switch-participant/after-switch.long.test.ts',
-      only: 'a quarantined update is known to both participants, and is stored at its offset',
+      only: 'quarantined updates of both participants are stored at their offsets',
     },
     {
       name: 'offsets of contracts stay those of the participant',
@@ -79,7 +79,7 @@ export const move: PlantedArea = {
       line: 'return { ...event, offset: this.toStreamOffset(event.offset) };',
       instead: 'return { ...event, offset: event.offset };',
       test: 'switch-participant/after-switch.long.test.ts',
-      only: 'a gap is bridged by the active contracts of the new participant',
+      only: 'a reseed closes a gap with the active contracts of the new participant',
     },
   ],
 };

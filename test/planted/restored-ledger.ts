@@ -1,4 +1,4 @@
-/** A restored ledger: if the newest stored offsets are holes there, or other updates, nothing may be appended. */
+/** A restored ledger: nothing may be appended if the newest stored offsets are missing there or have other updates. */
 import type { PlantedArea } from './planted.ts';
 
 const test = 'history/restored.long.test.ts';

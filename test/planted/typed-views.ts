@@ -1,4 +1,4 @@
-/** Bugs of the typed views: missing rows, and casts of readers that meet values of other templates. */
+/** Bugs of the typed views: missing rows, and casts in queries of readers that encounter values of other templates. */
 import type { PlantedArea } from './planted.ts';
 
 const test = 'read/typed/typed-history.test.ts';

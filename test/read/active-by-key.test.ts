@@ -1,11 +1,9 @@
-/** Contracts by the hash of their key, for any form of hash, compared with the written contracts. */
+/** Contracts found by the hash of their key, for any form of hash, compared with the written contracts. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createReadDatabase, type ReadDatabase } from './read-database.ts';
 import * as frames from '../support/frames.ts';
 
-/**
- * Complete base64, base64 that begins with the byte that marks text, bits that no bytes represent, and invalid base64.
- */
+/** Complete base64, base64 whose first byte is the marker of text, bits that no bytes represent, and invalid base64. */
 const hashes = ['AAECAwQ=', '/wAB', 'AAEB//8=', 'AAF=', 'not base64', 'ünlesbar'];
 const templates = ['Account', 'Wallet'].map((name) => `${'ab'.repeat(32)}:Main:${name}`);
 
@@ -14,7 +12,7 @@ interface Keyed {
   readonly hash: string;
   readonly template: string;
 }
-/** Each hash as key of an active contract of either template, and of one that ends. */
+/** For each hash and template, one active contract and one ended contract whose key has that hash. */
 const contracts: readonly (Keyed & { readonly ends: boolean })[] = hashes.flatMap((hash, index) =>
   [false, true].flatMap((ends) =>
     templates.map((template, of) => ({
@@ -67,24 +65,24 @@ const activeIds = (hash: string, template?: string): readonly string[] =>
     .sort();
 
 describe('active_by_key', () => {
-  it.each(hashes)('finds the active contracts with the hash %j, of all templates and of one', async (hash) => {
+  it.each(hashes)('finds the active contracts with the hash %j, in all templates and in one', async (hash) => {
     expect(await found(hash)).toEqual(activeIds(hash));
     expect(await found(hash, 'Main:Wallet')).toEqual(activeIds(hash, templates[1]));
     expect(activeIds(hash)).toHaveLength(2);
   });
 
-  it('finds nothing for another hash, a contract without key, and null', async () => {
+  it('finds nothing for another hash and for null', async () => {
     for (const hash of ['AAECAwQ', 'AAEC', '', null]) expect(await found(hash), String(hash)).toEqual([]);
   });
 
-  it('returns the columns of the view of active contracts', async () => {
+  it('returns the columns of explore.active_contracts', async () => {
     const sql = (source: string): string => `select a::text as line from ${source} a order by 1`;
     const ofView = await database.query(sql(`(select * from explore.active_contracts where contract_id like 'c1-%')`));
     expect(ofView).toHaveLength(2);
     expect(await database.query(sql(`explore.active_by_key('${hashes[1] ?? ''}')`))).toEqual(ofView);
   });
 
-  it('uses the index of keys, and from there the live row', async () => {
+  it('reads the live rows by the index of keys', async () => {
     await database.query(`
       insert into contracts ("offset", node_id, origin, synchronizer_pk, template_pk, parties_pk, contract_id, contract_key_hash)
         select o, 0, 'c', 1, 1, 1, decode(md5(o::text), 'hex'), sha256(o::text::bytea) from generate_series(10, 5000) o;

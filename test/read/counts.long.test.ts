@@ -1,4 +1,4 @@
-/** Counts and rollups of the writer equal the rows, whatever interrupted the writer. */
+/** Counts and sums of the writer equal the rows, whatever interrupted the writer. */
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
@@ -42,7 +42,7 @@ async function expectCountsOf(schema: string): Promise<void> {
 
 type Write = (session: StoreSession, from: number, to: number, predecessor?: Promise<unknown>) => Promise<unknown>;
 
-/** Writes the updates after `from` up to `to` as one batch. */
+/** Returns a function that writes the updates after `from` up to `to` as one batch. */
 function writerOf(history: readonly frames.JsonRecord[]): Write {
   return (session, from, to, predecessor) => {
     const batch = session.newBatch(from);
@@ -53,7 +53,7 @@ function writerOf(history: readonly frames.JsonRecord[]): Write {
 
 const cutAll = `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'test counts'`;
 
-/** The pool may still hold closed connections. */
+/** Opens a session. Retries, because the pool may still contain closed connections. */
 async function reopened(database: Database): Promise<StoreSession> {
   for (let tries = 4; tries > 0; tries -= 1) {
     const session = await openSession(database, identity).catch(() => undefined);
@@ -62,7 +62,7 @@ async function reopened(database: Database): Promise<StoreSession> {
   return openSession(database, identity);
 }
 
-/** Everything in batches of random sizes, two at a time; now and then all connections are closed. */
+/** Writes the history in batches of random sizes, two at a time, and closes all connections at random times. */
 async function writeWithCuts(database: Database, history: readonly frames.JsonRecord[], seed: number): Promise<number> {
   const random = randomFrom(seed);
   const write = writerOf(history);
@@ -90,9 +90,9 @@ async function writeWithCuts(database: Database, history: readonly frames.JsonRe
   return cuts;
 }
 
-describe('counters of the writer', () => {
+describe('the counters of the writer', () => {
   it.each([1, 2, 3])(
-    'equal the rows after history %i with two connections and disconnects, for any batch sizes',
+    'equal the rows after random history %i, written in random batches with two connections and disconnects',
     async (seed) => {
       const history = randomHistory(seed, 600);
       const [one, other] = [await databaseOf('one'), await databaseOf('other')];
@@ -109,7 +109,7 @@ describe('counters of the writer', () => {
     },
   );
 
-  it('add up transactions, traffic and delay per hour and synchronizer', async () => {
+  it('sum up transactions, traffic and delay per hour and synchronizer', async () => {
     const history = randomHistory(7, 300);
     const database = await databaseOf('ledger');
     await writeWithCuts(database, history, 7);
@@ -130,7 +130,7 @@ describe('counters of the writer', () => {
     expect(kept).toEqual(summed);
   });
 
-  it('handle traffic costs whose sum exceeds bigint', async () => {
+  it('support traffic costs whose sum exceeds bigint', async () => {
     const database = await databaseOf('ledger');
     const session = await openSession(database, identity);
     await session.publishSeed(0, 'genesis');
@@ -146,7 +146,7 @@ describe('counters of the writer', () => {
     ).toEqual([{ transactions: 3, cost: '9223372036854775807' }]);
   });
 
-  it('count the contracts of a seed, and discard those of a seed that restarts', async () => {
+  it('include the contracts of a seed, and exclude those of a seed that starts over', async () => {
     const database = await databaseOf('ledger');
     const seed = async (ids: readonly string[]): Promise<void> => {
       const session = await openSession(database, identity);

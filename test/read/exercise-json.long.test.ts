@@ -1,4 +1,4 @@
-/** A database with jsonb and one with json, filled from one ledger: equal for readers and for `verify`. */
+/** A database with `jsonb` and one with `json`, filled from one ledger: readers and `verify` find no difference. */
 import { createHash } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -14,7 +14,7 @@ import { runVerify } from '../verify/verify-run.ts';
 const types = ['jsonb', 'json'] as const;
 type Type = (typeof types)[number];
 
-/** Columns about the writing process and its background requests to the ledger. */
+/** Columns about the writer and its background requests to the ledger, which differ between the databases. */
 const volatile = [
   'epoch',
   'indexed_at',
@@ -40,7 +40,7 @@ const env = (type: Type): Readonly<Record<string, string>> => ({
 async function fill(type: Type): Promise<void> {
   await using indexer = await runIndexer({ ...env(type), INDEXER_EXERCISE_JSON: type });
   await indexer.reaches(sandbox.ledger.ledgerEnd());
-  // Packages are read in the background; each pass reports at its end how many it read.
+  // Packages are read in the background. Each pass logs at its end how many packages it read.
   await waitFor('typed views of all packages', async () => {
     const looks = indexer.log.filter((line) => line.includes('"msg":"typed views created"'));
     const read = looks.reduce((sum, line) => sum + (JSON.parse(line) as { packages: number }).packages, 0);
@@ -69,7 +69,7 @@ interface View {
   readonly columns: readonly string[];
 }
 
-/** The views of all four schemas, with their columns except volatile ones. */
+/** The views of all four schemas, with their columns except the volatile columns. */
 async function views(type: Type): Promise<readonly View[]> {
   return (await query(
     databases[type].url,
@@ -99,7 +99,7 @@ async function answer(type: Type, { name, columns }: View): Promise<Answer> {
 const storedAs = `select distinct format_type(atttypid, null) as type from pg_attribute
   where attrelid = 'ledger.exercises'::regclass and attname in ('argument', 'result')`;
 
-it.each(types)('the tables are created with %s', async (type) => {
+it.each(types)('the column type of exercise arguments and results is %s', async (type) => {
   expect(await query(databases[type].url, storedAs)).toEqual([{ type }]);
 });
 
@@ -131,7 +131,7 @@ it('a function of schema pqs returns the same rows', async () => {
   expect(await query(databases.json.url, select)).toEqual(found);
 });
 
-it.each(types)('an index on argument::jsonb serves queries of the views over %s', async (type) => {
+it.each(types)('an index on argument::jsonb is used by queries of the views over %s', async (type) => {
   const client = new Client({ connectionString: databases[type].url });
   await client.connect();
   try {
@@ -151,7 +151,7 @@ it.each(types)('an index on argument::jsonb serves queries of the views over %s'
   }
 });
 
-it.each(types)('verify finds nothing in the database of %s', async (type) => {
+it.each(types)('verify finds no difference in the database with %s', async (type) => {
   const { code, results } = await runVerify(
     ['--invariants', '--acs', '--range', '1', String(sandbox.ledger.ledgerEnd())],
     env(type),

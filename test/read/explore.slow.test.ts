@@ -1,4 +1,4 @@
-/** The views of schema explore: rows for frames with known content, and comments on everything. */
+/** The views of schema explore: rows for frames with known contents, and comments on every object. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as frames from '../support/frames.ts';
 import { createReadDatabase, type ReadDatabase } from './read-database.ts';
@@ -22,7 +22,7 @@ const uncommented = `
 
 describe('schema explore', () => {
   it.each(['ledger', 'Odd "name'])(
-    'has a comment on every view, column and function, for the storage schema %j',
+    'has a comment on every view, column and function, for storage schema %j',
     async (schema) => {
       await using database = await createReadDatabase(schema);
       const explore = schema === 'ledger' ? 'explore' : '"Odd ""name_explore"';
@@ -33,8 +33,8 @@ describe('schema explore', () => {
 });
 
 /**
- * 1: create c1 and c2, witnessed t. 2: exercise on c1, archive c2. 3, 4: c1 leaves and arrives. 5: an archived event.
- * 6: topology.
+ * Offset 1 creates c1 and c2 and witnesses t. Offset 2 exercises a choice on c1 and archives c2. Offsets 3 and 4
+ * reassign c1. Offset 5 has an archived event, and offset 6 is a topology transaction.
  */
 async function writeHistory(database: ReadDatabase): Promise<void> {
   await database.write(
@@ -60,7 +60,7 @@ async function writeHistory(database: ReadDatabase): Promise<void> {
   );
 }
 
-describe('the views', () => {
+describe('the views of explore', () => {
   let database: ReadDatabase;
   beforeAll(async () => {
     database = await createReadDatabase();
@@ -70,7 +70,7 @@ describe('the views', () => {
     await database[Symbol.asyncDispose]();
   });
 
-  it('return one row of contracts for each activation, with how it ended', async () => {
+  it('return one row per activation of a contract, with how it ended', async () => {
     const rows = await database.query(`
       select contract_id, created_at_offset::int as from, archived_at_offset::int as to, status, is_active,
              synchronizer_id, archived_at, origin
@@ -95,7 +95,7 @@ describe('the views', () => {
     }
   });
 
-  it('return every column of an active contract', async () => {
+  it('return all columns of an active contract', async () => {
     expect(await database.query('select * from explore.active_contracts')).toEqual([
       {
         contract_id: 'c1',
@@ -119,7 +119,7 @@ describe('the views', () => {
     ]);
   });
 
-  it('return every event once, in order', async () => {
+  it('return each event once, in order', async () => {
     const rows = await database.query<{ event: string }>(`
       select concat_ws(' ', "offset", node_id, event_type, contract_id, choice, synchronizer_id) as event
         from explore.events order by "offset", node_id`);
@@ -140,7 +140,7 @@ describe('the views', () => {
     expect(sum).toEqual({ told: 9, shown: 9 });
   });
 
-  it('return exercises with their interface, and views with the state of their contract', async () => {
+  it('return exercises with their interface, and interface views with the state of their contract', async () => {
     expect(
       await database.query(
         `select contract_id, choice, interface_fqn, template_fqn, consuming, argument, result from explore.exercises
@@ -177,7 +177,7 @@ describe('the views', () => {
     ]);
   });
 
-  it('name an interface by its package once the package is known', async () => {
+  it('contain the package name of an interface once the package is known', async () => {
     await database.query(
       `insert into packages values ('${'cd'.repeat(32)}', 'holding-v1', '1.2.3', '2.1', '{}') on conflict do nothing`,
     );
@@ -194,7 +194,7 @@ describe('the views', () => {
     await database.query('delete from packages');
   });
 
-  it('return reassignments, parties and activity with names', async () => {
+  it('return reassignments, parties and activity with their names', async () => {
     expect(
       await database.query(
         'select kind, contract_id, source, target, submitter from explore.reassignments order by "offset"',

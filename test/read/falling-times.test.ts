@@ -1,5 +1,5 @@
 /**
- * Record times that rise on each synchronizer and fall between updates of different synchronizers: stored data and
+ * Record times that rise on each synchronizer but fall between updates of different synchronizers. Stored data and
  * results by time do not depend on the order of the times.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -14,10 +14,7 @@ import { here, type JsonRecord, there } from '../support/frames.ts';
 import { createReadDatabase, type ReadDatabase } from './read-database.ts';
 import { identity } from '../support/schemas.ts';
 
-/**
- * One synchronizer, and another that is about half an hour behind it: every time is in another hour than the previous
- * one.
- */
+/** Updates of one synchronizer and of another one that is about half an hour behind. Their hours alternate. */
 const recordTimes: readonly (readonly [synchronizer: string, time: string])[] = [
   [here, '2026-08-14T12:10:00.000001Z'],
   [there, '2026-08-14T11:50:00.000002Z'],
@@ -27,11 +24,11 @@ const recordTimes: readonly (readonly [synchronizer: string, time: string])[] = 
   [here, '2026-08-14T12:30:00.000006Z'],
   [there, '2026-08-14T11:59:59.999999Z'],
 ];
-/** Updates per batch: the last time of a batch is never its newest, the last batch holds only old ones. */
+/** Updates per batch. The last time of a batch is never the newest one, and the last batch has only an old one. */
 const batches = [4, 2, 1];
 const end = recordTimes.length;
 
-/** Ledger time of the transaction, a second before its record time. */
+/** Ledger time of a transaction, one second before its record time. */
 function effective(time: string): string {
   return `${new Date(Date.parse(time) - 1000).toISOString().slice(0, -1)}${time.slice(23)}`;
 }
@@ -44,9 +41,9 @@ function transactionAt(offset: number): JsonRecord {
 
 let read: ReadDatabase;
 let database: Database;
-/** Reports to the observer, per batch. */
+/** Newest record time that each batch reports to the observer. */
 const newest: (number | undefined)[] = [];
-/** The newest time in the stream row after each batch. */
+/** Whether the stream row has the newest record time after each batch. */
 const kept: unknown[] = [];
 
 beforeAll(async () => {
@@ -78,7 +75,7 @@ function batchAfter(session: StoreSession, after: number, count: number): StoreB
   return batch;
 }
 
-/** The newest record time up to an offset; texts of equal length compare like times. */
+/** The newest record time up to an offset. Texts of equal length compare like times. */
 function newestUpTo(offset: number, synchronizer?: string): string | undefined {
   return recordTimes
     .slice(0, offset)
@@ -89,16 +86,16 @@ function newestUpTo(offset: number, synchronizer?: string): string | undefined {
 }
 
 describe('falling record times', () => {
-  it('leave the newest time of the checkpoint unchanged, within a batch and across batches', () => {
+  it('do not change the newest time of the checkpoint, within a batch and across batches', () => {
     expect(kept).toEqual([true, true, true]);
   });
 
-  it('are kept by synchronizer', async () => {
+  it('are stored per synchronizer', async () => {
     const [row] = await read.query('select record_times from stream');
     expect(row?.['record_times']).toEqual({ [here]: newestUpTo(end, here), [there]: newestUpTo(end, there) });
   });
 
-  it('count in the hours they fall into', async () => {
+  it('are counted in their own hour', async () => {
     const rows = await read.query(
       `select to_char(hour at time zone 'UTC', 'HH24') as hour, s.synchronizer_id as synchronizer, a.template_pk = 0 as of_all,
               creates::int, total_creates::int as total, transactions::int
@@ -111,7 +108,7 @@ describe('falling record times', () => {
     expect(rows).toEqual([...hour('11', there, 4), ...hour('12', here, 3)]);
   });
 
-  it('count in the hour of the slow synchronizer, where the other was before', () => {
+  it('are counted in the hour of the slower synchronizer, even if the other one was in a later hour', () => {
     const activity = new Activity();
     for (const [time, synchronizerPk] of [
       ['2026-08-14T12:10:00.000001Z', 1],
@@ -130,23 +127,23 @@ describe('falling record times', () => {
     ]);
   });
 
-  it('report the newest time of a batch to the observer, not the last', () => {
+  it('are reported to the observer as the newest time of a batch, not the last', () => {
     expect(newest).toEqual([recordTimes[2], recordTimes[5], recordTimes[6]].map((one) => Date.parse(one?.[1] ?? '')));
   });
 
   it.each([
-    ['before all of them', '2026-08-14T11:00:00Z', null],
-    ['between those of the slow synchronizer', '2026-08-14T11:54:59.000004Z', 4],
-    ['after the slow one and before the other', '2026-08-14T12:00:00Z', 7],
-    ['at one of the other', '2026-08-14T12:19:59.000003Z', 3],
-    ['a microsecond before it', '2026-08-14T12:19:59.000002Z', 1],
-    ['after all of them', '2026-08-14T13:00:00Z', 6],
-  ])('do not hide the transaction that was the newest at a time: %s', async (_what, time, offset) => {
+    ['before all updates', '2026-08-14T11:00:00Z', null],
+    ['between updates of the slower synchronizer', '2026-08-14T11:54:59.000004Z', 4],
+    ['after the slower synchronizer and before the other', '2026-08-14T12:00:00Z', 7],
+    ['at an update of the other synchronizer', '2026-08-14T12:19:59.000003Z', 3],
+    ['a microsecond before that update', '2026-08-14T12:19:59.000002Z', 1],
+    ['after all updates', '2026-08-14T13:00:00Z', 6],
+  ])('do not hide the newest transaction at a time: %s', async (_what, time, offset) => {
     const [row] = await read.query('select explore.nearest_offset($1::timestamptz)::int as nearest', [time]);
     expect(row?.['nearest']).toBe(offset);
   });
 
-  it('are the time at which a contract was created, whatever came before and after', async () => {
+  it('are stored as the creation time of contracts, whatever time precedes or follows', async () => {
     const rows = await read.query<{ id: string; at: boolean }>(
       `select c.contract_id as id, c.record_time = t.time as at
          from explore.contracts c join unnest($1::text[], $2::timestamptz[]) t (id, time) on t.id = c.contract_id`,

@@ -1,6 +1,4 @@
-/**
- * Indexes on fields of payloads: suggested from the statements that need them, and built while the tables are in use.
- */
+/** Indexes on payload fields: suggested from the statements that need them, and built while the tables are in use. */
 import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { indexCommand } from '../../src/cli/inspect/index-verb.ts';
@@ -17,7 +15,7 @@ import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 import { createReadDatabase } from './read-database.ts';
 import { runCommand } from '../support/run-command.ts';
 
-it('finds the fields that slow statements filter on, the most costly first', () => {
+it('index suggests the fields by which slow statements filter, the most costly first', () => {
   const statement = (query: string, calls: number): { query: string; calls: number; mean: number } => ({
     query,
     calls,
@@ -37,7 +35,7 @@ it('finds the fields that slow statements filter on, the most costly first', () 
   ]);
 });
 
-it('names the statement if pg_stat_statements has removed the name of the field', () => {
+it('index returns the statement if pg_stat_statements has removed the name of the field', () => {
   const query = `select count(*)\n from active($1) where payload ->> $2 = $3`;
   const other = `select 1 from contracts where c.payload->>$1=$2`;
   expect(
@@ -55,7 +53,7 @@ it('names the statement if pg_stat_statements has removed the name of the field'
   ]);
 });
 
-it('builds an index that a query uses, once, and removes the rest of an interrupted build', async () => {
+it('index builds an index once, which queries use, and removes the rest of an interrupted build', async () => {
   await using created = await createTestDatabase();
   const database = openDatabase({
     url: created.url,
@@ -117,7 +115,7 @@ it.each([
   ['index create --using hash', ['create', 'payload.note', '--using', 'hash'], undefined],
   ['PQS, a b-tree of text', undefined, `(payload->>'note')`],
   ['PQS, a b-tree of jsonb', undefined, `(payload->'note')`],
-])('%s creates an index that rejects no value, however long', async (_, argv, expression) => {
+])('%s creates an index that accepts values of any length', async (_, argv, expression) => {
   await using history = await createReadDatabase();
   const about = { templateId: `${'ab'.repeat(32)}:M:Note`, packageName: 'p', interfaceViews: [] };
   const note = (offset: number, text: string): frames.JsonRecord => {
@@ -140,7 +138,7 @@ it.each([
   }
 });
 
-it('the documented indexes of exercises reject no value, and serve the documented queries', async () => {
+it('the documented indexes on exercises accept every value and are used by the documented queries', async () => {
   await using history = await createReadDatabase();
   const documented = await readFile(new URL('../../docs/how-to/query/payload-indexes.md', import.meta.url), 'utf8');
   const statements = documented.match(/^create index concurrently own_\w+ on ledger\.exercises .*;$/gm) ?? [];

@@ -1,4 +1,4 @@
-/** Active contracts at offsets and times: returned if they are known, and an error otherwise, never partial data. */
+/** Active contracts at offsets and times: the complete result if they are known, otherwise an error. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createReadDatabase, type ReadDatabase } from './read-database.ts';
 
@@ -13,7 +13,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-/** Seeded at 100 and followed up to 344, nothing known from 345 to 573, seeded again at 574 and followed up to 584. */
+/** The stream was seeded at 100 and followed up to 344. It was seeded again at 574 and followed up to 584. */
 const withGap = `
   update stream set seed_offset = 574, seeded_at = now(), checkpoint = 584, pruned_to_offset = null, checkpoint_record_time = null;
   delete from coverage;
@@ -43,7 +43,7 @@ const inTransaction = async <T>(setup: string, act: () => Promise<T>): Promise<T
 
 type Answer = string | readonly string[];
 
-/** Contract ids, or the error. */
+/** Returns the contract ids, or the error. */
 async function ask(call: string, values: unknown[] = []): Promise<Answer> {
   await database.query('savepoint asked');
   try {
@@ -69,14 +69,14 @@ describe.each(['active_at', 'lifetimes_at'])('%s', (name) => {
     [574, ['lasting', 'unseen']],
     [584, ['lasting', 'moved', 'new', 'unseen']],
     [585, `LI003: Active contracts at offset 585 are not known yet: ${gapKnown}`],
-  ])('at %i', async (offset, expected) => {
+  ])('returns all contracts at offset %i, or an error if they are not known', async (offset, expected) => {
     await inTransaction(withGap, async () => {
       expect(await ask(`explore.${name}(${String(offset)})`)).toEqual(expected);
       expect(await ask(`explore.${name}($1::bigint, 'n:M:A')`, [offset])).toEqual(expected);
     });
   });
 
-  it('fails with any other conditions in the query, also for an empty result', async () => {
+  it('fails whatever the other conditions of the query are, even if the result would be empty', async () => {
     await inTransaction(withGap, async () => {
       for (const at of ['400', '900', 'null::bigint', 'explore.nearest_offset(timestamptz $$2020-01-01$$)']) {
         const call = `explore.${name}(${at})`;
@@ -98,7 +98,7 @@ describe.each(['active_at', 'lifetimes_at'])('%s', (name) => {
     });
   });
 
-  it('fails for pruned offsets, and for all offsets until the seed is complete', async () => {
+  it('fails for pruned offsets, and for all offsets before the seed is complete', async () => {
     await inTransaction(`${withGap}; update stream set pruned_to_offset = 579`, async () => {
       expect(await ask(`explore.${name}(578)`)).toBe(
         'LI003: Active contracts at offset 578 are not known: history is known from 579 to 584',
@@ -121,19 +121,19 @@ describe.each(['active_at', 'lifetimes_at'])('%s', (name) => {
   });
 });
 
-describe('active_at, of a time', () => {
+describe('active_at at a time', () => {
   const refused = (time: string) => `LI003: Active contracts at ${time} are not known: ${gapKnown}`;
 
   it.each<readonly [string, string, Answer]>([
-    ['before the seed', '2026-03-01 10:04:59+00', refused('2026-03-01 10:04:59+00')],
-    ['the seed was recorded', '2026-03-01 10:05+00', ['old']],
-    ['between two updates', '2026-03-01 10:43+00', ['lasting', 'old']],
-    ['in the gap', '2026-03-01 11:00+00', refused('2026-03-01 11:00:00+00')],
-    ['the end of the gap was recorded', '2026-03-01 12:06+00', ['lasting', 'unseen']],
-    ['of a transaction', '2026-03-01 12:40+00', ['lasting', 'new', 'unseen']],
-    ['of a reassignment, which has a record time', '2026-03-01 12:50+00', ['lasting', 'moved', 'new', 'unseen']],
-    ['after everything', '2030-01-01+00', ['lasting', 'moved', 'new', 'unseen']],
-  ])('%s', async (_what, time, expected) => {
+    ['a time before the seed', '2026-03-01 10:04:59+00', refused('2026-03-01 10:04:59+00')],
+    ['the time when the seed was recorded', '2026-03-01 10:05+00', ['old']],
+    ['a time between two updates', '2026-03-01 10:43+00', ['lasting', 'old']],
+    ['a time in the gap', '2026-03-01 11:00+00', refused('2026-03-01 11:00:00+00')],
+    ['the time when the end of the gap was recorded', '2026-03-01 12:06+00', ['lasting', 'unseen']],
+    ['the time of a transaction', '2026-03-01 12:40+00', ['lasting', 'new', 'unseen']],
+    ['the record time of a reassignment', '2026-03-01 12:50+00', ['lasting', 'moved', 'new', 'unseen']],
+    ['a time after all updates', '2030-01-01+00', ['lasting', 'moved', 'new', 'unseen']],
+  ])('returns all contracts, or an error if they are not known: %s', async (_what, time, expected) => {
     await inTransaction(`${withGap}; set local time zone 'UTC'`, async () => {
       expect(await ask(`explore.active_at(timestamptz '${time}')`)).toEqual(expected);
       expect(await ask(`explore.active_at(now() - timestamptz '${time}', 'M:A')`)).toEqual(expected);
@@ -142,7 +142,7 @@ describe('active_at, of a time', () => {
     });
   });
 
-  it('returns what is active at the checkpoint for the current time', async () => {
+  it('returns the contracts that are active at the checkpoint for the current time', async () => {
     await inTransaction(withGap, async () => {
       const now = await ask('explore.active()');
       expect(await ask('explore.active_at(now())')).toEqual(now);
@@ -151,16 +151,16 @@ describe('active_at, of a time', () => {
     });
   });
 
-  it('fails in pruned history, also if one of its updates remains', async () => {
+  it('fails in pruned history, even if an update there remains', async () => {
     await inTransaction(`${withGap}; update stream set pruned_to_offset = 200; set local time zone 'UTC'`, async () => {
-      // The update at 110 created a contract that is still active, so it exists.
+      // The update at 110 remains, because it created a contract that is still active.
       expect(await ask(`explore.active_at(timestamptz '2026-03-01 10:10+00')`)).toMatch(/^LI003: /);
       expect(await ask(`explore.active_at(timestamptz '2026-03-01 10:30+00')`)).toMatch(/^LI003: /);
       expect(await ask(`explore.active_at(explore.nearest_offset(timestamptz '2026-03-01 10:10+00'))`)).toMatch(
         /^LI003: /,
       );
     });
-    // Everything except active contracts was pruned, and the ledger has reported a later time since.
+    // Everything except active contracts was pruned, and the ledger has reported a later time.
     const all = `update stream set pruned_to_offset = 584, checkpoint_record_time = '2026-03-01 13:00';
                  delete from updates where "offset" > 110`;
     await inTransaction(`${withGap}; ${all}`, async () => {
@@ -169,7 +169,7 @@ describe('active_at, of a time', () => {
     });
   });
 
-  it('is empty before the first update of a ledger', async () => {
+  it('returns nothing before the first update of a ledger', async () => {
     const genesis = `delete from coverage;
       update stream set seed_offset = 0;
       insert into coverage (from_offset, origin, filter_hash, transaction_shape) values (0, 'genesis', 'f', 'ACS_DELTA')`;
@@ -188,7 +188,7 @@ describe('explore.coverage', () => {
       )
     ).map(({ line }) => line);
 
-  it('has every offset from 0 to the checkpoint once, with a reason', async () => {
+  it('has each offset from 0 to the checkpoint once, with a reason', async () => {
     await inTransaction(withGap, async () => {
       expect(await coverageLines()).toEqual([
         '0 100 before_start',
@@ -218,14 +218,14 @@ describe('explore.coverage', () => {
         '580 584 partial',
         '582 583 quarantined',
       ]);
-      // The filter leaves no hole: active contracts are known on both sides.
+      // The filter change causes no gap: active contracts are known before and after it.
       expect(await ask('explore.active_at(579)')).toEqual(['lasting', 'unseen']);
       expect(await ask('explore.active_at(581)')).toEqual(['lasting', 'new', 'unseen']);
       for (const offset of [199, 345]) expect(await ask(`explore.active_at(${String(offset)})`)).toMatch(/^LI003: /);
     });
   });
 
-  it('is empty until the seed is complete', async () => {
+  it('is empty before the seed is complete', async () => {
     await inTransaction(
       `${withGap}; delete from coverage; update stream set checkpoint = null, seeded_at = null`,
       async () => expect(await coverageLines()).toEqual([]),

@@ -1,4 +1,4 @@
-/** Listeners of the channel of the stream receive every checkpoint once it can be read, and no other. */
+/** Listeners of the stream's channel receive every checkpoint after it can be read, and no other checkpoint. */
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { decodeUpdate } from '../support/wire/decode.ts';
@@ -39,7 +39,7 @@ afterEach(async () => {
   await created.drop();
 });
 
-/** Publishes a seed at 5, then writes offsets 6, 7 (as a batch that fails first) and 9. */
+/** Publishes a seed at offset 5, and writes batches up to 7 and 9. A batch between them fails. */
 async function write(options?: SessionOptions): Promise<void> {
   const session = await openSession(database, identity, options);
   await session.publishSeed(5, 'genesis');
@@ -53,16 +53,16 @@ async function write(options?: SessionOptions): Promise<void> {
   await write(7, frames.offsetCheckpoint(9));
 }
 
-it('receives committed checkpoints when they can be read, and always the newest', async () => {
+it('a listener of the stream's channel receives committed checkpoints once they can be read, and always the newest', async () => {
   await write();
   await waitFor('the newest', () => (heard.at(-1)?.payload === '9' ? true : undefined));
-  // While one notice is sent, only the newest checkpoint waits.
+  // While a notification is being sent, only the newest checkpoint waits.
   expect(['5', '7', '9']).toEqual(expect.arrayContaining(heard.map(({ payload }) => payload)));
   expect(heard[0]?.payload).toBe('5');
   for (const { payload, readable } of heard) expect(await readable).toBeGreaterThanOrEqual(Number(payload));
 });
 
-it('receives nothing when notices are switched off', async () => {
+it('a listener of the stream's channel receives nothing if notifications are switched off', async () => {
   await write({ notify: false });
   await listener.query(`select pg_notify('some_stream_offset', 'last')`);
   await waitFor('the last notification', () => (heard.length > 0 ? true : undefined));

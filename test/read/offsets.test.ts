@@ -1,4 +1,4 @@
-/** Names of templates, offsets by time, and waiting for an offset. */
+/** Template names, offsets by time, and waits for an offset. */
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { generateHistory } from './generated-history.ts';
@@ -17,7 +17,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-describe('the name of a template', () => {
+describe('a template name', () => {
   const pks = async (name: string | null): Promise<readonly number[] | undefined> =>
     (await database.query<{ pks: number[] }>('select explore.template_pks($1) as pks', [name]))[0]?.pks;
 
@@ -32,22 +32,22 @@ describe('the name of a template', () => {
     ['y:Api:Holding', [102]],
     ['fresh:New:Thing', []],
     ['Thing', []],
-  ])('%s resolves to that of %j', async (name, expected) => {
+  ])('%s resolves to the templates %j', async (name, expected) => {
     expect((await pks(name))?.toSorted((a, b) => a - b)).toEqual(expected);
   });
 
-  it('null means all templates', async () => {
+  it('resolves to all templates if it is null', async () => {
     expect(await pks(null)).toHaveLength(42);
   });
 
-  it('fails if ambiguous, and lists the matching names', async () => {
+  it('fails if it is ambiguous, and the error lists the matching names', async () => {
     await expect(pks('T3')).rejects.toMatchObject({
       message: 'Ambiguous name: T3 is the name of big:M:T3 and of small:Other:T3',
       code: '42P08',
     });
   });
 
-  it('fails if unknown, and lists the nearest names', async () => {
+  it('fails if it is unknown, and the error lists the nearest names', async () => {
     await expect(pks('smal:Oter:T3')).rejects.toMatchObject({
       message: 'Unknown name: no template smal:Oter:T3 was seen',
       code: '42704',
@@ -60,13 +60,13 @@ describe('the name of a template', () => {
 
 describe('nearest_offset', () => {
   it.each([
-    ['the time of a transaction', '2026-01-01 01:00:00', 3_600],
-    ['a moment later', '2026-01-01 01:00:00.999999', 3_600],
-    ['a moment earlier', '2026-01-01 00:59:59.999999', 3_599],
-    ['the end of all time', '9999-12-31', 20_000],
-    ['before the first', '2026-01-01 00:00:00', null],
-    ['long ago', '0001-01-01', null],
-  ])('of %s', async (_what, time, expected) => {
+    ['for the time of a transaction', '2026-01-01 01:00:00', 3_600],
+    ['for a moment after the transaction', '2026-01-01 01:00:00.999999', 3_600],
+    ['for a moment before the transaction', '2026-01-01 00:59:59.999999', 3_599],
+    ['for the year 9999', '9999-12-31', 20_000],
+    ['for a time before the first transaction', '2026-01-01 00:00:00', null],
+    ['for the year 1', '0001-01-01', null],
+  ])('returns the newest offset up to that time, or null, %s', async (_what, time, expected) => {
     const [row] = await database.query<{ offset: string | null }>(
       'select explore.nearest_offset($1::timestamptz)::int as offset',
       [time],
@@ -74,7 +74,7 @@ describe('nearest_offset', () => {
     expect(row?.offset).toBe(expected);
   });
 
-  it('returns the newest update at a time, and skips updates without effective time', async () => {
+  it('returns the newest update up to a time, and skips updates without effective time', async () => {
     await database.query(`
       begin;
       update updates set effective_at = '2027-01-01' where "offset" in (500, 400);
@@ -88,7 +88,7 @@ describe('nearest_offset', () => {
     expect(row).toEqual({ later: 500, without: 3_599, ago: 7_200 });
   });
 
-  it('reads a part of the index, not all updates', async () => {
+  it('reads a part of the index instead of all updates', async () => {
     const plan = await database.plan(
       `select * from updates u where u.effective_at <= '2026-01-01 02:00' and u.effective_at > '2026-01-01 01:59'`,
     );
@@ -97,13 +97,13 @@ describe('nearest_offset', () => {
 });
 
 describe('wait_for_offset', () => {
-  it('returns at once for a reached offset', async () => {
+  it('returns at once if the offset is reached', async () => {
     const [row] = await database.query('select explore.wait_for_offset(20000)::int as reached');
     expect(row).toEqual({ reached: 20_000 });
     expect(await database.query('select explore.latest_offset()::int as latest')).toEqual([{ latest: 20_000 }]);
   });
 
-  it('sees commits of another connection while it waits', async () => {
+  it('sees commits of another connection during the wait', async () => {
     const other = new Client({ connectionString: database.url });
     await other.connect();
     const waiting = database.query('select explore.wait_for_offset(20001)::int as reached');
@@ -117,7 +117,7 @@ describe('wait_for_offset', () => {
     await other.end();
   });
 
-  it('times out with an error code of its own', async () => {
+  it('times out with the error code LI001', async () => {
     await expect(database.query(`select explore.wait_for_offset(30000, '150 ms')`)).rejects.toMatchObject({
       code: 'LI001',
       message: 'Offset 30000 was not reached within 00:00:00.15: the checkpoint is 20005',
@@ -125,13 +125,13 @@ describe('wait_for_offset', () => {
     });
   });
 
-  it('fails in a transaction that could never see the offset', async () => {
+  it('fails in a transaction that cannot see new offsets', async () => {
     await database.query('begin isolation level repeatable read');
     await expect(database.query('select explore.wait_for_offset(30000)')).rejects.toMatchObject({ code: 'LI002' });
     await database.query('rollback');
   });
 
-  it.each(['null', `30000, null`, `null, '1 hour'`])('rejects (%s), which would never end', async (args) => {
+  it.each(['null', `30000, null`, `null, '1 hour'`])('rejects the endless wait (%s)', async (args) => {
     await database.query(`set statement_timeout = '2s'`);
     await expect(database.query(`select explore.wait_for_offset(${args})`)).rejects.toMatchObject({ code: '22004' });
     await database.query('reset statement_timeout');

@@ -21,7 +21,7 @@ const root = join(import.meta.dirname, '../..');
 const blocks = pages()
   .filter(({ path }) => path === 'docs/how-to/query/own-tables.md')
   .flatMap(blocksOf);
-/** The first block of a language. */
+/** The first code block of the page in a language. */
 const block = (name: string): string => blocks.find(({ language }) => language === name)?.text ?? '';
 
 const prefix = `own_${randomBytes(4).toString('hex')}`;
@@ -66,7 +66,7 @@ afterAll(async () => {
   await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${roles}`);
 });
 
-/** Number of missing or extra rows in the view; it must not be empty. */
+/** Number of missing or extra rows in the reader's table. Fails if the table is empty. */
 async function differences(): Promise<number> {
   const now = `select contract_id, created_at_offset, payload ->> 'owner' from explore.active('Amulet')`;
   const kept = 'select contract_id, created_at_offset, owner from reports.amulets';
@@ -79,7 +79,7 @@ async function differences(): Promise<number> {
   return Number(row?.['wrong']);
 }
 
-it('is created by a reader, and follows creates and archives', async () => {
+it('a table of a reader is created by the reader, and follows creates and archives', async () => {
   const client = new Client({ connectionString: url });
   await client.connect();
   // One statement at a time, like psql.
@@ -87,7 +87,7 @@ it('is created by a reader, and follows creates and archives', async () => {
   await client.end();
   expect(await differences()).toBe(0);
 
-  // Runs from a folder in which the driver resolves.
+  // The script runs from a folder in which the import of the driver resolves.
   const env = { PATH: process.env['PATH'], DATABASE_URL: url };
   const args = ['--input-type=module', '--eval', block('js')];
   listener = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'ignore', 'inherit'] });

@@ -1,12 +1,12 @@
-/** Queries stay fast as history grows: the plans on 40,000 contracts use the indexes meant for them. */
+/** Queries stay fast as history grows: with 40,000 contracts, their plans use the intended indexes. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { generateHistory } from './generated-history.ts';
 import { createReadDatabase, type ReadDatabase } from './read-database.ts';
 
-/** Big tables that may only be read through an index here. */
+/** A full scan of a big table, which must not occur here. */
 const fullScan = /Seq Scan on (contracts|live|ended|exercises|updates|interface_views)( |$)/m;
 
-describe('the plan', () => {
+describe('the query plan', () => {
   let database: ReadDatabase;
   beforeAll(async () => {
     database = await createReadDatabase();
@@ -72,20 +72,20 @@ describe('the plan', () => {
       `* from explore.events where template_fqn = 'big:M:T3' and "offset" > 39900`,
       ['contracts_template_offset', 'exercises_'],
     ],
-  ])('of %s uses only indexes', async (_what, sql, indexes) => {
+  ])('for %s uses only indexes', async (_what, sql, indexes) => {
     const plan = await database.plan(`select ${sql}`);
     expect(plan).not.toMatch(fullScan);
     for (const index of indexes) expect(plan).toContain(index);
   });
 
-  it('reads nothing that is not selected', async () => {
+  it('omits tables whose columns are not selected', async () => {
     const plan = await database.plan(`select contract_id, payload, is_active from explore.contracts`);
     for (const table of ['updates', 'synchronizers']) expect(plan).not.toContain(table);
     const counting = await database.plan(`select count(*) from explore.active('T3')`);
     expect(counting).not.toContain('contracts');
   });
 
-  it('of active_at reads about as many rows as it finds, at any offset', async () => {
+  it('for active_at reads about as many rows as it returns, at any offset', async () => {
     for (const offset of [1, 100, 5_000, 20_000, 39_999]) {
       const [row] = await database.query<{ 'QUERY PLAN': [{ Plan: Node }] }>(
         `explain (analyze, format json, timing off) select count(*) from explore.active_at(${String(offset)}, 'T3')`,
@@ -108,7 +108,7 @@ interface Node {
   readonly 'Rows Removed by Filter'?: number;
 }
 
-/** Rows of live and ended that were read, returned or not. */
+/** Number of rows read from live and ended, including rows that a filter removed. */
 function rowsRead(node: Node): number {
   const mine =
     node['Relation Name'] === 'live' || node['Relation Name'] === 'ended'

@@ -2,7 +2,7 @@
 import type { JsonRecord } from '../support/frames.ts';
 import * as frames from '../support/frames.ts';
 
-/** A random number in [0, 1) from a seed; the same seed gives the same numbers. */
+/** A function that returns random numbers in [0, 1). Equal seeds return equal numbers. */
 export function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -26,7 +26,7 @@ function recordMs(offset: number): number {
   return Date.UTC(2026, 7, 14, 10) + offset * 97_003;
 }
 
-/** With the fraction of a millisecond that `fraction` gives. */
+/** The ISO time with microseconds from a fraction of a millisecond. */
 function isoTime(ms: number, fraction: number): string {
   const micros = String(Math.floor(fraction * 1000)).padStart(3, '0');
   return new Date(ms).toISOString().replace('Z', `${micros}Z`);
@@ -37,7 +37,7 @@ function reassignmentAt(offset: number, half: JsonRecord, synchronizerId: string
   return JSON.parse(frame.replace(frames.recordTime, isoTime(recordMs(offset), 0))) as JsonRecord;
 }
 
-/** The updates with offsets 1 to `length`. */
+/** The updates at offsets 1 to `length`. */
 export function randomHistory(seed: number, length: number): readonly JsonRecord[] {
   const random = randomFrom(seed);
   const live: Live[] = [];
@@ -52,7 +52,7 @@ export function randomHistory(seed: number, length: number): readonly JsonRecord
     return { CreatedEvent: frames.created({ offset, nodeId, contractId, templateId, acsDelta }) };
   };
   const exercise = (offset: number, nodeId: number, contract: Live | undefined): JsonRecord => {
-    // The event may name a newer package than the create did, or a contract that was never seen.
+    // The event may have a newer package than the create, or be of a contract that was never seen.
     const templateId = contract?.templateId.replace('ab', random() < 0.5 ? 'ab' : 'ef') ?? templates[0] ?? '';
     const contractId = contract?.contractId ?? `unseen${String(offset)}-${String(nodeId)}`;
     return {

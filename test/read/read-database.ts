@@ -1,4 +1,4 @@
-/** A migrated database with its read side, for tests of what readers see. */
+/** A migrated database with its read side, for tests of the views and functions of readers. */
 import { Client, escapeIdentifier } from 'pg';
 import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
@@ -12,30 +12,30 @@ import { identity } from '../support/schemas.ts';
 export interface ReadDatabase extends AsyncDisposable {
   readonly url: string;
   /**
-   * Rows of a statement on a connection like those of readers, with planner settings; unqualified names are those of
-   * the storage schema.
+   * Rows of a statement on a connection like those of readers, with planner settings. Unqualified names belong to the
+   * storage schema.
    */
   query<T extends object = Record<string, unknown>>(sql: string, values?: unknown[]): Promise<readonly T[]>;
   /** The plan that Postgres makes for a statement, as text. */
   plan(sql: string): Promise<string>;
-  /** Writes frames like the indexer, one batch each. */
+  /** Writes frames like the indexer, one batch per frame. */
   write(...frames: readonly JsonRecord[]): Promise<void>;
-  /** Writes them as one batch. */
+  /** Writes frames as one batch. */
   writeTogether(frames: readonly JsonRecord[]): Promise<void>;
   /** Quarantines an update that could not be stored. */
   quarantine(offset: number): Promise<void>;
 }
 
-/** The active contracts at the beginning of history. */
+/** Where history begins, with the contracts that are active there. */
 export interface Beginning {
   readonly offset: number;
-  /** Frames of the active contracts. */
+  /** Active contracts as frames. */
   readonly entries: readonly JsonRecord[];
 }
 
 /**
- * `schema`: the storage schema. Published from genesis, so that frames with any offset from 1 can be written, or from a
- * seed, so that later offsets can be written.
+ * Creates a database with the storage schema `schema`. The stream is published from genesis, so that frames with any
+ * offset from 1 can be written, or from a seed, so that later offsets can be written.
  */
 export async function createReadDatabase(schema = 'ledger', seed?: Beginning): Promise<ReadDatabase> {
   const created = await (schema === 'ledger' ? createMigratedDatabase(['ledger']) : createTestDatabase());

@@ -1,4 +1,4 @@
-/** Active contracts now and at an offset, compared with models that scan everything. */
+/** Current and earlier active contracts, compared with models that scan all rows. */
 import { array, asyncProperty, constantFrom, integer, nat, oneof, option, pre, record, tuple } from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as frames from '../support/frames.ts';
@@ -14,7 +14,7 @@ interface Lifetime {
   readonly to: number | null;
 }
 
-/** Ids of the contracts active right after `offset`, of one template or of all. */
+/** Ids of the contracts that are active right after `offset`, of one template or of all templates. */
 function activeAt(lifetimes: readonly Lifetime[], offset: number, template?: number): readonly string[] {
   return lifetimes
     .filter(({ from, to }) => from <= offset && (to === null || to > offset))
@@ -23,7 +23,7 @@ function activeAt(lifetimes: readonly Lifetime[], offset: number, template?: num
     .sort();
 }
 
-/** The active contracts according to the database, for each offset and template. */
+/** The active contracts that the database returns at each offset for a template. */
 async function answers(
   database: ReadDatabase,
   offsets: readonly number[],
@@ -37,7 +37,7 @@ async function answers(
   return rows.map(({ ids }) => ids);
 }
 
-describe('active_at, over lifetimes of any length', () => {
+describe('active_at over lifetimes of any length', () => {
   let database: ReadDatabase;
   beforeAll(async () => {
     database = await createReadDatabase();
@@ -49,7 +49,7 @@ describe('active_at, over lifetimes of any length', () => {
     await database[Symbol.asyncDispose]();
   });
 
-  // Lengths around powers of two, at the end of a class, where rounding could go wrong.
+  // Lengths around powers of two, where lifetime classes end and rounding could be wrong.
   const length = tuple(integer({ min: 0, max: 45 }), integer({ min: -2, max: 2 })).map(([power, off]) =>
     Math.max(1, 2 ** power + off),
   );
@@ -59,7 +59,7 @@ describe('active_at, over lifetimes of any length', () => {
     length: option(length, { freq: 4 }),
   });
 
-  it('equals a full scan, at both ends of every lifetime', async () => {
+  it('returns the contracts of a full scan at both ends of every lifetime', async () => {
     await expectProperty(
       asyncProperty(array(lifetime, { minLength: 1, maxLength: 40 }), async (drawn) => {
         const lifetimes = drawn.map(({ template, from, length: long }, index) => {
@@ -100,7 +100,7 @@ describe('active_at, over lifetimes of any length', () => {
 
 type Step = { readonly act: 'create' | 'archive' | 'unassign' | 'assign'; readonly pick: number; readonly gap: number };
 
-/** The ledger of the model: where each contract is, and every lifetime so far. */
+/** The reference model of a ledger: where each contract is, and all lifetimes so far. */
 class ModelLedger {
   readonly lifetimes: { id: string; template: number; from: number; to: number | null }[] = [];
   readonly #active: { id: string; at: string }[] = [];
@@ -149,7 +149,7 @@ class ModelLedger {
   }
 }
 
-/** Contracts with an even number are of Main.Iou:Iou, the others of a second version of Main.Iou:Other. */
+/** Contracts with an even number have template Main.Iou:Iou, the others a second version of Main.Iou:Other. */
 function templateOf(id: string): string {
   return Number(id.slice(1)) % 2 === 0 ? frames.template : `${'ef'.repeat(32)}:Main.Iou:Other`;
 }
@@ -158,14 +158,14 @@ function createdEvent(contractId: string, offset: number): frames.JsonRecord {
   return created({ contractId, offset, templateId: templateOf(contractId), interfaceViews: [] });
 }
 
-describe('active_at, over histories from the ledger', () => {
+describe('active_at over histories from the ledger', () => {
   const step = record({
     act: constantFrom<Step['act']>('create', 'create', 'archive', 'unassign', 'assign'),
     pick: nat(1000),
     gap: integer({ min: 1, max: 3 }),
   });
 
-  it('equals the model at every offset', { timeout: 240_000 }, async () => {
+  it('returns the contracts of the model at every offset', { timeout: 240_000 }, async () => {
     await expectProperty(
       asyncProperty(array(step, { minLength: 10, maxLength: 60 }), async (steps) => {
         await using database = await createReadDatabase();

@@ -1,6 +1,5 @@
 /**
- * Contracts of two owners on one ledger, and every way in which a role could try to read them: relations and calls of
- * functions.
+ * Contracts of two owners on one ledger, and every relation and function call by which a role could try to read them.
  */
 import type { ClientBase } from 'pg';
 import type { PackageModel } from '../../src/daml/package-model.ts';
@@ -11,9 +10,7 @@ import * as frames from '../support/frames.ts';
 const names = Object.values(readSchemas('ledger'));
 const schemaList = names.map((name) => `'${name}'`).join(', ');
 
-/**
- * Everything that can belong to a contract, once for each of the two owners; texts name the owner that is not Alice.
- */
+/** Updates with all kinds of data of a contract, for one of two owners. Their texts contain `owner`. */
 export function historyOf(owner: string, party: string, from: number): readonly frames.JsonRecord[] {
   const parties = { signatories: [party], observers: [], witnessParties: [party] };
   const contract = (nth: number, offset: number): frames.JsonRecord =>
@@ -42,7 +39,7 @@ export function historyOf(owner: string, party: string, from: number): readonly 
   ];
 }
 
-/** The package of the contracts above, as far as views need it. */
+/** The package of the contracts above, with the parts that views need. */
 export const iou: PackageModel = {
   packageId: 'ab'.repeat(32),
   name: 'iou',
@@ -75,12 +72,12 @@ export async function relations(url: string): Promise<readonly Relation[]> {
   )) as unknown as readonly Relation[];
 }
 
-/** Bytes of ids that are not hexadecimal digits, as in rows: the text after the byte ff is decoded separately. */
+/** Decodes the bytes of ids that are not hexadecimal, which are stored as the byte ff and the text. */
 function readable(line: string): string {
   return line.replaceAll(/\\+xff((?:[0-9a-f]{2})+)/g, (_, digits: string) => Buffer.from(digits, 'hex').toString());
 }
 
-/** The rows as texts, or the SQLSTATE of the error. */
+/** The rows as text, or the SQLSTATE of the error. */
 export async function rowsOf(client: ClientBase, sql: string): Promise<readonly string[] | string> {
   try {
     const { rows } = await client.query<{ line: string | null }>(sql);
@@ -115,7 +112,7 @@ export async function callables(url: string): Promise<readonly Callable[]> {
   )) as unknown as readonly Callable[];
 }
 
-/** One call for each combination of the values to try. */
+/** One call for each combination of values to try. */
 export function callsOf({ name, types }: Callable): readonly string[] {
   const lists = types.reduce<readonly (readonly string[])[]>(
     (known, type) =>

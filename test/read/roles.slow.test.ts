@@ -1,4 +1,4 @@
-/** A role that is limited to parties reads no row of others, through any table, view or function. */
+/** A role that is limited to parties reads no row of other parties, through any table, view or function. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,8 +33,6 @@ const limited = `limited_${suffix}`;
 const full = `full_${suffix}`;
 const password = 'geheim ü';
 
-/** Views with the rights of their reader need Postgres 15: before it, roles limited to parties are rejected. */
-
 let created: TestDatabase;
 let database: Database;
 let session: StoreSession;
@@ -61,7 +59,7 @@ function urlOf(role: string): string {
   return url.href;
 }
 
-/** Runs as the role, logged in with its password. */
+/** Runs `work` as the role, logged in with its password. */
 async function as<T>(role: string, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client({ connectionString: urlOf(role) });
   await client.connect();
@@ -94,12 +92,12 @@ afterAll(async () => {
   await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${limited}, ${full}`);
 });
 
-/** The generated view of all contracts of the template. */
+/** The generated history view of the template. */
 function typedIou(typed: readonly Relation[]): string {
   return typed.map(({ name }) => name.slice('typed.'.length)).find((name) => name.endsWith('history')) ?? 'none';
 }
 
-/** In no view, as the limited role sees it. */
+/** Expects that the limited role sees no row of other parties in any view. */
 async function expectNothingForeign(): Promise<void> {
   await as(limited, async (client) => {
     for (const { name, kind } of await relations(created.url)) {
@@ -112,7 +110,7 @@ async function expectNothingForeign(): Promise<void> {
 }
 
 it(
-  'a role with limits that Postgres before 15 cannot enforce is rejected and not created',
+  'a role is rejected and not created if Postgres before 15 cannot enforce its limits',
   needs(noOldLimits),
   async () => {
     await expect(grant(limited, '--party', frames.alice)).rejects.toMatchObject({
@@ -126,7 +124,7 @@ it(
 );
 
 describe('a role that is limited to parties', needs(noLimits), () => {
-  it('sees in no table and no view a row of others, and in each of its own something', async () => {
+  it('sees no row of other parties in any table or view, and rows of its own in each contract table', async () => {
     await as(limited, async (client) => {
       const seen = new Map<string, readonly string[] | string>();
       for (const { name } of await relations(created.url))
@@ -162,19 +160,19 @@ describe('a role that is limited to parties', needs(noLimits), () => {
     });
   });
 
-  it('gets no row of others from any function', async () => {
+  it('gets no row of other parties from any function', async () => {
     const functions = await callables(created.url);
     expect(functions.length).toBeGreaterThan(5);
     const readableFunctions = new Set<string>();
     await as(limited, async (client) => {
-      // Some of them wait.
+      // Some functions wait.
       await client.query(`set statement_timeout = '200ms'`);
       for (const callable of functions) {
         for (const call of callsOf(callable)) {
           const rows = await rowsOf(client, call);
           if (typeof rows === 'string') continue;
           readableFunctions.add(callable.name);
-          // An argument may be returned.
+          // A function may return its argument.
           const leaks = rows.filter((row) => row.replaceAll('foreign-1', '').includes('foreign'));
           expect(leaks, call).toEqual([]);
         }
@@ -185,15 +183,15 @@ describe('a role that is limited to parties', needs(noLimits), () => {
       created.url,
       `select proname from pg_proc where prosecdef and pronamespace::regnamespace::text = any ('{${names.join(',')}}')`,
     );
-    // Fails for roles without write access, even if they may call it.
+    // This function fails for roles without write access, even if they may call it.
     expect(definer).toEqual([{ proname: 'clear_unfinished_seed' }]);
     await as(limited, async (client) => {
       expect(await rowsOf(client, 'select clear_unfinished_seed(epoch)::text as line from stream')).toBe('42501');
     });
-    // A call for each combination of arguments: thousands.
+    // There are thousands of combinations of arguments.
   }, 240_000);
 
-  it('writes nothing, even if it switches its own limits off', async () => {
+  it('cannot write, even if it switches its own limits off', async () => {
     await as(limited, async (client) => {
       await client.query('set default_transaction_read_only = off');
       for (const { name, kind } of await relations(created.url)) {
@@ -208,7 +206,7 @@ describe('a role that is limited to parties', needs(noLimits), () => {
     });
   });
 
-  it('sees no more when views are re-created, or new ones are created', async () => {
+  it('sees no more rows when views are re-created or new views are created', async () => {
     await query(created.url, `comment on schema explore is 'another version'`);
     await migrate(database);
     await expectNothingForeign();
@@ -230,7 +228,7 @@ describe('a role that is limited to parties', needs(noLimits), () => {
     await expectNothingForeign();
   });
 
-  it('reads what views of a later version need', async () => {
+  it('can read the tables that views of a later version need', async () => {
     const older = 'revoke select on ledger.template_interfaces, ledger.stream from';
     await query(created.url, `${older} ${limited}; comment on schema explore is 'another version'`);
     await migrate(database);
@@ -244,7 +242,7 @@ describe('a role that is limited to parties', needs(noLimits), () => {
     await expectNothingForeign();
   });
 
-  it('is not given more rights by accident, and limits are rejected for a role that policies do not bind', async () => {
+  it('gets no more rights by accident, and limits are rejected for a role that policies do not bind', async () => {
     await expect(grant(limited)).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
     const superuser = new URL(created.url).username;
     await expect(grant(superuser, '--party', frames.alice)).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
@@ -260,7 +258,7 @@ describe('a role that is limited to parties', needs(noLimits), () => {
 });
 
 describe('roles without limits', () => {
-  it('see every row in every table and view: the owner, and a role that reads everything', async () => {
+  it('see every row in every table and view, as owner and as a role that reads everything', async () => {
     const counts = new Map<string, readonly string[] | string>();
     const countOf = (name: string): string => `select count(*)::text as line from ${name}`;
     await database.withClient(async (owner) => {
@@ -280,7 +278,7 @@ describe('roles without limits', () => {
     });
   });
 
-  it('write as before: the indexer', async () => {
+  it('can still write as the indexer', async () => {
     await write([...historyOf('late', frames.alice, 31)]);
     if (!canLimit) return;
     const late = `select contract_id as line from decoded_contracts where contract_id like 'late-%' order by 1`;
@@ -288,7 +286,7 @@ describe('roles without limits', () => {
   });
 });
 
-it('never makes a reader of the writing role, which would be read-only from then on', async () => {
+it('grant-reader rejects the writing role, which would become read-only', async () => {
   const owner = new URL(created.url).username;
   await expect(grant(owner)).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
   await write([frames.topology(41)]);
@@ -297,7 +295,7 @@ it('never makes a reader of the writing role, which would be read-only from then
   ]);
 });
 
-it('accepts the login of a cloud provider, and limits it', needs(noLimits), async () => {
+it('grant-reader accepts the login of a cloud provider, and limits it', needs(noLimits), async () => {
   const login = `Ana-1.${suffix}@corp.iam`;
   await grant(login, '--party', frames.alice, '--password-file', join(folder, 'password'));
   try {
@@ -311,7 +309,7 @@ it('accepts the login of a cloud provider, and limits it', needs(noLimits), asyn
   }
 });
 
-it('prints its statements without the password, and does nothing', needs(noLimits), async () => {
+it('grant-reader --dry-run prints its statements without the password and runs none', needs(noLimits), async () => {
   const role = `dry_${suffix}`;
   const lines = await grant(role, '--party', frames.alice, '--password-file', join(folder, 'password'), '--dry-run');
   expect(lines).toContain(`create role ${escapeIdentifier(role)} login password '…' connection limit 20;`);
@@ -325,6 +323,6 @@ it.each([
   ['USAGE', ['r', '--party', `a'b`]],
   ['USAGE', ['r', '--password-file', '/nowhere']],
   ['USAGE', ['r', '--nonsense']],
-])('rejects %s: %j', async (code, argv) => {
+])('grant-reader fails with %s for %j', async (code, argv) => {
   await expect(grant(...argv)).rejects.toMatchObject({ code });
 });

@@ -1,6 +1,6 @@
 /**
- * The documented queries, README.md and the startup banner on a database that the indexer filled: every query runs and
- * returns its rows.
+ * The documented queries, README.md and the startup banner on a database that the indexer filled. Every query runs and
+ * returns rows.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ let database: Database;
 
 beforeAll(async () => {
   sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
-  // Half an hour before now and more, so that "ten minutes ago" is in the middle.
+  // The history covers the last 50 minutes, so that "ten minutes ago" is within it.
   generateHistory(sandbox.ledger, { seed: 5, updates: 3_000, startAt: Date.now() - 3_000_000, gapMs: 1_000 });
   created = await createTestDatabase();
   await using indexer = await runIndexer({
@@ -37,7 +37,7 @@ beforeAll(async () => {
   await indexer.reaches(sandbox.ledger.ledgerEnd(), 60_000);
   const options = { schema: 'ledger', statementTimeoutMs: 20_000, applicationName: 'test' };
   database = openDatabase({ url: created.url, ...options });
-  // Like the administrator in how-to/query/own-tables.md.
+  // As the administrator does in how-to/query/own-tables.md.
   await database.withClient((client) => client.query('create schema reports'));
 });
 afterAll(async () => {
@@ -47,7 +47,7 @@ afterAll(async () => {
 });
 
 describe('the documented queries', () => {
-  it('are on every page for readers, five of them on the first', () => {
+  it('are on every page for readers, with five on the first page', () => {
     const counts = Object.fromEntries(
       queryPages.map((page) => [page, documentedQueries.filter((query) => query.page === page).length]),
     );
@@ -56,11 +56,11 @@ describe('the documented queries', () => {
     expect(documentedQueries.length).toBeGreaterThan(50);
   });
 
-  it.each(documentedQueries)('$page: $title', async ({ sql, hasRows }) => {
+  it.each(documentedQueries)('run on $page: $title', async ({ sql, hasRows }) => {
     const { rows } = await database.withClient((client) => client.query<Record<string, unknown>>(sql));
     if (!hasRows) return;
     expect(rows).not.toHaveLength(0);
-    // A column without values would hide a misspelled path of the payload.
+    // An empty column could be a misspelled path in the payload.
     const empty = Object.keys(rows[0] ?? {}).filter((name) => rows.every((row) => row[name] === null));
     expect(empty.filter((name) => !mayBeEmpty.has(name))).toEqual([]);
   });
@@ -75,7 +75,7 @@ describe('docs/reference', () => {
     return page.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
   };
 
-  it('has a diagram of the tables that equals the catalog', async () => {
+  it('has a diagram of the tables that equals the database catalog', async () => {
     const page = readFileSync(join(docs, 'reference/storage-tables.md'), 'utf8');
     expect(page).toContain('erDiagram');
     expect(withDiagram(page, await storedTables(database))).toBe(page);
@@ -90,7 +90,7 @@ describe('docs/reference', () => {
     );
   });
 
-  it('lists functions that schema explore has', async () => {
+  it('lists only functions that schema explore has', async () => {
     const names = [...listed('Functions of `explore`').matchAll(/`(\w+)\(/g)].map(([, name = '']) => name);
     const there = new Set(
       await catalog(`select proname as name from pg_proc where pronamespace = 'explore'::regnamespace`),
@@ -104,7 +104,7 @@ describe('the first queries of a new user', () => {
   const run = async (sql: string): Promise<number> =>
     (await database.withClient((client) => client.query(sql))).rows.length;
 
-  it('are queries of the decoded views, with rows: the banner', async () => {
+  it('are queries of the explore and typed views in the banner, and return rows', async () => {
     const sides = { ledgerUrl: '', databaseUrl: '', embeddedLedger: false, embeddedDatabase: true };
     const queries = formatBanner(sides, '', 'ledger').match(/^ {4}select [^;]+;$/gm) ?? [];
     expect(queries).toHaveLength(3);
@@ -114,7 +114,7 @@ describe('the first queries of a new user', () => {
     }
   });
 
-  it('are a query with the columns in README.md, with rows', async () => {
+  it('are a query in README.md that returns rows with the printed columns', async () => {
     const readme = readFileSync(join(docs, '../README.md'), 'utf8');
     const [, sql = '', output = ''] = /```sql\n(.*?)```.*?```text\n(.*?)```/s.exec(readme) ?? [];
     const { rows } = await database.withClient((client) => client.query<Record<string, unknown>>(sql));

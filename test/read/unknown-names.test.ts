@@ -1,4 +1,4 @@
-/** Functions of `explore` called with an unknown party or template: an error, not an empty list. */
+/** Functions of `explore` called with an unknown party or template: they fail instead of returning no rows. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import * as frames from '../support/frames.ts';
 import { createReadDatabase, type ReadDatabase } from './read-database.ts';
@@ -24,7 +24,7 @@ const ofParty = (party: string): readonly string[] => [
   `explore.diff_contracts(0, 1, null, '${party}')`,
 ];
 
-it.each(ofParty('alice'))('%s fails with the nearest parties', async (call) => {
+it.each(ofParty('alice'))('%s fails, and the error lists the nearest parties', async (call) => {
   await expect(database.query(`select * from ${call}`)).rejects.toMatchObject({
     message: 'Unknown party: no event, topology change or command names alice',
     code: '42704',
@@ -32,11 +32,11 @@ it.each(ofParty('alice'))('%s fails with the nearest parties', async (call) => {
   });
 });
 
-it.each([...ofParty(frames.bob), `explore.diff(0, 1, null, null)`])('%s returns rows', async (call) => {
+it.each([...ofParty(frames.bob), `explore.diff(0, 1, null, null)`])('%s succeeds', async (call) => {
   expect(Array.isArray(await database.query(`select * from ${call}`))).toBe(true);
 });
 
-it('active_by_key fails for an unknown template, also if no contract has the key', async () => {
+it('active_by_key fails for an unknown template, even if no contract has the key', async () => {
   await expect(database.query(`select * from explore.active_by_key('xx', 'Amulte')`)).rejects.toMatchObject({
     message: 'Unknown name: no template Amulte was seen',
     code: '42704',

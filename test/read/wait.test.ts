@@ -1,4 +1,4 @@
-/** `/wait`: an application waits until its own update can be read. */
+/** `/wait`: an application waits until its update can be read. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { CheckpointWaiters } from '../../src/observe/health/checkpoint-waiters.ts';
 import { HealthTracker } from '../../src/observe/health/health-tracker.ts';
@@ -49,7 +49,7 @@ async function waiting(waiters: CheckpointWaiters, count: number): Promise<void>
 }
 
 describe('GET /wait', () => {
-  it('returns at once for a stored offset, and for others when they are committed, each at its own offset', async () => {
+  it('returns at once for a stored offset, and for each other offset when it is committed', async () => {
     const { waiters, commits } = await start();
     commits.reached(5);
     expect(await ask('?offset=5')).toEqual({ status: 200, body: { checkpoint: 5 } });
@@ -62,7 +62,7 @@ describe('GET /wait', () => {
     expect(await at8).toEqual({ status: 200, body: { checkpoint: 8 } });
   });
 
-  it('returns 504 after the timeout, with the checkpoint that was reached', async () => {
+  it('returns 504 with the reached checkpoint after the timeout', async () => {
     const { waiters, commits } = await start();
     const message = 'the checkpoint did not reach 9 within 0.05 s';
     expect(await ask('?offset=9&timeout=0.05')).toEqual({ status: 504, body: { error: message, checkpoint: null } });
@@ -80,12 +80,12 @@ describe('GET /wait', () => {
     ['?offset=1&timeout=61', /timeout must be seconds between 0 and 60/],
     ['?offset=1&timeout=soon', /timeout must be/],
     ['?offset=1&time=3', /unknown parameter "time"/],
-  ])('returns 400 for %s with the reason', async (search, why) => {
+  ])('returns 400 with the reason for %s', async (search, why) => {
     await start();
     expect(await ask(search)).toEqual({ status: 400, body: { error: expect.stringMatching(why) as string } });
   });
 
-  it('accepts a thousand waiting clients, rejects the next, and forgets a client that has disconnected', async () => {
+  it('accepts a thousand waiting clients, rejects the next, and forgets disconnected clients', async () => {
     const { waiters } = await start();
     const gone = new AbortController();
     const left = ask('?offset=1', gone.signal).catch(() => 'left');
@@ -102,7 +102,7 @@ describe('GET /wait', () => {
     expect(new Set(await Promise.all(others))).toEqual(new Set(['reached']));
   });
 
-  it('does not wait for a client that had disconnected before', async () => {
+  it('does not wait for a client that has already disconnected', async () => {
     const waiters = new CheckpointWaiters();
     expect(await waiters.wait(2, 60_000, AbortSignal.abort())).toBe('gone');
     expect(waiters.size).toBe(0);
@@ -116,7 +116,7 @@ describe('GET /wait', () => {
     expect(await response).toMatchObject({ status: 503, body: { error: 'the indexer is stopping' } });
   });
 
-  it('is woken by the commits of a running indexer: the offset in the response can be read', async () => {
+  it('is woken by the commits of a running indexer, after which the offset in the response can be read', async () => {
     await using database = await createTestDatabase();
     await using sandbox = await startSandbox({ seed: 11 });
     const port = String(await freePort());

@@ -1,6 +1,7 @@
 /**
  * A swap seen by clients that do not connect to the server directly: through a pooler in transaction mode, on a
- * streaming standby, and over several hosts of which one accepts writes. None meets an error or an older checkpoint.
+ * streaming standby, and over several hosts of which one accepts writes. No client gets an error or an older
+ * checkpoint.
  */
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -23,7 +24,7 @@ const startAt = Date.UTC(2026, 0, 5, 8) * 1000;
 let servers: Servers;
 let sandbox: Sandbox;
 let grow: (updates: number) => void;
-/** URL with both hosts, the standby first. */
+/** Database URL with both hosts, the standby first. */
 let hosts: string;
 const found: string[] = [];
 const reads = new Map<string, number>();
@@ -41,7 +42,7 @@ async function twice(ask: Ask): Promise<number> {
   return second;
 }
 
-/** Reads repeatedly; the checkpoint never falls on its connection. */
+/** Reads repeatedly over one connection, where the checkpoint must never decrease. */
 async function readOn(name: string, ask: Ask, read: (ask: Ask) => Promise<number>, stop: AbortSignal): Promise<void> {
   let seen = 0;
   while (!stop.aborted) {
@@ -89,7 +90,7 @@ describe('clients with indirect connections', needs(noBouncer), () => {
     await servers[Symbol.asyncDispose]();
   });
 
-  it('read during swaps, over a pooler, on a standby and over several hosts', async () => {
+  it('read without errors and older checkpoints during swaps, through a pooler, on a standby and over several hosts', async () => {
     grow(150);
     await using indexer = await runIndexer({ LEDGER_URL: sandbox.url, DATABASE_URL: hosts, ...fromGenesis });
     await indexer.reaches(sandbox.ledger.ledgerEnd());

@@ -1,4 +1,4 @@
-/** `rebuild --drop-previous` counts what it would delete, and deletes it with `--yes` only. */
+/** `rebuild --drop-previous` counts what it would delete, and deletes it only with `--yes`. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { rebuildCommand } from '../../src/cli/rebuild/rebuild.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
@@ -23,7 +23,7 @@ async function rebuild(...words: readonly string[]): Promise<readonly string[]> 
   return lines;
 }
 
-/** A previous schema of two tables, an index, a view and a sequence. */
+/** A previous schema with two tables, an index, a view and a sequence. */
 const previous = `
   create schema ledger_previous;
   comment on schema ledger_previous is '${otherSchemaComment('ledger', 'previous').replaceAll("'", "''")}';
@@ -41,7 +41,7 @@ const schemas = async (): Promise<readonly unknown[]> =>
     )
   ).map(({ name }) => name);
 
-it('counts relations, rows and bytes without --yes, and deletes nothing', async () => {
+it('rebuild --drop-previous counts relations, rows and bytes without --yes, and deletes nothing', async () => {
   await query(home.url, previous);
   await query(home.url, 'analyze ledger_previous.updates, ledger_previous.contracts');
   const sizes = `select pg_total_relation_size('ledger_previous.updates') as updates, pg_total_relation_size('ledger_previous.contracts') as contracts`;
@@ -54,7 +54,7 @@ it('counts relations, rows and bytes without --yes, and deletes nothing', async 
   expect(await schemas()).toEqual(['ledger', 'ledger_previous']);
 });
 
-it('deletes it with --yes, and reports what was deleted', async () => {
+it('rebuild --drop-previous deletes the schema with --yes, and reports what it deleted', async () => {
   await query(home.url, previous);
   expect(await rebuild('--drop-previous', '--yes')).toEqual([
     expect.stringMatching(
@@ -64,7 +64,7 @@ it('deletes it with --yes, and reports what was deleted', async () => {
   expect(await schemas()).toEqual(['ledger']);
 });
 
-it('is rejected without a previous schema, and while a view depends on it', async () => {
+it('rebuild --drop-previous is rejected without a previous schema, and while a view depends on it', async () => {
   await expect(rebuild('--drop-previous')).rejects.toMatchObject({ code: 'REBUILD_REFUSED' });
   await query(home.url, `${previous} create view public.mine as select * from ledger_previous.updates`);
   await expect(rebuild('--drop-previous', '--yes')).rejects.toMatchObject({ code: 'REBUILD_REFUSED' });

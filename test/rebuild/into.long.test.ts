@@ -1,6 +1,6 @@
 /**
- * Handover of a stream to another server, and back: real servers and processes, killed at each step. In the end the
- * data there equals a fresh index, and indexers may write to one of the two and never to both.
+ * Handover of a stream to another server, and back, with real servers and processes that are killed at each step. At
+ * the end, the target has the data of a fresh index. Indexers may write to one of the two servers, and never to both.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -69,7 +69,7 @@ function follow(databaseUrl: string): Daemon {
   return startDaemon({ ledgerUrl: world.sandbox.url, databaseUrl, schema: 'ledger', env });
 }
 
-/** Locks the stream row of the other server once it is caught up; `end` releases it. */
+/** Locks the stream row on the other server after it has caught up; `end` releases the lock. */
 async function holdRow(child: RebuildProcess): Promise<Client> {
   await child.says('requesting the writer lock');
   const client = new Client({ connectionString: server.url });
@@ -78,7 +78,7 @@ async function holdRow(child: RebuildProcess): Promise<Client> {
   return client;
 }
 
-/** Whether it equals an index that began today and has the same redactions. */
+/** Whether the schema equals a fresh index with the same redactions. */
 async function equalToFresh(url: string): Promise<boolean> {
   const env = { ...fromGenesis, DATABASE_URL: url };
   await runCommand(migrateCommand, [], world.env('fresh', env));
@@ -89,7 +89,7 @@ async function equalToFresh(url: string): Promise<boolean> {
   return (await digestOf(url, 'ledger')) === (await digestOf(url, 'fresh'));
 }
 
-/** Waits until everything is stored there. */
+/** Waits until the database has all updates of the ledger. */
 async function has(url: string): Promise<void> {
   await waitFor('everything is stored', async () => {
     const [row] = await query(url, 'select checkpoint from ledger.stream').catch(() => []);
@@ -97,7 +97,7 @@ async function has(url: string): Promise<void> {
   });
 }
 
-/** Output before a step: killed there, and run again. */
+/** Messages before each step, at which the command is killed and run again. */
 const steps = ['catching up', 'closing the source', 'opening the target'] as const;
 
 describe('a stream that is handed over to another server', { timeout: 120_000 }, () => {
@@ -111,13 +111,13 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
       await child.says(step);
       await child.kill();
       world.grow(10);
-      // Until the source is closed, the indexer continues here.
+      // The indexer continues on the source until the source is closed.
       if (held === undefined) await has(world.database.url);
       else expect(await turns()).toEqual(['handed over', 'filling']);
       await held?.end();
     }
-    // Interrupted between the two commits it can only be finished: the source cannot know whether the second commit
-    // happened.
+    // If the handover is interrupted between the two commits, it can only be completed, because the source cannot know
+    // whether the second commit happened.
     await expect(world.command('jobs cancel rebuild')).rejects.toMatchObject({ code: 'JOB_REFUSED' });
     const early = await world.parks('ledger', { ...fromGenesis, DATABASE_URL: server.url });
     expect(early.code).toBe('STREAM_NOT_OPEN');
@@ -139,7 +139,7 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
     expect(await brokenRules(server.url, 'ledger')).toEqual([]);
   });
 
-  it('has data that is not on the ledger, and can create the objects of users there', async () => {
+  it('has the data that is not on the ledger, and the objects of users can be created there', async () => {
     expect(await there(`select "offset" from ledger.retention_holds where name = 'replica'`)).toBe('5');
     expect(await there(`select at_offset from ledger.verifications where kind = 'invariants'`)).toBe('5');
     const gone = `select payload is null and redaction_id is not null from ledger.contracts where ledger.id_text(contract_id) = '${redacted}'`;
@@ -156,7 +156,7 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
     const ranges = 'select min(from_offset) from ledger.completion_ranges';
     expect(await there(ranges)).toBe(await value(world, ranges));
   });
-  it('returns with the same command, under the same checks', async () => {
+  it('returns with the same command, after the same checks', async () => {
     await previousDaemon.kill();
     world.grow(20);
     await world.index('ledger', { ...fromGenesis, DATABASE_URL: server.url });
@@ -174,7 +174,7 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
     expect(await equalToFresh(world.database.url)).toBe(true);
   });
 
-  it('stays in its database when the handover is cancelled, and no copy is left', async () => {
+  it('stays in its database if the handover is cancelled, and no copy is left', async () => {
     await query(server.url, 'drop schema ledger, explore, typed, pqs, pqs_multisync cascade');
     expect(await rebuild(world, `--into-file ${secretFile(server.url)} --no-swap --yes`, fromGenesis)).toContain(
       'has caught up; to hand over',
@@ -182,7 +182,7 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
     expect(await turns()).toEqual([null, 'filling']);
     const reader = new Client({ connectionString: world.database.url });
     await reader.connect();
-    // A session with this lock keeps the source from being closed.
+    // A session with this lock prevents the closing of the source.
     await reader.query('begin; lock table ledger.retention_holds in share mode');
     const running = rebuild(world, `--into-file ${secretFile(server.url)} --yes`, fromGenesis);
     await waitFor(

@@ -1,6 +1,6 @@
 /**
- * The built program as real processes: `rebuild` killed at each of its steps and at random moments, and the indexer
- * killed too. In the end the data equals a fresh index, and a swap has happened completely or not at all.
+ * The built program as real processes: `rebuild` is killed at each of its steps and at random moments, and the indexer
+ * is killed too. At the end, the data equals a fresh index, and a swap has happened completely or not at all.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
@@ -32,7 +32,7 @@ function startIndexer(): Daemon {
   });
 }
 
-/** Waits until the live storage has everything. */
+/** Waits until the live schema has all updates of the ledger. */
 async function stored(): Promise<void> {
   await waitFor('everything is stored', async () =>
     (await world.checkpoint().catch(() => -1)) >= world.sandbox.ledger.ledgerEnd() ? true : undefined,
@@ -42,7 +42,7 @@ async function stored(): Promise<void> {
 const isSwapped = async (): Promise<boolean> =>
   (await value(world, `select count(*) from pg_namespace where nspname = 'ledger_previous'`)) === '1';
 
-/** Three others are in one transaction with "carrying". `npm run chaos -- --operations` draws from all steps. */
+/** The three omitted steps are in one transaction with "carrying". `npm run chaos -- --operations` uses all steps. */
 const killedAt = steps.filter((step) => !['locking', 'renaming', 're-creating views'].includes(step));
 
 describe('a rebuild that is killed', { timeout: 240_000 }, () => {
@@ -72,7 +72,7 @@ describe('a rebuild that is killed', { timeout: 240_000 }, () => {
     await rebuild(world, '--drop-previous --yes');
   });
 
-  it('swaps although the indexer is killed meanwhile, and another takes over', async () => {
+  it('swaps even if the indexer is killed during the swap, and another indexer takes over', async () => {
     const child = startRebuild({ ledgerUrl: world.sandbox.url, databaseUrl: world.database.url }, ['--yes']);
     await child.says('requesting the writer lock');
     await indexer.kill();

@@ -4,12 +4,12 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { waitFor } from '../support/wait-for.ts';
 
-/** Path of the built program or, for tests that were compiled together with it, of that build. */
+/** Path of the built program. Tests that were compiled together with it use that build. */
 const program = ['../../dist/main.js', '../../src/main.js']
   .map((path) => fileURLToPath(new URL(path, import.meta.url)))
   .find((path) => existsSync(path));
 
-/** Output before each step, in order. */
+/** Message before each step, in order. */
 export const steps = [
   'seeding',
   'catching up',
@@ -31,9 +31,9 @@ export interface RebuildTarget {
 
 export interface RebuildProcess {
   output(): string;
-  /** Waits until it prints this message or step. @throws Error when it ends before */
+  /** Waits until the process prints this message or step. @throws Error if it ends before */
   says(step: string): Promise<void>;
-  /** Its exit code; null when it was killed. */
+  /** Exit code of the process; null if it was killed. */
   ended(): Promise<number | null>;
   isOver(): boolean;
   kill(): Promise<void>;

@@ -1,6 +1,6 @@
 /**
- * Clients of several kinds read during swaps: none meets an error, and none reads an older checkpoint than any client
- * had read before it began.
+ * Clients of several kinds read during swaps. No client gets an error, and no query returns an older checkpoint than
+ * any client had read before the query began.
  */
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -26,7 +26,7 @@ const reads = new Map<string, number>();
 
 type Ask = (name: string, text: string) => Promise<Record<string, unknown>>;
 
-/** The repeated query of one client; resolves to the last checkpoint it read. */
+/** The query that each client repeats. Resolves to the checkpoint that it read. */
 const readers: Readonly<Record<string, (ask: Ask) => Promise<number>>> = {
   'a prepared statement of explore': async (ask) =>
     Number((await ask('a', 'select explore.latest_offset() as at, count(*) from explore.contracts'))['at']),
@@ -81,7 +81,7 @@ async function readOn(name: string, read: (ask: Ask) => Promise<number>, stop: A
 }
 
 describe('clients during swaps', { timeout: 240_000 }, () => {
-  it('meet no error and no older checkpoint while schemas are swapped, there and back', async () => {
+  it('get no error and no older checkpoint during swaps to the new schema and back', async () => {
     await using indexer = await world.run('ledger', fromGenesis);
     const stop = new AbortController();
     const loops = Object.entries(readers).map(([name, read]) => readOn(name, read, stop.signal));

@@ -1,4 +1,6 @@
-/** Schema rebuilt while the indexer runs, and swapped: equal to a fresh index, under any configuration. */
+/**
+ * A schema that is rebuilt while the indexer runs, and swapped. It equals a fresh index with the same configuration.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { redactCommand } from '../../src/cli/maintain/redact.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
@@ -24,7 +26,7 @@ const digests = (...names: readonly string[]): Promise<readonly string[]> =>
 describe('a rebuilt schema', { timeout: 120_000 }, () => {
   it('equals a fresh index, and the indexer continues in it', async () => {
     await world.index('ledger', fromGenesis);
-    // An epoch above that of the new schema.
+    // This epoch is above that of the new schema.
     await query(world.database.url, 'update ledger.stream set epoch = 1000');
     await using indexer = await world.run('ledger', fromGenesis);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
@@ -41,7 +43,7 @@ describe('a rebuilt schema', { timeout: 120_000 }, () => {
     expect(await value(world, `select state from ledger.jobs where name = 'rebuild'`)).toBe('done');
   });
 
-  it('has the history of another filter, for which an indexer with the old configuration parks', async () => {
+  it('has the history of another filter, and an indexer with the previous filter parks', async () => {
     const [party = ''] = world.sandbox.ledger.localParties();
     const narrow = { ...fromGenesis, LEDGER_PARTIES: party };
     await using indexer = await world.run('ledger', narrow);
@@ -73,13 +75,13 @@ describe('a rebuilt schema', { timeout: 120_000 }, () => {
     const type = `select format_type(atttypid, null) from pg_attribute where attrelid = 'ledger.exercises'::regclass and attname = 'argument'`;
     expect(await value(world, type)).toBe('json');
     expect(await query(world.database.url, exercisesQuery)).toEqual(before);
-    // Not for a schema that has tables already: their type is set when they are created.
+    // Compares with another schema, because the type of existing tables does not change.
     await world.index('fresh_json', { ...fromGenesis, INDEXER_EXERCISE_JSON: 'json' });
     const [ledger, fresh] = await digests('ledger', 'fresh_json');
     expect(ledger).toBe(fresh);
   });
 
-  it('begins at the pruned offset of the participant, with the contracts active there', async () => {
+  it('begins at the pruned offset of the participant, with the contracts that are active there', async () => {
     await world.index('ledger', fromGenesis);
     const completions =
       'select "offset", command_id, status_code from ledger.completions where "offset" <= 100 order by 1';
@@ -105,7 +107,7 @@ describe('a rebuilt schema', { timeout: 120_000 }, () => {
 });
 
 describe('the previous schema', { timeout: 120_000 }, () => {
-  it('is swapped back, caught up, and dropped with --drop-previous', async () => {
+  it('can be swapped back, catches up, and is dropped with --drop-previous', async () => {
     await using indexer = await world.run('ledger', fromGenesis);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
     await rebuild(world, '--yes');
@@ -136,7 +138,7 @@ describe('the previous schema', { timeout: 120_000 }, () => {
 });
 
 describe('a rebuild', { timeout: 120_000 }, () => {
-  it('ends when it is caught up with --no-swap, and the next one swaps its schema', async () => {
+  it('ends when it has caught up with --no-swap, and the next rebuild swaps its schema', async () => {
     await world.index('ledger', fromGenesis);
     expect(await rebuild(world, '--no-swap --yes')).toContain('schema "ledger_next" has caught up');
     const filled = await value(world, `select 'ledger_next.updates'::regclass::oid`);
@@ -149,7 +151,7 @@ describe('a rebuild', { timeout: 120_000 }, () => {
     expect(ledger).toBe(fresh);
   });
 
-  it('is not swapped before it is caught up, and copies redactions made since then', async () => {
+  it('is not swapped before it has caught up, and copies redactions of the meantime', async () => {
     await world.index('ledger', fromGenesis);
     await rebuild(world, '--no-swap --yes');
     const contract = String(
@@ -171,7 +173,7 @@ describe('a rebuild', { timeout: 120_000 }, () => {
       const last = await complete(live, next);
       const behind = swap(live, { ...swapArgs, writerStopped, last, writer: 'test' });
       await expect(behind).rejects.toMatchObject({ code: 'WRITER_FENCED' });
-      // Caught up with the earlier position of the live stream, which has moved since.
+      // The new schema has caught up with an earlier checkpoint of the live stream.
       const filled = Number(await value(world, 'select checkpoint from ledger_next.stream'));
       const moved = swap(live, {
         ...swapArgs,
@@ -189,10 +191,10 @@ describe('a rebuild', { timeout: 120_000 }, () => {
     expect(await schemas()).toEqual(['ledger', 'ledger_previous']);
   });
 
-  it('waits when it is paused in table jobs, continues when resumed, and leaves nothing when it is cancelled', async () => {
+  it('waits while its job is paused, continues when it is resumed, and leaves nothing when it is cancelled', async () => {
     await world.index('ledger', fromGenesis);
     const execute = (text: string) => query(world.database.url, text);
-    // A client in a transaction blocks the swap until the transaction ends.
+    // A client with an open transaction blocks the swap until the transaction ends.
     const reader = await openReader(world.database.url);
     const running = rebuild(world, '--yes');
     await waitFor(
@@ -223,7 +225,7 @@ describe('a rebuild', { timeout: 120_000 }, () => {
   });
 });
 
-/** Opens databases for both schemas, like the swap does. */
+/** Opens databases for both schemas, as the swap does. */
 function open() {
   const of = (schema: string) =>
     openDatabase({ url: world.database.url, schema, statementTimeoutMs: 30_000, applicationName: 'test' });
@@ -238,7 +240,7 @@ function open() {
   };
 }
 
-/** Opens a client with a transaction that has read. */
+/** Opens a client with an open transaction that has read. */
 async function openReader(url: string) {
   const { Client } = await import('pg');
   const client = new Client({ connectionString: url });

@@ -1,4 +1,7 @@
-/** Roles: an indexer role that may only write, and a role for rebuild or filter extension that becomes the owner. */
+/**
+ * Database roles: an indexer role that may only write, and a role for rebuilds and filter extensions that becomes the
+ * owner.
+ */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -42,7 +45,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-describe('with roles of its own', { timeout: 120_000 }, () => {
+describe('with separate roles', { timeout: 120_000 }, () => {
   it('the writer yields to a role with the rights of the owner, and continues in the new schema', async () => {
     await using indexer = await world.run('ledger', {
       ...fromGenesis,
@@ -86,13 +89,13 @@ describe('with roles of its own', { timeout: 120_000 }, () => {
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
     const reader = new Client({ connectionString: urlOf('reader') });
     await reader.connect();
-    // Longer than it takes to detect waiting sessions.
+    // The timeout is longer than the detection of waiting sessions takes.
     await reader.query(`set statement_timeout = '2500ms'`);
     const wait = `select pg_advisory_lock(hashtext('ledger-indexer writer'), hashtext('ledger'))`;
     const refusals: unknown[] = [];
     const refused = (thrown: unknown): void => void refusals.push((thrown as { code?: unknown }).code);
     await reader.query(wait).catch(refused);
-    // A role with the function granted anyway waits in vain.
+    // A role to which the function was granted still waits in vain.
     await query(world.database.url, `grant execute on function pg_advisory_lock(integer, integer) to ${prefix}_reader`);
     await reader.query(wait).catch(refused);
     await reader.end();
@@ -100,7 +103,7 @@ describe('with roles of its own', { timeout: 120_000 }, () => {
     expect(indexer.log.join('')).not.toContain('STORE_LOCK_REQUESTED');
   });
 
-  it('the writer reports that it cannot extend the filter, at any step; started as the owner it continues', async () => {
+  it('the writer reports at each step that it cannot extend the filter, and continues as the owner', async () => {
     const wide = { ...fromGenesis, LEDGER_CREATED_EVENT_BLOBS: 'true' };
     const start = (kind: (typeof kinds)[number]) =>
       world.run('ledger', { ...fromGenesis, DATABASE_URL: urlOf(kind), POSTGRES_MIGRATE: 'never' });

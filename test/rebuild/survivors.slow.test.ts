@@ -1,4 +1,4 @@
-/** Objects of users that depend on a schema or its tables exist after the swap, and refer to the new schema. */
+/** User objects that depend on a schema or its tables: they exist after the swap, and refer to the new schema. */
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
@@ -14,7 +14,7 @@ let party: string;
 let redacted: string;
 let before: readonly unknown[][];
 
-/** Everything by its oid, so that re-created objects do not pass. */
+/** All objects with their oids, so that re-created objects are detected. */
 const oids = `select array_agg(c.oid::regclass || ' ' || c.oid order by c.oid) as all from pg_class c
   join pg_namespace n on n.oid = c.relnamespace
  where n.nspname in ('explore', 'typed', 'pqs', 'pqs_multisync', 'public') and c.relkind in ('v', 'm', 'r')`;
@@ -83,9 +83,9 @@ afterAll(async () => {
 });
 
 describe('after a swap', () => {
-  it('every view and function for readers keeps its identity and its comment', async () => {
+  it('all views and functions for readers keep their oids and comments', async () => {
     const after = await Promise.all([oids, functions, comments].map((text) => value(world, text)));
-    // Further typed views are created for later packages.
+    // Additional typed views are created for later packages.
     for (const [index, kept] of before.entries()) expect(after[index]).toEqual(expect.arrayContaining(kept));
   });
 
@@ -116,7 +116,7 @@ describe('after a swap', () => {
     expect(await rebuild(world, '--drop-previous')).toContain('would be deleted');
   });
 
-  it('a role that is limited to a party sees the same rows as before, and no more', async () => {
+  it('a role that is limited to a party sees the same rows as before, and no others', async () => {
     const client = new Client({ connectionString: world.database.url });
     await client.connect();
     const mine = `select count(*)::int as n from explore.active_contracts where '${party}' = any (signatories || observers)`;
@@ -131,7 +131,7 @@ describe('after a swap', () => {
     await client.end();
   });
 
-  it('grants exist, including default privileges', async () => {
+  it('grants and default privileges exist', async () => {
     const has = `select array[has_schema_privilege('rebuild_ops', 'ledger', 'usage'),
       has_table_privilege('rebuild_ops', 'ledger.updates', 'select'), has_table_privilege('rebuild_ops', 'ledger.contracts', 'select'),
       has_column_privilege('rebuild_ops', 'ledger.contracts', 'offset', 'select'),
@@ -142,7 +142,7 @@ describe('after a swap', () => {
     expect(await value(world, later)).toBe('1');
   });
 
-  it('indexes, statistics, settings, triggers and a published table are on the new tables', async () => {
+  it('the new tables have the indexes, statistics, settings, triggers and publications of the previous ones', async () => {
     const there = `select array(select indexname::text from pg_indexes where schemaname = 'ledger'
        and indexname in ('contracts_owner', 'live_ids') order by 1)`;
     expect(await value(world, there)).toEqual(['contracts_owner', 'live_ids']);
@@ -169,7 +169,7 @@ describe('after a swap', () => {
     expect(await value(world, newest)).toBe(true);
   });
 
-  it('requests are kept: holds, results of verify, redactions and what they removed', async () => {
+  it('holds, results of verify, and redactions with their effects are kept', async () => {
     expect(await value(world, `select "offset" from ledger.retention_holds where name = 'replica'`)).toBe('5');
     expect(await value(world, `select at_offset from ledger.verifications where kind = 'invariants'`)).toBe('5');
     expect(await value(world, 'select note from ledger.notes')).toBe('mine');
@@ -188,7 +188,7 @@ describe('after a swap', () => {
     expect(await value(world, unknown)).toEqual([]);
   });
 
-  it('functions of the storage work in their schema, or name every schema', async () => {
+  it('functions of the storage use only their own schema', async () => {
     const paths = `select array_agg(distinct n.nspname || ' ' || c) from pg_proc p join pg_namespace n on n.oid = p.pronamespace
       cross join unnest(p.proconfig) c where n.nspname in ('ledger', 'ledger_previous') and c like 'search_path%'`;
     expect(await value(world, paths)).toEqual([
@@ -201,7 +201,7 @@ describe('after a swap', () => {
 });
 
 describe('objects that cannot be copied', () => {
-  it('are rejected before anything has begun', async () => {
+  it('are rejected before a rebuild begins', async () => {
     await query(world.database.url, 'create materialized view public.fixed as select count(*) from ledger.updates');
     await rebuild(world, '--drop-previous --yes');
     await expect(rebuild(world, '')).rejects.toMatchObject({

@@ -1,14 +1,14 @@
-/** A ledger, a running indexer, and `rebuild` at the same time, like an operator runs it. */
+/** A ledger, a running indexer and a concurrent `rebuild`, as an operator runs them. */
 import { rebuildCommand } from '../../src/cli/rebuild/rebuild.ts';
 import type { HistoryWorld } from '../history/history-run.ts';
 import { query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { runCommand } from '../support/run-command.ts';
 
-/** Starts and follows with everything, so that a fresh index of the same ledger is equal. */
+/** Configuration with the complete history, so that a fresh index of the same ledger is equal. */
 export const fromGenesis = { INDEXER_START: 'genesis' };
 
-/** Runs `rebuild WORDS`; resolves to what it printed. */
+/** Runs `rebuild WORDS`. Resolves to its output. */
 export async function rebuild(
   world: HistoryWorld,
   words: string,
@@ -33,7 +33,7 @@ function quiet(lines: string[]) {
   };
 }
 
-/** The view that a query names first, once one exists. */
+/** Waits until the query returns the name of a view, and returns the first name. */
 export async function viewOf(world: HistoryWorld, text: string): Promise<string> {
   return waitFor('a typed view', async () => {
     const name = await value(world, text);
@@ -41,7 +41,7 @@ export async function viewOf(world: HistoryWorld, text: string): Promise<string>
   });
 }
 
-/** One value of the database. */
+/** The first value that the statement returns. */
 export async function value(world: HistoryWorld, text: string): Promise<unknown> {
   return Object.values((await query(world.database.url, text))[0] ?? {})[0];
 }

@@ -1,4 +1,7 @@
-/** The comparison of recordings can fail: it reports every change, removal and addition in the database. */
+/**
+ * Tests that the comparison of recordings can fail: it reports every changed, missing and additional value in the
+ * database.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compare } from './comparison.ts';
 import { expectationOf, type Expectation } from './expectation.ts';
@@ -33,43 +36,43 @@ describe.each(histories)('the comparison with $name', ({ name, shape, without })
   const found = async (statement: string, table?: string): Promise<readonly string[]> =>
     whilePlanted(run.client, statement, async () => (await compare(run.client, expectation, table)).differences);
 
-  it.each(filled)('finds every altered value of table %s', async (table) => {
+  it.each(filled)('finds every changed value in table %s', async (table) => {
     const columns = await columnsOf(run.client, table);
     expect(columns.length).toBeGreaterThan(0);
     for (const column of columns) {
-      // The number of an entry of a dictionary is seen where it is used.
+      // The number of a dictionary entry is visible where it is used.
       const elsewhere = table in relationOfTable || (dictionaries.includes(table) && column.name.endsWith('_pk'));
       const only = elsewhere ? undefined : table;
       expect(await found(planted.value(table, column), only), `${table}.${column.name}`).not.toEqual([]);
     }
   });
 
-  it.each(filled)('finds a lost row of table %s', async (table) => {
+  it.each(filled)('finds a missing row in table %s', async (table) => {
     const relation = relationOfTable[table] ?? table;
     expect((await found(planted.lostRow(table), relation)).join()).toContain(`${relation}: a lost row`);
   });
 
-  it.each(filled)('finds a surplus row in table %s', async (table) => {
+  it.each(filled)('finds an additional row in table %s', async (table) => {
     const relation = relationOfTable[table] ?? table;
     expect((await found(planted.rowTooMany(table), relation)).join()).toContain(`${relation}: a row too many`);
   });
 
-  it.each(parties)('finds every altered value of table %s, and a lost row', async (table) => {
+  it.each(parties)('finds every changed value and a missing row in table %s', async (table) => {
     const acting = (without as readonly string[]).includes('exercises') ? 'acting_parties' : '';
     for (const column of await columnsOf(run.client, table)) {
-      // Numbers are seen in the rows that have them; controllers are those of exercises.
+      // Numbers are visible in the rows that refer to them. Only exercises have acting parties.
       if (column.type !== 'ARRAY' || column.name === acting) continue;
       expect(await found(planted.value(table, column)), `${table}.${column.name}`).not.toEqual([]);
     }
     expect(await found(planted.lostRow(table))).not.toEqual([]);
   });
 
-  it('finds a lost contract in every view that includes it', async () => {
+  it('finds a missing contract in every view that includes it', async () => {
     const differences = (await found(planted.lostRow('contracts'))).join('\n');
     for (const view of ['contracts', 'events']) expect(differences).toContain(`explore.${view}: a lost row`);
   });
 
-  it('finds a changed digit, half a surrogate pair, and a changed blank', async () => {
+  it('finds a changed digit, a changed half of a surrogate pair, and a changed blank', async () => {
     for (const [from, to] of [
       ['1234567890123456789012345678.0123456789', '1234567890123456789012345678.0123456788'],
       ['9007199254740993', '9007199254740992'],
@@ -83,7 +86,7 @@ describe.each(histories)('the comparison with $name', ({ name, shape, without })
     }
   });
 
-  it('finds an unknown field of a frame', () => {
+  it('finds an unknown field in a frame', () => {
     const frames = recording.updates[shape].map((frame, index) => {
       const fields = new Map([...frame.value.fields, ['unheard', new JsonNumber('1')]] as const);
       return index === 5 ? { ...frame, value: new JsonObject(fields) } : frame;

@@ -6,17 +6,17 @@ import { keyOf, type Row, type Rows } from './rows.ts';
 import { readRelation, relations, type Relation } from './stored.ts';
 
 export interface Comparison {
-  /** Leaves of the frames that are in a row. */
+  /** Number of leaves of the frames that are in a row. */
   readonly recorded: number;
-  /** Comparisons of values, of tables and of views. */
+  /** Number of values compared in tables and views. */
   readonly compared: number;
-  /** Differences, one sentence each; empty when everything is as recorded. */
+  /** Differences as sentences; empty if all rows equal the recording. */
   readonly differences: readonly string[];
 }
 
 /**
- * Reads everything over the client's connection, so also uncommitted rows of its transaction.
- * @param only the relation to compare; undefined for all of them
+ * Reads all rows over the client's connection, including uncommitted rows of its transaction. @param only the relation
+ * to compare; undefined for all relations
  */
 export async function compare(client: Client, expectation: Expectation, only?: string): Promise<Comparison> {
   const selection = relations(expectation.offsets).filter(({ name }) => only === undefined || name === only);
@@ -25,7 +25,7 @@ export async function compare(client: Client, expectation: Expectation, only?: s
   return { recorded: expectation.leaves, compared, differences: [...unplaced, ...all] };
 }
 
-/** The rows of these relations alone. */
+/** Compares only the rows of these relations. */
 export async function compareRelations(client: Client, rows: Rows, selection: readonly Relation[]) {
   await client.query("set timezone to 'UTC'");
   const found = new Differences();
@@ -60,7 +60,7 @@ class Differences {
 
   #row(where: string, recorded: Row, stored: Row): void {
     for (const column of new Set([...Object.keys(recorded), ...Object.keys(stored)])) {
-      // A column without a recorded value is empty.
+      // A column without a recorded value must be empty.
       const expectedLeaves = new Map(leavesOf(recorded[column] ?? null));
       const found = new Map(leavesOf(stored[column] ?? null));
       for (const path of new Set([...expectedLeaves.keys(), ...found.keys()])) {

@@ -1,4 +1,4 @@
-/** Derives every expected row from the frames of a run: tables, views of readers, active contracts by offset. */
+/** Derives all expected rows from the frames of a run: tables, views of readers, and active contracts by offset. */
 import { addSummaries } from './expected-summaries.ts';
 import { addViews } from './expected-views.ts';
 import { Expected, livesAt } from './expected.ts';
@@ -11,13 +11,13 @@ export interface Expectation {
   readonly rows: Rows;
   readonly leaves: number;
   readonly unplaced: readonly string[];
-  /** Active contracts are compared after each of these. */
+  /** Offsets at which active contracts are compared. */
   readonly offsets: readonly number[];
 }
 
 /**
- * @param seedOffset where the active contracts were read; undefined when history was followed from its beginning
- * @param offsets to compare the active contracts at
+ * @param seedOffset offset of the seed; undefined if history was followed from its beginning
+ * @param offsets at which active contracts are compared
  */
 export function expectationOf(
   recording: Recording,
@@ -79,7 +79,8 @@ const activeRow = (contract: Row): Row =>
   Object.fromEntries(Object.entries(contract).filter(([column]) => !contractOnly.has(column)));
 
 /**
- * The state after all updates. The newest time is that of the last update: they were recorded one after the other.
+ * The state of the stream after all updates. The newest time is that of the last update, because they were recorded one
+ * after the other.
  */
 function progressOf(updates: readonly Frame[]): Row {
   const times = new Map<string, Json>();
@@ -100,7 +101,7 @@ function progressOf(updates: readonly Frame[]): Row {
   };
 }
 
-/** Without an update since the seed the history is identified by the update that made its newest contract active. */
+/** Without an update since the seed, the update of the newest active contract identifies the history. */
 function anchorOf({ rows }: Expected, recording: Recording, shape: Shape): Row {
   const newest = Math.max(...rows.of('contracts').map((row) => asInteger(row['offset'])));
   const update = recording.updates[shape].find(({ offset }) => offset === newest);
@@ -111,7 +112,7 @@ function anchorOf({ rows }: Expected, recording: Recording, shape: Shape): Row {
   };
 }
 
-/** Times of one zone, with fractions of any length. */
+/** Orders times of one zone, with fractions of any length. */
 function byTime(a: string, b: string): number {
   const comparable = (time: string): string => time.replace('+00:00', '').padEnd(26, '.000000').slice(0, 26);
   const [left, right] = [comparable(a), comparable(b)];

@@ -1,4 +1,4 @@
-/** Rows that the writer derives from the events: lifetimes, dictionaries, counts by template and by hour. */
+/** Rows that the writer derives from events: lifetimes, dictionaries, and counts by template and hour. */
 import { asInteger, asText, JsonNumber, type Json } from './json.ts';
 import type { Expected } from './expected.ts';
 import { integer, keyOf, type Row } from './rows.ts';
@@ -10,8 +10,8 @@ export function addSummaries(expected: Expected): void {
 }
 
 /**
- * With the time and the kind of each end, from the update and event that ended it. In no recording a party leaves the
- * participant.
+ * Adds lifetimes with the time and kind of their end, from the update and event that ended them. No recording has an
+ * offboarded party.
  */
 function addLifetimes({ rows, lifetimes }: Expected): void {
   const updates = new Map(rows.of('updates').map((row) => [keyOf(row, ['offset']), row]));
@@ -84,7 +84,7 @@ type Counted = Partial<Record<Counter, number | bigint>>;
 class Hours {
   readonly #rows = new Map<string, HourRow>();
 
-  /** Counts under the names, and events again in the row of all templates. */
+  /** Adds to the counts of the names, and adds events to the counts of all templates. */
   count(names: Row, counted: Counted): void {
     const key = Object.values(names).map(String).join(' ');
     const row = this.#rows.get(key) ?? { names, counts: { ...nothing } };
@@ -143,7 +143,7 @@ function addActivity({ rows }: Expected): void {
   for (const row of hours.rows()) rows.add('activity_hourly', row);
 }
 
-/** Between two times, in units of 2^-20 seconds. */
+/** Delay between two times, in units of 2^-20 seconds. */
 function delayUnits(from: string, to: string): number {
   return Math.round(((microseconds(to) - microseconds(from)) * 2 ** 20) / 1e6);
 }

@@ -1,4 +1,4 @@
-/** Expected rows of the schema explore, from the rows of the tables. */
+/** Expected rows of the views in schema explore, derived from the rows of the tables. */
 import { asInteger, asText, JsonNumber, JsonObject, type Json } from './json.ts';
 import type { Expected } from './expected.ts';
 import type { Recording } from './recording.ts';
@@ -6,9 +6,9 @@ import { integer, keyOf, type Row } from './rows.ts';
 
 interface Seen {
   readonly update: (offset: Json | undefined) => Row;
-  /** Deactivation of the row's activation: null while active, undefined when it never was. */
+  /** Offset at which the contract's activation ended: null while active, undefined if it was never active. */
   readonly deactivated: (contract: Row) => Json | undefined;
-  /** The newest activation of a contract up to an offset; null when there is none. */
+  /** Offset of the newest activation of a contract up to an offset; null if there is none. */
   readonly activated: (contractId: Json | undefined, offset: Json | undefined) => Json;
 }
 
@@ -63,7 +63,7 @@ function participantColumns(offset: Json | undefined, second: Recording['second'
   };
 }
 
-/** Name and parts of a template, from its id and the name of its package. */
+/** Name and name parts of a template, from its id and its package name. */
 function names({ template_id, package_name = null }: Row): Row {
   const [package_id = '', module_name = '', entity_name = ''] = asText(template_id).split(':');
   const template_fqn = [asText(package_name), module_name, entity_name].join(':');
@@ -99,7 +99,7 @@ function exerciseRow(row: Row, seen: Seen): Row {
     ...pick(row, 'offset', 'node_id', 'contract_id', 'choice', 'argument', 'result', 'acting_parties', 'consuming'),
     ...pick(row, 'last_descendant_node_id'),
     ...pick(seen.update(row['offset']), 'effective_at', 'record_time', 'synchronizer_id', 'update_id'),
-    // No package of the recording is known, so an interface has its id for a name.
+    // No package of the recording is known, so the name of an interface contains its package id.
     interface_fqn: row['interface_id'] ?? null,
     witnesses: row['witness_parties'] ?? null,
     contract_created_at_offset: seen.activated(row['contract_id'], row['offset']),

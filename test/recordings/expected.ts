@@ -1,12 +1,12 @@
 /**
- * Expected rows after a list of active contracts and the updates behind it: a row for each event, with the names
- * in place of their numbers. A separate model, written from the documentation of the tables.
+ * Expected rows after a list of active contracts and the updates that follow it: one row per event, with names instead
+ * of numbers. This is an independent model, written from the documentation of the tables.
  */
 import { asObject, asText, JsonNumber, JsonObject, onlyField, type Json } from './json.ts';
 import type { Entry, Frame } from './recording.ts';
 import { integer, Message, Rows, Tally, type Row } from './rows.ts';
 
-/** Kinds of update by their names on the wire; others are kept as they came. */
+/** Kinds of updates by their names on the wire. Other kinds keep those names. */
 const kinds: Readonly<Record<string, string>> = {
   Transaction: 'transaction',
   Reassignment: 'reassignment',
@@ -38,12 +38,12 @@ export class Expected {
   readonly #open = new Map<string, Lifetime>();
   readonly #views = new Set<string>();
 
-  /** An entry of the active contracts that the seed reads. */
+  /** Adds an entry of the list of active contracts that the seed reads. */
   entry({ json }: Pick<Entry, 'json'>): void {
     Message.read(json, this.tally, 'entry', (entry) => {
       const workflow_id = entry.optional('workflowId');
       const [kind, body] = onlyField(entry.inside('contractEntry'));
-      // Used up when the seed is published, and not a value of the ledger.
+      // The token is used until the seed is published, and is not a value of the ledger.
       entry.inside('streamContinuationToken');
       Message.read(body, this.tally, kind, (message) => {
         if (kind === 'JsActiveContract') {
@@ -117,7 +117,7 @@ export class Expected {
     } else this.tally.unplaced.push(name);
   }
 
-  /** The row of the contract. Without `active` the event itself says whether it became active. */
+  /** The row of a created contract. If `active` is undefined, the event itself contains whether it became active. */
   #created(json: Json, activation: Activation, active: boolean | undefined): Row {
     return Message.read(json, this.tally, 'createdEvent', (event) => {
       const row = {

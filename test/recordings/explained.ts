@@ -1,5 +1,5 @@
 /**
- * `explain` over recorded streams of a participant: the trees of the frames themselves, and contracts across
+ * `explain` on recorded streams of a participant: the trees of recorded frames, and contracts that moved between
  * synchronizers.
  */
 import { expect } from 'vitest';
@@ -21,7 +21,7 @@ interface Frame {
   };
 }
 
-/** Node, depth and parent of each event, by the ranges that the frame gives. */
+/** Node id, depth and parent of each event, computed from the node ranges in the frame. */
 function treeOf(events: readonly Sent[]): readonly (readonly [number, number, number | null])[] {
   return events
     .toSorted((a, b) => a.nodeId - b.nodeId)
@@ -32,7 +32,7 @@ function treeOf(events: readonly Sent[]): readonly (readonly [number, number, nu
     });
 }
 
-/** `explore.explain_update` has the tree of each transaction as it was sent. */
+/** Expects that `explore.explain_update` returns the tree of each transaction as it was sent. */
 export async function expectTreesAsSent({ client }: Run, frames: readonly RecordedFrame[]): Promise<void> {
   const { rows } = await client.query<{
     at: number;
@@ -54,8 +54,8 @@ export async function expectTreesAsSent({ client }: Run, frames: readonly Record
 }
 
 /**
- * `explore.explain_contract` follows each contract that was reassigned from one synchronizer to the next.
- * @param least how many such contracts there are at least
+ * Expects that `explore.explain_contract` follows each reassigned contract from one synchronizer to the next.
+ * @param least minimum number of such contracts
  */
 export async function expectLivesAcrossSynchronizers({ client }: Run, least: number): Promise<void> {
   const { rows } = await client.query<{
@@ -73,7 +73,7 @@ export async function expectLivesAcrossSynchronizers({ client }: Run, least: num
   for (const { id, life } of rows) {
     let on: string | null = null;
     for (const [event, synchronizer, target] of life) {
-      // It ends, or leaves, where it is.
+      // A contract is archived or unassigned on its current synchronizer.
       if (on !== null && event !== 'assigned') expect([id, synchronizer]).toEqual([id, on]);
       on = event === 'unassigned' ? target : synchronizer;
     }

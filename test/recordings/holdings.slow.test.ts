@@ -1,4 +1,4 @@
-/** Token holdings: the movements of each recorded update, and the owners at the end, in the views of explore. */
+/** Token holdings in the views of explore: the movements of each recorded update, and the owners at the end. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixture } from '../support/wire/fixtures.ts';
 import { readRecording, shapes } from './recording.ts';
@@ -22,7 +22,7 @@ interface Holdings {
 
 const amountText = `to_char(abs(amount), 'FM9999999990.0000000000') || case when is_locked then ' locked' else '' end`;
 
-/** Holdings that came and went. */
+/** Created and ended holdings, by update and owner. */
 const moved = `
   select "offset"::integer, owner, coalesce(array_agg(${amountText} order by ${amountText}) filter (where amount > 0), '{}') as in,
          coalesce(array_agg(${amountText} order by ${amountText}) filter (where amount < 0), '{}') as out, sum(amount)::text as net
@@ -30,7 +30,7 @@ const moved = `
 
 const trimmed = (column: string): string => `trim_scale(${column})::text as ${column}`;
 
-/** Units of 10^-10. */
+/** Converts an amount to units of 10^-10. */
 function units(amount: string): bigint {
   return BigInt(amount.replace(' locked', '').replace('.', ''));
 }
@@ -42,8 +42,8 @@ function formatUnits(amount: bigint): string {
 }
 
 /**
- * The journal of an owner as the recording has it. @param effects whether holdings created and archived in one update
- * count
+ * The journal of an owner according to the recording. @param effects whether to count holdings that are created and
+ * archived in one update
  */
 function journalOf({ updates }: Holdings, owner: string, effects: boolean): readonly unknown[] {
   let [balance, locked] = [0n, 0n];
@@ -57,7 +57,7 @@ function journalOf({ updates }: Holdings, owner: string, effects: boolean): read
     balance += net;
     locked += lockedIn(own.in) - lockedIn(own.out);
     const other = changes.find((change) => change !== own && units(change.net) === -net);
-    // The counterparty of a mint is the issuer, that of a payment to oneself is the owner: both events name it.
+    // The counterparty of a mint is the issuer, and that of a payment to oneself is the owner.
     const isOwn = choices.filter((choice) => choice === 'EventLog_HoldingsChange').length > changes.length;
     const others = net === 0n ? (isOwn ? [owner] : null) : other === undefined ? null : [other.owner];
     return [
@@ -74,7 +74,7 @@ function journalOf({ updates }: Holdings, owner: string, effects: boolean): read
   });
 }
 
-describe.each(shapes)('the recorded token flow under %s', (shape) => {
+describe.each(shapes)('the token views of the recorded flow under %s', (shape) => {
   let run: Run;
   let holdings: Holdings;
   beforeAll(async () => {
@@ -88,18 +88,18 @@ describe.each(shapes)('the recorded token flow under %s', (shape) => {
     await run[Symbol.asyncDispose]();
   });
 
-  it('leaves the recorded balances', async () => {
+  it('return the recorded balances', async () => {
     const { rows } = await run.client.query<{ owner: string; total: string }>(
       `select owner, total::text from explore.token_balances where instrument_id = 'USD' and locked = 0`,
     );
     expect(Object.fromEntries(rows.map(({ owner, total }) => [owner, total]))).toEqual(holdings.balancesAtEnd);
   });
 
-  it('has the recorded movements of each update, and none in the others', async () => {
+  it('return the recorded movements of each update, and no others', async () => {
     const { rows } = await run.client.query<Change & { readonly offset: number }>(moved);
     const recorded = holdings.updates.flatMap(({ offset, changes }) =>
       changes.map(({ owner, net, ...change }) => {
-        // The own contracts alone do not include holdings created and archived in one update.
+        // ACS_DELTA does not include holdings that are created and archived in one update.
         const passed = shape === 'ACS_DELTA' ? change.in.filter((text) => change.out.includes(text)) : [];
         const seen = (texts: readonly string[]): string[] => texts.filter((text) => !passed.includes(text)).sort();
         return { owner, net, offset, in: seen(change.in), out: seen(change.out) };
@@ -110,7 +110,7 @@ describe.each(shapes)('the recorded token flow under %s', (shape) => {
     expect(rows).toEqual(recorded.sort(order));
   });
 
-  it('has each movement once: mints, transfers to others and to oneself', async () => {
+  it('return each movement once: mints, transfers to others and to oneself', async () => {
     const { rows } = await run.client.query<Record<string, string>>(
       `select "offset"::integer, kind, basis, split_part(sender, '1', 1) as sender, split_part(receiver, '1', 1) as receiver,
               amount::text, reason from explore.token_transfers where instrument_id = 'USD' order by "offset"`,
@@ -138,13 +138,13 @@ describe.each(shapes)('the recorded token flow under %s', (shape) => {
       movement(97, 'alice', 'bob', '10.2500000000', 'rent'),
       movement(115, 'bob', 'alice', '0.0000000001'),
       movement(121, 'alice', 'bob', '3.5000000000'),
-      // A holding created and archived in one update is in the events alone.
+      // A holding that is created and archived in one update is only in events.
       ...(effects ? [movement(130, 'alice', 'alice', '5.0000000000')] : []),
     ]);
     expect((await run.client.query('select * from explore.token_discrepancies')).rows).toEqual([]);
   });
 
-  it('has the kind and the counterparty of each change', async () => {
+  it('return the kind and the counterparty of each change', async () => {
     const { rows } = await run.client.query<Record<string, unknown>>(
       `select "offset"::integer, kind, trim_scale(locked_in - locked_out)::text as locked,
               split_part(other_owners[1], '1', 1) as other
@@ -172,7 +172,7 @@ describe.each(shapes)('the recorded token flow under %s', (shape) => {
     ]);
   });
 
-  it('has the recorded journal of each owner: credits, debits, locks, counterparties', async () => {
+  it('return the recorded journal of each owner, with credits, debits, locks and counterparties', async () => {
     const effects = shape === 'LEDGER_EFFECTS';
     for (const owner of Object.keys(holdings.balancesAtEnd)) {
       const { rows } = await run.client.query<Record<string, unknown>>(
@@ -186,7 +186,7 @@ describe.each(shapes)('the recorded token flow under %s', (shape) => {
     }
   });
 
-  it('adds up to the balance at every offset, in the changes and in the journal', async () => {
+  it('sum up to the balance at every offset, in the changes and in the journal', async () => {
     const { rows } = await run.client.query<{ at: string; summed: string; held: string }>(
       `select a.at::text, b.owner, trim_scale(b.net)::text as summed, trim_scale(b.total)::text as held
          from generate_series(0, (select checkpoint from ledger.stream)) a (at)

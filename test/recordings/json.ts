@@ -1,9 +1,9 @@
 /**
- * JSON as it was written: numbers stay the text of the source, objects keep theirs. A parser of our own,
- * so that compared values did not go through code of the indexer, or through code that rounds.
+ * A JSON parser that preserves the source: numbers and objects keep their text. It is separate, so that compared values
+ * do not pass through code of the indexer or through code that rounds.
  */
 
-/** A number by its source text. */
+/** A number as its text in the source. */
 export class JsonNumber {
   readonly text: string;
   constructor(text: string) {
@@ -13,7 +13,7 @@ export class JsonNumber {
 
 export class JsonObject {
   readonly fields: ReadonlyMap<string, Json>;
-  /** The text of the object, as in the source. */
+  /** The text of the object in the source. */
   readonly text: string;
   constructor(fields: ReadonlyMap<string, Json>, text = '') {
     this.fields = fields;
@@ -36,7 +36,7 @@ const plain: Readonly<Record<string, string>> = {
 const blank = /[ \t\n\r]*/y;
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const literal = /true|false|null/y;
-/** A run without escapes, or one escape. */
+/** A run of characters without escapes, or one escape. */
 const piece = /[^"\\]+|\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))/y;
 
 class Parser {
@@ -141,31 +141,31 @@ class Parser {
   }
 }
 
-/** @throws Error if the text is not JSON, or a field occurs twice */
+/** @throws Error if the text is not JSON, or if a field occurs twice */
 export function parseJson(text: string): Json {
   return new Parser(text).parse();
 }
 
-/** @throws Error when it is not an object */
+/** @throws Error if the value is not an object */
 export function asObject(value: Json | undefined): JsonObject {
   if (value instanceof JsonObject) return value;
   throw new Error('expected an object');
 }
 
-/** @throws Error when it is not a text */
+/** @throws Error if the value is not a string */
 export function asText(value: Json | undefined): string {
   if (typeof value === 'string') return value;
   throw new Error('expected a text');
 }
 
-/** For numbers that Javascript holds exactly, such as offsets. */
+/** For numbers that JavaScript represents exactly, such as offsets. */
 export function asInteger(value: Json | undefined): number {
   const found = value instanceof JsonNumber ? Number(value.text) : Number.NaN;
   if (Number.isSafeInteger(found)) return found;
   throw new Error('expected an integer');
 }
 
-/** The only field of an object, such as the kind of an update with the update. */
+/** The only field of an object, for example the kind of an update with its value. */
 export function onlyField(value: Json | undefined): readonly [string, Json] {
   const [field, ...others] = asObject(value).fields;
   if (field === undefined || others.length > 0) throw new Error('expected an object of one field');
@@ -173,8 +173,8 @@ export function onlyField(value: Json | undefined): readonly [string, Json] {
 }
 
 /**
- * Every leaf with its path and its exact value as text: a value that is not a list or an object, or an empty one.
- * Texts, lone surrogates included, are compared as they are.
+ * All leaves with their paths and exact values as text. A leaf is a value that is not a list or object, or an empty
+ * list or object. Strings are compared unchanged, including lone surrogates.
  */
 export function* leavesOf(value: Json | undefined, path = ''): Generator<readonly [path: string, text: string]> {
   if (value instanceof JsonObject) {

@@ -1,10 +1,11 @@
 /**
- * Errors injected into tables, for the comparison to find: a changed value, a missing row, a row that was never sent.
+ * Errors that are injected into tables, which the comparison must find: a changed value, a missing row, and a row that
+ * was never sent.
  */
 import type { Client } from 'pg';
 import { internalColumns } from './stored.ts';
 
-/** Tables, and the columns of a copied row that have to be changed to make it a different row. */
+/** Tables, with the column values that turn a copied row into a different row. */
 export const tables: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   updates: { offset: 999_999 },
   contracts: { node_id: 9_999 },
@@ -23,18 +24,18 @@ export const tables: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   coverage: { from_offset: 999_999 },
 };
 
-/** Party sets, whose values are visible in the tables that refer to them. */
+/** Tables of party sets, whose values are visible in the tables that refer to them. */
 export const parties = ['contract_parties', 'event_parties'] as const;
 
-/** The relation that contains the rows of a table. */
+/** The compared relation that contains the rows of a table. */
 export const relationOfTable: Readonly<Record<string, string>> = { live: 'lifetimes', ended: 'lifetimes' };
 
-/** The least change of a value, by the type of its column. */
+/** The smallest change of a value, by column type. */
 const changed: Readonly<Record<string, string>> = {
   text: `coalesce(%, '') || 'x'`,
   ARRAY: `array_append(%, 'x')`,
   bigint: 'coalesce(%, 999999) + 1',
-  // Beyond the numbers of the dictionaries.
+  // Above the numbers of the dictionaries.
   integer: 'coalesce(%, 0) + 1000',
   'double precision': 'coalesce(%, 0) + 0.000001',
   boolean: 'not coalesce(%, false)',
@@ -50,7 +51,7 @@ export interface Column {
   readonly type: string;
 }
 
-/** All columns that hold facts of the ledger, or the number of one. */
+/** All columns with facts of the ledger or with numbers of dictionaries. */
 export async function columnsOf(client: Client, table: string): Promise<readonly Column[]> {
   const { rows } = await client.query<Column>(
     `select column_name as name, data_type as type from information_schema.columns
@@ -63,7 +64,7 @@ export async function columnsOf(client: Client, table: string): Promise<readonly
 const middle = (table: string): string =>
   `(select ctid from ledger.${table} order by ctid offset (select count(*) / 2 from ledger.${table}) limit 1)`;
 
-/** Statements, each of which changes one row. */
+/** Statements that each change one row. */
 export const planted = {
   value: (table: string, { name, type }: Column): string => {
     const change = changed[type]?.replace('%', `"${name}"`);
@@ -76,7 +77,7 @@ export const planted = {
        from ledger.${table} t where t.ctid = ${middle(table)}`,
 } as const;
 
-/** The result of `use` while the statement has changed a row; then the change is rolled back. */
+/** Executes the statement, which changes one row, and returns the result of `use`. Then rolls the change back. */
 export async function whilePlanted<T>(client: Client, statement: string, use: () => Promise<T>): Promise<T> {
   await client.query('begin');
   try {

@@ -1,7 +1,7 @@
 /**
- * A recording: the frames of both streams as a participant sent them, with their offsets and contents. The active
- * contracts were recorded at one offset; at earlier ones they are put together from the recorded updates, piece by
- * piece as text. Shares no code with the indexer or the sandbox.
+ * A recording: the frames of both streams as a participant sent them, with their offsets and contents. Active contracts
+ * were recorded at the last offset. At earlier offsets, they are assembled as text from the recorded updates. It shares
+ * no code with the indexer or the sandbox.
  */
 import { fixture, fixtureLines } from '../support/wire/fixtures.ts';
 import { asInteger, asObject, asText, onlyField, parseJson, type Json, type JsonObject } from './json.ts';
@@ -17,7 +17,7 @@ export interface Frame {
   readonly offset: number;
 }
 
-/** An entry of the active contracts. */
+/** An entry in the list of active contracts. */
 export interface Entry {
   readonly text: string;
   readonly json: Json;
@@ -28,10 +28,10 @@ export interface Recording {
   readonly updates: Readonly<Record<Shape, readonly Frame[]>>;
   readonly version: string;
   readonly participantId: string;
-  /** Offset of the last update, where the active contracts were recorded. */
+  /** Offset of the last update, at which the active contracts were recorded. */
   readonly end: number;
   readonly activeContracts: readonly Entry[];
-  /** Updates after this offset were sent by a second participant, whose own offsets are so much smaller. */
+  /** Updates after `from` were sent by a second participant, whose offsets are smaller by `shift`. */
   readonly second?: { readonly from: number; readonly shift: number };
 }
 
@@ -66,20 +66,20 @@ function entryOf(text: string): Entry {
   return { text, json, token: asText(asObject(json).fields.get('streamContinuationToken')) };
 }
 
-/** A participant's ledger begins with its own party. */
+/** The first update of a participant's ledger authorizes a party of its own. */
 function participantOf(frame: Frame): string {
   const [event] = frame.value.fields.get('events') as readonly Json[];
   const [, holder] = onlyField(asObject(event).fields.get('event'));
   return asText(asObject(asObject(holder).fields.get('value')).fields.get('participantId'));
 }
 
-/** Active at an offset, by the updates of the shape that has the own contracts alone. */
+/** The active contracts at an offset, derived from the updates of shape ACS_DELTA before the last offset. */
 export function activeAt(recording: Recording, offset: number): readonly Entry[] {
   if (offset >= recording.end) return recording.activeContracts;
   return derivedAt(recording, offset);
 }
 
-/** The same from the updates alone, also where it was recorded. */
+/** The active contracts at any offset, derived from updates only. */
 export function derivedAt(recording: Recording, offset: number): readonly Entry[] {
   const set = new ActiveSet();
   for (const frame of recording.updates.ACS_DELTA) if (frame.offset <= offset) set.apply(frame);
@@ -89,7 +89,7 @@ export function derivedAt(recording: Recording, offset: number): readonly Entry[
   });
 }
 
-/** Contract entries as text: by contract and synchronizer, and by reassignment those that are on their way. */
+/** Entries of active contracts as text, by contract and synchronizer, and entries in flight, by reassignment. */
 class ActiveSet {
   readonly #created = new Map<string, string>();
   readonly #active = new Map<string, string>();

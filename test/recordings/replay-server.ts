@@ -1,6 +1,6 @@
 /**
- * A participant that replays one recording: it streams the recorded frames, byte for byte. It shares no
- * code with the indexer or the sandbox, and rejects a request for less than was recorded.
+ * A participant that replays one recording: it streams the recorded frames, byte for byte. It shares no code with the
+ * indexer or the sandbox, and rejects requests for less than was recorded.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -10,9 +10,9 @@ import { activeAt, type Entry, type Frame, type Recording, type Shape } from './
 
 export interface ReplayServer extends AsyncDisposable {
   readonly url: string;
-  /** The ledger grows up to here: open streams get the new frames. */
+  /** Sets the ledger end. Open streams receive the new frames. */
   growTo(offset: number): void;
-  /** Sends this many entries in total, from the first, in each list of active contracts; later calls allow more. */
+  /** Limits each list of active contracts to the first `count` entries. Later calls raise the limit. */
   showEntries(count: number): void;
 }
 
@@ -21,7 +21,7 @@ interface Refusal {
   readonly body: string;
 }
 
-/** Messages still to be sent on a socket: `next` sends one, and returns whether that was all. */
+/** Messages to be sent on a socket. `next` sends one, and returns whether it was the last. */
 interface Sending {
   readonly socket: WebSocket;
   next(): boolean;
@@ -31,7 +31,7 @@ const interfaces = [
   '#splice-api-token-holding-v1:Splice.Api.Token.HoldingV1:Holding',
   '#splice-api-token-holding-v2:Splice.Api.Token.HoldingV2:Holding',
 ];
-/** Configuration of an indexer whose requests are those that were recorded. */
+/** Configuration of an indexer that requests exactly the recorded data. */
 export const recordedFilter = { LEDGER_CREATED_EVENT_BLOBS: 'true', LEDGER_INTERFACES: interfaces.join(',') } as const;
 
 export async function startReplay(recording: Recording, end: number): Promise<ReplayServer> {
@@ -160,9 +160,9 @@ class Participant {
       : entries.slice(last + 1);
   }
 
-  /** The list of contracts over HTTP. */
+  /** The list of active contracts over HTTP. */
   list(request: Request, limit: number): string | Refusal {
-    // An indexer checks for each interface alone whether the ledger knows it.
+    // An indexer checks each interface separately for whether the ledger knows it.
     if (limit === 1 && asksForOneInterface(request.eventFormat)) return '[]';
     const entries = this.#entriesOf(request);
     return 'status' in entries ? entries : listOf(entries, limit);
@@ -178,7 +178,7 @@ class Participant {
     return listOf(frames, limit);
   }
 
-  /** The update as the point queries return it. */
+  /** The update that matches a query for a single update. */
   lookUp(request: Request, matches: (frame: Frame) => boolean): string | Refusal {
     const shape = shapeOf(request);
     if (shape === undefined) return notRecorded();
@@ -214,7 +214,7 @@ function listOf(all: readonly { readonly text: string }[], limit: number): strin
   return `[${texts.join(',')}]`;
 }
 
-/** Undefined when it requests less than was recorded. */
+/** Undefined if the request is for less than was recorded. */
 function shapeOf({ updateFormat }: Request): Shape | undefined {
   const { includeTransactions, includeReassignments, includeTopologyEvents } = updateFormat ?? {};
   const all = asksForAll(includeTransactions?.eventFormat) && asksForAll(includeReassignments);

@@ -1,6 +1,6 @@
 /**
- * Recorded messages of a participant, sent again to the program as an operator runs it, which is killed in the middle:
- * Postgres has every leaf of every frame, and no others.
+ * Recorded messages of a participant, replayed to the program as an operator runs it. The program is killed in the
+ * middle. Postgres has every leaf of every frame, and no others.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Comparison } from './comparison.ts';
@@ -11,10 +11,10 @@ import { prepareRun } from './run.ts';
 
 const names = ['core', 'two-synchronizers'];
 
-/** Leaves of the frames, counted whatever they mean. The frame around an update has none. */
+/** Number of leaves in the frames, of any meaning. The envelope of an update has none. */
 function leavesIn(frames: readonly Frame[], entries: readonly Entry[] = []): number {
   const sent = [...frames, ...entries].map(({ json }) => countLeaves(json));
-  // The token of an entry is used up when the seed is published.
+  // The continuation token of an entry is not stored after the seed is published.
   return sent.reduce((sum, leaves) => sum + leaves, 0) - entries.length;
 }
 
@@ -25,17 +25,17 @@ function expectSame(what: string, { recorded, compared, differences }: Compariso
   expect(compared).toBeGreaterThan(leaves);
 }
 
-/** Offsets of some updates all over the history, and those before them. */
+/** Offsets of some updates across the history, and the offsets before them. */
 function sampled(frames: readonly Frame[]): readonly number[] {
   return frames.filter((_, index) => index % 12 === 3).flatMap(({ offset }) => [offset - 1, offset]);
 }
 
-/** The offset at this share of the updates. */
+/** The offset at this fraction of the updates. */
 function offsetAt(frames: readonly Frame[], share: number): number {
   return frames[Math.floor((frames.length - 1) * share)]?.offset ?? 0;
 }
 
-/** Behind the first third of the updates, where most contracts are on their way. */
+/** The offset after the first third of the updates where the most contracts are in flight. */
 function busiest(recording: Recording): number {
   const underWay = (offset: number): number =>
     derivedAt(recording, offset).filter(({ text }) => text.includes('JsIncompleteUnassigned')).length;
@@ -51,7 +51,7 @@ describe.each(names)('the recording %s', (name) => {
   });
 
   it.each(shapes)(
-    'is stored leaf by leaf and explained from its beginning under %s, killed in the middle',
+    'is stored leaf by leaf and explained from its beginning under %s, despite kills in the middle',
     async (shape) => {
       const frames = recording.updates[shape];
       await using run = await prepareRun({ recording, shape, ledgerEnd: offsetAt(frames, 0.5) });
@@ -61,7 +61,7 @@ describe.each(names)('the recording %s', (name) => {
       ] as const) {
         await using daemon = run.start();
         await run.reaches(daemon, offsetAt(frames, killAfter));
-        // The kill interrupts the following updates at a random point.
+        // The kill interrupts the next updates at a random point.
         run.server.growTo(offsetAt(frames, share));
       }
       run.server.growTo(recording.end);
@@ -73,7 +73,7 @@ describe.each(names)('the recording %s', (name) => {
     },
   );
 
-  it('is stored leaf by leaf from its active contracts, killed in the middle', async () => {
+  it('is stored leaf by leaf from its active contracts, despite a kill in the middle', async () => {
     const { end, activeContracts } = recording;
     const shape = 'LEDGER_EFFECTS';
     await using run = await prepareRun({ recording, shape, seedOffset: end, ledgerEnd: end });
@@ -88,7 +88,7 @@ describe.each(names)('the recording %s', (name) => {
     expectSame(`${name} at its end`, await run.compared([end]), leavesIn([], activeContracts));
   });
 
-  it.each(shapes)('stores all updates after its active contracts under %s', async (shape) => {
+  it.each(shapes)('is stored from its active contracts with all later updates under %s', async (shape) => {
     const seedOffset = busiest(recording);
     const frames = recording.updates[shape].filter(({ offset }) => offset > seedOffset);
     await using run = await prepareRun({ recording, shape, seedOffset, ledgerEnd: seedOffset });
@@ -103,7 +103,7 @@ describe.each(names)('the recording %s', (name) => {
     expectSame(`${name} from ${seedOffset} on, ${shape}`, await run.compared([seedOffset, ...sampled(frames)]), leaves);
   });
 
-  it('has at its end the active contracts that result from its updates', () => {
+  it('has at its end the active contracts that its updates produce', () => {
     const withoutToken = ({ text }: Entry): string => text.replace(/"streamContinuationToken":"[^"]*"}$/, '');
     expect(derivedAt(recording, recording.end).map(withoutToken).sort()).toEqual(
       recording.activeContracts.map(withoutToken).sort(),

@@ -1,9 +1,9 @@
-/** Rows by relation and key, and a reader of messages that reports which of their fields were not read. */
+/** Rows by relation and key, and a message reader that reports unread fields. */
 import { countLeaves, JsonNumber, JsonObject, leavesOf, type Json } from './json.ts';
 
 export type Row = Readonly<Record<string, Json>>;
 
-/** The columns that identify a row of a relation, all texts, numbers or null. */
+/** The values of the columns that identify a row of a relation, as one text. */
 export function keyOf(row: Row, columns: readonly string[]): string {
   return columns.map((column) => [...leavesOf(row[column] ?? null)].map(([, text]) => text).join()).join(' ');
 }
@@ -22,15 +22,15 @@ export class Rows {
   }
 }
 
-/** Counts of the leaves of the frames. */
+/** Counts of leaves in the frames. */
 export class Tally {
-  /** Leaves that were found in a row. */
+  /** Number of leaves that are in a row. */
   leaves = 0;
-  /** Paths of fields that were not read. */
+  /** Paths of unread fields. */
   readonly unplaced: string[] = [];
 }
 
-/** One JSON object of a frame. Every field has to be taken. */
+/** One JSON object of a frame. Every field must be read. */
 export class Message {
   readonly #json: JsonObject;
   readonly #tally: Tally;
@@ -42,7 +42,7 @@ export class Message {
     this.#unread = new Set(json.fields.keys());
   }
 
-  /** Reads an object; what `use` has not taken is noted under `where`. */
+  /** Reads an object. Fields that `use` does not read are recorded under `where`. */
   static read<T>(json: Json | undefined, tally: Tally, where: string, use: (message: Message) => T): T {
     if (!(json instanceof JsonObject)) throw new Error(`${where}: expected an object`);
     const message = new Message(json, tally);
@@ -51,14 +51,14 @@ export class Message {
     return result;
   }
 
-  /** A value that is compared as one leaf; null if the field is missing. */
+  /** Reads a value that is compared as one leaf; null if the field is missing. */
   take(name: string): Json {
     const value = this.#json.fields.get(name);
     if (this.#unread.delete(name)) this.#tally.leaves += countLeaves(value);
     return value ?? null;
   }
 
-  /** A value for which the interface does not distinguish empty and missing. */
+  /** Reads a value that may be missing or empty, between which the interface does not distinguish. */
   optional(name: string): Json {
     const value = this.take(name);
     return value === '' || (Array.isArray(value) && value.length === 0) ? null : value;
@@ -69,7 +69,7 @@ export class Message {
     return typeof value === 'string' ? postgresTime(value) : value;
   }
 
-  /** A value whose parts are read; an empty one counts as a leaf. */
+  /** Reads a value with parts that are read separately. An empty value counts as a leaf. */
   inside(name: string): Json {
     const value = this.#json.fields.get(name);
     const empty = value === null || (Array.isArray(value) && value.length === 0);
@@ -89,7 +89,7 @@ export class Message {
 
 export const integer = (value: number): JsonNumber => new JsonNumber(String(value));
 
-/** A time as Postgres writes it in JSON, in UTC: without zeros at the end of the fraction. */
+/** A time in UTC as Postgres prints it in JSON, without trailing zeros in the fraction. */
 export function postgresTime(instant: string): string {
   const [whole = '', fraction = ''] = instant.slice(0, -1).split('.');
   const digits = fraction.replace(/0+$/, '');

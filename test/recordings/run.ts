@@ -1,4 +1,4 @@
-/** One run of the real program over a recording, with its stored and its expected rows. */
+/** One run of the real program on a recording, with its stored and expected rows. */
 import type { Client } from 'pg';
 import { startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
 import { watchStored, type Stored } from '../e2e/runs/stored.ts';
@@ -15,9 +15,9 @@ export interface Run extends AsyncDisposable {
   readonly client: Client;
   readonly databaseUrl: string;
   start(): Daemon;
-  /** Waits until that offset is stored. */
+  /** Waits until the offset is stored. */
   reaches(daemon: Daemon, offset: number): Promise<void>;
-  /** Waits until the seed has stored so many entries. */
+  /** Waits until the seed has stored this number of entries. */
   seeds(daemon: Daemon, entries: number): Promise<void>;
   /** Compares all stored rows with the recording. */
   compared(offsets?: readonly number[]): Promise<Comparison>;
@@ -26,9 +26,9 @@ export interface Run extends AsyncDisposable {
 export interface RunOptions {
   readonly recording: Recording;
   readonly shape: Shape;
-  /** Read the active contracts there; otherwise history is followed from its beginning. */
+  /** Offset of the seed; absent if history is followed from its beginning. */
   readonly seedOffset?: number;
-  /** The ledger end at first. */
+  /** The ledger end when the run begins. */
   readonly ledgerEnd: number;
 }
 
@@ -42,7 +42,7 @@ export async function prepareRun({ recording, shape, seedOffset, ledgerEnd }: Ru
     ...recordedFilter,
     LEDGER_SHAPE: shape,
     INDEXER_START: seedOffset === undefined ? 'genesis' : 'seed',
-    // Small ones, so that a run is interrupted in the middle of many.
+    // Batches are small, so that a kill interrupts many of them.
     INDEXER_BATCH_UPDATES: '3',
     INDEXER_RETRY_MAX_DELAY: '200ms',
   };

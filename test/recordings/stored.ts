@@ -1,20 +1,18 @@
-/**
- * Stored rows as readers get them: each relation as JSON that Postgres itself prints, with names instead of numbers.
- */
+/** Stored rows as readers get them: each relation as JSON that Postgres prints, with names instead of numbers. */
 import type { Client } from 'pg';
 import { asObject, parseJson } from './json.ts';
 import type { Row } from './rows.ts';
 
 export interface Relation {
   readonly name: string;
-  /** Columns that identify its rows. */
+  /** Columns that identify the rows of the relation. */
   readonly key: readonly string[];
   readonly sql: string;
 }
 
 /**
- * Not facts of the ledger: numbers of the dictionaries and of party sets, which names replace, notes of the writer
- * about itself, and the class of a lifetime, by which rows are looked up.
+ * Columns without facts of the ledger: numbers of dictionaries and party sets, which are replaced by names, notes of
+ * the writer about itself, and the lifetime class, by which rows are looked up.
  */
 export const internalColumns: ReadonlySet<string> = new Set([
   'synchronizer_pk',
@@ -140,7 +138,7 @@ const views: readonly Relation[] = [
   { name: 'explore.events', key: ['offset', 'node_id', 'event_type'], sql: 'select * from explore.events' },
 ];
 
-/** Tables, views, and the active contracts right after each of the offsets. */
+/** All tables, all views, and the active contracts right after each offset. */
 export function relations(offsets: readonly number[]): readonly Relation[] {
   const past = offsets.map((offset) => ({
     name: activeAtName(offset),
@@ -152,7 +150,7 @@ export function relations(offsets: readonly number[]): readonly Relation[] {
 
 export const activeAtName = (offset: number): string => `explore.active_at(${String(offset)})`;
 
-/** Its rows without the columns of `ours`. Numbers and times are the text that Postgres prints for them. */
+/** The rows of a relation without the internal columns. Numbers and times are texts as Postgres prints them. */
 export async function readRelation(client: Client, { sql }: Relation): Promise<readonly Row[]> {
   const { rows } = await client.query<{ row: string }>(`select row_to_json(r)::text as row from (${sql}) r`);
   return rows.map(({ row }) =>

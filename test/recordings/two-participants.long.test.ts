@@ -1,7 +1,6 @@
 /**
- * Two participants of one network were recorded as they sent the same updates to the same parties. The indexer reads
- * from the first, and from the second after some of them: every update and event is there once, as sent by its
- * participant.
+ * Two participants of one network were recorded while they sent the same updates to the same parties. The indexer reads
+ * from the first one, and later from the second one. Each update and event is stored once, as sent by its participant.
  */
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -16,7 +15,7 @@ import { countLeaves } from './json.ts';
 import { frameOf, type Frame, type Recording } from './recording.ts';
 import { recordedFilter, startReplay, type ReplayServer } from './replay-server.ts';
 
-/** Byte by byte as they were recorded. */
+/** The recorded frames, byte for byte. */
 function framesIn(name: string): readonly Frame[] {
   return fixtureLines(`recordings/two-participants/${name}.jsonl`).map(frameOf);
 }
@@ -27,7 +26,7 @@ function recordingOf(frames: readonly Frame[], participantId: string): Recording
   return { updates, version: '{"version":"3.5.4"}', participantId, end, activeContracts: [] };
 }
 
-/** The same frame at another offset: the only number of that name in a frame is its own. */
+/** The same frame at another offset. A frame contains only one number named offset. */
 function shifted({ text, offset }: Frame, shift: number): Frame {
   return frameOf(text.replaceAll(`"offset":${offset},`, `"offset":${offset + shift},`));
 }
@@ -70,7 +69,7 @@ describe('two participants that send the same updates', () => {
     second.updates.LEDGER_EFFECTS,
   ];
 
-  it('have the same update ids, at other offsets', () => {
+  it('have the same update ids at different offsets', () => {
     const [firstFrames, secondFrames] = frames();
     const ids = (all: readonly Frame[]) => all.map(({ value }) => value.fields.get('updateId'));
     expect(ids(firstFrames)).toEqual(ids(secondFrames));
@@ -78,10 +77,10 @@ describe('two participants that send the same updates', () => {
   });
 
   const updates = framesIn('first').length;
-  // From the first update to the last, evenly: TEST_RUNS=65 reads the second after each of them.
+  // Evenly spaced from the first update to the last. TEST_RUNS=65 switches after each update.
   const runs = Math.min(updates, runsFor(9));
   const cuts = Array.from({ length: runs }, (_, run) => 1 + Math.round((run * (updates - 1)) / Math.max(1, runs - 1)));
-  it.each(cuts)('form one history when the second is read after %i updates', async (cut) => {
+  it.each(cuts)('form one history if the stream switches to the second after %i updates', async (cut) => {
     const [firstFrames, secondFrames] = frames();
     const [at, last, own] = [
       firstFrames[cut - 1]?.offset ?? 0,

@@ -14,7 +14,7 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-// An update is recorded every second, months before the clock of this machine.
+// Updates are recorded one second apart, months before the system time of the test.
 const keep = { INDEXER_RETENTION: '5m', INDEXER_RETENTION_INTERVAL: '200ms' };
 
 async function hold(schema: string, ...words: string[]): Promise<readonly string[]> {
@@ -29,7 +29,7 @@ async function prunedToOffset(schema: string): Promise<number> {
   return Number(row?.kept ?? 0);
 }
 
-/** The last offset that is older than five minutes, relative to the newest record time. */
+/** The last offset whose record time is more than five minutes older than the newest record time. */
 async function tooOld(schema: string): Promise<number> {
   const [row] = await world.query<{ last: string }>(
     `select min("offset") - 1 as last from ${schema}.updates
@@ -38,7 +38,7 @@ async function tooOld(schema: string): Promise<number> {
   return Number(row?.last);
 }
 
-/** Resolves once history begins at the expected offset. */
+/** Resolves when history begins at the expected offset. */
 function untilPruned(schema: string, offset: number): Promise<true> {
   return waitFor(`history of ${schema} begins after ${String(offset)}`, async () =>
     (await prunedToOffset(schema)) === offset ? true : undefined,
@@ -68,7 +68,7 @@ describe('history older than the retention', () => {
     expect(await keptFacts(world, 'kept', boundary)).toEqual(await keptFacts(world, 'whole', boundary));
   }, 120_000);
 
-  it('stays as long as a hold covers it', async () => {
+  it('is kept while a hold covers it', async () => {
     await world.fill('held');
     expect(await hold('held', 'place', 'replica-2', '--after', '40', '--reason', 'copy')).toEqual([
       'replica-2 holds history after offset 40',
@@ -104,7 +104,7 @@ describe('history older than the retention', () => {
     await expect(hold('held', 'release', 'replica-2')).rejects.toMatchObject({ code: 'HOLD_NOT_FOUND' });
   }, 120_000);
 
-  it('stays if the role may not delete it, which is reported, and the stream continues', async () => {
+  it('is kept and reported if the role may not delete it, and the stream continues', async () => {
     await world.fill('narrow');
     const role = `narrow_${String(process.pid)}`;
     await world.query(`create role ${role} login password 'w'`);

@@ -1,4 +1,4 @@
-/** The removing functions of PQS: who may call them, and the results of other functions afterwards. */
+/** The PQS functions that remove data: who may call them, and what other functions return afterwards. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -53,7 +53,7 @@ async function archived(): Promise<string> {
 }
 
 describe('redact_contract and redact_exercise', () => {
-  it('fail for readers', async () => {
+  it('fail for roles of readers', async () => {
     const id = await archived();
     const exercise = `(select (max("offset"), 0)::pqs.event_id from ledger.exercises where node_id = 0)`;
     const calls = [`redact_contract('${id}', 'r')`, `redact_exercise(${exercise}, 'r')`, 'prune_archived_to_offset(1)'];
@@ -62,7 +62,7 @@ describe('redact_contract and redact_exercise', () => {
     }
   });
 
-  it('let the redactor remove archived contents, and return the number of rows', async () => {
+  it('allow the redactor to remove archived contents, and return the number of rows', async () => {
     const id = await archived();
     expect(await query(urlOf('redactor'), `select pqs.redact_contract('${id}', 'r-1') as rows`)).toEqual([{ rows: 1 }]);
     expect(await query(urlOf('redactor'), `select pqs.redact_contract('${id}', 'r-2') as rows`)).toEqual([{ rows: 0 }]);
@@ -98,7 +98,7 @@ describe('redact_contract and redact_exercise', () => {
     expect(rows).toEqual([{ argument: null, result: null, redaction_id: 'r-3' }]);
   });
 
-  it('are available to the command as well, which needs no more rights', async () => {
+  it('need the same rights as the commands redact and prune', async () => {
     const env = { DATABASE_URL: urlOf('redactor') };
     const lines: string[] = [];
     const { signal } = new AbortController();
@@ -116,8 +116,8 @@ describe('redact_contract and redact_exercise', () => {
   });
 });
 
-describe('prune_archived_to_offset', () => {
-  it('counts first, then removes, and history begins later', async () => {
+describe('prune_archived_to_offset and its dry run', () => {
+  it('count the same rows, and history begins later after the removal', async () => {
     await world.query('set search_path = pqs');
     const active = 'select contract_id, payload, created_at_offset, update_id from active() order by 1, 2';
     const before = await world.query(active);
@@ -152,7 +152,7 @@ describe('prune_archived_to_offset', () => {
     await world.query('reset search_path');
   });
 
-  it('leaves data that verify accepts', async () => {
+  it('leave data that verify accepts', async () => {
     const quiet = { stdout: new Sink(), stderr: new Sink(), stop: new AbortController().signal };
     const env = { LEDGER_URL: world.sandbox.url, DATABASE_URL: world.url };
     const code = await runCommand(verifyCommand, ['--invariants', '--acs', '--tail', '50'], env, quiet);
@@ -169,7 +169,7 @@ class Sink extends Writable {
 }
 
 describe('a reader limited to parties', needs(noLimits), () => {
-  it('sees that contents are missing, and not who redacted them', async () => {
+  it('sees that contents are missing, but not who redacted them', async () => {
     const [row] = await world.query<{ party: string; id: string }>(
       `select signatories[1] as party, contract_id as id from ledger.decoded_contracts where redaction_id is not null limit 1`,
     );

@@ -1,4 +1,4 @@
-/** Prune during writes under load, and a killed prune: no data is lost and the writer is not blocked. */
+/** Prunes during writes under load, and a killed prune: no data is lost, and the writer is not blocked. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -22,7 +22,7 @@ afterAll(async () => {
 const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 describe('prune', () => {
-  it('runs concurrently with a loaded writer, without errors, and keeps the same data as an unpruned index above the boundary', async () => {
+  it('runs concurrently with a loaded writer without errors, and keeps the data above the boundary', async () => {
     const env = { INDEXER_BATCH_UPDATES: '5', INDEXER_WRITE_CONCURRENCY: '2' };
     const options = { statementTimeoutMs: 60_000, applicationName: 'test', maxConnections: 1 };
     const database = openDatabase({ url: world.url, schema: 'busy', ...options });
@@ -38,7 +38,7 @@ describe('prune', () => {
           await new Promise((resolve) => setTimeout(resolve, 20));
         }
       })();
-      // As close behind the writer as possible: the boundary is the checkpoint each time.
+      // The boundary is the checkpoint each time, as close behind the writer as possible.
       while (boundary < end) {
         const done = await prune(
           database,
@@ -60,12 +60,12 @@ describe('prune', () => {
     expect(await keptFacts(world, 'busy', boundary)).toEqual(await keptFacts(world, 'quiet', boundary));
   }, 180_000);
 
-  it('resumes after a kill -9 in the middle, with the same result', async () => {
+  it('resumes after kill -9 with the same result', async () => {
     assertBuilt();
     await world.fill('killed');
     await world.fill('whole');
     const boundary = Math.floor(world.sandbox.ledger.ledgerEnd() / 2);
-    // A lock on the last pruned update blocks it in its last transactions.
+    // A lock on the last pruned update blocks the prune in its last transactions.
     await world.query('begin');
     const [held] = await world.query<{ offset: string }>(
       `select u."offset" from killed.updates u

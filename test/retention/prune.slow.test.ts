@@ -1,4 +1,7 @@
-/** Pruning of old history: contracts active at the boundary stay, and queries of later history do not change. */
+/**
+ * Pruning of old history: contracts that are active at the boundary stay, and queries of later history return the same
+ * rows.
+ */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { demoInterfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
@@ -27,7 +30,7 @@ function rowsOf(result: Record<string, unknown>): Record<string, number> {
   return Object.fromEntries(tables.map(({ table, rows }) => [table, rows]));
 }
 
-/** Keys of an output and of its objects that are missing in the table of docs/how-to/change/prune.md. */
+/** Keys of an output and its nested objects that are missing in the table of docs/how-to/change/prune.md. */
 function undocumented(output: object): readonly string[] {
   const table =
     readFileSync('docs/how-to/change/prune.md', 'utf8').split('| Key of `--json`')[1]?.split('\n\n')[0] ?? '';
@@ -39,7 +42,7 @@ function undocumented(output: object): readonly string[] {
 }
 
 describe('prune', () => {
-  it('without --yes reports exactly what it would remove, and changes nothing', async () => {
+  it('reports exactly what it would remove without --yes, and changes nothing', async () => {
     const before = await digestOf(world.url, 'a');
     const facts = await keptFacts(world, 'a', middle);
     const plan = await world.prune('a', '--before', String(middle));
@@ -74,7 +77,7 @@ describe('prune', () => {
     expect(rowsOf(await world.prune('a', '--before', String(middle)))).toMatchObject({ contracts: 0, updates: 0 });
   });
 
-  it('leaves the same data with any transaction size, also when stopped and restarted', async () => {
+  it('leaves the same data for any transaction size, even if it is stopped and restarted', async () => {
     const options = { statementTimeoutMs: 60_000, applicationName: 'test', maxConnections: 1 };
     for (const schema of ['b', 'c']) {
       const database = openDatabase({ url: world.url, schema, ...options });
@@ -83,7 +86,7 @@ describe('prune', () => {
         const onProgress = (): void => stop.abort();
         const cut = await prune(database, { offset: middle }, { stop: stop.signal, batchRows: 3, onProgress });
         expect(cut.finished).toBe(false);
-        // A lower offset than before still removes the rest.
+        // The remaining rows are removed even if the new offset is lower.
         const rest = await prune(database, { offset: 1 }, { stop: new AbortController().signal, batchRows: 40 });
         expect(rest).toMatchObject({ finished: true, boundary: middle });
         expect(rest.batches).toBeGreaterThan(20);
@@ -93,7 +96,7 @@ describe('prune', () => {
     expect(await digestOf(world.url, 'b')).toBe(await digestOf(world.url, 'c'));
   });
 
-  it('accepts a time, and never goes beyond the checkpoint nor removes the last update id of the history', async () => {
+  it('accepts a time, never prunes past the checkpoint, and keeps the last update id of the history', async () => {
     const [at] = await world.query<{ time: Date; offset: string }>(
       `select record_time as time, "offset" from b.updates where "offset" > $1 order by "offset" offset 50 limit 1`,
       [middle],
@@ -118,7 +121,7 @@ describe('prune', () => {
     expect(await keptFacts(world, 'b', end)).toEqual(await keptFacts(world, 'c', end));
   });
 
-  it('names an update that was recorded far ahead of later ones, and prunes past it by offset', async () => {
+  it('reports an update with a record time far ahead of later updates, and prunes past it by offset', async () => {
     await world.fill('ahead');
     const early = Math.floor(middle / 2);
     const [ahead] = await world.query<{ offset: number }>(
@@ -136,7 +139,7 @@ describe('prune', () => {
     const before = ['--before', at?.time.toISOString() ?? ''];
     const held = await world.prune('ahead', ...before);
     expect(undocumented(held)).toEqual([]);
-    // Of most later updates, of which the first was recorded first.
+    // The record time since which most later updates were recorded.
     const { since } = held['heldBy'] as { since: string };
     expect([at?.since.toISOString() ?? '', since, at?.time.toISOString() ?? ''].toSorted()[1]).toBe(since);
     expect(held).toMatchObject({
@@ -155,9 +158,9 @@ describe('prune', () => {
     expect(await world.prune('ahead', ...before)).toMatchObject({ heldBy: null });
   });
 
-  it('names no update when only single later ones were recorded early', async () => {
+  it('reports no update if only a few later updates have early record times', async () => {
     await world.fill('early');
-    // Sparse, so that the update at the boundary was recorded long after the time.
+    // Record times are far apart, so that the update at the boundary was recorded long after the given time.
     await world.query(`update early.updates set record_time = now() - (5_000 - "offset") * interval '1 day'`);
     const rows = await world.query<{ offset: number }>(
       `select "offset"::int as offset from early.updates order by "offset" limit 40`,
@@ -170,7 +173,7 @@ describe('prune', () => {
     );
     const time = row?.time ?? new Date(NaN);
     const anHourBefore = new Date(time.getTime() - 3_600_000);
-    // The newest is far behind the others: alone it is less than half of a window.
+    // The newest update is far behind the others, so that it is less than half of a window.
     await world.query('delete from early.updates where "offset" > $1 and "offset" < $2', [
       rows[39]?.offset,
       end?.offset,
@@ -184,7 +187,7 @@ describe('prune', () => {
     }
   });
 
-  it('names the first of many updates that were recorded far ahead', async () => {
+  it('reports the first of many updates with record times far ahead', async () => {
     world.grow(1_200);
     await world.fill('many');
     const rows = await world.query<{ offset: number }>(
@@ -201,7 +204,7 @@ describe('prune', () => {
     expect(target).toMatchObject({ boundary: first - 1, heldBy: { offset: first - 1, isFutureUpdate: true } });
   });
 
-  it('does the same in shape ACS_DELTA, and in a stream that began with a seed', async () => {
+  it('keeps the data above the boundary in shape ACS_DELTA, and in a stream that began with a seed', async () => {
     const delta = { LEDGER_SHAPE: 'ACS_DELTA', LEDGER_INTERFACES: demoInterfaces.join(',') };
     await world.fill('delta', delta);
     await world.fill('seeded', { INDEXER_START: 'seed' });

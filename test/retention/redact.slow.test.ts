@@ -1,4 +1,4 @@
-/** Permanent removal of contents: from the rows, and from every row that is written again later. */
+/** Permanent removal of contents: from stored rows, and from rows that are written again later. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { demoInterfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
 import { digestOf } from '../support/digest.ts';
@@ -14,7 +14,7 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-/** A contract with a view and exercises; the flag says whether it is archived. */
+/** The id of a contract with an interface view, which is archived or active as requested. */
 async function contract(schema: string, archived: boolean): Promise<string> {
   const [row] = await world.query<{ id: string }>(
     `select l.contract_id as id from ${schema}.contracts c
@@ -45,7 +45,7 @@ async function contents(schema: string, id: string): Promise<unknown> {
 }
 
 describe('redact', () => {
-  it('reports first, then removes payload, blob and views of an archived contract, and records who and why', async () => {
+  it('reports first, then removes payload, blob and views of an archived contract, and records who did it and why', async () => {
     const id = await contract('a', true);
     const before = await digestOf(world.url, 'a');
     const plan = await world.redact('a', 'contract', id, '--reason', 'ticket 7');
@@ -96,7 +96,7 @@ describe('redact', () => {
     expect(row).toEqual({ argument: null, result: null, redaction_id: done['redactionId'] });
   });
 
-  it('removes contracts of which a party was a stakeholder, except active ones', async () => {
+  it('removes contents of archived contracts with a party as stakeholder, but not of active ones', async () => {
     const [p] = await world.query<{ party: string; archived: number; active: number }>(
       `select party, count(*) filter (where gone)::int as archived, count(*) filter (where not gone)::int as active
          from (select distinct unnest(c.signatories || c.observers) as party, c.contract_id,
@@ -116,7 +116,7 @@ describe('redact', () => {
     expect(await world.redact('a', 'party', party, '--reason', 'left')).toMatchObject({ contracts: 0 });
   });
 
-  it('leaves every view for readers working', async () => {
+  it('leaves all views for readers usable', async () => {
     const views = await world.query<{ name: string }>(
       `select format('%I.%I', schemaname, viewname) as name from pg_views
         where schemaname in ('a_explore', 'a_pqs', 'a_typed', 'a')`,
@@ -141,7 +141,7 @@ describe('redact', () => {
 });
 
 describe('redacted contents stay removed', () => {
-  /** All redactions of schema a, applied to another schema. */
+  /** Number of rows of a schema that still have contents redacted in schema a. */
   const stillThere = (schema: string): string => `
     select (select count(*)::int from ${schema}.decoded_contracts c join ${schema}.redacted_contracts r using (contract_id)
              where c.payload is not null or c.created_event_blob is not null
@@ -156,7 +156,7 @@ describe('redacted contents stay removed', () => {
                              where r.contract_id = e.contract_id and r.exercises))) as exercises`;
   const gone = { contracts: 0, views: 0, exercises: 0 };
 
-  /** Empties the tables of a schema like a fresh start, and copies the redactions of schema a. */
+  /** Empties the tables of a schema as for a fresh start, and copies the redactions of schema a. */
   async function begin(schema: string): Promise<void> {
     await world.fill(schema, env);
     for (const table of ['redactions', 'redacted_contracts', 'redacted_exercises']) {
@@ -187,7 +187,7 @@ describe('redacted contents stay removed', () => {
     expect(row?.redacted).toBeGreaterThan(0);
   });
 
-  it('when a running indexer receives more of the contract', async () => {
+  it('when a running indexer receives further events of the contract', async () => {
     await using indexer = await world.index('a', env);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
     const [busiest] = await world.query<{ party: string }>(

@@ -1,6 +1,6 @@
 /**
- * Contents of a contract that is redacted while further events of it arrive: they are in no table and no view, of the
- * schema and of the staged contracts of a reseed.
+ * Contents of a contract that is redacted while further events of it arrive. No table or view has them, in the schema
+ * and in the staged contracts of a reseed.
  */
 import { describe, expect, it } from 'vitest';
 import { quarantineCommand } from '../../src/cli/maintain/quarantine.ts';
@@ -19,7 +19,7 @@ const schemas = schemasOfEachTest();
 const world = (schema: string, updates: readonly JsonRecord[]): Promise<World> =>
   redactionWorld(schemas, schema, updates);
 
-it('the search finds it in every table and view with contents', async () => {
+it('the search for contents finds them in every table and view that has them', async () => {
   const { traces } = await world('fresh', [create(1), exercise(2)]);
   const found = await traces();
   const explore = ['active_contracts', 'contracts', 'events', 'exercises', 'interface_views'];
@@ -29,14 +29,14 @@ it('the search finds it in every table and view with contents', async () => {
   expect(found.filter((name) => name.startsWith('typed.')).length).toBe(2);
 });
 
-describe('redacted during a write of the next batch', () => {
-  it('that batch is rejected, and written again without contents', async () => {
+describe('during a redaction', () => {
+  it('the batch that is being written is rejected, and written again without contents', async () => {
     const { write, session, redact: take, traces } = await world('fresh', [create(1)]);
     const running = await session();
     const batch = running.newBatch(1);
     const updates = [leave(2), arrive(3), exercise(4, true)];
     for (const update of updates) batch.add(decodeUpdate(frames.text(update)));
-    // This many rows are copied before the previous batch has committed.
+    // So many rows that they are copied before the previous batch has committed.
     const filler = Array.from({ length: 300 }, (_, at) => ({
       CreatedEvent: frames.created({ offset: 5, nodeId: at, contractId: `00f${at}` }),
     }));
@@ -57,14 +57,14 @@ describe('redacted during a write of the next batch', () => {
     expect(row).toEqual({ contracts: 2, exercises: 1 });
   });
 
-  it('a batch that commits while the redaction waits is emptied too', async () => {
+  it('a batch that commits while the redaction waits loses its contents too', async () => {
     const { database, redact: take, session, traces } = await world('fresh', [create(1)]);
     const running = await session();
     const holder = await database.pool.connect();
     await holder.query('begin; select from stream for update');
     const batch = running.newBatch(1);
     for (const update of [leave(2), arrive(3)]) batch.add(decodeUpdate(frames.text(update)));
-    // First in the queue for the stream row is the batch, then the redaction.
+    // The batch is first in the queue for the stream row, and the redaction is second.
     const written = running.writeBatch(batch, 1);
     const waits = async (count: number): Promise<void> => {
       for (let waiting = 0; waiting < count;) {
@@ -87,14 +87,14 @@ describe('redacted during a write of the next batch', () => {
 });
 
 describe('further events of a redacted contract', () => {
-  it('an exercise, an unassign and an assign in later sessions', async () => {
+  it('have no contents in later sessions: an exercise, an unassign and an assign', async () => {
     const { write, redact: take, traces } = await world('fresh', [create(1)]);
     await take();
     await write(1, [exercise(2), leave(3), arrive(4), exercise(5, true)]);
     expect(await traces()).toEqual([]);
   });
 
-  it('keep arguments and results if these were not redacted, until they are', async () => {
+  it('keep arguments and results until these are redacted too', async () => {
     const { write, redact: take, traces } = await world('fresh', [create(1), exercise(2)]);
     await take({ exercises: false });
     await write(2, [exercise(3)]);
@@ -105,7 +105,7 @@ describe('further events of a redacted contract', () => {
     expect(await traces()).toEqual([]);
   });
 
-  it('after a reset and a second pass over the stream', async () => {
+  it('have no contents after a reset and a second pass over the stream', async () => {
     const { database, write, redact: take, traces } = await world('fresh', [create(1), exercise(2)]);
     await take();
     await resetTo(database, 0, 'test');
@@ -113,7 +113,7 @@ describe('further events of a redacted contract', () => {
     expect(await traces()).toEqual([]);
   });
 
-  it('one redacted exercise that arrives again, while the other one keeps its contents', async () => {
+  it('include a redacted exercise without contents, while another exercise keeps them', async () => {
     const both = frames.transaction(2, [
       { ExercisedEvent: secretExercise(id, { offset: 2, nodeId: 0, consuming: false }) },
       { ExercisedEvent: secretExercise('00c2', { offset: 2, nodeId: 1, consuming: false }) },
@@ -126,7 +126,7 @@ describe('further events of a redacted contract', () => {
     expect((await tracesOf(schemas.url, 'fresh', '00c2')).length).toBeGreaterThan(2);
   });
 
-  it('a quarantined update: this is reported, and it holds contents until it is stored', async () => {
+  it('keep contents in a quarantined update, which is reported, until it is stored', async () => {
     const { database, schema, write, redact: take, traces } = await world('fresh', [create(1), leave(2)]);
     const late = frames.text(arrive(3));
     await (

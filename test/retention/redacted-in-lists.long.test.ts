@@ -1,5 +1,6 @@
 /**
- * Contents of a contract that is redacted before or during a list of active contracts with it: they do not come back.
+ * Contents of a contract that is redacted before or during a list of active contracts that includes it: they are not
+ * stored again.
  */
 import { describe, expect, it } from 'vitest';
 import { type Database } from '../../src/store/connection/database.ts';
@@ -53,7 +54,7 @@ async function gather(database: Database, entry: JsonRecord): Promise<void> {
   await session.publishSeed(9, 'seed');
 }
 
-describe.each(entries)('a list names the redacted contract as %s', (how, entry) => {
+describe.each(entries)('contents of a redacted contract in a list, as %s', (how, entry) => {
   const merge = {
     identity,
     offset: 9,
@@ -65,7 +66,7 @@ describe.each(entries)('a list names the redacted contract as %s', (how, entry) 
     notify: false,
   };
 
-  it('in a new seed', async () => {
+  it('are not stored by a new seed', async () => {
     const { database, redact: take, traces } = await world('fresh', [create(1)]);
     await take();
     await query(
@@ -76,7 +77,7 @@ describe.each(entries)('a list names the redacted contract as %s', (how, entry) 
     expect(await traces()).toEqual([]);
   });
 
-  it('in a seed, after which it can be redacted', async () => {
+  it('are stored by a seed, after which they can be redacted', async () => {
     const database = schemas.open('fresh');
     await gather(database, entry);
     expect((await tracesOf(schemas.url, 'fresh', id)).length).toBeGreaterThan(0);
@@ -96,7 +97,7 @@ describe.each(entries)('a list names the redacted contract as %s', (how, entry) 
     expect(await tracesOf(schemas.url, 'fresh', id)).toEqual([]);
   });
 
-  it('in a reseed, redacted before it and while it stages contracts', async () => {
+  it('are not stored by a reseed if they are redacted before it or while it stages contracts', async () => {
     for (const [when, schema] of [
       ['before', 'fresh'],
       ['while', 'ledger'],

@@ -30,13 +30,13 @@ export interface World {
   readonly schema: string;
   readonly database: Database;
   readonly session: () => Promise<StoreSession>;
-  /** One batch, in a new session unless one is given. */
+  /** Writes one batch, in the given session or in a new one. */
   readonly write: (from: number, updates: readonly JsonRecord[], session?: StoreSession) => Promise<void>;
   readonly redact: (change?: Partial<RedactionRequest>) => ReturnType<typeof redact>;
   readonly traces: () => Promise<readonly string[]>;
 }
 
-/** A stream with these updates from offset 1. */
+/** A stream with these updates, beginning at offset 1. */
 export async function redactionWorld(schemas: Schemas, schema: string, updates: readonly JsonRecord[]): Promise<World> {
   const database = schemas.open(schema);
   await migrate(database);

@@ -1,4 +1,4 @@
-/** A ledger with realistic history, an indexer in this process, and results of readers from an offset. */
+/** A ledger with realistic history, an indexer in the test process, and results of readers since an offset. */
 import { Client } from 'pg';
 import type { Command } from '../../src/cli/command-line/command.ts';
 import { pruneCommand } from '../../src/cli/maintain/prune.ts';
@@ -15,12 +15,12 @@ export interface RetentionWorld extends AsyncDisposable {
   readonly sandbox: Sandbox;
   /** Appends updates to the ledger. */
   grow(updates: number): void;
-  /** The complete indexer, into a schema; from genesis by default. */
+  /** Runs the complete indexer into a schema, from genesis by default. */
   index(schema: string, env?: Readonly<Record<string, string>>): Promise<IndexerRun>;
-  /** Indexes into a schema up to the ledger end and stops. */
+  /** Indexes into a schema up to the ledger end, and stops. */
   fill(schema: string, env?: Readonly<Record<string, string>>): Promise<void>;
   query<T extends object = Record<string, unknown>>(sql: string, values?: unknown[]): Promise<readonly T[]>;
-  /** Output of the verb with `--json`. */
+  /** Runs the command with `--json`. Resolves to its output. */
   prune(schema: string, ...argv: string[]): Promise<Record<string, unknown>>;
   redact(schema: string, ...argv: string[]): Promise<Record<string, unknown>>;
 }
@@ -74,7 +74,7 @@ export async function createRetentionWorld(seed: number, updates: number): Promi
   };
 }
 
-/** Data that must not change when history up to `boundary` is pruned, as one hash per query. */
+/** Data that must not change when history up to `boundary` is pruned, as one count and hash per query. */
 export async function keptFacts(world: RetentionWorld, schema: string, boundary: number): Promise<unknown> {
   const explore = `${schema}_explore`;
   const facts: Record<string, unknown> = {};

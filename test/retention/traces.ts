@@ -1,11 +1,11 @@
-/** Contents that are recognizable anywhere, and a search for them in every relation of a schema. */
+/** Contents that are recognizable anywhere, and a search for them in all relations of a schema. */
 import { Client } from 'pg';
 import { readSchemas } from '../../src/store/connection/read-schemas.ts';
 import { created, exercised, viewed, type JsonRecord } from '../support/frames.ts';
 
 const mark = (id: string): string => `SECRET-${id}`;
 
-/** A created event whose contents all name its contract. Every second view could not be computed, and has a reason. */
+/** A created event whose contents all contain the contract id. The second interface view failed, with a message. */
 export function secretEvent(id: string, change: JsonRecord = {}): JsonRecord {
   const failed = `${'cd'.repeat(32)}:Holding:Other`;
   return created({
@@ -37,7 +37,7 @@ export function secretExercise(id: string, change: JsonRecord = {}): JsonRecord 
   return exercised({ contractId: id, ...contents, ...change });
 }
 
-/** Tables and views that hold contents of the contract, such as `contracts`, `explore.events` or `reseed.contracts`. */
+/** Tables and views that have contents of the contract, such as `contracts`, `explore.events` or `reseed.contracts`. */
 export async function tracesOf(url: string, storage: string, id: string): Promise<readonly string[]> {
   const schemas = [...Object.values(readSchemas(storage)), `${storage}_reseed`];
   const forms = [mark(id), Buffer.from(mark(id)).toString('base64'), Buffer.from(mark(id)).toString('hex')];

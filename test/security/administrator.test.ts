@@ -1,4 +1,4 @@
-/** Roles created by an administrator who is not a superuser, as on managed servers. */
+/** Roles that an administrator who is not a superuser creates, as on managed servers. */
 import { randomBytes } from 'node:crypto';
 import { PassThrough } from 'node:stream';
 import { Client } from 'pg';
@@ -32,7 +32,7 @@ afterAll(async () => {
   await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${roles}`);
 });
 
-it('work, but readers limited to parties are rejected, because the administrator cannot grant BYPASSRLS', async () => {
+it('roles of an administrator work, but limited readers are rejected, because the administrator cannot grant BYPASSRLS', async () => {
   await runCommand(migrateCommand, [], { DATABASE_URL: url });
   const lines: string[] = [];
   for (let time = 0; time < 2; time += 1) {
@@ -54,7 +54,7 @@ it('work, but readers limited to parties are rejected, because the administrator
   await expect(limited).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
 });
 
-it('have tokens whose logins are dropped with their objects', async () => {
+it('roles of an administrator can have tokens, whose logins are dropped with their objects', async () => {
   const role = `${prefix}_reading`;
   await runCommand(grantReaderCommand, [role], { DATABASE_URL: url });
   let token = '';
@@ -75,7 +75,7 @@ it('have tokens whose logins are dropped with their objects', async () => {
   await query(created.url, `drop owned by ${role}; drop role ${role}`);
 });
 
-it('are rejected with a name that others could use for more', async () => {
+it('roles of an administrator are rejected if an existing role of that name has other rights', async () => {
   await query(created.url, `alter role ${prefix}_writer createdb`);
   const again = runCommand(grantRolesCommand, ['--prefix', prefix], { DATABASE_URL: url });
   await expect(again).rejects.toMatchObject({
@@ -90,6 +90,6 @@ it.each([
   ['USAGE', ['--prefix', 'pg_x']],
   ['USAGE', ['--password-dir', '/nowhere']],
   ['USAGE', ['--nonsense']],
-])('are not created, with %s: %j', async (code, argv) => {
+])('grant-roles fails with %s for %j', async (code, argv) => {
   await expect(runCommand(grantRolesCommand, argv, { DATABASE_URL: url })).rejects.toMatchObject({ code });
 });

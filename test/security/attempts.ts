@@ -1,10 +1,10 @@
 /** Statements that a stolen password must not allow, and the roles that must not run them. */
 import type { Client } from 'pg';
 
-/** Every statement names its effect. Every login role tries it. */
+/** A statement that every login role tries. */
 export interface Attempt {
   readonly sql: string;
-  /** Roles that may run it; it must fail for all others. */
+  /** Roles that may run the statement. It must fail for all others. */
   readonly may?: readonly string[];
 }
 
@@ -13,7 +13,7 @@ const emptied = 'payload = null, contract_key = null, created_event_blob = null'
 const noteOf = (update: string): string =>
   `insert into ledger.redacted_exercises select max("offset"), 0, ${update}, 'mine' from ledger.updates`;
 
-/** Columns besides contents that the redactor may change: each records what was removed, and may record no more. */
+/** Changes of columns by which the redactor records what was removed. It must not be able to record anything more. */
 const ofRedactions: readonly Attempt[] = [
   { sql: `update ledger.contracts set payload = 'null'`, may: ['migrator'] },
   { sql: `update ledger.exercises set argument = 'null', result = 'null'`, may: ['migrator'] },
@@ -143,7 +143,7 @@ export const attempts: readonly Attempt[] = [
   { sql: `select rolpassword from pg_authid` },
 ];
 
-/** Runs it in a transaction that is rolled back: undefined if it succeeded, otherwise the SQLSTATE. */
+/** Runs the statement in a transaction that is rolled back. Undefined if it succeeded, otherwise the SQLSTATE. */
 export async function attempt(client: Client, sql: string): Promise<string | undefined> {
   await client.query('begin read write');
   try {

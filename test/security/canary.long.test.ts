@@ -1,4 +1,6 @@
-/** Secrecy of a token, passwords and payloads: the real program under faults of the ledger and of the database. */
+/**
+ * Secrecy of a token, passwords and payloads in the output of the program, under faults of the ledger and the database.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Faults } from '../../packages/ledger-sandbox/src/faults/faults.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -21,7 +23,7 @@ describe('the canary', () => {
     ['hex', (text: string) => `\\x${Buffer.from(text).toString('hex')}`],
     ['escaped', (text: string) => `?q=${encodeURIComponent(text)}`],
     ['json', (text: string) => JSON.stringify({ text })],
-  ])('finds a secret that is %s', (form, write) => {
+  ])('finds a secret in the form %s', (form, write) => {
     const canary = new Canary({ tokens: [], passwords: [password], words: [] });
     canary.look('log', 'a harmless line');
     expect(canary.leaks()).toEqual([]);
@@ -81,7 +83,7 @@ describe('the program under faults', () => {
     await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists "${role}"`);
   });
 
-  /** A contract and a choice on it, with secrets in all contents. */
+  /** Appends a contract and an exercise on it, with secrets in all contents. */
   function appendSecrets(): number {
     nth += 1;
     const contents = { [key]: value, list: [value, { [key]: value }] };
@@ -156,7 +158,7 @@ describe('the program under faults', () => {
     expect(canary.leaks()).toEqual([]);
   });
 
-  /** Each ends with a program that waits for an operator. */
+  /** Faults after which the program parks. */
   const lasting: readonly (readonly [string, () => Promise<Faults>])[] = [
     ['a frame that is not JSON', async () => ({ invalidJson: { path: '/v2/updates', times: 2 } })],
     ['a frame without contract ids', async () => ({ dropKeys: { path: '/v2/updates', keys: ['contractId'] } })],
@@ -179,7 +181,7 @@ describe('the program under faults', () => {
       Object.assign(sandbox.faults, await prepare());
       appendSecrets();
     }
-    // A wrong password is retried for a while: the change may still propagate.
+    // A wrong password is retried for a while, because a changed password may still be propagating.
     const end = name.includes('wrong') ? 'store failed, trying again' : parked;
     await daemon.logged(end);
     await canary.lookAt(name, daemon);
@@ -189,14 +191,14 @@ describe('the program under faults', () => {
     expect(canary.leaks()).toEqual([]);
   });
 
-  /** Output of a verb, which may fail. */
+  /** Output of a command, which may fail. */
   async function run(words: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
     const { stdout, stderr } = await programInProcess(words, env);
     return stdout + stderr;
   }
 
   it(
-    'prints no secret on the command line: config, status, migrate, and their errors',
+    'prints no secret in the output of commands and their errors',
     { timeout: 240_000 },
     async () => {
       const verbs = [['config'], ['config', '--json'], ['status'], ['migrate'], ['views', 'list'], ['ledger', 'end']];

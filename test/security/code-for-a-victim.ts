@@ -1,12 +1,13 @@
 /**
- * Objects with the names of built-in ones, placed by one role in schema `public` for sessions that have it on the path:
- * functions, aggregates, operators and types. Objects with exactly the same parameters win if `public` comes first; those
- * with an exact type match win on any path, over built-in ones that need a conversion, and over variadic ones.
+ * Objects with the names of built-in objects: functions, aggregates, operators and types. One role places them in
+ * schema `public`, for sessions with that schema on their path. With equal parameters, they are preferred if `public`
+ * comes first. With an exact type match, they are preferred on any path to built-in objects that are variadic or need a
+ * conversion.
  */
 import type { ClientBase } from 'pg';
 import { callsOf, type Callable } from '../read/reader-attempts.ts';
 
-/** Raised by placed code. */
+/** SQLSTATE that placed code raises. */
 const planted = 'XX043';
 const types = ['jsonb', 'text', 'integer', 'bigint', 'boolean', 'text[]', 'interval', 'timestamp with time zone'];
 const names = types.map((type) => `'${type}'::regtype`).join(', ');
@@ -14,7 +15,8 @@ const body = `language plpgsql immutable as $$ begin raise exception '%', tg usi
 const alarm = (what: string): string => body.replace('tg', `'${what.replaceAll("'", "''")}'`);
 
 /**
- * Objects that our functions use and that are not resolved at creation: functions of Postgres, aggregates, operators.
+ * A built-in object that the functions of the project use and that is not resolved at creation: a function, an
+ * aggregate or an operator.
  */
 interface Original {
   readonly kind: 'f' | 'a' | 'o';
@@ -39,8 +41,9 @@ select 'o', o.oprname, o.oprresult::regtype::text, array[o.oprleft::regtype::tex
  where o.oprnamespace = 'pg_catalog'::regnamespace and o.oprleft in (${names}) and o.oprright in (${names})`;
 
 /**
- * Variants of variadic and polymorphic functions with more exact types. Not operators on two `jsonb`, which would match
- * a literal better: `'field'` is not valid JSON, so the statement fails before any code runs.
+ * Variants of variadic and polymorphic functions with more exact types. Operators on two `jsonb` are omitted. They
+ * would match a literal better, but `'field'` is not valid JSON, so the statement fails before any code runs.
+ */
  */
 const better: readonly Original[] = [
   ...['jsonb_build_object', 'jsonb_build_array', 'jsonb_object_agg', 'format', 'concat', 'concat_ws'].flatMap((name) =>
@@ -55,7 +58,7 @@ const better: readonly Original[] = [
   { kind: 'a', name: 'array_agg', parameters: ['integer'], returns: 'integer[]' },
 ];
 
-/** As `role`, which may create objects in schema public. */
+/** Places the objects as `role`, which may create objects in schema public. */
 export async function plant(client: ClientBase, role: string): Promise<void> {
   const { rows } = await client.query<Original>(originals);
   await client.query(`set role ${role}`);
@@ -81,7 +84,7 @@ function plantOf({ kind, name, parameters, returns }: Original, at: number): str
     create aggregate public.${name}(${list}) (sfunc = public.${called}, stype = ${returns})`;
 }
 
-/** One pair of value and omitted fields for each kind of completion. */
+/** A value and omitted fields for each way of completing a value. */
 const omissions: readonly (readonly [string, string])[] = [
   ['{"a":{"b":1}}', '{"nulls":{"a":null,"z":null},"fields":{"a":{"nulls":{"c":null},"fields":{}}}}'],
   ['[{"b":1}]', '{"items":{"nulls":{"c":null},"fields":{}}}'],
@@ -91,7 +94,8 @@ const omissions: readonly (readonly [string, string])[] = [
 ];
 
 /**
- * Calls and reads every function, procedure and view of ours as the client; one line for each that runs placed code.
+ * Calls or reads all functions, procedures and views of the project as the client. Returns one line for each that runs
+ * placed code.
  */
 export async function runsPlanted(client: ClientBase, path: string): Promise<readonly string[]> {
   const ownSchemas = `n.nspname in ('ledger', 'explore', 'typed', 'pqs', 'pqs_multisync')`;
@@ -114,7 +118,7 @@ export async function runsPlanted(client: ClientBase, path: string): Promise<rea
   ];
   const found: string[] = [];
   for (const statement of statements) {
-    // Statements that the victim writes itself are out of scope.
+    // Casts that a client writes itself are out of scope.
     const own = statement.replaceAll(/::(?=text|jsonb)/g, '::pg_catalog.');
     const outcome = await attempt(client, path, own);
     if (outcome !== undefined) found.push(`${own} runs ${outcome}`);
@@ -122,7 +126,7 @@ export async function runsPlanted(client: ClientBase, path: string): Promise<rea
   return found;
 }
 
-/** The placed code that ran, if any; rolls the statement back. */
+/** Runs the statement and rolls it back. Returns the message of the placed code that ran, if any. */
 async function attempt(client: ClientBase, path: string, statement: string): Promise<string | undefined> {
   await client.query(`begin; set local search_path = ${path}; set local statement_timeout = '200ms'`);
   try {
@@ -132,7 +136,8 @@ async function attempt(client: ClientBase, path: string, statement: string): Pro
     const { code, message } = thrown as { code?: string; message: string };
     return code === planted ? message : undefined;
   } finally {
-    // The limit of the statement applies to this one too; after a timeout it is as before the transaction.
+    // The statement timeout also applies to the rollback. A timeout restores the setting, so a second rollback
+    // succeeds.
     await client.query('rollback').catch(() => client.query('rollback'));
   }
 }

@@ -1,13 +1,13 @@
 /**
- * Code of a role that may create temporary tables, types, casts and a schema, run by other roles: its own functions
- * convert values of its own types when its tables are read, and its schema comes first in name lookups. Reports its
- * code when that runs as another role.
+ * Code of a role that may create temporary tables, types, casts and a schema, run by other roles. Its functions convert
+ * values of its own types when its tables are read, and its schema comes first in name lookups. The code reports when
+ * it runs as another role.
  */
 import type { Client } from 'pg';
 import { callsOf, type Callable } from '../read/reader-attempts.ts';
 
 const ownFunctions = `p.pronamespace::regnamespace::text in ('ledger', 'explore', 'typed', 'pqs', 'pqs_multisync')`;
-/** Raised by the code of the role when it runs as another role. */
+/** SQLSTATE that the code of the role raises when it runs as another role. */
 const breach = 'XX042';
 const alarm = `begin
   if current_user <> session_user then
@@ -16,7 +16,7 @@ const alarm = `begin
   return null;
 end`;
 
-/** One line for each successful attack; the client is logged in as the role. */
+/** One line for each successful attack. The client must be logged in as the role. */
 export async function breachesOf(client: Client): Promise<readonly string[]> {
   await client.query('set search_path = pg_catalog');
   const baits = await makeBaits(client);
@@ -24,7 +24,7 @@ export async function breachesOf(client: Client): Promise<readonly string[]> {
   return [...found, ...(await throughNames(client))];
 }
 
-/** For each type of columns and parameters: an own type with an implicit cast to it. */
+/** For each type of columns and parameters, a type of the role with an implicit cast to it. */
 async function makeBaits(client: Client): Promise<ReadonlyMap<string, string>> {
   const { rows } = await client.query<{ type: string }>(
     `select format_type(a.atttypid, null) as type from pg_attribute a join pg_class c on c.oid = a.attrelid
@@ -45,7 +45,7 @@ async function makeBaits(client: Client): Promise<ReadonlyMap<string, string>> {
   return baits;
 }
 
-/** Every trigger function, attached in every way to tables that look like ours, with bait values in every column. */
+/** Attaches every trigger function in every way to tables that look like those of the project, with bait values. */
 async function throughTriggers(client: Client, baits: ReadonlyMap<string, string>): Promise<readonly string[]> {
   const triggers = await client.query<{ name: string; called: string }>(
     `select p.oid::regprocedure::text as name, p.oid::regproc::text as called from pg_proc p
@@ -76,7 +76,7 @@ async function throughTriggers(client: Client, baits: ReadonlyMap<string, string
   return [...found];
 }
 
-/** Every function and procedure, called with bait values. */
+/** Calls every function and procedure with bait values. */
 async function throughCalls(client: Client, baits: ReadonlyMap<string, string>): Promise<readonly string[]> {
   const found: string[] = [];
   for (const { name, types, kind } of await called(client)) {
@@ -87,7 +87,7 @@ async function throughCalls(client: Client, baits: ReadonlyMap<string, string>):
   return found;
 }
 
-/** Every function and view, with a path on which the objects of Postgres come last. */
+/** Calls every function and reads every view with a search path on which the objects of Postgres come last. */
 async function throughNames(client: Client): Promise<readonly string[]> {
   await makeNamesakes(client);
   const { rows: views } = await client.query<{ name: string }>(
@@ -112,7 +112,7 @@ async function throughNames(client: Client): Promise<readonly string[]> {
   return found;
 }
 
-/** Functions and operators with the names of those that ours use, and tables with the names of ours. */
+/** Functions and operators with the names of those that the project uses, and tables with the names of its tables. */
 async function makeNamesakes(client: Client): Promise<void> {
   await client.query('create schema code_of_a_reader');
   const namesakes = [
@@ -157,7 +157,7 @@ async function called(client: Client): Promise<readonly (Callable & { readonly k
   return rows;
 }
 
-/** The other role that ran the code, if any; rolls everything back. */
+/** Runs the statements and rolls them back. Returns the other role that ran the code, if any. */
 async function run(client: Client, ...statements: readonly string[]): Promise<string | undefined> {
   await client.query('begin');
   try {
@@ -167,7 +167,8 @@ async function run(client: Client, ...statements: readonly string[]): Promise<st
     const { code, message } = thrown as { code?: string; message: string };
     return code === breach ? message : undefined;
   } finally {
-    // The limit of the statement applies to this one too; after a timeout it is as before the transaction.
+    // The statement timeout also applies to the rollback. A timeout restores the setting, so a second rollback
+    // succeeds.
     await client.query('rollback').catch(() => client.query('rollback'));
   }
 }

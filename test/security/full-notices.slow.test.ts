@@ -1,6 +1,6 @@
 /**
- * A login without any right fills the queue of notices, which the complete server shares. The server is used only by
- * this file.
+ * A login without any right fills the notification queue, which all databases of the server share. Only this file uses
+ * the server.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -30,7 +30,7 @@ let database: Database;
 const clients: Client[] = [];
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'full-notices-'));
-  // The smallest possible queue: the default one of 8 GB takes a minute to fill.
+  // The smallest possible queue, because the default queue of 8 GB takes a minute to fill.
   server = await startEmbeddedPostgres({
     dataDir: join(folder, 'postgres'),
     settings: { max_notify_queue_pages: '64', shared_buffers: '32MB' },
@@ -58,18 +58,18 @@ async function connected(url: string): Promise<Client> {
   return client;
 }
 
-/** Line about the queue in the output of `check`. */
+/** The line about the notification queue in the output of `check`. */
 async function noticesChecked(): Promise<unknown> {
   const { stdout } = await programInProcess(['check', '--json'], { DATABASE_URL: server.url });
   const { checks } = JSON.parse(stdout) as { readonly checks: readonly { readonly name: string }[] };
   return checks.find(({ name }) => name === 'notices');
 }
 
-it('a full queue does not stop the writer, is reported once, and listeners receive notices again after that login has left', async () => {
+it('a full notification queue does not stop the writer, is reported once, and listeners are notified again after that login has left', async () => {
   const url = new URL(server.url);
   url.username = 'stranger';
   url.password = 'secret';
-  // A listener in a transaction reads no notices, so the queue keeps them.
+  // A listener in a transaction reads no notifications, so the queue keeps them.
   const holder = await connected(url.href);
   await holder.query('listen x');
   await holder.query('begin; select 1');

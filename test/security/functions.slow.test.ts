@@ -1,6 +1,6 @@
 /**
- * Functions of our schemas: which run with the rights of the owner, who may call them, and whether a reader gains
- * rights through them.
+ * Functions in the schemas of the project: which ones run with the rights of the owner, who may call them, and whether
+ * a reader gains rights through them.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -22,8 +22,6 @@ const limited = `${prefix}_limited`;
 const kinds = ['migrator', 'writer', 'redactor', 'reader'];
 const schemas = `('ledger', 'explore', 'typed', 'pqs', 'pqs_multisync')`;
 
-/** Views with the rights of their reader came with Postgres 15. */
-
 let created: TestDatabase;
 let folder: string;
 
@@ -34,7 +32,7 @@ interface Routine {
   readonly parsed: boolean;
   readonly path: string | null;
   readonly returns: string;
-  /** Roles that may call it; `everybody` first. */
+  /** Roles that may call the function, with `everybody` first. */
   readonly callers: readonly string[];
 }
 
@@ -69,8 +67,8 @@ afterAll(async () => {
   await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${roles}`);
 });
 
-describe('functions of our schemas', () => {
-  it('run with the rights of their owner in one case, with a fixed path, called by the writer only', async () => {
+describe('functions in the schemas of the project', () => {
+  it('run with the rights of their owner in one case, with a fixed path, and only the writer may call that function', async () => {
     const found = (await routines()).filter(({ owners }) => owners);
     expect(found.map(({ name, path, returns, callers }) => ({ name, path, returns, callers }))).toEqual([
       {
@@ -86,7 +84,7 @@ describe('functions of our schemas', () => {
     const all = await routines();
     const open = all.filter(({ callers }) => callers.includes('everybody'));
     expect(open.length).toBeGreaterThan(30);
-    // A separate grant would outlive the list.
+    // A separate grant would outlive a change of the list.
     expect(open.filter(({ callers }) => callers.length !== 5).map(({ name }) => name)).toEqual([]);
     const closed = all.filter(({ callers }) => !callers.includes('everybody'));
     const names = (caller: string | undefined): readonly string[] =>
@@ -104,7 +102,7 @@ describe('functions of our schemas', () => {
     expect(names('redactor').length + names('writer').length + names(undefined).length).toBe(closed.length);
   });
 
-  it('are a trigger in six cases, which only the owner can attach to a table', async () => {
+  it('include six trigger functions, which only the owner can attach to a table', async () => {
     const triggers = (await routines()).filter(({ returns }) => returns.endsWith('trigger'));
     expect(triggers.map(({ name, owners, callers }) => ({ name, owners, callers }))).toEqual([
       { name: 'ledger.filter_before_history()', owners: false, callers: [] },
@@ -119,14 +117,14 @@ describe('functions of our schemas', () => {
   it('resolve names without the search path of their caller', async () => {
     const byPath = (await routines()).filter(({ parsed, path }) => !parsed && path?.endsWith(', pg_temp') !== true);
     expect(byPath.map(({ name }) => name)).toEqual([
-      // It names nothing.
+      // This function refers to no name.
       'explore.with_name(text)',
-      // Called for every row; every name in it is qualified.
+      // This function is called for every row, and every name in it is qualified.
       'pqs.with_nulls(jsonb,jsonb)',
     ]);
   });
 
-  it('are not given to the owner when another role created one that runs with the rights of its owner', async () => {
+  it('are not transferred to the owner role if another role created one that runs with the rights of its owner', async () => {
     await query(
       created.url,
       `create function typed.strange() returns int language sql security definer return 1;
@@ -140,7 +138,7 @@ describe('functions of our schemas', () => {
     await query(created.url, 'drop function typed.strange()');
   });
 
-  it('cannot be called when the owner creates new ones, until a migration grants them', async () => {
+  it('that the owner creates cannot be called until a migration grants them', async () => {
     const made = `${prefix}_owner`;
     await query(
       created.url,
@@ -170,11 +168,11 @@ describe('the code of a reader that may create temporary tables', () => {
     }
   }
 
-  it('runs only with its own rights, wherever it is passed', async () => {
+  it('runs only with the rights of that reader, wherever it is passed', async () => {
     expect(await asLimited(breachesOf)).toEqual([]);
   });
 
-  it('would run as the owner through a trigger function with the rights of the owner, if one existed', async () => {
+  it('would run as the owner if a trigger function had the rights of the owner', async () => {
     await query(
       created.url,
       `create function ledger.example() returns trigger language plpgsql security definer

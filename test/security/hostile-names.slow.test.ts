@@ -1,4 +1,4 @@
-/** Names on the ledger are chosen by third parties: none of them becomes SQL, whatever it contains. */
+/** Third parties choose names on the ledger: no name becomes SQL, whatever it contains. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -25,7 +25,7 @@ const hostile = [
 
 const packageIdOf = (nth: number): string => nth.toString(16).padStart(64, 'a');
 
-/** A package in which every name is the hostile one: package, module, template, choice, field. */
+/** A package in which the package, module, template, choice and field have the hostile name. */
 function packageOf(name: string, nth: number): PackageModel {
   const field = { name, type: { kind: 'builtin', name: 'text' } } as const;
   return {
@@ -56,7 +56,7 @@ function packageOf(name: string, nth: number): PackageModel {
 }
 
 describe('names that are SQL', () => {
-  it('become views with harmless names, whose rows can be read like any other', async () => {
+  it('become views with harmless names, whose rows can be read like any others', async () => {
     await using history = await createReadDatabase();
     const packages = hostile.map((name, nth) => packageOf(name, nth));
     for (const [nth, name] of hostile.entries()) {
@@ -109,7 +109,7 @@ describe('names that are SQL', () => {
     expect(await history.query(names)).toEqual(hostile.map((name) => ({ name })));
   });
 
-  it('are stored if Postgres can hold them; a frame with a NUL is rejected', async () => {
+  it('are rejected in a frame with a NUL, which Postgres cannot store', async () => {
     await using history = await createReadDatabase();
     const event = created({ templateId: `${packageIdOf(0)}:M:T\u0000`, offset: 1 });
     await expect(history.write(transaction(1, [{ CreatedEvent: event }]))).rejects.toMatchObject({
@@ -119,11 +119,11 @@ describe('names that are SQL', () => {
   });
 });
 
-describe('the sources', () => {
+describe('the sources in src/store', () => {
   const store = join(import.meta.dirname, '../../src/store');
   const files = readdirSync(store, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
 
-  it('build no identifier with their own quotes around a value', () => {
+  it('put no quotes around a value to build an identifier', () => {
     expect(files.length).toBeGreaterThan(20);
     const found = files.flatMap((name) =>
       readFileSync(join(store, name), 'utf8')
@@ -133,16 +133,16 @@ describe('the sources', () => {
     expect(found).toEqual([]);
   });
 
-  it('never pass SQL to kysely as text', () => {
+  it('never pass SQL as text to Kysely', () => {
     for (const name of files)
       expect(readFileSync(join(store, name), 'utf8'), name).not.toMatch(/sql\.(raw|lit|id|ref)\b/);
   });
 });
 
-/** Constants of the program, and names that are derived from names of views, which are harmless. */
+/** Constants of the program, and names derived from view names, which are harmless. */
 const reviewed = /\$\{(?:lockLimit|trigger\(event\))\}/g;
 
-/** A statement with `"${value}"` or `'${value}'` in it; texts for people have quotes too, but no query before them. */
+/** Whether the line is a query with `"${value}"` or `'${value}'` in it. */
 function unquoted(line: string): boolean {
   return (
     /\.query\(.*(["'])\$\{[^}]*\}\1/.test(line.replaceAll(reviewed, '')) && !/escapeLiteral|escapeIdentifier/.test(line)

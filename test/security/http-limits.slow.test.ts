@@ -1,6 +1,6 @@
 /**
- * The endpoints under hostile clients: slow ones, large requests, many connections. Raw sockets without a client
- * library.
+ * The HTTP endpoints under hostile clients: slow requests, large requests and many connections. The tests use raw
+ * sockets without a client library.
  */
 import { spawnSync } from 'node:child_process';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
@@ -39,21 +39,21 @@ afterEach(async () => {
   await server.close();
 });
 
-/** Opens this many connections to a port, and returns when the system has accepted all of them. */
+/** A program that opens this number of connections to a port, and exits when the system has accepted all of them. */
 const connects = `
   const [port, count] = process.argv.slice(1).map(Number);
   let connected = 0;
   for (let nth = 0; nth < count; nth += 1) {
     require('node:net').connect(port, '127.0.0.1', () => ++connected === count && process.exit(0));
   }`;
-/** The limit of the system, which is not known outside of Linux. */
+/** Maximum length of the accept queue of the system. It is known only on Linux, otherwise 0. */
 const mostWaiting = process.platform === 'linux' ? Number(readFileSync('/proc/sys/net/core/somaxconn', 'utf8')) : 0;
 
 interface Talk {
   readonly socket: Socket;
   /** Output of the server so far. */
   readonly heard: () => string;
-  /** Resolves when the server has closed. */
+  /** Resolves when the server has closed the connection. */
   readonly closed: Promise<void>;
 }
 
@@ -77,24 +77,24 @@ async function responseTo(text: string): Promise<string> {
 const head = (line: string, ...headers: string[]): string =>
   `${[line, 'Host: localhost', ...headers, 'Connection: close'].join('\r\n')}\r\n\r\n`;
 
-it('listen on the loopback interface only by default', () => {
+it('endpoints listen only on the loopback interface by default', () => {
   expect(new URL(server.url).hostname).toBe('127.0.0.1');
 });
 
-describe('accepted requests', () => {
-  it('GET with a body, HEAD without one', async () => {
+describe('the HTTP server', () => {
+  it('responds to GET with a body, and to HEAD without one', async () => {
     expect(await responseTo(head('GET /livez HTTP/1.1'))).toMatch(/^HTTP\/1.1 200 [^]*"live":true/);
     const answer = await responseTo(head('HEAD /livez HTTP/1.1'));
     expect(answer).toMatch(/^HTTP\/1.1 200 /);
     expect(answer).not.toContain('"live"');
   });
 
-  it.each(['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'PROPFIND'])('%s is rejected', async (method) => {
+  it.each(['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'PROPFIND'])('rejects %s', async (method) => {
     expect(await responseTo(head(`${method} /metrics HTTP/1.1`))).toMatch(/^HTTP\/1.1 405 [^]*allow: GET, HEAD/i);
   });
 
   it.each(['CONNECT x:443 HTTP/1.1', 'HELLO / HTTP/1.1', 'GET / HTTP/9.9', '\u0000\u0001'])(
-    'no connection survives %j',
+    'does not accept %j',
     async (line) => {
       expect(await responseTo(head(line))).not.toMatch(/^HTTP\/1.1 200/);
     },
@@ -103,9 +103,9 @@ describe('accepted requests', () => {
   it.each([
     ['a length', 'Content-Length: 1000000000'],
     ['chunks', 'Transfer-Encoding: chunked'],
-  ])('no body is read, announced by %s', async (_, header) => {
+  ])('reads no body announced by %s', async (_, header) => {
     const talked = talk(head('GET /status HTTP/1.1', header).replace('Connection: close\r\n', ''));
-    // It never sends the body: a server that waited for it would not close.
+    // The client never sends the body, so a server that waited for it would not close the connection.
     await talked.closed;
     expect(talked.heard()).toMatch(/^HTTP\/1.1 413 /);
   });
@@ -127,19 +127,19 @@ describe('limits', () => {
     },
   );
 
-  it('a connection with unmet expectations is closed with the first response', async () => {
+  it('a connection with unmet expectations is closed after the first response', async () => {
     const request = 'GET /livez HTTP/1.1\r\nHost: localhost\r\nExpect: nothing\r\n\r\n';
     expect(await responseTo(request)).toMatch(/^HTTP\/1.1 417 [^]*connection: close/i);
     const answers = (await responseTo(request.repeat(500))).match(/HTTP\/1.1 417 /g) ?? [];
     expect(answers.length).toBeLessThanOrEqual(1);
   });
 
-  it('headers and addresses of more than 8 KiB are rejected', async () => {
+  it('headers and URLs of more than 8 KiB are rejected', async () => {
     expect(await responseTo(head('GET /livez HTTP/1.1', `X: ${'x'.repeat(9_000)}`))).toMatch(/^HTTP\/1.1 431 /);
     expect(await responseTo(head(`GET /livez?${'x'.repeat(9_000)} HTTP/1.1`))).toMatch(/^HTTP\/1.1 431 /);
   });
 
-  it('a client that sends nothing, or a header byte by byte, is disconnected within seconds; others are served', async () => {
+  it('silent and slow clients are disconnected within seconds, while others are served', async () => {
     const silent = talk('');
     const slow = talk('GET /livez HTTP/1.1\r\nHost: x\r\n');
     const drip = setInterval(() => slow.socket.write('X-a: b\r\n'), 200);
@@ -157,7 +157,7 @@ describe('limits', () => {
     }
   });
 
-  it('fourteen hundred half requests, with more arriving all the time, do not block the probes', async () => {
+  it('fourteen hundred incomplete requests, with more arriving, do not block the probes', async () => {
     const open = async (count: number): Promise<void> => {
       const opened = Array.from({ length: count }, () => talk('GET /livez HTTP/1.1\r\nHost: localhost\r\nX: '));
       await Promise.all(
@@ -173,9 +173,9 @@ describe('limits', () => {
   });
 
   const noRoom = mostWaiting < 1_000 ? 'needs net.core.somaxconn of at least 1000' : undefined;
-  it('a thousand connections wait to be accepted while the event loop is busy', needs(noRoom), () => {
+  it('a thousand connections are queued while the event loop is busy', needs(noRoom), () => {
     const { port } = new URL(server.url);
-    // It blocks this process. With a full queue the system drops connections, and retries them after seconds.
+    // This call blocks the process. With a full queue, the system would drop connections, and retry them after seconds.
     const { status } = spawnSync(process.execPath, ['--eval', connects, port, '1000'], { timeout: 30_000 });
     expect(status).toBe(0);
   });
@@ -186,18 +186,18 @@ describe('limits', () => {
     const unread = talk('');
     unread.socket.pause();
     unread.socket.write('GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    // A client that waits for a response is not taken for one that does not read it.
+    // A client that waits for a response does not count as one that does not read it.
     const waiting = talk(head('GET /wait?offset=9&timeout=7 HTTP/1.1'));
     await waiting.closed;
     expect(waiting.heard()).toMatch(/^HTTP\/1.1 504 /);
-    // Buffered data still arrives; the rest does not.
+    // Buffered data still arrives, but not the remainder.
     unread.socket.resume();
     await unread.closed;
     expect(unread.heard()).toMatch(/^HTTP\/1.1 200 /);
     expect(unread.heard().length).toBeLessThan(bytes);
   });
 
-  it('a second request before the response to the first ends the connection: requests are not processed concurrently', async () => {
+  it('a second request before the first response closes the connection, so requests are not processed concurrently', async () => {
     const request = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
     const floods = Array.from({ length: 16 }, () => talk(request('/metrics').repeat(990)));
     const behind = talk(request('/wait?offset=9&timeout=60'));
@@ -210,7 +210,7 @@ describe('limits', () => {
     expect((await fetch(`${server.url}/livez`)).status).toBe(200);
   });
 
-  it('requests that follow each other on one connection are served', async () => {
+  it('consecutive requests on one connection are served', async () => {
     const kept = talk('');
     for (let nth = 1; nth <= 5; nth += 1) {
       kept.socket.write('GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n');
@@ -220,12 +220,12 @@ describe('limits', () => {
     }
   });
 
-  it('a request with two hosts is rejected', async () => {
+  it('a request with two Host headers is rejected', async () => {
     const request = head('GET /status HTTP/1.1', 'Host: 127.0.0.1');
     expect(await responseTo(request)).toMatch(/^HTTP\/1.1 400 /);
   });
 
-  it('a client that waits for a response is not disconnected by idle ones', async () => {
+  it('a client that waits for a response is not disconnected because of idle clients', async () => {
     const waiting = talk('GET /wait?offset=9&timeout=2 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
     await vi.waitUntil(() => waiters.size === 1, 40_000);
     for (let nth = 0; nth < 600; nth += 1) talk('GET /');
@@ -245,7 +245,7 @@ describe('host names', () => {
     'localhost.evil.example',
     '127.0.0.1.evil.example',
     'indexer.example.evil',
-  ])('a page with %s pointed at this address reads nothing', async (host) => {
+  ])('a page at %s that resolves to this address reads nothing', async (host) => {
     for (const path of guarded) {
       expect(await requestTo(path, host), path).toMatch(/^HTTP\/1.1 421 [^]*INDEXER_HTTP_ALLOWED_HOSTS/);
     }
@@ -263,7 +263,7 @@ describe('host names', () => {
     expect(await requestTo('/status', host)).toMatch(/^HTTP\/1.1 200 /);
   });
 
-  it('probes are accepted under any name, with a reason only under a configured one', async () => {
+  it('probes are accepted under any host name, but contain a reason only under a configured one', async () => {
     const why = /"reason":"not connected yet"/;
     const verdict = /^{"ready":false,"live":true}\r?$/m;
     for (const [path, status] of Object.entries({ '/livez': 200, '/readyz': 503 })) {

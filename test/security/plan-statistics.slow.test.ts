@@ -1,4 +1,4 @@
-/** EXPLAIN by a role that is limited to parties: it reveals nothing about indexed payload fields. */
+/** EXPLAIN by a role that is limited to parties reveals nothing about indexed payload fields. */
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -48,7 +48,7 @@ async function index(field: string): Promise<string> {
   return lines.join('\n');
 }
 
-/** Estimated rows among all that have the value, per million other rows. */
+/** Estimated number of rows with the value, in a join with a million other rows. */
 async function estimate(client: Client, field: string, value: string): Promise<number> {
   const { rows } = await client.query<{ 'QUERY PLAN': readonly { Plan: { 'Plan Rows': number } }[] }>(
     `explain (format json) select from generate_series(1, 1000000), ledger.contracts where payload ->> '${field}' = '${value}'`,
@@ -72,7 +72,7 @@ const kept = `select tablename::text as name from pg_stats where schemaname = 'l
               union all select stxname from pg_statistic_ext where stxexprs is not null`;
 
 describe('values in payloads hidden by row security', needs(noLimits), () => {
-  it('are in no plan, whether the field was indexed before the role was limited or after', async () => {
+  it('are in no plan, whether the field was indexed before or after the role was limited', async () => {
     const built = await index('secret');
     await query(created.url, 'analyze ledger.contracts');
     expect(await query(created.url, kept)).toHaveLength(2);
@@ -98,7 +98,7 @@ describe('values in payloads hidden by row security', needs(noLimits), () => {
     });
   });
 
-  it('are in no plan of a rebuilt schema, nor through the procedure of schema pqs', async () => {
+  it('are in no plan of a rebuilt schema, and in none after the index procedure of schema pqs', async () => {
     const target = openDatabase({
       url: created.url,
       schema: 'ledger_beside',

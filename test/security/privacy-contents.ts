@@ -10,12 +10,12 @@ const allocation = `${'c3'.repeat(32)}:Splice.Api.Token.AllocationV1:Allocation`
 
 export const interfaces = [holding, instruction, allocation];
 
-/** A template of the package of the network. */
+/** The id of a template in the package of the network. */
 function network(entity: string): string {
   return `${'c5'.repeat(32)}:Splice.${entity}`;
 }
 
-/** Interface, null for the template itself, choice, and the template if it is another one. */
+/** Interface (null for a choice of the template), choice, and the template if it is another one. */
 export type Choice = readonly [string | null, string, string?];
 
 export const choices: readonly Choice[] = [
@@ -29,7 +29,7 @@ export const choices: readonly Choice[] = [
   [null, 'ValidatorLicense_ReportActive', network('ValidatorLicense:ValidatorLicense')],
 ];
 
-/** Templates of the network; every third contract is of one of them. */
+/** Templates of the network. Every third contract has one of them. */
 const networkTemplates = [
   'Round:OpenMiningRound',
   'Round:ClosedMiningRound',
@@ -41,10 +41,10 @@ const networkTemplates = [
   'ValidatorLicense:ValidatorLicense',
 ];
 
-/** This many contracts with consecutive numbers include one of each template. */
+/** Number of consecutive contracts that include one of each template. */
 export const contractsOfEveryTemplate = 3 * networkTemplates.length;
 
-/** The package of a template, by its package name. */
+/** Package name of a template. */
 export function packageNameOf(templateId: string): string {
   return templateId === template ? 'iou' : 'splice-amulet';
 }
@@ -84,7 +84,7 @@ export function resultOf(offset: number): Json {
   };
 }
 
-/** The content fields of a created event, each naming its contract. */
+/** The content fields of a created event, each with the contract id. */
 export function contentsOf(id: string, sender: string, receiver: string, views: readonly string[]) {
   return {
     templateId: templateOf(id),
@@ -116,7 +116,7 @@ export function contentsOf(id: string, sender: string, receiver: string, views: 
 }
 
 function viewOf(interfaceId: string, id: string, sender: string, receiver: string) {
-  // One of ten views could not be computed, and has a reason.
+  // One of ten interface views failed, with a message.
   const failed = id.endsWith('7');
   const message = failed ? `failure of ${id}` : '';
   return {
@@ -152,7 +152,7 @@ function valueOf(interfaceId: string, id: string, sender: string, receiver: stri
 
 const text = { kind: 'builtin', name: 'text' } as const;
 
-/** The packages of the template and of one interface, as far as typed views need them. */
+/** The packages of the template and of one interface, with the parts that typed views need. */
 export const packages: readonly PackageModel[] = [
   {
     packageId: template.slice(0, 64),

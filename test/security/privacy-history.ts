@@ -1,6 +1,6 @@
 /**
- * A random history over several parties, and who may see which of its rows: the table of
- * docs/how-to/secure/reader-roles.md, applied to the sent frames rather than to the stored rows.
+ * A random history of several parties, and who may see which of its rows. It applies the table of
+ * docs/how-to/secure/reader-roles.md to the sent frames instead of the stored rows.
  */
 import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 import * as frames from '../support/frames.ts';
@@ -19,10 +19,10 @@ import {
 
 export const parties = ['Ann', 'Ben', 'Cyd', 'Dan', 'Eva', 'Fay'].map((name) => `${name}::1220`);
 
-/** Contracts are seeded at this offset; updates follow. */
+/** Offset of the seed. Updates follow it. */
 export const seedOffset = 20;
 
-/** A row by its table and key, and who may see it. */
+/** A row by table and key, with the parties that may see it. */
 export interface ModelRow {
   readonly table: string;
   readonly key: string;
@@ -40,7 +40,7 @@ interface Contract {
 
 type Event = { readonly node: number; readonly offset: number };
 
-/** Frames, and the rows of the model. The same seed gives the same history. */
+/** Frames and model rows. Equal seeds return equal histories. */
 export class PrivateHistory {
   readonly entries: JsonRecord[] = [];
   readonly updates: JsonRecord[] = [];
@@ -49,9 +49,9 @@ export class PrivateHistory {
   readonly #random: Random;
   readonly #contracts: Contract[] = [];
   #offset = seedOffset;
-  /** Whether every step happens, and is seen by parties of its contract. */
+  /** Whether every step happens and is visible to parties of its contract. */
   #certain = false;
-  /** State of the current update. */
+  /** Parties that see the current update. */
   #seers = new Set<string>();
 
   constructor(seed: number, updates: number) {
@@ -75,8 +75,8 @@ export class PrivateHistory {
   }
 
   /**
-   * Events that chance may have left out: every kind of update, choice, template and interface view once, and not
-   * ended.
+   * Adds events that the random steps may have omitted: each kind of update, choice, template and interface view, on
+   * contracts that do not end.
    */
   #everyKind(): void {
     this.#certain = true;
@@ -95,8 +95,8 @@ export class PrivateHistory {
   }
 
   /**
-   * The completion of a command that up to three parties submitted together; every second one is rejected because of a
-   * contract.
+   * The completion of a command that up to three parties submitted together. About half of the commands are rejected
+   * because of a contract.
    */
   #complete(offset: number): void {
     const actAs = this.#some(3, 1);
@@ -172,7 +172,7 @@ export class PrivateHistory {
     return this.#offset;
   }
 
-  /** A contract that becomes known, with its rows. */
+  /** Begins a contract, or another activation of a known one, with its rows. */
   #begin({ node, offset }: Event, origin: 'seed' | 'create' | 'assign', known?: Contract): [JsonRecord, Contract] {
     const contract = known ?? {
       id: `00c${this.#contracts.length}`,
@@ -220,7 +220,7 @@ export class PrivateHistory {
       this.entries.push(frames.entry('JsIncompleteUnassigned', { createdEvent, unassignedEvent }));
       contract.state = 'travelling';
     } else if (offset % 7 === 1) {
-      // Only the assign is known: no contract yet.
+      // Only the assign is known, so there is no contract yet.
       this.rows.splice(before);
       this.#half([offset, id, 'a'], createdEvent['witnessParties'] as string[]);
       const assignedEvent = frames.assigned({ ...reassignment, source: other, target: synchronizer, createdEvent });
@@ -249,7 +249,7 @@ export class PrivateHistory {
     this.#transaction(offset, events, frames.here);
   }
 
-  /** Exercises a contract of any state: divulged contracts can be exercised as well. */
+  /** Exercises a contract in any state, because divulged contracts can be exercised as well. */
   #exercise([interfaceId, choice, templateId = template]: Choice = this.#pick(choices)): void {
     const contract = this.#pick(this.#contracts);
     const offset = this.#next();
@@ -345,7 +345,7 @@ export class PrivateHistory {
     return synchronizer === frames.here ? [frames.here, frames.there] : [frames.there, frames.here];
   }
 
-  /** Changes of hosting, of several parties at once; one of an unknown kind names no party. */
+  /** Hosting changes of several parties at once. An event of an unknown kind names no party. */
   #host(): void {
     const offset = this.#next();
     const events = Array.from({ length: this.#random.between(1, 3) }, (_, index): Json => {
@@ -368,7 +368,7 @@ export class PrivateHistory {
   }
 }
 
-/** Rises with the offset, over several hours. */
+/** Record time of an offset. Times rise with the offset, over several hours. */
 function timeOf(offset: number): string {
   return new Date(Date.UTC(2026, 7, 14, 11) + offset * 97_000).toISOString().replace('Z', '001Z');
 }

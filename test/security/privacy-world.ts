@@ -1,6 +1,7 @@
 /**
  * Expected results of a limited reader: a copy of the database without the rows that the model does not allow. Every
- * view and function is read there as the owner, and in the original as the reader: both must return the same.
+ * view and function is read in the copy as the owner, and in the original as the reader. Both must return the same
+ * rows.
  */
 import { Client, DatabaseError, escapeIdentifier, type ClientBase } from 'pg';
 import { readSchemas } from '../../src/store/connection/read-schemas.ts';
@@ -10,10 +11,10 @@ import type { Relation } from '../read/reader-attempts.ts';
 import type { ModelRow } from './privacy-history.ts';
 
 interface KeyRule {
-  /** Columns, as SQL. */
+  /** SQL of the key columns. */
   readonly key: string;
   /**
-   * Name of the table in the model; absent if it is the same. A row of the model is in one of the tables with this
+   * Name of the table in the model; absent if it is the same. Each row of the model is in one of the tables with this
    * name.
    */
   readonly as?: string;
@@ -23,7 +24,7 @@ function listed(...columns: readonly string[]): string {
   return columns.map((column) => `array_to_string(${column}, ',')`).join(', ');
 }
 
-/** Rows that a limited reader may see, by table. A table without a rule is an error. */
+/** The rows that a limited reader may see, by table. A table without a rule is an error. */
 export const rules: Readonly<Record<string, 'all' | 'none' | 'some columns' | KeyRule>> = {
   contracts: { key: `"offset", node_id` },
   live: { key: `"offset", node_id`, as: 'states' },
@@ -69,13 +70,13 @@ export const rules: Readonly<Record<string, 'all' | 'none' | 'some columns' | Ke
   filter_additions: 'none',
 };
 
-/** Columns with the parties that the indexer reads for, or with data for further requests to the ledger. */
+/** Hidden columns, which contain the parties of the indexer, or data for further requests to the ledger. */
 export const hidden: Readonly<Record<string, readonly string[]>> = {
   'ledger.stream': ['filter', 'filter_hash', 'seed_token', 'filter_extended_from'],
   'ledger.completion_ranges': ['parties'],
 };
 
-/** Runs on a connection with the search path of readers. */
+/** Runs `work` on a connection with the search path of readers. */
 export async function connected<T>(url: string, work: (client: ClientBase) => Promise<T>): Promise<T> {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -89,7 +90,7 @@ export async function connected<T>(url: string, work: (client: ClientBase) => Pr
   }
 }
 
-/** A database with the same contents. No session may be connected to the original meanwhile. */
+/** Creates a database with the same contents. No session may be connected to the original meanwhile. */
 export async function copyOf(url: string): Promise<TestDatabase> {
   return createTestDatabase(escapeIdentifier(new URL(url).pathname.slice(1)));
 }
@@ -106,7 +107,7 @@ export async function keysOf(url: string): Promise<ReadonlyMap<string, readonly 
   return keys;
 }
 
-/** Keys of the rows of the model that one of the parties may see; without parties, all. */
+/** Keys of the model rows that at least one of the parties may see; of all rows without parties. */
 export function allowed(rows: readonly ModelRow[], table: string, parties?: readonly string[]): readonly string[] {
   return sorted(
     rows
@@ -115,12 +116,12 @@ export function allowed(rows: readonly ModelRow[], table: string, parties?: read
   );
 }
 
-/** Each once: the party sets of many events are equal. */
+/** Distinct keys, because many events have equal party sets. */
 function sorted(keys: readonly string[]): readonly string[] {
   return [...new Set(keys)].sort();
 }
 
-/** Keeps in the copy only the rows that the parties may see. */
+/** Deletes from the copy all rows that the parties may not see. */
 export async function takeOut(url: string, rows: readonly ModelRow[], parties: readonly string[]): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -149,7 +150,7 @@ export async function answerOf(client: ClientBase, sql: string): Promise<readonl
   }
 }
 
-/** A complete relation, or of some tables only the rows that readers may see. */
+/** A statement that selects a relation, without hidden columns. */
 export async function selectOf(url: string, { name }: Relation): Promise<string> {
   const withheld = hidden[name];
   if (withheld === undefined) return `select to_jsonb(t)::text as line from ${name} t`;
@@ -180,7 +181,9 @@ export async function callables(url: string, role: string): Promise<readonly Cal
   )) as unknown as readonly Callable[];
 }
 
-/** Calls with arguments drawn from the history: own and foreign contracts, names, offsets inside and outside. */
+/**
+ * Calls with random arguments from the history: own and foreign contracts, names, and offsets inside and outside of it.
+ */
 export function callsOf({ name, types }: Callable, random: Random, lastOffset: number): readonly string[] {
   const draw = (type: string): string => {
     const values: Readonly<Record<string, readonly string[]>> = {

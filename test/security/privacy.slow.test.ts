@@ -1,6 +1,6 @@
 /**
- * Limited readers over a random history of several parties: each sees in every table, view and function exactly what
- * the ledger would return to its parties. `TEST_SEED` gives another history.
+ * Limited readers of a random history of several parties. In every table, view and function, each reader sees exactly
+ * the data that the ledger would return to its parties. `TEST_SEED` sets another history.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -42,11 +42,11 @@ import { canLimit, noLimits } from '../support/skips/server-version.ts';
 const seed = seedFor();
 printRepeatCommand(seed);
 const random = new Random(seed);
-/** Describes the role, not the history. */
+/** Functions that describe the role instead of the history. */
 const ofTheRole = new Set(['explore.is_limited']);
 const history = new PrivateHistory(seed, 150);
 
-/** One to three parties each; then one that is not a party of any row, and all together. */
+/** Readers with one to three parties, a reader whose party is in no row, and a reader of all parties. */
 const readers = [
   ...Array.from({ length: 4 }, (_, at) =>
     parties.filter((__, nth) => nth % 4 === at || (at < 2 && random.chance(0.2))).slice(0, 3),
@@ -106,7 +106,7 @@ beforeAll(async () => {
   expect((await syncTypedViews(database, packages)).failed).toEqual([]);
   await grant(3, readers.length);
   await database.close();
-  // Quarantined and redacted data is visible to the operator only: there is some of it.
+  // Quarantined and redacted data, which only the operator may see.
   await query(
     created.url,
     `insert into ledger.quarantine values (1, 'X', 'secret', 'secret', 1);
@@ -139,9 +139,9 @@ function urlOf(role: string): string {
 }
 
 /**
- * A name that is rejected on one side only: without a row, Postgres may not check whether the name exists. Or a name on
- * one side and an offset on the other, if both are wrong. The messages contain only names of templates and offsets,
- * which every reader may see.
+ * Whether a name was rejected on one side only. Without a row, Postgres may not check whether the name exists. If both
+ * a name and an offset are wrong, each side may reject another one. The messages contain only template names and
+ * offsets, which every reader may see.
  */
 function isRefusedArgument(one: readonly string[], other: readonly string[]): boolean {
   const isRefusal = (rows: readonly string[], codes: RegExp): boolean => rows.length === 1 && codes.test(rows[0] ?? '');
@@ -149,7 +149,7 @@ function isRefusedArgument(one: readonly string[], other: readonly string[]): bo
   return other.length === 0 || isRefusal(other, /^22003 /);
 }
 
-/** Results of the statements on both sides, if they differ. */
+/** Results of the statements that differ between both sides. */
 async function differences(role: string, copy: string, statements: readonly string[]): Promise<object[]> {
   const resultsFrom = async (url: string): Promise<readonly (readonly string[])[]> =>
     connected(url, async (client) => {
@@ -170,7 +170,7 @@ async function differences(role: string, copy: string, statements: readonly stri
 }
 
 describe('limited readers', needs(noLimits), () => {
-  it('have a rule for every table, and the model knows every row', async () => {
+  it('have a rule for every table, and the model includes every row', async () => {
     const stored = tables.filter(({ kind }) => kind !== 'v').map(({ name }) => name.replace(/^ledger\./, ''));
     expect(stored.sort(), 'add a rule to privacy-world.ts and a line to docs/how-to/secure/reader-roles.md').toEqual(
       Object.keys(rules).sort(),
@@ -178,9 +178,9 @@ describe('limited readers', needs(noLimits), () => {
     for (const [table, keys] of await keysOf(created.url)) expect(keys, table).toEqual(allowed(history.rows, table));
   });
 
-  // Some hundred statements for each of two databases, on a machine with other load.
+  // There are hundreds of statements for each of two databases, and the machine may be busy.
   it.each(readers)(
-    '$of: every table, view and function returns the rows of the parties',
+    'get the rows of $of from every table, view and function',
     async ({ role, of }) => {
       const functions = await callables(created.url, role);
       expect(functions.length).toBeGreaterThan(30);
@@ -213,14 +213,14 @@ describe('limited readers', needs(noLimits), () => {
     },
   );
 
-  it('saw rows in every table and view except those for operators', async () => {
+  it('have seen rows in every table and view except those for operators', async () => {
     const empty: string[] = [];
     for (const relation of tables) {
       if ((rowCounts.get(await selectOf(created.url, relation)) ?? 0) === 0) empty.push(relation.name);
     }
     const hidden = Object.entries(rules).flatMap(([table, rule]) => (rule === 'none' ? [`ledger.${table}`] : []));
     const sums = ['explore.activity', 'explore.activity_updates'];
-    // Not every random history has one that a limited reader sees.
+    // Not every random history has such rows that a limited reader sees.
     const ofChance = new Set(['explore.token_discrepancies', 'explore.reward_rounds']);
     expect(empty.filter((name) => !ofChance.has(name)).sort()).toEqual(
       [

@@ -1,10 +1,10 @@
 /**
- * Promises of docs/explanation/security-model.md and docs/how-to/secure, and the tests that fail if they stop being
- * true.
+ * Promises of docs/explanation/security-model.md and docs/how-to/secure, with the tests that fail if a promise is
+ * broken.
  */
 interface Promised {
   readonly promise: string;
-  /** Test files, or folders of them. */
+  /** Test files, or folders of test files. */
   readonly tests: readonly string[];
 }
 

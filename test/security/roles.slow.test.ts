@@ -1,4 +1,6 @@
-/** The roles of a stream: denied operations, tried statement by statement, and an indexer that needs no more rights. */
+/**
+ * The roles of a stream: denied operations, tried statement by statement, and an indexer that works with their rights.
+ */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,8 +36,6 @@ const kinds = ['migrator', 'writer', 'redactor', 'reader'] as const;
 type Kind = (typeof kinds)[number];
 const password = 'geheim ü';
 
-/** Views with the rights of their reader came with Postgres 15. */
-
 let created: TestDatabase;
 let sandbox: Sandbox;
 let folder: string;
@@ -64,7 +64,7 @@ async function as<T>(kind: Kind, work: (client: Client) => Promise<T>): Promise<
   }
 }
 
-/** Live, and then with the updates that the ledger adds. */
+/** Starts an indexer and waits until it is live. */
 async function live(url: string, schema: string, env: Readonly<Record<string, string>> = {}): Promise<IndexerRun> {
   const common = { LEDGER_URL: sandbox.url, DATABASE_URL: url, POSTGRES_SCHEMA: schema, INDEXER_BATCH_UPDATES: '20' };
   const indexer = await runIndexer({ ...common, ...env });
@@ -75,7 +75,7 @@ async function live(url: string, schema: string, env: Readonly<Record<string, st
   return indexer;
 }
 
-/** The first change that a program on this machine reads without a token, or the error instead. */
+/** The first change that a local program reads without a token, or the error. */
 async function firstChange({ httpUrl }: IndexerRun, after: number): Promise<unknown> {
   const answer = await fetch(`${httpUrl}/changes?after=${String(after)}`, {
     headers: { accept: 'application/x-ndjson' },
@@ -106,14 +106,14 @@ afterAll(async () => {
   await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${roles}`);
 });
 
-it('are printed before they are created, without passwords, and the output is complete', async () => {
+it('roles of a stream are printed before they are created, without passwords', async () => {
   const lines = await grant('--dry-run');
   expect(lines).toContain(`create role "${prefix}_writer" login password '…' bypassrls;`);
   expect(lines.join('\n')).not.toContain(password);
   expect(await query(created.url, `select from pg_roles where rolname like '${prefix}%'`)).toEqual([]);
 });
 
-it('let a real indexer seed and follow as the writer, with the same tables as the owner of everything', async () => {
+it('roles of a stream let an indexer seed and follow as the writer, with the same tables as the owner', async () => {
   await grant();
   const path = '/v2/state/active-contracts';
   sandbox.faults.streamFailure = { path, failure: 'ACCESS_TOKEN_EXPIRED', afterFrames: 5, times: 2 };
@@ -139,7 +139,7 @@ it('let a real indexer seed and follow as the writer, with the same tables as th
   expect(owner).toEqual({ strangers: 0 });
 });
 
-it('leave the views to the migrator, which creates them for the reader', async () => {
+it('roles of a stream leave the views to the migrator, which creates them for the reader', async () => {
   const env = { DATABASE_URL: urlOf('migrator') };
   const lines: string[] = [];
   await runCommand(migrateCommand, [], env, { write: (text) => lines.push(text) });
@@ -161,7 +161,7 @@ it('leave the views to the migrator, which creates them for the reader', async (
 });
 
 describe.each(kinds)('the %s', (kind) => {
-  it('is denied everything that it does not need, and may do what it needs', async () => {
+  it('is denied all operations that it does not need, and may run those it needs', async () => {
     await as(kind, async (client) => {
       for (const { sql, may = [] } of attempts) {
         const outcome = await attempt(client, sql);
@@ -171,7 +171,7 @@ describe.each(kinds)('the %s', (kind) => {
   });
 });
 
-it('do not let the writer delete published data, nor any other role delete anything', async () => {
+it('roles of a stream do not let the writer delete published data, or any other role delete data', async () => {
   const count = 'select count(*)::int as n from ledger.contracts';
   const before = await query(created.url, count);
   const clear = 'select ledger.clear_unfinished_seed(epoch) as cleared from ledger.stream';
@@ -182,7 +182,7 @@ it('do not let the writer delete published data, nor any other role delete anyth
   expect(await query(created.url, count)).toEqual(before);
 });
 
-it('do not let the writer delete history by marking it as unpublished', async () => {
+it('roles of a stream do not let the writer delete history by marking it as unpublished', async () => {
   const tables = ['contracts', 'live', 'ended', 'coverage', 'contract_parties', 'templates'];
   const count = `select ${tables.map((table) => `(select count(*)::int from ledger.${table}) as ${table}`).join(', ')}`;
   const before = await query(created.url, count);
@@ -198,7 +198,7 @@ it('do not let the writer delete history by marking it as unpublished', async ()
   });
 });
 
-it('park an indexer that finds history and no published seed, and keep the history', async () => {
+it('an indexer parks if it finds history without a published seed, and keeps the history', async () => {
   const count = 'select count(*)::int as n from ledger.contracts';
   const before = await query(created.url, count);
   const [{ seeded } = {}] = await query(created.url, 'select seeded_at::text as seeded from ledger.stream');
@@ -214,7 +214,7 @@ it('park an indexer that finds history and no published seed, and keep the histo
   }
 });
 
-it.each(['migrator', 'writer'] as const)('let the %s end the half-sent data of an earlier writer', async (kind) => {
+it.each(['migrator', 'writer'] as const)('the %s can end an open transaction of an earlier writer', async (kind) => {
   const left = new Client({ connectionString: urlOf(kind), application_name: writerSessionName('ledger') });
   left.on('error', () => undefined);
   const gone = new Promise((resolve) => left.once('end', resolve));
@@ -225,7 +225,7 @@ it.each(['migrator', 'writer'] as const)('let the %s end the half-sent data of a
   expect(await as(kind, (client) => endStaleWriters(client, 'ledger'))).toBe(0);
 });
 
-it('let the writer deliver to webhooks, as the role that reads, and store dead letters and their replay', async () => {
+it('roles of a stream let the writer deliver to webhooks as the reading role, and store and replay dead letters', async () => {
   await using receiver = await startReceiver();
   const lines: string[] = [];
   const webhook = (url: string, ...words: string[]) =>
@@ -235,7 +235,7 @@ it('let the writer deliver to webhooks, as the role that reads, and store dead l
   await webhook(created.url, 'add', 'told', '--url', `${receiver.url}/told`, ...role);
   receiver.name = 'told';
   receiver.secret = /whsec_\S+/.exec(lines.join('\n'))?.[0] ?? '';
-  // The first event is rejected, once.
+  // The first event is rejected once.
   receiver.reply = ({ place }) => ({ status: place === receiver.heard[0]?.place ? 422 : 204 });
   const env = { INDEXER_WEBHOOK_NETWORKS: 'loopback', INDEXER_WEBHOOK_ATTEMPTS: '1', POSTGRES_MIGRATE: 'never' };
   await using indexer = await live(urlOf('writer'), 'ledger', env);
@@ -250,7 +250,7 @@ it('let the writer deliver to webhooks, as the role that reads, and store dead l
   await waitFor('no letter is left', async () => ((await dead()).length === 0 ? true : undefined));
   expect(indexer.log.filter((line) => line.includes('webhook: local failure'))).toEqual([]);
   await asksNothingAsWriter(indexer);
-  // Other logins see no address and no secret.
+  // Other logins see no webhook URL and no secret.
   for (const kind of ['reader', 'redactor'] as const) {
     const seen = await as(kind, async (client) => (await client.query('select from ledger.webhook_secrets')).rowCount);
     expect(seen, kind).toBe(0);
@@ -258,7 +258,7 @@ it('let the writer deliver to webhooks, as the role that reads, and store dead l
   await webhook(urlOf('migrator'), 'remove', 'told');
 });
 
-/** A program on this machine has no password: the page does not read for it as the login of the indexer. */
+/** A local program has no password, so the query page does not run its statements as the login of the indexer. */
 async function asksNothingAsWriter({ httpUrl }: IndexerRun): Promise<void> {
   for (const statement of [
     'select secret from ledger.webhook_secrets',
@@ -272,7 +272,7 @@ async function asksNothingAsWriter({ httpUrl }: IndexerRun): Promise<void> {
   }
 }
 
-it('let the redactor redact and prune', async () => {
+it('roles of a stream let the redactor redact and prune', async () => {
   const env = { DATABASE_URL: urlOf('redactor') };
   const never = new AbortController().signal;
   const lines: string[] = [];
@@ -289,14 +289,14 @@ it('let the redactor redact and prune', async () => {
     stop: never,
     print: (line) => lines.push(line),
   });
-  // Updates whose contracts are still active stay.
+  // Updates whose contracts are still active are kept.
   expect(lines.join('\n')).toMatch(/pruned up to and including offset \d+/);
   expect(await query(created.url, 'select pruned_to_offset is not null as kept from ledger.stream')).toEqual([
     { kept: true },
   ]);
 });
 
-it('can be granted again at any time, by the migrator too, with the same result', async () => {
+it('roles of a stream can be granted again at any time, also by the migrator, with the same result', async () => {
   const rights = `select c.oid::regclass::text as name, array(select a::text from unnest(c.relacl) a order by 1) as acl
                     from pg_class c where c.relnamespace = 'ledger'::regnamespace order by 1`;
   const before = await query(created.url, rights);
@@ -306,7 +306,7 @@ it('can be granted again at any time, by the migrator too, with the same result'
   expect(await query(created.url, rights)).toEqual(before);
 });
 
-it('let the writer continue next to a reader that is limited to parties', needs(noLimits), async () => {
+it('roles of a stream let the writer continue next to a limited reader', needs(noLimits), async () => {
   const [party] = sandbox.ledger.localParties();
   const role = `${prefix}_limited`;
   await runCommand(grantReaderCommand, [role, '--party', String(party)], { DATABASE_URL: created.url });
@@ -315,7 +315,7 @@ it('let the writer continue next to a reader that is limited to parties', needs(
   let token = '';
   const io = { print: (line: string) => void (token = line), stderr: new PassThrough() };
   await runCommand(readerTokenCommand, ['create', '--role', role], { DATABASE_URL: created.url }, io);
-  // The writer has become a member of the role: another grant revokes that, and no policy of the role restricts the
+  // The writer has become a member of the role. The next grant revokes that, and no policy of the role restricts the
   // writer.
   await grant();
   const all = await query(created.url, 'select count(*)::int as n from ledger.contracts');
@@ -333,7 +333,8 @@ it('let the writer continue next to a reader that is limited to parties', needs(
 });
 
 /**
- * Ended by an indexer that may alter no role: open connections end, and a role that may alter roles closes the login.
+ * Checks an expired token with an indexer that may alter no role: it ends open connections, and a role that may alter
+ * roles disables the login.
  */
 async function endsWithToken(token: string): Promise<void> {
   const [found] = await query(created.url, 'select login_name as login from ledger.reader_tokens');
@@ -353,7 +354,9 @@ async function endsWithToken(token: string): Promise<void> {
   expect(await query(created.url, mayLogIn)).toEqual([{ rolcanlogin: false }]);
 }
 
-/** Pages of changes under the role, statements as the login of the token: by an indexer that is not a superuser. */
+/**
+ * Reads changes under the role, and runs statements as the login of the token, with an indexer that is not a superuser.
+ */
 async function answersAs(indexer: IndexerRun, role: string, token: string, after: number): Promise<void> {
   const seen = await query(
     `${created.url}?options=-c%20role%3D${role}`,

@@ -1,4 +1,7 @@
-/** Schemas that another role created under our names earlier: nothing is created in them, whichever role migrates. */
+/**
+ * Schemas with names of the project that another role created earlier: nothing is created in them, whichever role
+ * migrates.
+ */
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { grantRolesCommand } from '../../src/cli/roles/grant-roles.ts';
@@ -31,7 +34,7 @@ afterAll(async () => {
   await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${[mallory, app, ...roles].join(', ')}`);
 });
 
-/** The database as a role; as the superuser without one. */
+/** Opens the database as a role, or as the superuser. */
 function open(schema: string, role?: string): Database {
   const url = new URL(created.url);
   if (role !== undefined) url.searchParams.set('options', `-c role=${role}`);
@@ -50,13 +53,13 @@ async function madeIn(storage: string): Promise<unknown> {
   return row?.['made'];
 }
 
-/** Marks objects for re-creation: the views and functions for readers. */
+/** Marks the views and functions of readers as outdated, so that they are re-created. */
 async function outdate(storage: string): Promise<void> {
   await query(created.url, `comment on schema ${storage}_explore is 'read side of another version'`);
 }
 
 describe('a schema that an untrusted role created earlier', () => {
-  it.each(['', '_explore', '_typed', '_pqs'])('is rejected by the first migrate, as any role (%s)', async (suffix) => {
+  it.each(['', '_explore', '_typed', '_pqs'])('is rejected by the first migrate of any role (%s)', async (suffix) => {
     const storage = `first${suffix}`;
     const squatted = `${storage}${suffix}`;
     await query(
@@ -72,7 +75,7 @@ describe('a schema that an untrusted role created earlier', () => {
     expect(await madeIn(storage)).toBe(0);
   });
 
-  it('is rejected when it looks like a stream that lacks a migration', async () => {
+  it('is rejected if it looks like a stream that lacks a migration', async () => {
     const squatter = open('lookalike', mallory);
     await migrate(squatter);
     await query(
@@ -94,8 +97,8 @@ describe('a schema that an untrusted role created earlier', () => {
   });
 });
 
-describe('a schema of our own', () => {
-  it('is accepted from the administrator for the role that migrates, or for the administrator', async () => {
+describe('a schema that a trusted role created', () => {
+  it('is accepted if the administrator or the migrating role owns it', async () => {
     await query(
       created.url,
       `create schema given authorization ${app}; create schema kept; grant all on schema kept to ${app}`,
@@ -107,13 +110,13 @@ describe('a schema of our own', () => {
     }
   });
 
-  it('is accepted for the printed migrations in psql, created before or not', async () => {
+  it('is accepted for the printed migrations', async () => {
     await query(created.url, 'create schema printed');
     await query(created.url, await printMigrations('printed'));
     await expect(assertMigrated(open('printed'))).resolves.toBeUndefined();
   });
 
-  it('is accepted from the owner of grant-roles, for migrator and superuser', async () => {
+  it('is accepted if the owner role of grant-roles owns it', async () => {
     await migrate(open(prefix));
     const env = { DATABASE_URL: created.url, POSTGRES_SCHEMA: prefix };
     await runCommand(grantRolesCommand, ['--prefix', prefix], env);

@@ -19,7 +19,7 @@ beforeAll(async () => {
   await query(created.url, `create role ${mallory}; grant create on schema public to ${mallory}`);
   victim = new Client({ connectionString: created.url });
   await victim.connect();
-  // Each attempt has a path of its own.
+  // Each attempt sets its own search path.
   await victim.query('set search_path = pg_catalog');
   await plant(victim, mallory);
 });
@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 describe('code that another role placed in public', () => {
-  it('is run when a statement names it, so that the attempts below would detect it', async () => {
+  it('is run if a function refers to it by name, so the attempts below would detect it', async () => {
     const naming = `create function explore.naming() returns pg_catalog.jsonb language plpgsql as
       $$ begin return jsonb_build_object('a'::pg_catalog.text, '1'::pg_catalog.jsonb); end $$`;
     await victim.query(naming);
@@ -40,7 +40,7 @@ describe('code that another role placed in public', () => {
   });
 
   it.each(['public', 'public, pg_catalog', 'explore, public, pg_catalog, pg_temp'])(
-    'is run by no function, procedure or view of ours on the path %s',
+    'is run by no function, procedure or view of the project with the search path %s',
     async (path) => {
       expect(await runsPlanted(victim, path)).toEqual([]);
     },

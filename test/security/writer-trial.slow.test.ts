@@ -1,4 +1,4 @@
-/** `check` of a writer that lacks a right: each right that `grant-roles` gives is revoked in turn. */
+/** `check` as a writer that lacks a right. Each right that `grant-roles` grants is revoked in turn. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { migrateCommand } from '../../src/cli/follow/migrate.ts';
@@ -15,7 +15,7 @@ let created: TestDatabase;
 let writerUrl: string;
 let database: Database;
 
-/** Each right of the writer, except to read, that `public` does not have, according to the catalog. */
+/** All rights of the writer in the catalog that PUBLIC does not have, except rights to read. */
 async function granted(): Promise<readonly string[]> {
   const rows = await query(
     created.url,
@@ -33,7 +33,7 @@ async function granted(): Promise<readonly string[]> {
   return rows.map((row) => String(row['right']));
 }
 
-/** Spaces between types and quotes do not matter. */
+/** Sorts rights without differences in spaces and quotes. */
 const sorted = (rights: readonly string[]): readonly string[] =>
   rights.map((right) => right.replaceAll(', ', ',').replaceAll('"', '')).toSorted();
 
@@ -64,13 +64,13 @@ afterAll(async () => {
 });
 
 describe('the rights of the writer', () => {
-  it('are complete after grant-roles, and check confirms it', async () => {
+  it('are complete after grant-roles, as check confirms', async () => {
     expect((await tryRights(database)).missing).toEqual([]);
     const { stdout } = await programInProcess(['check', '--json'], { DATABASE_URL: writerUrl });
     expect(stdout).toContain('"name":"rights to write","state":"pass"');
   });
 
-  it('are all reported when all are revoked', async () => {
+  it('are all reported if all are revoked', async () => {
     const all = await granted();
     expect(all.length).toBeGreaterThan(100);
     await query(
@@ -86,7 +86,7 @@ describe('the rights of the writer', () => {
   it.each([
     ['redactor', 'has the rights of the redactor'],
     ['reader', 'has the rights of a reader of everything'],
-  ])('fail the check of the %s, which names the role', async (kind, rights) => {
+  ])('are missing for the %s, and check reports its role', async (kind, rights) => {
     const login = `${prefix}_${kind}`;
     await query(created.url, `alter role ${login} login password 'secret'`);
     const url = Object.assign(new URL(created.url), { username: login, password: 'secret' }).href;
@@ -100,7 +100,7 @@ describe('the rights of the writer', () => {
     expect(line?.fix).toContain('as the writer role of `ledger-indexer grant-roles`');
   });
 
-  it('fail the check of a redactor that lacks a right, like those of a reader', async () => {
+  it('are missing for a redactor that lacks a right, which check reports like a reader', async () => {
     const [kept, login] = ['update (pruned_to_offset) on ledger.stream', `${prefix}_redactor`];
     const url = Object.assign(new URL(created.url), { username: login, password: 'secret' }).href;
     await query(created.url, `alter role ${login} login password 'secret'; revoke ${kept} from ${login}`);
@@ -114,7 +114,7 @@ describe('the rights of the writer', () => {
     'update (parties) on completion_ranges',
     'delete on webhook_dead_letters',
     'execute on function "ledger".mark_unhosted(bigint, boolean)',
-  ])('fail the check without %s', async (right) => {
+  ])('are reported as incomplete without %s', async (right) => {
     await without(right, async () => {
       const { code, stdout } = await programInProcess(['check', '--json'], { DATABASE_URL: writerUrl });
       const { checks } = JSON.parse(stdout) as { checks: readonly { name: string; found: string; fix?: string }[] };

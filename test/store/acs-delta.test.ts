@@ -1,6 +1,6 @@
 /**
- * Shape ACS_DELTA and releases before 3.4, by random histories: which contracts are active, when they ended, who saw it
- * and the counts, as generated; the same when updates are stored late. `TEST_SEED` gives another history.
+ * Random histories in shape ACS_DELTA, in shape LEDGER_EFFECTS and of releases before 3.4. The lifetimes, witnesses and
+ * counts of contracts equal the generated ones, also if updates are stored late. `TEST_SEED` sets another history.
  */
 import { describe, expect, it } from 'vitest';
 import { filterFingerprint } from '../../src/ledger/api/request-format.ts';
@@ -20,7 +20,7 @@ printRepeatCommand(seed);
 
 const schemas = schemasOfFile();
 
-/** Stores the history in batches of random sizes; offsets in `aside` are quarantined. */
+/** Stores the history in batches of random sizes. Updates with offsets in `aside` are quarantined. */
 async function stored(schema: string, history: DeltaHistory, rendering: Rendering, aside: readonly number[] = []) {
   const database = await schemas.migrated(schema);
   const shape = rendering === 'delta' ? 'ACS_DELTA' : 'LEDGER_EFFECTS';
@@ -113,7 +113,7 @@ async function expectSums(schema: string, { expected }: DeltaHistory): Promise<v
   expect(new Map(sumRows.map(({ key, ...sums }) => [key, sums]))).toEqual(totals);
 }
 
-/** Archives of contracts, with witnesses: as stored, among the events, and with the functions of PQS. */
+/** Expects the archives with their witnesses in the storage, among the events, and in the functions of PQS. */
 async function expectArchives(schema: string, { expected }: DeltaHistory): Promise<void> {
   const archived = await rows(
     `select a."offset"::int as "offset", a.node_id as node, a.contract_id as contract, ${template} as template,
@@ -167,7 +167,7 @@ const renderings: readonly (readonly [string, Rendering])[] = [
 describe.each(renderings)('a history %s', (_what, rendering) => {
   const history = new DeltaHistory(seed, 160, rendering);
 
-  it('begins and ends every contract at the right offset, and counts and returns it so', async () => {
+  it('has the generated lifetimes, counts and status of every contract', async () => {
     await stored(rendering, history, rendering);
     expect(history.expected.lifetimes.filter(({ to }) => to !== null).length).toBeGreaterThan(20);
     await expectLifetimes(rendering, history);
@@ -177,7 +177,7 @@ describe.each(renderings)('a history %s', (_what, rendering) => {
     expect(await brokenRules(schemas.url, rendering)).toEqual([]);
   });
 
-  it('is the same when any of its updates are stored late, in any order', async () => {
+  it('is the same if any of its updates are stored late, in any order', async () => {
     const random = new Random(seed + 1);
     const aside = history.updates.filter(() => random.chance(0.15)).map(({ offset }) => offset);
     const schema = `${rendering}_late`;

@@ -1,4 +1,4 @@
-/** SQL is a public interface: comments in the catalog explain tables and columns. */
+/** Comments in the catalog explain tables and columns, because SQL is a public interface. */
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';

@@ -53,7 +53,7 @@ const hexDigits = Array.from({ length: 16 }, (_, digit) => digit.toString(16));
 const int8 = fc.oneof(fc.maxSafeInteger(), fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }));
 
 describe('COPY in binary form', () => {
-  it('names the columns and types that the migrations create', async () => {
+  it('uses the columns and types that the migrations create', async () => {
     const { rows } = await client.query<{ table: TableName; column: string; type: string }>(
       `select table_name as table, column_name as column, udt_name as type
          from information_schema.columns where table_schema = 'ledger'`,
@@ -124,7 +124,7 @@ describe('COPY in binary form', () => {
     );
   });
 
-  it('computes the lifetime of a contract like the storage', async () => {
+  it('computes the class of a lifetime like the function in Postgres', async () => {
     const lengths = Array.from({ length: 53 }, (_, power) => 2 ** power).flatMap((at) => [at - 1, at, at + 1]);
     const validLengths = [...new Set(lengths)].filter((length) => length >= 1 && length <= 2 ** 52);
     const { rows } = await client.query<{ class: number }>(
@@ -160,7 +160,7 @@ describe('COPY in binary form', () => {
     expect(rows[0]?.sizes).toEqual([2, 5_000_002, 5_000_002, 5_000_002, 5_000_002, 3, 8]);
   });
 
-  it('rejects a number beyond the column and an invalid time, with only the name of the table', () => {
+  it('rejects a number that is too large for its column and an invalid time, and reports only the table', () => {
     const row = (nodeId: number): Row => [1, nodeId, 1, 1, 'c'];
     expect(() => encoded('archives', [row(2 ** 31)])).toThrow(/archives.*32 bits/);
     expect(() => encoded('archives', [row(Number.NaN)])).toThrow(/32 bits/);

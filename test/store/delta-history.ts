@@ -1,12 +1,14 @@
 /**
- * One random history in the form of participants of different releases and shapes, and the expected tables: lifetimes,
- * counts, archives and sums, derived from the generated events and not from stored rows.
+ * One random history, as participants of different releases and shapes send it, with the expected tables: lifetimes,
+ * counts, archives and sums. They are derived from the generated events, not from stored rows.
  */
 import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 import * as frames from '../support/frames.ts';
 import type { Json, JsonRecord } from '../support/frames.ts';
 
-/** `old`: LEDGER_EFFECTS of releases before 3.4, whose events do not say whether they change what is active. */
+/**
+ * `old`: LEDGER_EFFECTS of releases before 3.4, whose events do not report whether they change the active contracts.
+ */
 export type Rendering = 'delta' | 'effects' | 'old';
 
 export interface Lifetime {
@@ -35,7 +37,7 @@ export interface Sums {
 export interface Expected {
   readonly lifetimes: Lifetime[];
   readonly archives: Archived[];
-  /** By hour, template entity, version and choice (empty for creates and archived events) and synchronizer. */
+  /** Sums by hour, template entity, version, choice (empty for creates and archived events) and synchronizer. */
   readonly sums: Map<string, Sums>;
 }
 
@@ -50,12 +52,12 @@ interface Contract {
 }
 
 const all = ['Ann', 'Ben', 'Cyd', 'Dan', 'Eva'].map((name) => `${name}::1220`);
-/** The parties of the reader. */
+/** The hosted parties, whose events the participant sends. */
 const hosted = all.slice(0, 3);
 const versions = ['a1'.repeat(32), 'a2'.repeat(32)] as const;
 
 export class DeltaHistory {
-  /** Updates in the order of their offsets; events that the rendering does not contain are left out. */
+  /** Updates in the order of their offsets, without events that the rendering does not contain. */
   readonly updates: { readonly offset: number; readonly text: string }[] = [];
   readonly expected: Expected = { lifetimes: [], archives: [], sums: new Map() };
   readonly #random: Random;
@@ -80,7 +82,7 @@ export class DeltaHistory {
     }
   }
 
-  /** Contracts that were active right after an offset, as `contract@activated`. */
+  /** Contracts that were active right after an offset, in the form `contract@activated`. */
   activeAt(offset: number): readonly string[] {
     return this.expected.lifetimes
       .filter(({ from, to }) => from <= offset && (to === null || to > offset))
@@ -105,7 +107,7 @@ export class DeltaHistory {
     return found.length === 0 ? undefined : this.#pick(found);
   }
 
-  /** The parties of the reader that see an event. */
+  /** The hosted parties among the given ones. */
   #witnesses(of: readonly string[]): string[] {
     return hosted.filter((party) => of.includes(party));
   }
@@ -133,7 +135,7 @@ export class DeltaHistory {
     this.updates.push({ offset: this.#offset, text: JSON.stringify(frame) });
   }
 
-  /** Twenty minutes an offset: hours are crossed often. */
+  /** Each offset adds twenty minutes, so updates often fall into another hour. */
   #time(): string {
     return new Date(Date.UTC(2026, 7, 14) + this.#offset * 1_200_000).toISOString().replace('Z', '001Z');
   }
@@ -146,7 +148,7 @@ export class DeltaHistory {
   }
 
   #new(isStakeholder: boolean): Contract {
-    // Without a stakeholder among the parties of the reader a contract is witnessed only.
+    // Without a stakeholder among the hosted parties, a contract is only witnessed.
     const others = all.filter((party) => !hosted.includes(party));
     const signatories = isStakeholder
       ? [this.#pick(hosted), ...this.#parties(others, 0, 1)]
@@ -212,10 +214,10 @@ export class DeltaHistory {
     if (open !== undefined) open.to = this.#offset;
   }
 
-  /** Archives by a package that may be newer than that of the create. */
+  /** Archives a contract by a package that may be newer than the package of its create. */
   #archive(): void {
     const contract = this.#find('active', this.#place);
-    // In ACS_DELTA a participant sends nothing about transient contracts of a transaction.
+    // In ACS_DELTA, a participant sends nothing about contracts that one transaction creates and archives.
     if (contract === undefined || this.#isOfThis(contract)) return;
     const named = { ...contract, version: this.#pick([contract.version, versions[1]]) };
     this.#consume(named, this.#witnesses([...contract.signatories, ...contract.observers]), true);
@@ -264,7 +266,7 @@ export class DeltaHistory {
     return { ...exercise, ...this.#acsDelta(changes) };
   }
 
-  /** Created and archived by one transaction: before 3.4 no field says that it never was active. */
+  /** Creates and archives a contract in one transaction. Before 3.4, no field reports that it never was active. */
   #transient(): void {
     if (this.#rendering === 'delta') return;
     const contract = this.#new(true);

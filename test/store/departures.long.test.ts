@@ -1,6 +1,6 @@
 /**
- * Contracts of parties that left the participant are unhosted from then on: which parties count, and that the order of
- * writing does not matter.
+ * Contracts of parties that left the participant become unhosted. The tests check which parties count, and that the
+ * order of writes does not matter.
  */
 import { describe, expect, it } from 'vitest';
 import { filterFingerprint } from '../../src/ledger/api/request-format.ts';
@@ -18,17 +18,17 @@ const schemas = schemasOfFile();
 
 interface Expected {
   readonly parties?: readonly string[];
-  /** Null: the participant id is not reported. */
+  /** Null if the participant id is not reported. */
   readonly participantId?: string | null;
-  /** Updates of one batch; default: one. */
+  /** Number of updates in a batch; one by default. */
   readonly perBatch?: number;
-  /** The update with this offset is quarantined, and stored after all others. */
+  /** Offset of an update that is quarantined, and stored after all others. */
   readonly late?: number;
 }
 
 let histories = 0;
 
-/** Filter of the stream: events of these parties; of any party if there are none. */
+/** Filter of the stream: events of these parties, or of any party if the list is empty. */
 function asking(parties: readonly string[]) {
   const shape = 'LEDGER_EFFECTS';
   const filter = {
@@ -43,7 +43,7 @@ function asking(parties: readonly string[]) {
   return { filter: json, filterHash: hash, shape } as const;
 }
 
-/** Stores updates with offsets from 1; returns the name of the schema. */
+/** Stores updates with offsets from 1. Returns the name of the schema. */
 async function stored(updates: readonly JsonRecord[], options: Expected = {}): Promise<string> {
   const { parties = [], participantId = 'p::1220', perBatch = 1, late } = options;
   const schema = `s${(histories += 1)}`;
@@ -77,7 +77,7 @@ async function stored(updates: readonly JsonRecord[], options: Expected = {}): P
   return schema;
 }
 
-/** Status and offset of each contract, by id. */
+/** Status of each contract by its id, with the offset at which it became unhosted. */
 async function statuses(schema: string): Promise<Record<string, string>> {
   const rows = await query(
     schemas.url,
@@ -91,7 +91,7 @@ const other = 'other::1220bb';
 const local = 'local::1220';
 const remote = 'remote::1220ee';
 
-/** A create whose parties are all stakeholders, and witnesses by default. */
+/** A create whose parties are stakeholders and, by default, witnesses. */
 const create = (offset: number, contractId: string, parties: string[], change: JsonRecord = {}, where = here) =>
   frames.transaction(
     offset,
@@ -114,7 +114,7 @@ const archive = (offset: number, contractId: string) =>
 const hosting = (offset: number, ...changes: HostingChange[]) => frames.hosting(offset, changes);
 
 describe('a party that leaves', () => {
-  it('makes contracts unhosted if none of the parties that see them is known to be hosted', async () => {
+  it('makes contracts unhosted if no other party that sees them is known to be hosted', async () => {
     const schema = await stored([
       hosting(1, ['Added', guest], ['Added', other], ['Added', remote, 'q::1220']),
       create(2, 'alone', [guest]),
@@ -138,7 +138,7 @@ describe('a party that leaves', () => {
     expect(await brokenRules(schemas.url, schema)).toEqual([]);
   });
 
-  it('leaves another participant, or is in the filter with others: nothing becomes unhosted', async () => {
+  it('makes no contract unhosted if it leaves another participant, or if another party in the filter sees the contract', async () => {
     const elsewhere = [create(1, 'a', [guest]), hosting(2, ['Revoked', guest, 'q::1220'])];
     expect(await statuses(await stored(elsewhere))).toEqual({ a: 'active' });
     const named = [create(1, 'a', [guest, other]), create(2, 'b', [guest]), hosting(3, ['Revoked', guest])];
@@ -146,7 +146,7 @@ describe('a party that leaves', () => {
     expect(await statuses(await stored(named, { parties }))).toEqual({ a: 'active', b: 'unhosted 3' });
   });
 
-  it('is the last of several, and may come back: unhosted contracts stay so until an event ends them', async () => {
+  it('makes contracts unhosted if it is the last of several, even if it comes back, until an event ends them', async () => {
     const schema = await stored([
       hosting(1, ['Added', guest], ['Added', other]),
       create(2, 'a', [guest, other]),
@@ -166,7 +166,7 @@ describe('a party that leaves', () => {
              from ${schema}_explore.active_at(${offset})`,
         )
       )[0]?.['ids'];
-    // The archive of a at 7 implies that it was active until then.
+    // The archive of contract `a` at offset 7 implies that it was active until then.
     expect([await at(4), await at(5), await at(6), await at(7), await at(8)]).toEqual(['a,b', 'a', 'a', '', 'c']);
     const counts = await query(schemas.url, `select active, activated, unhosted from ${schema}_explore.templates`);
     expect(counts.filter(({ activated }) => activated !== '0')).toEqual([
@@ -174,7 +174,7 @@ describe('a party that leaves', () => {
     ]);
   });
 
-  it('does not affect ended contracts, and contracts that end in the same batch are ended', async () => {
+  it('does not affect contracts that have ended, or that end later in the same batch', async () => {
     const updates = [create(1, 'a', [guest]), archive(2, 'a'), create(3, 'b', [guest]), hosting(4, ['Revoked', guest])];
     updates.push(hosting(5, ['Added', guest]), archive(6, 'b'));
     const schema = await stored(updates, { perBatch: 6 });
@@ -182,7 +182,7 @@ describe('a party that leaves', () => {
     expect(await brokenRules(schemas.url, schema)).toEqual([]);
   });
 
-  it('is not detected while the participant has no id, and is after it gets one', async () => {
+  it('is detected once the participant id is known, also in earlier updates', async () => {
     const updates = [create(1, 'a', [guest]), hosting(2, ['Revoked', guest])];
     const schema = await stored(updates, { participantId: null });
     expect(await statuses(schema)).toEqual({ a: 'active' });
@@ -215,8 +215,9 @@ describe('the marks of unhosted contracts', () => {
     );
   });
 
-  // The first of each name gives it its number, so updates with new names are not late; party sets are named.
-  it.each([[3], [4], [5], [6], [7], [8], [9], [10]])('are the same when update %d comes last', async (late) => {
+  // The first update with a name assigns its number, so updates with new names are not stored late. The digest compares
+  // the names of party sets instead of their numbers.
+  it.each([[3], [4], [5], [6], [7], [8], [9], [10]])('are the same if update %d is stored last', async (late) => {
     const schema = await stored(history, { late });
     expect(await statuses(schema)).toEqual(await statuses(await stored(history)));
     const inTime = await stored(history);

@@ -1,6 +1,6 @@
 /**
- * Names behind the small numbers: with any number of names in a batch, and whenever the rest of a name arrives, each
- * row refers to the names that were sent with it.
+ * Names that the storage replaces with small numbers. With any number of names in a batch, and whenever the remainder
+ * of a name arrives, each row refers to the names that were sent with it.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
@@ -21,7 +21,7 @@ async function emptySchema(schema: string): Promise<Database> {
   return database;
 }
 
-/** A schema that follows from offset 0. */
+/** A schema with an empty seed at offset 0. */
 async function followed(schema: string): Promise<Database> {
   const database = await emptySchema(schema);
   const session = await openSession(database, identity);
@@ -29,7 +29,7 @@ async function followed(schema: string): Promise<Database> {
   return database;
 }
 
-/** Transactions as one batch; resolves to the offset of its end. */
+/** Writes transactions as one batch. Resolves to the offset of its end. */
 async function write(session: StoreSession, after: number, sent: readonly JsonRecord[]): Promise<number> {
   const batch = session.newBatch(after);
   for (const frame of sent) batch.add(decodeUpdate(frames.text(frame)));
@@ -71,7 +71,7 @@ const exercise = (nodeId: number, index: number, change: JsonRecord): JsonRecord
   }),
 });
 
-/** Names of templates first, then those of interfaces, then choices by both: the numbers of each kind are far apart. */
+/** Template names, then interface names, then choices with both, so that the numbers of each kind are far apart. */
 function manyNames(): readonly JsonRecord[] {
   const on = (index: number, events: JsonRecord[]) => ({ events, synchronizerId: synchronizerOf(index) });
   const sent = [
@@ -84,7 +84,7 @@ function manyNames(): readonly JsonRecord[] {
         exercise(2, index, { choice: `Choice${index}` }),
       ]),
     ),
-    // One template among those of another package.
+    // Contracts of one template, on every synchronizer.
     ...each.map((index) => on(index, [create(`away ${index}`, 0)])),
   ];
   return sent.map(({ events, synchronizerId }, index) => frames.transaction(index + 1, events, { synchronizerId }));
@@ -106,7 +106,7 @@ const viewNames = (schema: string): string =>
      from ${schema}.decoded_interface_views v left join ${schema}.templates i on i.template_pk = v.interface_pk
      left join ${schema}.template_interfaces m on m.interface_pk = v.interface_pk
      left join ${schema}.templates t on t.template_pk = m.template_pk order by v."offset"`;
-/** Counts of the hours that the rows do not have, or the other way round. */
+/** Differences between the hourly counts and the counts of rows. */
 const miscounted = (schema: string): string =>
   `with counted as (
      select template_pk, choice_pk, synchronizer_pk, creates, exercises from ${schema}.activity_hourly where template_pk <> 0),
@@ -117,7 +117,7 @@ const miscounted = (schema: string): string =>
        join ${schema}.decoded_updates u using ("offset") group by 1, 2, 3)
    (table counted except table row_counts) union all (table row_counts except table counted)`;
 
-describe('a batch that brings a hundred new names of each kind', () => {
+describe('a batch with a hundred new names of each kind', () => {
   const rows = (sql: (schema: string) => string) => query(schemas.url, sql('many'));
   let database: Database;
   beforeAll(async () => {
@@ -155,7 +155,7 @@ describe('a batch that brings a hundred new names of each kind', () => {
     );
   });
 
-  it('stores interfaces, and which templates have views of them', async () => {
+  it('stores interfaces with the templates that have views of them', async () => {
     expect(await rows(viewNames)).toEqual(
       each.map((index) => ({
         contract: `viewed ${index}`,
@@ -169,7 +169,7 @@ describe('a batch that brings a hundred new names of each kind', () => {
     expect(await rows(miscounted)).toEqual([]);
   });
 
-  it('is continued by another session, which gives new numbers to new names only', async () => {
+  it('is followed by another session, which assigns numbers only to new names', async () => {
     const sizes = (schema: string): string =>
       `select (select count(*)::int from ${schema}.templates) as templates, (select count(*)::int from ${schema}.choices) as choices,
               (select count(*)::int from ${schema}.synchronizers) as synchronizers,
@@ -197,21 +197,21 @@ describe('a batch that brings a hundred new names of each kind', () => {
   });
 });
 
-/** An event that names the template without its package, and one that names both. */
+/** An event without the package name of its template, and an event with it. */
 const nameless = (offset: number): JsonRecord =>
   frames.transaction(offset, [exercise(0, 7, { packageName: '', choice: `At${offset}` })]);
 const named = (offset: number): JsonRecord => frames.transaction(offset, [create(`at ${offset}`, 7)]);
 const packages = (schema: string) => query(schemas.url, `select template_pk, package_name from ${schema}.templates`);
 const learned = [{ template_pk: 1, package_name: 'package7' }];
 
-describe('the name of a package that arrives after the template', () => {
-  it('is stored when it arrives in the same batch', async () => {
+describe('a package name that arrives after its template', () => {
+  it('is stored if it arrives in the same batch', async () => {
     const session = await openSession(await followed('same_batch'), identity);
     await write(session, 0, [nameless(1), named(2)]);
     expect(await packages('same_batch')).toEqual(learned);
   });
 
-  it('is stored when it arrives in a later batch, and stays', async () => {
+  it('is stored if it arrives in a later batch, and remains', async () => {
     const session = await openSession(await followed('later_batch'), identity);
     await write(session, 0, [nameless(1)]);
     expect(await packages('later_batch')).toEqual([{ template_pk: 1, package_name: null }]);
@@ -221,7 +221,7 @@ describe('the name of a package that arrives after the template', () => {
     expect(await packages('later_batch')).toEqual(learned);
   });
 
-  it('is stored when it arrives after a restart, and stays after the next', async () => {
+  it('is stored if it arrives after a restart, and remains after the next restart', async () => {
     const database = await followed('restarted');
     await write(await openSession(database, identity), 0, [nameless(1)]);
     await write(await openSession(database, identity), 1, [named(2)]);
@@ -230,7 +230,7 @@ describe('the name of a package that arrives after the template', () => {
     expect(await packages('restarted')).toEqual(learned);
   });
 
-  it('is stored with the batch after one that was rolled back', async () => {
+  it('is stored by the retry of a batch that was rolled back', async () => {
     const database = await followed('rolled_back');
     const session = await openSession(database, identity);
     await write(session, 0, [nameless(1)]);
@@ -241,7 +241,7 @@ describe('the name of a package that arrives after the template', () => {
   });
 });
 
-/** A batch that Postgres rejects: one node cannot be two exercises. */
+/** Writes a batch that Postgres rejects, because one node cannot have two exercises. */
 async function rollBack(session: StoreSession, after: number, frame: JsonRecord): Promise<void> {
   const node = exercise(5, 20, { choice: 'Twice' });
   const unlawful = frames.transaction(after + 2, [node, node]);
@@ -249,7 +249,7 @@ async function rollBack(session: StoreSession, after: number, frame: JsonRecord)
 }
 
 describe('names of a batch that was rolled back', () => {
-  it('are stored by the next session, with its first events', async () => {
+  it('are stored by the next session that uses them', async () => {
     const database = await followed('forgotten');
     const lost = [
       create('lost', 1),
@@ -280,7 +280,7 @@ describe('names of a batch that was rolled back', () => {
 });
 
 describe('names of a seed that restarts', () => {
-  it('are stored again, because those of the first one are deleted', async () => {
+  it('are stored again, because the restart deletes those of the first attempt', async () => {
     const session = await openSession(await emptySchema('seeded'), identity);
     const entries = each.map((index) =>
       decodeActiveContract(

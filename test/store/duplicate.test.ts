@@ -1,4 +1,4 @@
-/** A contract that an update, or the list of active contracts, holds twice: no index of the storage detects it. */
+/** A contract that the list of active contracts contains twice, which no index of the storage detects. */
 import { expect, it } from 'vitest';
 import { decodeActiveContract } from '../support/wire/decode.ts';
 import { openSession, type StoreSession } from '../../src/store/write/session.ts';
@@ -20,7 +20,7 @@ async function seed(session: StoreSession, ...entries: readonly (readonly [id: s
   }
 }
 
-it('rejects a list that names a contract twice on a synchronizer, in different batches', async () => {
+it('a seed is rejected if it contains a contract twice on one synchronizer, in different batches', async () => {
   const session = await openSession(await schemas.migrated('twice'), identity);
   await seed(session, ['00a', 1, here], ['00b', 2, here], ['00a', 3, here]);
   await expect(session.publishSeed(50, 'seed')).rejects.toMatchObject({ code: 'DUPLICATE_KEY', retry: 'park' });
@@ -29,7 +29,7 @@ it('rejects a list that names a contract twice on a synchronizer, in different b
   expect(row).toEqual({ seeded_at: null, checkpoint: null });
 });
 
-it('publishes a list that names a contract on two synchronizers', async () => {
+it('a seed is published if it contains a contract on two synchronizers', async () => {
   const session = await openSession(await schemas.migrated('on_two'), identity);
   await seed(session, ['00a', 1, here], ['00b', 2, here], ['00a', 3, there]);
   await session.publishSeed(50, 'seed');

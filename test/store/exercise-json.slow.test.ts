@@ -1,4 +1,6 @@
-/** Arguments and results stored as jsonb or as json: which setting decides, what is returned, and what is rejected. */
+/**
+ * Arguments and results stored as jsonb or as json: the setting that decides, the returned values, and rejected values.
+ */
 import { describe, expect, it } from 'vitest';
 import { migrateCommand } from '../../src/cli/follow/migrate.ts';
 import { decodeUpdate } from '../../src/ledger/frames/decode.ts';
@@ -21,7 +23,7 @@ async function made(schema: string, exerciseJson?: 'jsonb' | 'json'): Promise<Da
   return database;
 }
 
-/** The text is in the frame unchanged. */
+/** A frame with one exercise that contains the text unchanged. */
 function exercise(offset: number, argument: string): string {
   const event = frames.exercised({ offset, choiceArgument: 'ARGUMENT', exerciseResult: 'RESULT' });
   const text = frames.text(frames.transaction(offset, [{ ExercisedEvent: event }]));
@@ -29,22 +31,22 @@ function exercise(offset: number, argument: string): string {
 }
 
 describe('the type of arguments and results in a schema', () => {
-  it.each(types)('is the one it was created with: %s', async (type) => {
+  it.each(types)('is the type that was set at its creation: %s', async (type) => {
     expect(await stored(await made(`made_${type}`, type))).toBe(type);
   });
 
-  it('is jsonb by default, and not known without tables', async () => {
+  it('is jsonb by default, and undefined without tables', async () => {
     expect(await stored(schemas.open('not_there'))).toBeUndefined();
     expect(await stored(await made('unsaid'))).toBe('jsonb');
   });
 
-  it.each(types)('is the one of the printed SQL: %s', async (type) => {
+  it.each(types)('is the type in the printed SQL: %s', async (type) => {
     const schema = `printed_${type}`;
     await schemas.open('public').pool.query(await printMigrations(schema, { exerciseJson: type }));
     expect(await stored(schemas.open(schema))).toBe(type);
   });
 
-  it('stays, and another configuration is rejected with a remedy', async () => {
+  it('does not change, and a different configuration is rejected with a remedy', async () => {
     const database = await made('kept', 'json');
     await expect(assertExerciseJson(database, 'json')).resolves.toBeUndefined();
     await expect(assertExerciseJson(database, undefined)).resolves.toBeUndefined();
@@ -59,7 +61,7 @@ describe('the type of arguments and results in a schema', () => {
     expect(await stored(database)).toBe('json');
   });
 
-  it('is decided by the command migrate as well, which rejects another', async () => {
+  it('is set by the migrate command, which later rejects a different type', async () => {
     const run = (type: string): Promise<unknown> => {
       const env = { DATABASE_URL: schemas.url, POSTGRES_SCHEMA: 'by_command', INDEXER_EXERCISE_JSON: type };
       return runCommand(migrateCommand, [], env);
@@ -103,7 +105,7 @@ describe('the returned value', () => {
     return database.withClient(async (client) => (await client.query<Record<string, unknown>>(select)).rows);
   };
 
-  it('is equal in the views of both, a late update included, and the ledger’s text in the table of json', async () => {
+  it('is equal in the views of both types, also for a late update, and is the text of the ledger in the table of json', async () => {
     const [parsed, asSent] = [await filled('jsonb'), await filled('json')];
     const rows = await readExercises(parsed, 'filled_jsonb_explore.exercises');
     expect(rows).toHaveLength(texts.length + 1);
@@ -117,7 +119,7 @@ describe('the returned value', () => {
     expect((await readExercises(asSent, 'exercises'))[0]).toMatchObject({ argument: texts[0], result: texts[0] });
   });
 
-  it('with a number beyond numeric is rejected: at once by jsonb, by the views of json', async () => {
+  it('with a number beyond numeric is rejected on write by jsonb, and on read by the views of json', async () => {
     const write = async (database: Database): Promise<unknown> => {
       const session = await openSession(database, identity);
       await session.publishSeed(0, 'genesis');

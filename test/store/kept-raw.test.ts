@@ -1,4 +1,4 @@
-/** Unknown kinds and opaque fields, through a real Postgres and back: unchanged. */
+/** Unknown kinds and opaque fields are unchanged after they were stored in a real Postgres. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeUpdate } from '../support/wire/decode.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
@@ -9,7 +9,7 @@ import * as frames from '../support/frames.ts';
 import type { JsonRecord } from '../support/frames.ts';
 import { identity } from '../support/schemas.ts';
 
-describe('data stored raw', () => {
+describe('stored data', () => {
   let created: TestDatabase;
   let database: Database;
   let session: StoreSession;
@@ -45,7 +45,7 @@ describe('data stored raw', () => {
     return checkpoint;
   }
 
-  describe('unknown data is returned as the ledger wrote it', () => {
+  describe('of an unknown kind is returned as the ledger wrote it', () => {
     const asSent = (column: string): string =>
       `case when starts_with(${column}::text, '{"$escaped":') then ${column} ->> '$escaped' else ${column}::text end`;
     const unknownData = [
@@ -56,7 +56,7 @@ describe('data stored raw', () => {
       ['payloads of known names', '{"createArgument":{"n":1.50},"details":[ 1.0 ]}'],
     ] as const;
 
-    it.each(unknownData)('a kind of update, with %s', async (_what, value) => {
+    it.each(unknownData)('in an update, with %s', async (_what, value) => {
       const raw = `{"Prophecy":{"value":{"offset":${String(nextOffset())},"updateId":"u","deep":${value} }}}`;
       const offset = await write(`{"update":${raw}}`);
       const [row] = await query<{ kind: string; raw: string }>(
@@ -66,7 +66,7 @@ describe('data stored raw', () => {
       expect(row).toEqual({ kind: 'unknown', raw });
     });
 
-    it.each(unknownData)('a topology event, with %s', async (_what, value) => {
+    it.each(unknownData)('in a topology event, with %s', async (_what, value) => {
       const raw = `{"PartyRenamed":{"value":{"partyId":"${frames.alice}","deep":${value}}, "more":1}}`;
       const frame = frames.text(frames.topology(nextOffset()));
       const events = /"events":\[(.*?)\],"traceContext"/;
@@ -86,7 +86,7 @@ describe('data stored raw', () => {
     });
   });
 
-  it('without details if their list is empty, with any blanks in it', async () => {
+  it('contains no status details if their list is empty, with any blanks in it', async () => {
     const view = frames.created()['interfaceViews'] as JsonRecord[];
     const views = ['[]', '[ ]', '[\n\t]', '[ 1.0 ]'].map((details, at) =>
       frames

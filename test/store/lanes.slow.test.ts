@@ -15,7 +15,7 @@ let session: StoreSession;
 
 beforeEach(async () => {
   created = await createTestDatabase();
-  // A default under which a later batch would not see the commit of the previous one.
+  // With this default, a later batch would not see the commit of the previous one.
   const name = new URL(created.url).pathname.slice(1);
   await query(created.url, `alter database ${name} set default_transaction_isolation = 'repeatable read'`);
   database = openDatabase({
@@ -33,7 +33,7 @@ afterEach(async () => {
   await created.drop();
 });
 
-/** A batch of one transaction, filled up with this many other creates. */
+/** A batch of one transaction with the event and this number of other creates. */
 function batchOf(from: number, others: number, event: frames.JsonRecord): StoreBatch {
   const batch = session.newBatch(from);
   const filling = Array.from({ length: others }, (_, index) => ({
@@ -50,7 +50,7 @@ const stored = `select (select checkpoint from ledger.stream) as checkpoint,
   (select array_agg("offset" order by "offset") from ledger.decoded_updates) as offsets,
   (select array_agg(deactivated_offset) from ledger.lifetimes) as ends`;
 
-/** Own sessions that wait in an open transaction: the rows are sent, the commit is not. */
+/** Sessions of this test that have sent their rows and wait in an open transaction. */
 const waiting = `select 1 from pg_stat_activity
   where application_name = 'test lanes' and datname = current_database() and state = 'idle in transaction'`;
 
@@ -58,7 +58,7 @@ describe.each([
   ['few', 0],
   ['many', 500],
 ])('with %s rows:', (_, others) => {
-  it('a batch that was sent first commits after the previous one, and ends its contracts', async () => {
+  it('a batch that is sent before the previous one commits after it, and ends its contracts', async () => {
     let commit = (): void => undefined;
     const allowed = new Promise<void>((resolve) => {
       commit = resolve;
@@ -67,7 +67,7 @@ describe.each([
     const second = batchOf(1, others, archive);
     const predecessor = allowed.then(() => session.writeBatch(first, 0));
     const later = session.writeBatch(second, 1, predecessor);
-    // Few rows are not sent before it is their turn.
+    // A batch with few rows is not sent before the previous one commits.
     if (others > 0) {
       await waitFor('the later batch waits', async () => (await query(created.url, waiting))[0]);
     }
@@ -77,10 +77,10 @@ describe.each([
     expect(await query(created.url, stored)).toEqual([{ checkpoint: '2', offsets: ['1', '2'], ends: ['2'] }]);
   });
 
-  it('a batch leaves nothing when the previous one fails', async () => {
+  it('a batch stores nothing if the previous one fails', async () => {
     const second = batchOf(1, others, create);
     const predecessor = Promise.reject(new Error('gone'));
-    // The queue of the pipeline watches every write; in this test there is none.
+    // The queue of the pipeline handles this rejection, but this test has no queue.
     predecessor.catch(() => undefined);
     await expect(session.writeBatch(second, 1, predecessor)).rejects.toHaveProperty('message');
     expect(await query(created.url, stored)).toEqual([{ checkpoint: '0', offsets: null, ends: null }]);
@@ -88,7 +88,7 @@ describe.each([
 });
 
 describe('a batch that waits for the previous one', () => {
-  it('is not taken for an idle writer, however long the previous one takes', async () => {
+  it('is not ended as an idle session, however long the previous one takes', async () => {
     await database.close();
     const idleInTransactionMs = 400;
     const options = { url: created.url, schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test lanes' };

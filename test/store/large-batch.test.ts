@@ -1,6 +1,6 @@
 /**
- * Sums of batches with thousands of events of one template, above the limits of single statements, messages or lists:
- * every count equals the sent events.
+ * Counts of batches with thousands of events of one template, more than one statement, message or list can contain.
+ * Every count equals the number of sent events.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
@@ -13,11 +13,11 @@ import { here, type JsonRecord } from '../support/frames.ts';
 import { identity } from '../support/schemas.ts';
 
 const other = `${'ef'.repeat(32)}:Main.Other:Other`;
-/** Contracts of one template, which end in the batch they began in, in the next one, or not at all. */
+/** Numbers of contracts of one template that end in their own batch, in the next batch, or not at all. */
 const sizes = { endsAtOnce: 1_100, endsLater: 1_300, stays: 1_200 };
 const all = sizes.endsAtOnce + sizes.endsLater + sizes.stays;
 const ended = sizes.endsAtOnce + sizes.endsLater;
-/** Contracts of the other template, each in its own transaction. */
+/** Number of contracts of the other template, each in its own transaction. */
 const others = 3;
 
 let created: TestDatabase;
@@ -40,7 +40,7 @@ const exercise = (contractId: string): JsonRecord => ({
 });
 const numbers = (from: number, count: number): number[] => Array.from({ length: count }, (_, index) => from + index);
 
-/** Transactions with offsets after `after`, as one batch. */
+/** Writes transactions with offsets after `after` as one batch. Resolves to the last offset. */
 async function writeBatch(
   session: StoreSession,
   after: number,
@@ -54,7 +54,7 @@ async function writeBatch(
   return after + transactions.length;
 }
 
-/** Two creates per transaction, ends one by one. */
+/** Writes transactions with two creates each, and transactions with one exercise that ends a contract. */
 async function writeHistory(session: StoreSession): Promise<number> {
   const creates = numbers(0, all / 2).map((pair) => [create(`c${2 * pair}`), create(`c${2 * pair + 1}`, 1)]);
   const foreign = numbers(0, others).map((index) => [create(`o${index}`, 0, { templateId: other })]);
@@ -126,7 +126,7 @@ describe('two batches with thousands of contracts of one template', () => {
   });
 
   it('count the updates of the hour, their costs and delays, and the events of all templates', async () => {
-    // A tenth of a second and a microsecond each, in units that add up without rounding.
+    // Each delay is a tenth of a second and a microsecond, in units that add up without rounding.
     const delay = (checkpoint * Math.round(0.100001 * 2 ** 20)) / 2 ** 20;
     const [hour] = await rows(
       `select transactions::int, paid_traffic_cost::int as cost, delay_seconds as delay, total_creates::int as creates,
@@ -145,7 +145,7 @@ describe('two batches with thousands of contracts of one template', () => {
 });
 
 describe('a seed with thousands of contracts of one template in a batch', () => {
-  it('counts them all', async () => {
+  it('counts all contracts', async () => {
     const seeded = openDatabase({
       url: created.url,
       schema: 'seeded',

@@ -1,4 +1,4 @@
-/** A quarantined update that is stored later: the tables equal those without quarantine, for any offset. */
+/** A quarantined update that is stored later: the tables equal the tables without quarantine, for any offset. */
 import { describe, expect, it } from 'vitest';
 import { decodeUpdate } from '../support/wire/decode.ts';
 import { type Database } from '../../src/store/connection/database.ts';
@@ -15,7 +15,7 @@ const schemas = schemasOfFile();
 const timed = (frame: JsonRecord, offset: number): string =>
   frames.text(frame).replaceAll(frames.recordTime, `2026-08-14T11:0${offset}:00.000000Z`);
 
-/** Stores updates with offsets from 1, one per batch; the one at `aside` is quarantined. */
+/** Stores updates with offsets from 1, one per batch. The update at offset `aside` is quarantined. */
 async function stored(schema: string, updates: readonly string[], aside?: number): Promise<Database> {
   const database = await schemas.migrated(schema);
   const session = await openSession(database, identity);
@@ -43,7 +43,7 @@ const arrive = (offset: number, source: string, target: string): JsonRecord => {
 const archive = (offset: number): JsonRecord =>
   frames.transaction(offset, [{ ExercisedEvent: frames.exercised({ offset }) }]);
 
-/** Dictionaries number in the order of arrival, so the first ones are never late. */
+/** Names get numbers in the order of arrival, so the updates with the first names are not stored late. */
 describe.each([
   [
     'of a contract that leaves and comes back',
@@ -61,7 +61,7 @@ describe.each([
   const updates = [...head, ...tail].map((frame, at) => timed(frame, at + 1));
   const offsets = updates.map((_, at) => at + 1).filter((offset) => offset >= first);
 
-  it.each(offsets)('offset %i stored last', async (late) => {
+  it.each(offsets)('give the same tables if offset %i is stored last', async (late) => {
     const schema = `l${what.length}_${late}`;
     await stored(`${schema}_whole`, updates);
     const database = await stored(schema, updates, late);
@@ -70,7 +70,7 @@ describe.each([
   });
 });
 
-it('a late update is rejected when ends of its contracts may have been pruned, because they would stay active forever', async () => {
+it('a late update is rejected if the ends of its contracts may have been pruned, because they would stay active forever', async () => {
   const updates = [create(1, '00c1', here), archive(2), create(3, '00c3', here)].map((frame, at) =>
     timed(frame, at + 1),
   );

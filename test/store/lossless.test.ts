@@ -1,6 +1,4 @@
-/**
- * From the text of a frame through a real Postgres and back: nothing is lost, and nothing is written twice or partly.
- */
+/** Frames are stored in a real Postgres and read again: nothing is lost, and nothing is written twice or partly. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeUpdate } from '../support/wire/decode.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
@@ -11,7 +9,7 @@ import * as frames from '../support/frames.ts';
 import type { JsonRecord } from '../support/frames.ts';
 import { identity } from '../support/schemas.ts';
 
-describe('batches', () => {
+describe('with a real Postgres,', () => {
   let created: TestDatabase;
   let database: Database;
   let session: StoreSession;
@@ -47,7 +45,7 @@ describe('batches', () => {
     return checkpoint;
   }
 
-  /** Writes a create with this payload text, verbatim, and gives back the ledger's own text from the database. */
+  /** Writes a create with this payload text unchanged. Returns the text of the ledger from the database. */
   async function throughPostgres(payload: string): Promise<{ readonly text: string; readonly escaped: boolean }> {
     const event = frames.created({ createArgument: 'HERE' });
     const frame = frames.text(frames.transaction(nextOffset(), [{ CreatedEvent: event }]));
@@ -68,8 +66,8 @@ describe('batches', () => {
       ['nesting 5,000 deep', `${'[{"a":'.repeat(2_500)}1${'}]'.repeat(2_500)}`],
       ['nesting 100,000 deep', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
       ['what looks like the escape itself', '{"$escaped":"me"}'],
-      ['what looks like the escape, one letter of it an escape', String.raw`{"$\u0065scaped":"me"}`],
-    ])('escaped, with %s', async (_what, payload) => {
+      ['what looks like the escape, with one letter escaped', String.raw`{"$\u0065scaped":"me"}`],
+    ])('in escaped form, with %s', async (_what, payload) => {
       expect(await throughPostgres(payload)).toEqual({ text: payload, escaped: true });
     });
 
@@ -93,7 +91,7 @@ describe('batches', () => {
       '0.0000000001',
       '100.0000000000',
       '12345678901234567890123456789.0123456789',
-    ])('with the number %s digit by digit', async (number) => {
+    ])('with all digits of the number %s', async (number) => {
       expect((await throughPostgres(`{"n": ${number}}`)).text).toBe(`{"n": ${number}}`);
       expect((await throughPostgres(`{"n": "${number}"}`)).text).toBe(`{"n": "${number}"}`);
     });
@@ -167,7 +165,7 @@ describe('batches', () => {
       });
     });
 
-    it('with NUL and lone surrogates in the command and workflow id, escaped', async () => {
+    it('with an escaped NUL or lone surrogate in the command id and workflow id', async () => {
       const ids = { commandId: 'a\u0000b', workflowId: 'x\ud800' };
       const offset = await write(frames.text(frames.transaction(nextOffset(), [], ids)));
       const [row] = await query<{ command_id: string; workflow_id: string }>(
@@ -211,7 +209,7 @@ describe('batches', () => {
     });
   });
 
-  describe('a batch is written completely, once, by one writer', () => {
+  describe('a session', () => {
     const everything = `select (select jsonb_agg(to_jsonb(u) order by u."offset") from decoded_updates u)::text as updates,
     (select count(*) from decoded_contracts)::int as contracts, (select count(*) from lifetimes)::int as lifetimes,
     (select count(*) from templates)::int as templates, (select sum(creates) from activity_hourly)::text as activity,
@@ -235,7 +233,7 @@ describe('batches', () => {
       expect(await query(everything)).toEqual(before);
     });
 
-    it('rejects the batch of a writer whose epoch was taken over, and changes nothing', async () => {
+    it('rejects a batch if another writer has taken over, and changes nothing', async () => {
       const old = session;
       const batch = batchOf(checkpoint, create(checkpoint + 1));
       session = await openSession(database, identity);
@@ -246,12 +244,12 @@ describe('batches', () => {
       expect(await query(everything)).toEqual(before);
     });
 
-    it('leaves neither rows nor dictionary nor checkpoint of a batch that fails halfway', async () => {
+    it('stores no rows, names or checkpoint of a batch that fails halfway', async () => {
       const before = await query(everything);
       const half = batchOf(
         checkpoint,
         create(checkpoint + 1, { templateId: 'new:Half:Way' }),
-        // No text column holds NUL.
+        // A text column cannot contain NUL.
         create(checkpoint + 2, { witnessParties: ['Eve\u0000'] }),
       );
       await expect(session.writeBatch(half, checkpoint)).rejects.toHaveProperty('code');

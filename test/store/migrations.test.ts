@@ -46,7 +46,7 @@ async function counter(database: Database): Promise<unknown> {
   return rows[0]?.n;
 }
 
-/** The same database, seen by a role with only the rights granted here. Roles outlive databases. */
+/** Runs `work` with the URL of a new role without rights, and drops the role, because roles outlive databases. */
 async function asLimitedRole<T>(work: (url: string, role: string) => Promise<T>): Promise<T> {
   const role = `limited_${randomUUID().replaceAll('-', '')}`;
   const admin = open('public');
@@ -61,7 +61,7 @@ async function asLimitedRole<T>(work: (url: string, role: string) => Promise<T>)
 }
 
 describe('migrate', () => {
-  it('creates the schema, applies pending migrations in order, and finds nothing to do the second time', async () => {
+  it('creates the schema, applies pending migrations in order, and does nothing the second time', async () => {
     const database = open(freshSchema());
     expect(await migrate(database, { files: [first] })).toEqual(['0001_first']);
     expect(await migrate(database, { files: [first, second] })).toEqual(['0002_second']);
@@ -69,7 +69,7 @@ describe('migrate', () => {
     expect(await counter(database)).toBe(1);
   });
 
-  it('applies everything once when several start at the same moment', async () => {
+  it('applies everything once if several processes start at the same moment', async () => {
     const schema = freshSchema();
     const starters = [open(schema), open(schema), open(schema)];
     const applied = await Promise.all(starters.map((database) => migrate(database, { files: [first, second] })));
@@ -77,7 +77,7 @@ describe('migrate', () => {
     expect(await counter(starters[0] ?? open(schema))).toBe(1);
   });
 
-  it('keeps the migrations before a broken one and nothing of the broken one', async () => {
+  it('keeps the migrations before a failed one, and rolls back the failed one', async () => {
     const database = open(freshSchema());
     await expect(migrate(database, { files: [first, second, broken] })).rejects.toMatchObject({
       code: 'STORE_SCHEMA_MISMATCH',
@@ -119,7 +119,7 @@ describe('migrate', () => {
     expect(rows.map(({ name }) => name)).toEqual(['0001_storage', '0009_departed_parties', 'schema_migrations']);
   });
 
-  it('names the migration of an earlier commit that has another name now', async () => {
+  it('reports a migration of an earlier commit that was renamed', async () => {
     const database = open(freshSchema());
     await migrate(database, { files: [] });
     await database.pool.query(`insert into schema_migrations (id) values ('0001_stream'), ('0004_in_words')`);
@@ -129,7 +129,7 @@ describe('migrate', () => {
     });
   });
 
-  it('needs no right to create when nothing is missing', async () => {
+  it('needs no right to create if no migration is pending', async () => {
     const schema = freshSchema();
     const owner = open(schema);
     await migrate(owner, { files: [first] });
@@ -144,7 +144,7 @@ describe('migrate', () => {
     });
   });
 
-  it('does not apply the statement limit of the daemon to a long migration', async () => {
+  it('runs a migration that takes longer than the statement timeout of the indexer', async () => {
     const database = openDatabase({
       url: server.url,
       schema: freshSchema(),
@@ -159,7 +159,7 @@ describe('migrate', () => {
 });
 
 describe('assertMigrated', () => {
-  it('names pending migrations, also without a schema', async () => {
+  it('reports pending migrations, also without a schema', async () => {
     const database = open(freshSchema());
     const outdated = { code: 'SCHEMA_OUTDATED', retry: 'fatal', exitCode: 78 };
     await expect(assertMigrated(database, [first, second])).rejects.toMatchObject(outdated);
@@ -167,7 +167,7 @@ describe('assertMigrated', () => {
     await expect(assertMigrated(database, [first, second])).rejects.toThrow('0002_second');
   });
 
-  it('detects views for readers that another version created', async () => {
+  it('rejects views for readers that another version created', async () => {
     const schema = freshSchema();
     const database = open(schema);
     await migrate(database);
@@ -179,7 +179,7 @@ describe('assertMigrated', () => {
 });
 
 describe('printMigrations', () => {
-  it('prints SQL that leaves the schema exactly as migrate would', async () => {
+  it('prints SQL that creates the same schema as migrate', async () => {
     const schema = freshSchema();
     const sql = await printMigrations(schema, { files: [first, second] });
     await open('public').pool.query(sql);
@@ -218,7 +218,7 @@ describe('checkServer', () => {
     await expect(checkServer(open(freshSchema()))).resolves.toBeUndefined();
   });
 
-  it('rejects a role that may neither create nor use the schema, naming the missing right', async () => {
+  it('rejects a role that may neither create nor use the schema, and names the missing right', async () => {
     const schema = freshSchema();
     await asLimitedRole(async (url, role) => {
       const limited = open(schema, url);

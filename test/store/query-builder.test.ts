@@ -31,7 +31,7 @@ afterAll(async () => {
 const synchronizer = { synchronizer_pk: 1, synchronizer_id: 'global::1' };
 
 describe('a statement of the query builder', () => {
-  it('is part of the transaction of its client, and rolled back with it', async () => {
+  it('is part of the transaction of its client, and is rolled back with it', async () => {
     const failed = database.transaction(async (client) => {
       await tablesOf(client).insertInto('synchronizers').values(synchronizer).execute();
       const rows = await tablesOf(client).selectFrom('synchronizers').selectAll().execute();
@@ -53,7 +53,7 @@ describe('a statement of the query builder', () => {
     expect(timed).toEqual(['write']);
   });
 
-  it('fails like any statement: with an error of the catalogue, without contents', async () => {
+  it('fails with an error of the catalog, without contents', async () => {
     const twice = database.transaction(async (client) => {
       await tablesOf(client).insertInto('synchronizers').values([synchronizer, synchronizer]).execute();
     });
@@ -75,7 +75,7 @@ describe('a statement of the query builder', () => {
   });
 });
 
-it('names columns where the compiler checks them: in no callback, and in no spread', () => {
+it('statements set columns in no callback and no spread, where the compiler would not check them', () => {
   const unseen = /\.set\(\s*\(|\.(?:set|values|doUpdateSet)\(\{[^}]*\.\.\./;
   const store = join(import.meta.dirname, '../../src/store');
   const files = readdirSync(store, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));

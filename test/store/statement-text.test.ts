@@ -1,4 +1,4 @@
-/** End and first word of a statement, whatever is in its strings and comments. */
+/** The end and the first word of a statement, whatever its strings and comments contain. */
 import { describe, expect, it } from 'vitest';
 import { readStatement } from '../../src/store/reads/answer.ts';
 
@@ -16,12 +16,12 @@ describe('the text of a statement', () => {
     ['', '', ''],
     ['/* never closed ; select 1', '/* never closed ; select 1', ''],
     ["select 'never closed ; select 1", "select 'never closed ; select 1", 'select'],
-  ])('%s', (text, bare, firstWord) => {
+  ])('is read without final comments and semicolons: %s', (text, bare, firstWord) => {
     expect(readStatement(text)).toEqual({ bare, firstWord, more: false });
   });
 
   it.each(['select 1; select 2', "select e'\\\\'; commit", ';;commit', 'select a$b$;commit'])(
-    'has more: %s',
+    'contains another statement: %s',
     (text) => {
       expect(readStatement(text).more).toBe(true);
     },

@@ -1,5 +1,5 @@
 /**
- * Failed interface views and reassignment counters are stored as in the frames of the ledger, in any encoding of the
+ * Failed interface views and reassignment counters are stored as in the frames of the ledger, with any format of the
  * frames.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -29,14 +29,14 @@ afterEach(async () => {
   await created.drop();
 });
 
-/** Encodings of frames: compact ones use the fast parser, others the scanner. */
+/** Formats of frames: compact frames use the fast parser, and others the scanner. */
 const writings = [
   ['compact', (frame: JsonRecord) => JSON.stringify(frame)],
   ['spaced', (frame: JsonRecord) => JSON.stringify(frame, undefined, 1)],
 ] as const;
 type Written = (typeof writings)[number][1];
 
-/** Publishes a seed of the entries, each a separate batch or all in one. */
+/** Publishes a seed of the entries, in one batch or in a batch for each entry. */
 async function seed(entries: readonly JsonRecord[], written: Written, together: boolean): Promise<void> {
   await session.beginSeed(seedOffset);
   let count = 0;
@@ -95,7 +95,7 @@ const views: JsonRecord[] = [
   },
 ];
 
-/** The rows of those views, by interface. */
+/** The expected rows of those views, by interface. */
 function viewRows(contractId: string, offset: number): readonly JsonRecord[] {
   const row = { contract_id: contractId, offset };
   const [failed = {}, computed = {}, unknownStatus = {}] = views;
@@ -136,7 +136,7 @@ const storedViews = `
     from decoded_interface_views v join templates t on t.template_pk = v.interface_pk order by v."offset", 3`;
 
 describe.each(writings)('views of %s frames', (_name, written) => {
-  it.each([true, false])('keep status, message and details if they failed; together: %s', async (together) => {
+  it.each([true, false])('keep status, message and details if they failed (in one batch: %s)', async (together) => {
     const event = (contractId: string, offset: number): JsonRecord =>
       frames.created({ contractId, offset, interfaceViews: views });
     await seed(
@@ -158,7 +158,7 @@ describe.each(writings)('views of %s frames', (_name, written) => {
           { JsAssignmentEvent: frames.assigned({ createdEvent: event('s2', 12) }) },
           frames.there,
         ),
-        // Seen by a witness only.
+        // Only a witness sees this create.
         frames.transaction(13, [{ CreatedEvent: { ...event('c2', 13), acsDelta: false } }]),
       ],
       written,
@@ -174,7 +174,7 @@ describe.each(writings)('views of %s frames', (_name, written) => {
   });
 });
 
-/** Leaves and arrives repeatedly, with the counter that the ledger gives to both halves. */
+/** An unassign and its assign, with the same counter for both. */
 function journey(contractId: string, offset: number, counter: number, source = frames.here): readonly JsonRecord[] {
   const target = source === frames.here ? frames.there : frames.here;
   return [leaving(contractId, offset, counter, source), arriving(contractId, offset + 1, counter, source, target)];
@@ -220,7 +220,7 @@ function counter(row: string, id: string, offset: number, on: string, value: num
 const large = 4_294_967_299;
 
 describe.each(writings)('reassignment counters of %s frames', (_name, written) => {
-  it.each([true, false])('equal those of each half and each activation; together: %s', async (together) => {
+  it.each([true, false])('are stored for each half and each activation (in one batch: %s)', async (together) => {
     const { here, there } = frames;
     const at = (contractId: string, offset: number): JsonRecord => frames.created({ contractId, offset });
     await seed(
@@ -247,7 +247,7 @@ describe.each(writings)('reassignment counters of %s frames', (_name, written) =
         ...journey('c', 16, 4, there),
         ...journey('a', 18, large),
         frames.transaction(20, [{ CreatedEvent: at('f', 20) }]),
-        // Reassignments of a release without the field.
+        // Reassignments of a release without the counter.
         leaving('e', 21, null, here),
         arriving('e', 22, null, here, there),
       ],

@@ -1,4 +1,4 @@
-/** pgbouncer before a server, for tests. */
+/** pgbouncer in front of a server, for tests. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { query } from './database.ts';
 import { waitFor } from './wait-for.ts';
 
-/** PGBOUNCER names the program where it is not on the path. */
+/** PGBOUNCER is the path of the program if it is not on PATH. */
 const program = process.env['PGBOUNCER'] ?? 'pgbouncer';
 export const noBouncer =
   spawnSync(program, ['--version']).status === 0
@@ -23,7 +23,7 @@ async function freePort(): Promise<number> {
   });
 }
 
-/** pgbouncer before the server of `url`, without a password of its own. */
+/** Starts pgbouncer in front of the server of `url`, without a password for its clients. */
 export async function startBouncer(url: string, mode: string): Promise<AsyncDisposable & { readonly url: string }> {
   const { username, password, hostname, port: far, pathname } = new URL(url);
   const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-pooler-'));

@@ -1,4 +1,4 @@
-/** An S3 server over a folder, for tests. */
+/** An S3 server that stores its objects in a folder, for tests. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitFor } from './wait-for.ts';
 
-/** VERSITYGW names the program where it is not on the path. */
+/** VERSITYGW is the path of the program if it is not on PATH. */
 const program = process.env['VERSITYGW'] ?? 'versitygw';
 export const noBucketServer =
   spawnSync(program, ['--version']).status === 0
@@ -14,9 +14,9 @@ export const noBucketServer =
     : 'needs versitygw (go install github.com/versity/versitygw/cmd/versitygw@v1.8.0; VERSITYGW names it)';
 
 export interface BucketServer extends AsyncDisposable {
-  /** Variables that name it and its key. */
+  /** Environment variables with the endpoint and the key of the server. */
   readonly env: Readonly<Record<string, string>>;
-  /** A bucket, and the folder in which the server has its objects as files. */
+  /** Creates a bucket. @returns the folder in which the server stores its objects as files */
   bucket(name: string): string;
 }
 
@@ -34,7 +34,7 @@ export async function startBucketServer(): Promise<BucketServer> {
   const [objects, facts] = [join(folder, 'objects'), join(folder, 'facts')];
   for (const each of [objects, facts]) mkdirSync(each);
   const address = `127.0.0.1:${String(await freePort())}`;
-  // Its metadata of objects is in a folder too: not every file system has a place for it.
+  // The metadata of objects is also in a folder, because not every file system supports extended attributes.
   const child: ChildProcess = spawn(program, ['--quiet', '--port', address, 'posix', '--sidecar', facts, objects], {
     stdio: 'ignore',
     env: { ROOT_ACCESS_KEY_ID: 'tester', ROOT_SECRET_ACCESS_KEY: 'a-secret-of-tests', HOME: folder },

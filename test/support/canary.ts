@@ -1,33 +1,33 @@
 /**
- * Checks that no secret leaves the process: given a token, a password and words of payloads, searches for them in all
- * output of a process (log, errors, metrics, status, command line), plain and in the encodings that programs use.
+ * Checks that no secret leaves a process. Searches for tokens, passwords and words of payloads in all output of the
+ * process (log, errors, metrics, status, command line), in plain text and in the encodings that programs use.
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
 export interface Secrets {
-  /** Access tokens. Of a JWT each of its parts is secret, the header excepted. */
+  /** Access tokens. Each part of a JWT except the header is secret. */
   readonly tokens: readonly string[];
   readonly passwords: readonly string[];
-  /** Words of payloads, keys included. */
+  /** Words of payloads, including keys. */
   readonly words: readonly string[];
 }
 
-/** A secret where it must not be. */
+/** A secret in an output. */
 export interface Leak {
   readonly where: string;
   readonly what: 'token' | 'password' | 'payload';
   readonly form: string;
-  /** Position in the text; the text itself would leak again. */
+  /** Position in the text. The text itself is not stored, because it would leak again. */
   readonly at: number;
 }
 
-/** A process to check; a `Daemon` of the end-to-end tests is one. */
+/** A process to check, such as a `Daemon` of the end-to-end tests. */
 export interface Watched {
   readonly pid: number | undefined;
-  /** Everything it printed so far, stdout and stderr. */
+  /** All output so far, of stdout and stderr. */
   output(): string;
-  /** Base URL of its endpoints. */
+  /** Base URL of the HTTP endpoints. */
   http(): Promise<string>;
 }
 
@@ -50,7 +50,7 @@ export class Canary {
     ];
   }
 
-  /** Checks one text. */
+  /** Searches one text. */
   look(where: string, text: string): void {
     this.#looked.texts += 1;
     this.#looked.characters += text.length;
@@ -61,7 +61,7 @@ export class Canary {
     }
   }
 
-  /** Checks all output of a running process. */
+  /** Searches all output of a running process. */
   async lookAt(name: string, process: Watched): Promise<void> {
     this.look(`${name}: output`, process.output());
     if (process.pid !== undefined) this.look(`${name}: command line`, commandLine(process.pid));
@@ -77,13 +77,13 @@ export class Canary {
     return this.#leaks;
   }
 
-  /** How much was checked. */
+  /** Number of texts and characters that were searched. */
   looked(): { readonly texts: number; readonly characters: number } {
     return { ...this.#looked };
   }
 }
 
-/** Of a process of this machine; empty if the system does not provide it. */
+/** Command line of a local process; empty if the system does not provide it. */
 function commandLine(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
@@ -103,7 +103,7 @@ function formsOf(what: Leak['what'], text: string): readonly { what: Leak['what'
   ] as const;
   const seen = new Set<string>();
   return forms.flatMap(([form, each]) => {
-    // Either alphabet of base64, either case of hex and escapes.
+    // Covers both alphabets of base64, and upper and lower case of hex and escapes.
     const needle = folded(each);
     if (needle.length < 6 || seen.has(needle)) return [];
     seen.add(needle);
@@ -116,8 +116,8 @@ function folded(text: string): string {
 }
 
 /**
- * Its base64 in a longer text, so many bytes after a multiple of three; without the characters that depend on other
- * bytes.
+ * The base64 of the bytes within a longer text, at an offset of `shift` modulo three, without the characters that also
+ * depend on other bytes.
  */
 function base64After(bytes: Buffer, shift: number): string {
   const paddedBytes = Buffer.concat([Buffer.alloc(shift), bytes]);
@@ -125,14 +125,14 @@ function base64After(bytes: Buffer, shift: number): string {
   return full.slice(shift === 0 ? 0 : shift + 1);
 }
 
-/** The events that the status page gets in its first seconds: the database has been read by then. */
+/** The events that the status page receives in its first seconds, within which the indexer has read the database. */
 async function firstEvents(url: string): Promise<string> {
   let text = '';
   const answer = await fetch(`${url}/events`, { signal: AbortSignal.timeout(2_500) });
   try {
     for await (const part of answer.body ?? []) text += Buffer.from(part as Uint8Array).toString();
   } catch {
-    // The stream ends when enough has been read, or with the process.
+    // The stream is aborted after enough time, or ends with the process.
   }
   return text;
 }

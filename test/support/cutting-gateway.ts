@@ -1,6 +1,6 @@
 /**
- * A gateway between an indexer and its participant: passes everything on, and closes streams early with a clean
- * close. Shares nothing with the sandbox, nor with the client.
+ * A gateway between an indexer and its participant. It forwards all data, and can close streams early with a clean
+ * close. It shares no code with the sandbox or the client.
  */
 import { createServer, request as forward, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,29 +8,29 @@ import { WebSocket, WebSocketServer } from 'ws';
 
 export const listPath = '/v2/state/active-contracts';
 
-/** A stream about to pass on its next frame. */
+/** The next frame of a stream, before it is forwarded. */
 export interface PassingFrame {
   readonly path: string;
-  /** Frames passed on before, on this connection. */
+  /** Number of frames forwarded earlier on this connection. */
   readonly frames: number;
-  /** Their bytes, with those of this one. */
+  /** Total size of those frames and this one, in bytes. */
   readonly bytes: number;
-  /** Streams of the same path opened before this one. */
+  /** Number of streams on the same path that were opened before this one. */
   readonly opened: number;
 }
 
 export class CuttingGateway implements AsyncDisposable {
-  /** Whether the stream ends instead. */
+  /** Whether the gateway ends the stream instead of forwarding the frame. */
   cuts: (frame: PassingFrame) => boolean = () => false;
-  /** Close code of an early close; 1006: none. */
+  /** Close code of an early close; 1006 for a close without a handshake. */
   code = 1000;
-  /** Status of the response to a POST of a list; undefined: the response of the participant. */
+  /** Status of the response to a POST of a list; undefined for the response of the participant. */
   listAnswer: number | undefined;
-  /** How often that status was sent. */
+  /** Number of responses with that status. */
   refused = 0;
-  /** Streams of the ledger that have not ended. */
+  /** Number of open streams to the ledger. */
   passing = 0;
-  /** Whether entries keep their continuation tokens, over HTTP as well. */
+  /** Whether entries keep their continuation tokens, also over HTTP. */
   tokens = true;
   /** Requests that opened a list, oldest first. */
   readonly lists: { readonly activeAtOffset: number; readonly streamContinuationToken?: string }[] = [];
@@ -126,7 +126,7 @@ export class CuttingGateway implements AsyncDisposable {
       else inner.close(code);
     });
     for (const socket of [inner, outer]) socket.on('error', () => undefined);
-    // With a handshake: when it has ended, the ledger has closed the stream.
+    // Closes with a handshake, after which the ledger has closed the stream.
     inner.on('close', () => outer.close());
   }
 }

@@ -1,15 +1,15 @@
-/** A database of one's own on the server of the test run: tests never see each other's rows. */
+/** A separate database on the server of the test run for each test, so that tests never see each other's rows. */
 import { randomBytes } from 'node:crypto';
 import { Client, DatabaseError } from 'pg';
 
 export interface TestDatabase {
   readonly url: string;
-  /** Removes the database, closing connections that are still open. Can be called again. */
+  /** Removes the database, and closes connections that are still open. May be called again. */
   drop(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** A UTF-8 database with a name of its own: empty, or a copy of one without connections. */
+/** Creates a UTF-8 database with a unique name: empty, or a copy of a database without connections. */
 export async function createTestDatabase(template = 'template0'): Promise<TestDatabase> {
   const server = process.env['TEST_POSTGRES_URL'];
   if (server === undefined) throw new Error('TEST_POSTGRES_URL is not set: run the tests with vitest');
@@ -21,12 +21,12 @@ export async function createTestDatabase(template = 'template0'): Promise<TestDa
   return { url: url.href, drop, [Symbol.asyncDispose]: drop };
 }
 
-/** SQLSTATE of a database that has connections. */
+/** SQLSTATE of a rejected drop because the database has sessions. */
 const inUse = '55006';
 
 /**
- * Removes a database with the sessions in it, if it is there. Postgres waits five seconds for the end of these
- * sessions. On a busy machine they may take longer, so the drop is tried up to ten times.
+ * Removes a database with its sessions, if it exists. Postgres waits five seconds for these sessions to end. On a busy
+ * machine this may take longer, so the drop is tried up to ten times.
  */
 export async function dropDatabase(server: string, name: string): Promise<void> {
   for (let left = 9; ; left -= 1) {
@@ -39,7 +39,7 @@ export async function dropDatabase(server: string, name: string): Promise<void> 
   }
 }
 
-/** One statement as the role of the URL, in a session that no other statement is using; its rows. */
+/** Runs one statement as the role of the URL, in a session that runs no other statement. Resolves to its rows. */
 export async function query(url: string, text: string): Promise<readonly Record<string, unknown>[]> {
   if (!/^\s*(select|with)\b[^;]*;?\s*$/i.test(text)) return queryAlone(url, text);
   const client = taken(url) ?? (await connected(url));
@@ -49,7 +49,7 @@ export async function query(url: string, text: string): Promise<readonly Record<
     return rows;
   } catch (thrown) {
     void client.end();
-    // The server may have ended the session while it waited: a new one succeeds, or fails for the same reason.
+    // The server may have ended the session while it was idle. A new session succeeds, or fails for the same reason.
     if (thrown instanceof DatabaseError && thrown.code !== adminShutdown) throw thrown;
     return queryAlone(url, text);
   }
@@ -71,12 +71,12 @@ async function connected(url: string): Promise<Client> {
   return client;
 }
 
-/** SQLSTATE of a session that was ended from outside. */
+/** SQLSTATE of a session that an administrator ended. */
 const adminShutdown = '57P01';
 
 /**
- * Sessions that wait for the next read, by URL. Tests repeat a statement until an event has happened. A new session
- * costs 15 ms of CPU, the statement 1 ms.
+ * Idle sessions for the next read, by URL. Tests repeat a statement until an event has happened. A new session costs 15
+ * ms of CPU time, and the statement 1 ms.
  */
 const waiting = new Map<string, readonly Waiting[]>();
 
@@ -85,7 +85,7 @@ interface Waiting {
   readonly end: NodeJS.Timeout;
 }
 
-/** How long a session waits, milliseconds. */
+/** How long a session stays idle before it is closed, in milliseconds. */
 const WAIT_MS = 1_000;
 
 function wait(url: string, client: Client): void {

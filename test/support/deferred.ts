@@ -1,4 +1,4 @@
-/** A promise that is settled from outside; Promise.withResolvers is not in Node 20. */
+/** A promise that other code settles. Promise.withResolvers does not exist in Node 20. */
 export interface Deferred<T> {
   readonly promise: Promise<T>;
   readonly resolve: (value: T) => void;

@@ -1,5 +1,5 @@
 /**
- * The traffic of the demo, at constant times: a month of history, the upgrade of a package, some minutes of traffic.
+ * The traffic of the demo at fixed times: a month of history, the upgrade of a package, and some minutes of traffic.
  */
 import { upgradeLicensing } from '../../packages/ledger-sandbox/src/demo/templates/licensing-templates.ts';
 import { monthBefore, playMonth } from '../../packages/ledger-sandbox/src/demo/month.ts';
@@ -11,10 +11,10 @@ import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 /** When live traffic begins: 2026-03-02T12:00:00Z, in microseconds. */
 const liveFrom = 1_772_452_800_000_000;
 const second = 1_000_000;
-/** Licenses made after the upgrade. */
+/** Number of licenses created after the upgrade. */
 const extraLicences = 3;
 
-/** Plays it on an empty ledger. */
+/** Plays the demo on an empty ledger. */
 export function playDemo(ledger: Ledger, seed: number): void {
   const demo = new Play(ledger, { seed, tempo: tempoBefore(liveFrom) });
   const times = monthBefore(liveFrom - 3 * second, 1_200, new Random(seed + 2));

@@ -1,7 +1,7 @@
 /**
- * Replaces the numbers of templates, choices, synchronizers and party sets by the names they represent. Numbers are
- * assigned in the order of first appearance: a ledger that sends two updates in the other order changes the numbers
- * and none of the facts.
+ * Replaces the numbers of templates, choices, synchronizers and party sets with their names. Numbers are assigned in
+ * the order of first appearance. If a ledger sends two updates in the other order, the numbers differ, but not the
+ * facts.
  */
 import { escapeIdentifier } from 'pg';
 
@@ -24,7 +24,7 @@ const eventParties = (schema: string, number: string): string =>
   `(select jsonb_build_array(d.acting_parties, d.witness_parties, d.implemented_interfaces)::text
       from ${schema}.event_parties d where d.parties_pk = ${number})`;
 
-/** Tables whose rows only have a meaning for the rows that refer to their numbers. */
+/** Tables whose rows only have a meaning in the rows that refer to them by number. */
 export const numberedTables: ReadonlySet<string> = new Set(['contract_parties', 'event_parties']);
 
 const withEventParties: ReadonlySet<string> = new Set(['exercises', 'archives', 'reassignments']);
@@ -38,7 +38,10 @@ const names: Readonly<Record<string, (schema: string, number: string) => string>
   target_pk: synchronizer,
 };
 
-/** SQL for a column of the table `t` as text: the name where it is a number of a dictionary, 0 as it is. */
+/**
+ * SQL for a column of the table `t` as text: the name for a number of a dictionary, otherwise the value. The number 0
+ * is unchanged.
+ */
 export function namedColumn(schema: string, table: string, column: string): string {
   const value = `t.${escapeIdentifier(column)}`;
   const parties = withEventParties.has(table) ? eventParties : contractParties;
@@ -46,7 +49,7 @@ export function namedColumn(schema: string, table: string, column: string): stri
   return name === undefined ? `${value}::text` : `coalesce(${name}, ${value}::text)`;
 }
 
-/** SQL for the row of the table `t` as jsonb with names in place of numbers. */
+/** SQL for a row of the table `t` as jsonb, with names instead of numbers. */
 export function namedRow(schema: string, table: string, columns: readonly string[]): string {
   const named = columns.filter((column) => column === 'parties_pk' || column in names);
   const pairs = named.map((column) => `'${column}', ${namedColumn(schema, table, column)}`);

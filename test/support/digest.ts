@@ -1,12 +1,12 @@
 /**
- * One SHA-256 over all facts of the ledger in a schema: two schemas with the same digest hold the same facts, however
- * many batches, restarts and writers it took. Columns that describe only the writing process are left out.
+ * One SHA-256 over all facts of the ledger in a schema. Two schemas with the same digest have the same facts, however
+ * many batches, restarts and writers they needed. Columns that describe only the writing process are omitted.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { Client, escapeIdentifier } from 'pg';
 import { namedColumn, numberedTables } from './dictionary-names.ts';
 
-/** Columns that differ from run to run and hold no facts of the ledger. */
+/** Columns that differ between runs and contain no facts of the ledger. */
 const volatileColumns: Readonly<Record<string, readonly string[]>> = {
   stream: ['epoch', 'writer', 'seeded_at', 'seed_release', 'ledger_end', 'participant_pruned_offset'],
   updates: ['batch_offset'],
@@ -17,8 +17,8 @@ const volatileColumns: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Filled in the background, when a package has been read, or as far as completions have come: the history alone does
- * not decide.
+ * Tables that are filled in the background, for example after a package was read. Their contents do not depend on
+ * history alone.
  */
 const backgroundTables: ReadonlySet<string> = new Set([
   'packages',
@@ -37,7 +37,7 @@ const backgroundTables: ReadonlySet<string> = new Set([
   'reader_tokens',
 ]);
 
-/** In which transactions the writer stored the updates: nothing of the ledger. */
+/** The table of the writer's transactions, which contains no facts of the ledger. */
 const ofTheWriter = 'batches';
 
 interface Table {
@@ -47,14 +47,14 @@ interface Table {
 }
 
 /**
- * Hexadecimal SHA-256 of all tables of the schema, rows in the order of their keys, from one snapshot.
- * @param numbers `named` where the ledger's own order of updates was disturbed: see dictionary-names.ts
+ * Hexadecimal SHA-256 of all tables of the schema in one snapshot, with rows in key order.
+ * @param numbers `named` if the ledger's order of updates was disturbed, see dictionary-names.ts
  */
 export async function digestOf(url: string, schema: string, numbers: 'as stored' | 'named' = 'as stored') {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {
-    // One text form of times and bytes, whatever the defaults of the server or the role are.
+    // Uses one text format of times and bytes, whatever the defaults of the server or the role are.
     await client.query(`begin transaction isolation level repeatable read, read only`);
     await client.query(`set local timezone = 'UTC'; set local datestyle = 'ISO'; set local bytea_output = 'hex'`);
     const hash = createHash('sha256');
@@ -93,13 +93,13 @@ async function tablesOf(client: Client, schema: string): Promise<readonly Table[
   return rows.map(({ name, columns, key }) => {
     const skipped = volatileColumns[name] ?? [];
     const compared = columns.filter((column) => !skipped.includes(column));
-    // Without a key, only rows that are equal in every column have no order.
+    // Without a key, rows are ordered by all columns.
     return { name, columns: compared, key: key.length === 0 ? compared : key };
   });
 }
 
 interface ShownTable extends Table {
-  /** SQL of a column as text: numbers have no collation, and any total order will do that is the same everywhere. */
+  /** SQL of a column as text, because numbers have no collation. Any total order works if it is the same everywhere. */
   readonly textSql: (column: string) => string;
 }
 

@@ -5,7 +5,7 @@
 import { query } from './database.ts';
 import { namedRow } from './dictionary-names.ts';
 
-/** The step of a filter extension, by its traces in the database. */
+/** The current step of a filter extension, derived from the state of the database. */
 export const stages = ['asked', 'set', 'gathering', 'named', 'adding', 'done'] as const;
 export type Stage = (typeof stages)[number];
 
@@ -26,8 +26,8 @@ export async function stageOf(url: string, schema = 'ledger'): Promise<Stage> {
 }
 
 /**
- * Rows of what is active, and of all that happened after an offset: of each table, which rows and which columns of
- * them say the same whether the contract was seeded or followed.
+ * For each table: the condition of the rows, and the columns to omit, so that seeded and followed contracts have equal
+ * rows. The rows are active contracts, and all events after an offset.
  */
 const compared = (
   after: number,
@@ -39,7 +39,7 @@ const compared = (
   reassignments: [`t."offset" > ${after}`, []],
   live: ['true', []],
   ended: [`t.ended_offset > ${after}`, []],
-  // How it was found, and fields that only its update has.
+  // These columns contain the origin of a contract, and fields that only its update has.
   contracts: [
     `t."offset" > ${after} or l."offset" is not null`,
     ['origin', 'workflow_id', 'acs_delta', 'reassignment_counter'],
@@ -47,10 +47,10 @@ const compared = (
   interface_views: [`t."offset" > ${after} or l."offset" is not null`, []],
 });
 
-/** A join, for a million rows are compared as well. */
+/** A join, because a million rows may be compared. */
 const liveOnes = `left join SCHEMA.live l on l."offset" = t."offset" and l.node_id = t.node_id`;
 
-/** Rows that only one of two schemas has, with names instead of numbers; at most so many rows of each. */
+/** Rows that only one of two schemas has, with names instead of numbers. Returns at most `most` rows of each. */
 export async function differences(
   url: string,
   one: string,
@@ -64,7 +64,7 @@ export async function differences(
     [firstRows, secondRows, one],
     [secondRows, firstRows, other],
   ] as const) {
-    // By the server, and no more than those that differ: a million of them would not fit in here.
+    // The server compares, and returns only different rows, because a million rows would not fit into memory.
     const limit = Number.isFinite(most) ? `limit ${String(most)}` : '';
     const lacking = await query(url, `(${String(here)}) except (${String(there)}) ${limit}`);
     found.push(...lacking.map(({ row }) => `only ${name}: ${String(row)}`));
@@ -73,8 +73,8 @@ export async function differences(
 }
 
 /**
- * A list of active contracts names those witnesses that are stakeholders; an update names all. Their order is
- * undefined.
+ * Row with comparable witnesses. In a list of active contracts, witnesses are only stakeholders. In an update, they are
+ * all witnesses. Their order is undefined.
  */
 function ofList(schema: string, row: string, after: number): string {
   const parties = `(select jsonb_build_array(p.signatories, p.observers,
@@ -84,7 +84,7 @@ function ofList(schema: string, row: string, after: number): string {
   return `(${row} || case when t."offset" > ${after} then '{}' else jsonb_build_object('parties_pk', ${parties}) end)`;
 }
 
-/** SQL: all rows that are compared. */
+/** SQL that selects all compared rows. */
 async function rowsOf(url: string, schema: string, after: number): Promise<string> {
   const tables = await query(
     url,

@@ -1,4 +1,4 @@
-/** Complete frames of every kind, as a participant sends them, for tests that change one thing in them. */
+/** Complete frames of every kind, as a participant sends them, for tests that change one field in them. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonRecord = { [key: string]: Json };
 
@@ -10,7 +10,7 @@ export const template = `${'ab'.repeat(32)}:Main.Iou:Iou`;
 export const viewed = `${'cd'.repeat(32)}:Holding:Holding`;
 export const recordTime = '2026-08-14T11:01:00.100001Z';
 
-/** CreatedEvent with every field. */
+/** A CreatedEvent with every field set. */
 export function created(change: JsonRecord = {}): JsonRecord {
   return {
     offset: 41,
@@ -40,7 +40,7 @@ export function created(change: JsonRecord = {}): JsonRecord {
   };
 }
 
-/** ExercisedEvent with every field; consuming. */
+/** A consuming ExercisedEvent with every field set. */
 export function exercised(change: JsonRecord = {}): JsonRecord {
   return {
     offset: 41,
@@ -75,7 +75,7 @@ export function archived(change: JsonRecord = {}): JsonRecord {
   };
 }
 
-/** `{"update":{"<kind>":{"value":…}}}`. */
+/** An update frame: `{"update":{"<kind>":{"value":…}}}`. */
 export function update(kind: string, value: Json): JsonRecord {
   return { update: { [kind]: { value } } };
 }
@@ -97,7 +97,7 @@ export function transaction(offset: number, events: Json[], change: JsonRecord =
   });
 }
 
-/** A transaction with one event of each type, every field filled. */
+/** A transaction with one event of each type and every field set. */
 export function fullTransaction(offset = 41): JsonRecord {
   return transaction(offset, [
     { CreatedEvent: created() },
@@ -136,7 +136,7 @@ export function assigned(change: JsonRecord = {}): JsonRecord {
   };
 }
 
-/** One half of a reassignment, sequenced on `synchronizerId`. */
+/** One half of a reassignment, sequenced by `synchronizerId`. */
 export function reassignment(offset: number, half: JsonRecord, synchronizerId = here): JsonRecord {
   return update('Reassignment', {
     updateId: `1220${String(offset)}`,
@@ -168,8 +168,8 @@ export function topology(offset: number): JsonRecord {
 }
 
 /**
- * A change of the hosting of a party: `Added`, `Changed`, `Onboarding` or `Revoked`, party, and the participant if
- * another.
+ * A change of party hosting: kind (`Added`, `Changed`, `Onboarding` or `Revoked`), party, and the participant if it is
+ * another one.
  */
 export type HostingChange = readonly [kind: string, party: string, participant?: string];
 
@@ -191,7 +191,7 @@ export function offsetCheckpoint(offset: number): JsonRecord {
   return update('OffsetCheckpoint', { offset, synchronizerTimes: [{ synchronizerId: here, recordTime }] });
 }
 
-/** One frame of the active contracts. */
+/** One entry in a list of active contracts. */
 export function entry(kind: string, value: JsonRecord, change: JsonRecord = {}): JsonRecord {
   return { workflowId: 'import', contractEntry: { [kind]: value }, streamContinuationToken: 'dG9r', ...change };
 }

@@ -1,7 +1,7 @@
 /**
- * A database whose schemas have their tables already. Postgres needs 0.5 s of CPU to make the tables and views of one
- * schema, and
- * 0.06 s to copy a database that has them. The first file that needs a database makes it, for all files of the run.
+ * A database whose schemas already have their tables. Postgres needs 0.5 s of CPU time to create the tables and views
+ * of one schema, and 0.06 s to copy a database that has them. The first test file that needs the template creates it
+ * for all files of the run.
  */
 import { createHash } from 'node:crypto';
 import { Client, escapeIdentifier } from 'pg';
@@ -9,10 +9,10 @@ import { openDatabase } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 
-/** For the stream that a test is about, and for one that it is held against. */
+/** Schemas of the tested stream and of a fresh stream for comparison. */
 const both = ['ledger', 'fresh'] as const;
 
-/** With empty schemas as `ledger-indexer migrate` makes them. */
+/** Creates a database with empty schemas, as `ledger-indexer migrate` creates them. */
 export async function createMigratedDatabase(schemas: readonly string[] = both): Promise<TestDatabase> {
   const server = process.env['TEST_POSTGRES_URL'];
   const prefix = process.env['TEST_POSTGRES_TEMPLATES'];
@@ -25,7 +25,7 @@ export async function createMigratedDatabase(schemas: readonly string[] = both):
 
 const made: Record<string, Promise<void>> = {};
 
-/** Another file may be making it: the lock is for the server. */
+/** Creates the template. The lock is for all test files, because another file may be creating the same template. */
 async function makeTemplate(server: string, template: string, schemas: readonly string[]): Promise<void> {
   const client = new Client({ connectionString: server });
   await client.connect();
@@ -35,7 +35,7 @@ async function makeTemplate(server: string, template: string, schemas: readonly 
     if (found.rowCount === 1) return;
     const { url } = await createTestDatabase();
     for (const schema of schemas) await migrated(url, schema);
-    // It gets its final name only when it is complete.
+    // The database gets its final name only when it is complete.
     const name = escapeIdentifier(new URL(url).pathname.slice(1));
     await client.query(`alter database ${name} rename to ${escapeIdentifier(template)}`);
   } finally {

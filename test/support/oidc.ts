@@ -1,6 +1,6 @@
 /**
- * A real OpenID Connect provider on a free port, with one client that may obtain JWT access tokens by client
- * credentials, and switches for faults of providers.
+ * A real OpenID Connect provider on a free port. One client may get JWT access tokens by client credentials. Tests can
+ * inject faults of providers.
  */
 import { generateKeyPairSync, type JsonWebKey } from 'node:crypto';
 import { once } from 'node:events';
@@ -9,18 +9,18 @@ import type { AddressInfo, Socket } from 'node:net';
 import { Provider, type Configuration } from 'oidc-provider';
 
 export const clientId = 'indexer';
-/** Unlike any other text, so that a test can search for it. */
+/** The secret differs from all other texts, so that a test can search for it. */
 export const clientSecret = 'canary-client-secret-7f3a';
-/** The audience of the tokens; the default when the client names no resource. */
+/** The audience of the tokens. It is also the default if the client requests no resource. */
 export const audience = 'https://daml.com/jwt/aud/participant/sandbox';
 
 export interface OidcOptions {
   /** Lifetime of a token in seconds, an integer. Default 2. */
   readonly tokenSeconds?: number;
-  /** Wraps the server that will listen, e.g. in TLS. */
+  /** Wraps the server that will listen, for example in TLS. */
   readonly server?: (listener: RequestListener) => Server;
   readonly protocol?: 'http' | 'https';
-  /** Whether the client is registered for its secret in the form. The provider itself takes both ways of any client. */
+  /** Whether the client must send its secret in the form. By default, the provider accepts both ways. */
   readonly onlyForm?: boolean;
   /** The public key of a client that is registered for `private_key_jwt` instead of a secret. */
   readonly clientJwk?: JsonWebKey;
@@ -32,9 +32,9 @@ export interface Oidc extends AsyncDisposable {
   readonly jwksUrl: string;
   /** Form bodies of the token requests so far. */
   readonly tokenRequests: readonly URLSearchParams[];
-  /** Replaces the responses to token requests; undefined lets the provider respond. May be changed at any time. */
+  /** Replaces the responses to token requests; undefined for those of the provider. May be changed at any time. */
   answerWith: RequestListener | undefined;
-  /** Stops listening and cuts its connections. Can be called again. */
+  /** Stops listening, and closes its connections. May be called again. */
   stop(): Promise<void>;
 }
 
@@ -76,12 +76,12 @@ function configuration({ tokenSeconds = 2, clientJwk }: OidcOptions): Configurat
       },
     },
     ttl: { ClientCredentials: tokenSeconds },
-    // A service user: the participant takes the subject for the user id.
+    // As for a service user: the participant uses the subject as the user id.
     extraTokenClaims: () => ({ sub: clientId }),
   };
 }
 
-/** Starts it. */
+/** Starts the provider. */
 export async function startOidc(options: OidcOptions = {}): Promise<Oidc> {
   let provide: RequestListener = (_request, response) => response.writeHead(503).end();
   let answerWith: RequestListener | undefined;

@@ -1,10 +1,10 @@
-/** A command run in the process of the test, as the program runs it, but without a search for a running demo. */
+/** Runs a command in the test process, like the program, but without a search for a running demo. */
 import { Readable } from 'node:stream';
 import type { Call, Command } from '../../src/cli/command-line/command.ts';
 import { parse, unparsed } from '../../src/cli/command-line/parse.ts';
 import { ExitCode } from '../../src/errors/exit-code.ts';
 
-/** Resolves to the exit code. @param io its output, its input and its stop signal; default: none */
+/** Resolves to the exit code. @param io output, input and stop signal of the command; none by default */
 export async function runCommand(
   command: Command,
   argv: readonly string[],

@@ -1,4 +1,4 @@
-/** Schemas of one test file or of one test, in a database of its own that is gone when that ends. */
+/** Schemas of one test file or of one test, in a separate database that is dropped at the end. */
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import type { StreamIdentity } from '../../src/model/stream.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
@@ -16,15 +16,15 @@ export const identity: StreamIdentity & { readonly participantId: string } = {
 };
 
 export interface Schemas {
-  /** Of the database, once the tests run. */
+  /** URL of the database; available while tests run. */
   readonly url: string;
-  /** A schema that may or may not exist; closed at the end. */
+  /** Opens a schema that may or may not exist. It is closed at the end. */
   open(schema: string): Database;
-  /** The same with the tables of this version. */
+  /** Opens a schema, and creates its tables in this version. */
   migrated(schema: string): Promise<Database>;
 }
 
-/** To be called once, outside of tests. */
+/** Schemas in one database per test file. Must be called once, outside of tests. */
 export function schemasOfFile(): Schemas {
   const opened = new OpenedSchemas();
   beforeAll(async () => opened.in(await createTestDatabase()));
@@ -32,7 +32,7 @@ export function schemasOfFile(): Schemas {
   return opened;
 }
 
-/** The same with a database for each test, in which `ledger` and `fresh` have their tables already. */
+/** Schemas in one database per test, in which `ledger` and `fresh` already have their tables. */
 export function schemasOfEachTest(): Schemas {
   const opened = new OpenedSchemas();
   beforeEach(async () => opened.in(await createMigratedDatabase()));

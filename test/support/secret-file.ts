@@ -1,10 +1,10 @@
-/** A file that holds a secret, for commands that take none as an argument. */
+/** A file with a secret, for commands that accept no secret as an argument. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** Writes a file and returns its path; the file is removed when the current test has ended. */
+/** Writes a file and returns its path. The file is removed when the current test ends. */
 export function secretFile(text: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'secret-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));

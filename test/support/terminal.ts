@@ -1,4 +1,4 @@
-/** A command on a terminal of its own, by `script` of util-linux. */
+/** A command on its own terminal, created by `script` of util-linux. */
 import { spawn, spawnSync } from 'node:child_process';
 
 const { stdout: version } = spawnSync('script', ['--version'], { encoding: 'utf8' });
@@ -6,9 +6,9 @@ export const noTerminal = /util-linux/.test(version ?? '') ? undefined : 'needs 
 
 export interface OnTerminal {
   readonly ended: Promise<number | null>;
-  /** Its output so far, colors and cursor movements included. */
+  /** The output so far, including colors and cursor movements. */
   output(): string;
-  /** Ctrl-C. */
+  /** Sends Ctrl-C. */
   interrupt(): void;
 }
 
@@ -21,7 +21,7 @@ export function onTerminal(command: string, env: Readonly<Record<string, string>
   });
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
-  // It may have ended before.
+  // The command may have ended before.
   child.stdin.on('error', () => undefined);
   const ended = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);

@@ -1,4 +1,4 @@
-/** Tokens for tests: signers of every algorithm a participant takes, and a server that publishes public keys. */
+/** Tokens for tests: signers of every algorithm that a participant accepts, and a server that publishes public keys. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SignJWT, exportJWK, generateKeyPair } from 'jose';
@@ -7,7 +7,7 @@ import type { CryptoKey, JSONWebKeySet, JWK, JWTPayload } from 'jose';
 export interface Signer {
   readonly algorithm: string;
   readonly key: CryptoKey | Uint8Array;
-  /** Its entry in a JWKS; undefined for a shared secret. */
+  /** The signer's entry in a JWKS; undefined for a shared secret. */
   readonly jwk: JWK | undefined;
 }
 
@@ -16,21 +16,21 @@ export function sharedSecret(secret: string): Signer {
   return { algorithm: 'HS256', key: new TextEncoder().encode(secret), jwk: undefined };
 }
 
-/** A new key pair. @param keyId the `kid` of its tokens and of its public key */
+/** Creates a key pair. @param keyId the `kid` of its tokens and of its public key */
 export async function keyPair(algorithm: 'RS256' | 'ES256' | 'ES512', keyId: string = algorithm): Promise<Signer> {
   const { privateKey, publicKey } = await generateKeyPair(algorithm);
   const jwk = { ...(await exportJWK(publicKey)), kid: keyId, alg: algorithm, use: 'sig' };
   return { algorithm, key: privateKey, jwk };
 }
 
-/** `exp` of a token that expires in so many milliseconds; fractions of seconds are legal there. */
+/** `exp` of a token that expires in this number of milliseconds. Fractions of seconds are allowed. */
 export function endsIn(milliseconds: number): number {
   return (Date.now() + milliseconds) / 1000;
 }
 
 /**
- * A token with `scope: daml_ledger_api`, `sub: alice` and one minute to live; claims given replace these, and one that
- * is undefined is left out.
+ * A token with `scope: daml_ledger_api`, `sub: alice` and a lifetime of one minute. The given claims replace these. A
+ * claim that is undefined is omitted.
  */
 export async function token(signer: Signer, claims: Readonly<Record<string, unknown>> = {}): Promise<string> {
   const payload: JWTPayload = { sub: 'alice', scope: 'daml_ledger_api', exp: endsIn(60_000), ...claims };
@@ -39,20 +39,20 @@ export async function token(signer: Signer, claims: Readonly<Record<string, unkn
   return await new SignJWT(payload).setProtectedHeader(header).sign(signer.key);
 }
 
-/** The public halves of key pairs. */
+/** The public keys of the signers as a JWKS. */
 export function keySet(...signers: readonly Signer[]): JSONWebKeySet {
   return { keys: signers.map(({ jwk }) => jwk).filter((jwk) => jwk !== undefined) };
 }
 
 export interface JwksServer extends AsyncDisposable {
   readonly url: string;
-  /** How often the keys were fetched. */
+  /** Number of requests for the keys. */
   requests(): number;
-  /** Publishes these keys and no others. */
+  /** Publishes only these keys. */
   publish(...signers: readonly Signer[]): void;
 }
 
-/** Serves the public keys over HTTP, on a free port of this machine. */
+/** Serves public keys over HTTP on a free local port. */
 export async function serveJwks(...signers: readonly Signer[]): Promise<JwksServer> {
   let keys = keySet(...signers);
   let requests = 0;

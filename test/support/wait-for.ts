@@ -1,17 +1,15 @@
-/** Waits for a fact instead of a time; and, in the only place where tests may, for a time. */
+/** Waits for a fact instead of a time. This is also the only file in which tests may wait for a time. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/**
- * A probe may cost more than the awaited event: a statement on a connection of its own takes 20 ms of two processors.
- */
+/** A probe may cost more than the awaited event: a statement on its own connection takes 20 ms of two processors. */
 const FIRST_POLL_MS = 10;
 const LONGEST_POLL_MS = 50;
 
 /**
  * Calls `probe` until it returns a value other than undefined, and returns that value.
- * @param what the fact waited for, for the error message
- * @param limitMs how long to wait at most, 40 seconds by default: a busy machine starts a process in ten
- * @throws Error naming `what` when the limit has passed; an error of the probe is passed on at once
+ * @param what the awaited fact, for the error message
+ * @param limitMs time limit, 40 seconds by default, because a busy machine needs ten to start a process
+ * @throws Error with `what` after the time limit; an error of the probe is thrown at once
  */
 export async function waitFor<T>(
   what: string,
@@ -29,8 +27,8 @@ export async function waitFor<T>(
 }
 
 /**
- * Lets time pass: for faults that last, for steps that come at random, and before looking whether something that must
- * not happen has happened. Never before something that can be waited for.
+ * Waits for a time: for lasting faults, for steps at random times, and before a check that something has not happened.
+ * Must not be used before an event that can be awaited.
  */
 export function pause<Value = void>(
   ms: number,

@@ -1,5 +1,6 @@
 /**
- * Operations on a stream right after a switch to another participant: gaps, offboarded parties, quarantined updates.
+ * Operations on a stream right after a switch to another participant: gaps, offboarded parties, and quarantined
+ * updates.
  */
 import { expect, it } from 'vitest';
 import { filterCommand } from '../../src/cli/maintain/filter.ts';
@@ -32,7 +33,7 @@ async function expectVerified(world: SwitchWorld, participant: number): Promise<
   );
 }
 
-it('a gap is bridged by the active contracts of the new participant, which has other offsets for them', async () => {
+it('a reseed closes a gap with the active contracts of the new participant, which has other offsets for them', async () => {
   await using world = await SwitchWorld.open({ seed: 21, updates: 150 });
   await switched(world);
   const before = await world.checkpoint();
@@ -59,7 +60,7 @@ async function idsOf(world: SwitchWorld, schema: string): Promise<readonly strin
   return rows.map(({ id }) => String(id));
 }
 
-it('a party that left the previous participant and is hosted by the new one is not offboarded', async () => {
+it('a party that left the previous participant but is hosted by the new one is not offboarded', async () => {
   await using world = await SwitchWorld.open({ seed: 22, updates: 120 });
   const { network } = world;
   await world.follow(0);
@@ -95,7 +96,7 @@ function departure(left: object, where: { readonly synchronizerId: string; reado
   return { TopologyTransaction: { value } } as unknown as Update;
 }
 
-it('a quarantined update is known to both participants, and is stored at its offset', async () => {
+it('quarantined updates of both participants are stored at their offsets', async () => {
   await using world = await SwitchWorld.open({ seed: 23, updates: 60 }, { INDEXER_QUARANTINE: 'true' });
   const other = await Network.open({ seed: 91, updates: 2 });
   const unknownUpdates = other.participants[0]?.ledger.range(0, Infinity, 2).map(({ update }) => update) ?? [];
@@ -138,7 +139,7 @@ it('a quarantined update is known to both participants, and is stored at its off
   expect(ids).toHaveLength(world.network.updateIds.length + 2);
 });
 
-it('a reset to before the switch returns to the previous participant', async () => {
+it('a reset to an offset before the switch returns to the previous participant', async () => {
   await using world = await SwitchWorld.open({ seed: 24, updates: 80 });
   await switched(world);
   const [row] = await world.rows('select max(from_offset) as at from ledger.participants');
@@ -155,7 +156,7 @@ it('a reset to before the switch returns to the previous participant', async () 
   expect(difference(await contentsOf(url), await contentsOf(url, 'fresh'))).toEqual({ lost: [], added: [] });
 });
 
-it('a filter is extended with the active contracts of the new participant, whatever its offsets are', async () => {
+it('a filter extension adds the active contracts of the new participant, whatever its offsets are', async () => {
   await using world = await SwitchWorld.open({ seed: 27, updates: 120, travels: true }, { LEDGER_PARTIES: traveller });
   const { network } = world;
   const reachesEnd = async (indexer: IndexerRun, participant: number): Promise<void> => {
@@ -194,7 +195,7 @@ it('a filter is extended with the active contracts of the new participant, whate
   );
 });
 
-it('completions continue with those of the new participant, and report what was not read from the previous one', async () => {
+it('completions continue with the new participant, and coverage reports what was not read from the previous one', async () => {
   await using world = await SwitchWorld.open({ seed: 25, updates: 60 });
   const submit = async (participant: number, commandId: string): Promise<void> => {
     const { url = '' } = world.network.participants[participant] ?? {};
@@ -226,7 +227,7 @@ it('completions continue with those of the new participant, and report what was 
   expect(JSON.stringify(coverage)).toContain('submitted through validator1');
 });
 
-it('views of a later interface are backfilled from the new participant, including those from before the switch', async () => {
+it('interface views of a later interface are backfilled from the new participant, even for contracts from before the switch', async () => {
   await using world = await SwitchWorld.open(
     { seed: 26, updates: 120 },
     { LEDGER_INTERFACES: '#splice-api-token-holding-v1:Splice.Api.Token.HoldingV1:Holding' },

@@ -1,12 +1,12 @@
 /**
- * Stored data by ids of updates and contracts alone: without offsets, numbers of nodes and data specific to a
- * participant. It is equal for indexes of two participants of one network.
+ * Stored data identified by update ids and contract ids only, without offsets, node ids and data of one participant. It
+ * is equal for indexes of two participants of one network.
  */
 import { query } from '../support/database.ts';
 
 const templateOf = "t.package_id || ':' || t.module_name || ':' || t.entity_name";
 
-/** One text for each row, sorted. @param format as its kind and a hash, for long histories */
+/** One text per row, sorted. @param format the complete row, or its kind and a hash for long histories */
 export async function contentsOf(
   url: string,
   schema = 'ledger',
@@ -61,7 +61,7 @@ export async function contentsOf(
   return rows.map(({ line }) => String(line)).sort();
 }
 
-/** Rows that one of them has more often than the other. */
+/** Rows that occur more often on one side than on the other. */
 export function difference(
   stored: readonly string[],
   expected: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * Participants of one network that host the same parties: a common generated history, which each of them returns at its
- * own offsets, with other gaps, another order of the two synchronizers, and another delay.
+ * Participants of one network that host the same parties. Each returns a common generated history at its own offsets,
+ * with other gaps, another order of the two synchronizers, and another delay.
  */
 import { accountTemplate } from '../../packages/ledger-sandbox/src/contracts/keyed-model.ts';
 import { Ledger } from '../../packages/ledger-sandbox/src/ledger/ledger.ts';
@@ -11,26 +11,26 @@ import type { Sandbox, SandboxOptions } from '../../packages/ledger-sandbox/src/
 import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 import { valueOf, type Update } from '../../packages/ledger-sandbox/src/wire/wire.ts';
 
-/** Updates among which the next one is chosen. */
+/** Number of pending updates among which the next published one is chosen. */
 const reordered = 12;
 const betweenMicros = 40_000_000;
-/** One of this many updates of a market is for a contract that travels. */
+/** One of this many updates of a market is for a contract that moves between synchronizers. */
 const stepsPerTravel = 4;
 
 export interface NetworkOptions {
   readonly seed?: number;
   readonly participants?: number;
-  /** This many have happened, and are visible on all. */
+  /** Number of updates that have happened and are visible on all participants. */
   readonly updates?: number;
   readonly auth?: SandboxOptions['auth'];
-  /** Contracts also move between the synchronizers. */
+  /** Whether contracts also move between the synchronizers. */
   readonly travels?: boolean;
 }
 
 interface Member {
   readonly sandbox: Sandbox;
   readonly random: Random;
-  /** Updates that have happened and are not visible there yet. */
+  /** Updates that have happened but are not visible on the participant yet. */
   readonly pending: Update[];
 }
 
@@ -56,7 +56,7 @@ export class Network {
         limits: { checkpointIntervalMs: 50 },
         ...(auth === undefined ? {} : { auth }),
       });
-      // They did not begin at the same time.
+      // The ledgers begin at different offsets, as if they had not begun at the same time.
       sandbox.ledger.skipOffsets(1_000 * number + 7);
       members.push({ sandbox, random: new Random(seed * 100 + number), pending: [] });
     }
@@ -70,7 +70,7 @@ export class Network {
     return this.#members.map(({ sandbox }) => sandbox);
   }
 
-  /** Ids of everything that has happened. */
+  /** Ids of all updates that have happened. */
   get updateIds(): readonly string[] {
     return this.#markets.flatMap(({ updateIds }) => updateIds);
   }
@@ -89,12 +89,12 @@ export class Network {
     }
   }
 
-  /** One more update, which every participant publishes later. */
+  /** Adds an update, which every participant publishes later. */
   enqueue(update: Update): void {
     for (const { pending } of this.#members) pending.push(update);
   }
 
-  /** Each participant publishes everything. */
+  /** Makes each participant publish all pending updates. */
   settle(): void {
     for (const member of this.#members) while (member.pending.length > 0) this.#show(member);
   }
@@ -109,7 +109,7 @@ export class Network {
       .slice(0, reordered)
       .map((_, index) => index)
       .filter((index) => mayComeFirst(pending, index));
-    // Each is faster on one of them.
+    // Each participant is faster on one of the synchronizers.
     const preferred = sandbox.ledger.synchronizers[this.#members.indexOf(member) % 2]?.id;
     const quick = candidates.filter((index) => valueOf(pending[index] as Update).synchronizerId === preferred);
     const among = quick.length > 0 && random.chance(0.8) ? quick : candidates;
@@ -120,10 +120,10 @@ export class Network {
   }
 }
 
-/** Sees only the contracts that move between synchronizers. */
+/** A party that sees only the contracts that move between synchronizers. */
 export const traveller = 'Traveller::1220cc';
 
-/** A contract that moves to the other synchronizer and back, and is archived; then another one. */
+/** A contract that moves to the other synchronizer and back, and is archived. Then the next one is created. */
 export class Traveller {
   readonly #ledger: Ledger;
   readonly #parties = ['Bank::1220cc', traveller] as const;
@@ -137,7 +137,7 @@ export class Traveller {
     for (const party of this.#parties) ledger.addLocalParty(party);
   }
 
-  /** One update. */
+  /** Generates one update. */
   step(at: number): void {
     const ledger = this.#ledger;
     if (this.#contractId === undefined) this.#contractId = this.#create(at);
@@ -165,7 +165,7 @@ export class Traveller {
   }
 }
 
-/** Updates of one synchronizer. */
+/** The updates of one synchronizer. */
 class Market {
   readonly #ledger: Ledger;
   readonly #steps: Steps;
@@ -190,7 +190,7 @@ class Market {
     if (this.#traveller !== undefined && this.#made % stepsPerTravel === 0) this.#traveller.step(at);
     else this.#steps.step(at);
     const [one, other] = this.#ledger.synchronizers.map(({ id }) => id);
-    // Created on the first; moved contracts go from the own synchronizer to the other and back.
+    // Contracts are created on the market's own synchronizer, and move from there to the other one and back.
     const swapped = (text: string): string =>
       text.replaceAll(new RegExp(`${one}|${other}`, 'gu'), (id) => (id === one ? other : one) ?? id);
     return this.#ledger.range(before, Infinity, Infinity).flatMap(({ update }) => {
@@ -201,7 +201,7 @@ class Market {
   }
 }
 
-/** The order of a synchronizer is the same everywhere, and each update comes after those it depends on. */
+/** Each synchronizer has the same order everywhere, and each update comes after the updates on which it depends. */
 function mayComeFirst(pending: readonly Update[], index: number): boolean {
   const update = pending[index];
   if (update === undefined) return false;
@@ -223,7 +223,7 @@ function contractsOf(update: Update): ReadonlySet<string> {
   return known;
 }
 
-/** Data specific to one participant: the submitter, its span of the trace, and the numbers of its nodes. */
+/** Sets the data that differs between participants: the submitter, the span in the trace, and the node ids. */
 function forParticipant(update: Update, index: number, members: number): Update {
   const own = Number.parseInt(valueOf(update).updateId.slice(-4), 16) % members === index;
   const text = JSON.stringify(update)

@@ -1,4 +1,4 @@
-/** Switches that would lose or duplicate an update are rejected with the reason, and change nothing. */
+/** Switches that would lose or duplicate an update: they are rejected with a reason, and change nothing. */
 import { expect, it } from 'vitest';
 import { digestOf } from '../support/digest.ts';
 import { sharedSecret, token } from '../support/tokens.ts';
@@ -6,7 +6,7 @@ import { waitFor } from '../support/wait-for.ts';
 import { SwitchWorld } from './switch-world.ts';
 import { Network } from './network.ts';
 
-/** The code of the error; stored data is unchanged. */
+/** Returns the error code of the rejected switch, and checks that stored data is unchanged. */
 async function refused(
   world: SwitchWorld,
   participant: number,
@@ -19,7 +19,7 @@ async function refused(
   return error?.code;
 }
 
-it('rejects another history', async () => {
+it('switch-participant rejects a participant with another history', async () => {
   await using world = await SwitchWorld.open({ seed: 3, updates: 50 });
   await world.follow(0);
   const other = await Network.open({ seed: 4, updates: 50 });
@@ -27,15 +27,15 @@ it('rejects another history', async () => {
   await other.close();
 });
 
-it('rejects a switch before anything is stored', async () => {
+it('switch-participant is rejected before anything is stored', async () => {
   await using world = await SwitchWorld.open({ seed: 3, updates: 5 });
   await world.follow(0);
-  // The state during a seed.
+  // The state of a stream during a seed.
   await world.rows('update ledger.stream set seeded_at = null, checkpoint = null');
   expect(await refused(world, 1)).toBe('SWITCH_REFUSED');
 });
 
-it('rejects a participant that was pruned past the stored data', async () => {
+it('switch-participant rejects a participant that is pruned past the stored data', async () => {
   await using world = await SwitchWorld.open({ seed: 6, updates: 50 });
   await world.follow(0);
   world.network.happen(40);
@@ -45,7 +45,7 @@ it('rejects a participant that was pruned past the stored data', async () => {
   expect(await refused(world, 1)).toBe('SWITCH_PRUNED');
 });
 
-it('compares the remaining updates if it was pruned before that', async () => {
+it('switch-participant compares the remaining updates of a participant that is pruned before the end of the stored data', async () => {
   await using world = await SwitchWorld.open({ seed: 6, updates: 50 });
   await world.follow(0);
   const { ledger } = world.network.participants[1] ?? {};
@@ -53,7 +53,7 @@ it('compares the remaining updates if it was pruned before that', async () => {
   expect(await world.switchTo(1, [])).toContain('nothing was changed');
 });
 
-it('rejects a participant with an update before the switch that is not stored', async () => {
+it('switch-participant rejects a participant with an update before the switch that is not stored', async () => {
   await using world = await SwitchWorld.open({ seed: 7, updates: 50 });
   const other = await Network.open({ seed: 90, updates: 1 });
   const [unknownEntry] = other.participants[0]?.ledger.range(0, Infinity, 1) ?? [];
@@ -66,7 +66,7 @@ it('rejects a participant with an update before the switch that is not stored', 
   expect(await refused(world, 1)).toBe('SWITCH_UPDATE_UNKNOWN');
 });
 
-it('rejects a participant that is behind, until it has caught up', async () => {
+it('switch-participant rejects a participant that is behind', async () => {
   await using world = await SwitchWorld.open({ seed: 8, updates: 30 });
   const { ledger } = world.network.participants[1] ?? {};
   world.network.happen(30);
@@ -76,7 +76,7 @@ it('rejects a participant that is behind, until it has caught up', async () => {
   expect(await refused(world, 1)).toBe('SWITCH_BEHIND');
 });
 
-it('rejects a switch while a background job is not finished', async () => {
+it('switch-participant is rejected while a background job is unfinished', async () => {
   await using world = await SwitchWorld.open({ seed: 3, updates: 30 });
   await world.follow(0);
   await world.rows(`insert into ledger.jobs (name, state, request) values ('history', 'paused', '{}')`);
@@ -85,7 +85,7 @@ it('rejects a switch while a background job is not finished', async () => {
   expect(await world.switchTo(1)).toContain('done');
 });
 
-it('compares ids of updates if the user may not read those of participants', async () => {
+it('switch-participant compares update ids if the user may not read participant ids', async () => {
   const secret = 'a shared secret for tests of moves';
   const users = [
     { id: 'reader', rights: [{ kind: 'CanReadAsAnyParty' as const }] },
@@ -107,7 +107,7 @@ it('compares ids of updates if the user may not read those of participants', asy
   expect(await world.switchTo(0)).toContain('nothing to do');
   expect(await world.switchTo(1)).toContain('done');
   await world.follow(1);
-  // An administrator has named the participant by now.
+  // Meanwhile, an administrator has set the participant id.
   await world.rows(`update ledger.stream set participant_id = 'validator1::122011111111'`);
   expect(await refused(world, 0)).toBe('SWITCH_REFUSED');
   expect(await world.switchTo(0, ['--yes', '--participant', 'validator0::122000000000'])).toContain('done');

@@ -1,4 +1,4 @@
-/** The stream continues from another participant of the network, and back: nothing is lost, nothing is duplicated. */
+/** The stream continues from another participant of the network, and back: no update is lost or duplicated. */
 import { expect, it } from 'vitest';
 import { verifyCommand } from '../../src/cli/verify/verify.ts';
 import { brokenRules } from '../history/rules.ts';
@@ -7,7 +7,7 @@ import { waitFor } from '../support/wait-for.ts';
 import { contentsOf, difference } from './contents.ts';
 import { SwitchWorld } from './switch-world.ts';
 
-/** Stored data compared with a fresh index of a participant. */
+/** Expects that stored data equals a fresh index of a participant. */
 async function expectSame(world: SwitchWorld, participant: number): Promise<void> {
   const { url } = world.database;
   await world.follow(participant, 'fresh');
@@ -29,7 +29,7 @@ async function verified(world: SwitchWorld, participant: number): Promise<Report
   return JSON.parse(printed.join('')) as Report;
 }
 
-it('continues from another participant, and back again', async () => {
+it('the stream continues from another participant, and back again', async () => {
   await using world = await SwitchWorld.open({ seed: 3, updates: 150, travels: true });
   const { network } = world;
   await world.follow(0);
@@ -46,7 +46,7 @@ it('continues from another participant, and back again', async () => {
     before = await world.checkpoint();
     expect(before).toBeGreaterThanOrEqual(after);
   }
-  // Otherwise nothing here reveals the order of two synchronizers.
+  // Otherwise, no switch would have tested the order of two synchronizers.
   expect(leftOut).toBeGreaterThan(0);
   const travelled = 'select distinct source_pk, target_pk from ledger.reassignments';
   expect(await world.rows(travelled)).toHaveLength(2);
@@ -55,7 +55,7 @@ it('continues from another participant, and back again', async () => {
   await expectSame(world, 0);
 });
 
-it('is compared with the participant that it was switched to', async () => {
+it('verify compares the stream with the participant to which it was switched', async () => {
   await using world = await SwitchWorld.open({ seed: 12, updates: 120 });
   await world.follow(0);
   const from = await world.checkpoint();
@@ -72,7 +72,7 @@ it('is compared with the participant that it was switched to', async () => {
       ['acs', true],
     ]);
   }
-  // It can fail: in updates after the switch, and before it.
+  // The comparison can fail, for updates before and after the switch.
   const [row] = await world.rows('select max(from_offset) as at from ledger.participants');
   await world.rows(
     `update ledger.updates set workflow_id = 'x' where "offset" = (select max("offset") from ledger.updates)`,
@@ -89,7 +89,7 @@ it('is compared with the participant that it was switched to', async () => {
   ]);
 });
 
-it('returns the source participant of each update, and its offset there', async () => {
+it('explore.updates has the source participant of each update, and the offset there', async () => {
   await using world = await SwitchWorld.open({ seed: 5, updates: 60 });
   await world.follow(0);
   expect(
@@ -125,7 +125,7 @@ it('returns the source participant of each update, and its offset there', async 
   ]);
 });
 
-it('resumes a parked indexer automatically, and waiting clients get responses in order', async () => {
+it('a parked indexer resumes automatically after the switch, and waiting clients get responses in order', async () => {
   await using world = await SwitchWorld.open({ seed: 9, updates: 80 });
   await world.follow(0);
   const before = await world.checkpoint();

@@ -1,4 +1,4 @@
-/** A network, a database, and an indexer with a configured participant, like an operator runs it. */
+/** A network, a database, and an indexer with a configured participant, as an operator runs them. */
 import type { IndexerError } from '../../src/errors/indexer-error.ts';
 import { toIndexerError } from '../../src/errors/indexer-error.ts';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
@@ -31,7 +31,7 @@ export class SwitchWorld {
     await this.database.drop();
   }
 
-  /** Environment to read this participant. */
+  /** Environment variables to read from this participant. */
   env(participant: number, schema = 'ledger'): Record<string, string> {
     return {
       LEDGER_URL: this.network.participants[participant]?.url ?? '',
@@ -47,12 +47,12 @@ export class SwitchWorld {
     return runIndexer({ ...this.env(participant), ...more });
   }
 
-  /** `ledger-indexer switch-participant` at a participant; resolves to its output. */
+  /** Runs `ledger-indexer switch-participant` to a participant. Resolves to its output. */
   async switchTo(participant: number, argv: readonly string[] = ['--yes'], more: Variables = {}): Promise<string> {
     return await switchParticipant({ ...this.env(participant), ...more }, argv);
   }
 
-  /** Reason for the rejection. */
+  /** The error of a rejected switch; undefined if it was not rejected. */
   async refusal(participant: number, more: Variables = {}): Promise<IndexerError | undefined> {
     return await this.switchTo(participant, ['--yes'], more).then(
       () => undefined,
@@ -60,7 +60,7 @@ export class SwitchWorld {
     );
   }
 
-  /** Runs an indexer until everything on the participant is stored. */
+  /** Runs an indexer until all updates of the participant are stored. */
   async follow(participant: number, schema = 'ledger'): Promise<void> {
     await using indexer = await runIndexer(this.env(participant, schema));
     const [newest] = this.network.participants[participant]?.ledger.range(0, Infinity, 1, true) ?? [];

@@ -1,4 +1,4 @@
-/** `ledger-indexer/testing`, used like in the tests of an application. */
+/** `ledger-indexer/testing`, used as in the tests of an application. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -47,12 +47,12 @@ async function databases(): Promise<readonly unknown[]> {
 }
 
 describe('startLedgerIndexer', () => {
-  it('starts without a configuration, and leaves neither process nor folder behind', async () => {
+  it('starts without a configuration, and leaves no process and no folder', async () => {
     const began = performance.now();
     const on = await startLedgerIndexer({ templates: [invoice, receipt] });
     const took = performance.now() - began;
     console.log(`embedded Postgres, sandbox and indexer ready after ${took.toFixed(0)} ms`);
-    // Another suite on this machine may have folders of the same kind.
+    // Another test suite on this machine may have folders with similar names.
     const [data] = await on.query<{ at: string }>("select current_setting('data_directory') as at");
     const own = folders().find((name) => data?.at.includes(name) === true);
     expect(own).toBeDefined();
@@ -66,7 +66,7 @@ describe('startLedgerIndexer', () => {
     await expect(fetch(`${on.ledgerUrl}/v2/version`)).rejects.toThrow();
   });
 
-  it('reads the submitted data: a template of the test, its choice, and the parties', async () => {
+  it('indexes the submitted data: a template of the test, its choice, and the parties', async () => {
     await using on = await startLedgerIndexer({ databaseUrl: server(), templates: [invoice, receipt] });
     const { seller, buyer, offset } = await invoiceOf(on);
     await on.waitFor(offset);
@@ -79,7 +79,7 @@ describe('startLedgerIndexer', () => {
     const templateId = '#billing:Billing:Invoice';
     const pay = { ExerciseCommand: { templateId, contractId, choice: 'Pay', choiceArgument: { note: 'thanks' } } };
     await expect(on.submit({ actAs: [seller], commands: [pay] })).rejects.toThrow(/requires authorizers/);
-    // The receipt is signed by both: the seller by the invoice, the buyer by acting.
+    // The receipt is signed by both parties: the seller signed the invoice, and the buyer exercises the choice.
     await on.waitFor(await on.submit({ actAs: [buyer], commands: [pay] }));
     expect(await on.query("select payload ->> 'note' as note from explore.active('Receipt')")).toEqual([
       { note: 'thanks' },
@@ -89,7 +89,7 @@ describe('startLedgerIndexer', () => {
     ]);
   });
 
-  it('gives each of two concurrent ones its own ledger and database, and drops both databases', async () => {
+  it('starts two concurrent stacks with separate ledgers and databases, and drops both databases', async () => {
     const options = { databaseUrl: server(), templates: [invoice] };
     const [one, two] = await Promise.all([startLedgerIndexer(options), startLedgerIndexer(options)]);
     const { offset } = await invoiceOf(one);
@@ -102,7 +102,7 @@ describe('startLedgerIndexer', () => {
     for (const { databaseUrl } of [one, two]) expect(left).not.toContain(new URL(databaseUrl).pathname.slice(1));
   });
 
-  it('uploads a DAR, and passes the log and the options of the indexer through', async () => {
+  it('uploads a DAR, and passes log lines and options of the indexer through', async () => {
     const lines: string[] = [];
     const env = { POSTGRES_SCHEMA: 'desk', INDEXER_LOG_LEVEL: 'debug' };
     await using on = await startLedgerIndexer({ databaseUrl: server(), env, log: (line) => lines.push(line) });
@@ -117,7 +117,7 @@ describe('startLedgerIndexer', () => {
     expect(lines.some((line) => line.includes('"level":"info"'))).toBe(true);
   });
 
-  it('reports mistakes in a wait, a query, a submission, an option, a server; a failed start leaves nothing', async () => {
+  it('reports mistakes in waits, queries, submissions, options and server URLs, and leaves nothing after a failed start', async () => {
     const before = (await databases()).length;
     {
       await using on = await startLedgerIndexer({ databaseUrl: server() });
@@ -148,7 +148,7 @@ describe('startLedgerIndexer', () => {
   it.each([
     ['ends', 'process.exit(3)'],
     ['is killed', "process.kill(process.pid, 'SIGKILL')"],
-  ])('leaves no server behind when the process %s without a stop', async (_how, end) => {
+  ])('leaves no server if the process %s without a stop', async (_how, end) => {
     assertBuilt();
     const module = new URL('../../dist/testing/ledger-indexer.js', import.meta.url).href;
     const script = `const { startLedgerIndexer } = await import(${JSON.stringify(module)});
@@ -163,7 +163,7 @@ describe('startLedgerIndexer', () => {
 });
 
 describe('with testcontainers', () => {
-  it('works on the server of a PostgreSqlContainer', async (context) => {
+  it('startLedgerIndexer uses the server of a PostgreSqlContainer', async (context) => {
     const engine = await engineWithImage();
     if (typeof engine === 'string') context.skip(`needs a container engine: ${engine}`);
     const container = await new PostgreSqlContainer(image)
@@ -183,7 +183,7 @@ describe('with testcontainers', () => {
 
 const image = process.env['TEST_POSTGRES_IMAGE'] ?? 'postgres:17-alpine';
 
-/** Undefined if containers can be started from the image, otherwise the reason. */
+/** Why no container can be started from the image; undefined if one can. */
 async function engineWithImage(): Promise<string | undefined> {
   try {
     const { container } = await getContainerRuntimeClient();

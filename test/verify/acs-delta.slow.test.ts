@@ -1,4 +1,7 @@
-/** `verify` over shape ACS_DELTA and a release without continuation tokens: equal, and it does detect differences. */
+/**
+ * `verify` in shape ACS_DELTA, with a release without continuation tokens: equal data is equal, and differences are
+ * found.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
@@ -42,7 +45,7 @@ async function index(schema: string, upTo: number, more: Readonly<Record<string,
 
 const words = ['--invariants', '--tail', '100000', '--acs'];
 
-it.each(['seeded', 'whole'])('finds no difference in data that was %s', async (schema) => {
+it.each(['seeded', 'whole'])('verify finds no difference in schema %s', async (schema) => {
   const run = await runVerify(words, env(schema));
   expect(run.results.flatMap(({ findings }) => findings)).toEqual([]);
   expect(run).toMatchObject({ code: 0, outcome: 'equal' });
@@ -55,7 +58,7 @@ it.each(['seeded', 'whole'])('finds no difference in data that was %s', async (s
   expect(Number(counts?.['archives'])).toBeGreaterThan(20);
 });
 
-it('stores the same after the seed as when everything was followed', async () => {
+it('a seeded schema has the same later rows as one that followed the complete history', async () => {
   const later = (schema: string): string => `
     select a."offset"::int, a.node_id, a.contract_id, t.package_id, t.entity_name, a.witness_parties, a.implemented_interfaces,
            (select array_agg(l.deactivated_offset::int) from ${schema}.lifetimes l where l.contract_id = a.contract_id) as ended
@@ -66,22 +69,22 @@ it('stores the same after the seed as when everything was followed', async () =>
   expect(await query(database.url, active('seeded'))).toEqual(await query(database.url, active('whole')));
 });
 
-describe('finds', () => {
+describe('verify finds', () => {
   const last = `("offset", node_id) = (select "offset", node_id from archives order by 1 desc, 2 limit 1)`;
   it.each([
     ['a missing archived event', `delete from archives where ${last}`],
     [
-      'another witness of one',
+      'another witness of an archived event',
       `insert into event_parties select max(parties_pk) + 1, '{}', '{Nobody::1220}', '{}' from event_parties;
        update archives set parties_pk = (select max(parties_pk) from event_parties) where ${last}`,
     ],
     [
-      'another template of one',
+      'another template of an archived event',
       `update archives set template_pk = (select min(t.template_pk) from templates t where t.template_pk <> archives.template_pk) where ${last}`,
     ],
     ['a contract that did not end', alive(`contract_id = (select contract_id from archives where ${last})`)],
     [
-      'one that ended too early',
+      'a contract that ended too early',
       `update ended set ended_offset = "offset" where contract_id = (select contract_id from archives where ${last})`,
     ],
     [

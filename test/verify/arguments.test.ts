@@ -1,4 +1,4 @@
-/** The command line of `verify`, and its results on a terminal. */
+/** The command line of `verify`, and how it formats results. */
 import { describe, expect, it } from 'vitest';
 import { parse } from '../../src/cli/command-line/parse.ts';
 import { exitCodeOf, formatResults, type VerifyResult } from '../../src/cli/verify/result.ts';
@@ -27,7 +27,7 @@ describe('the arguments of verify', () => {
     [['--tail', '3', '--json', '--invariants'], { invariants: true, tail: 3, json: '-' }],
     [['--range', '3', '9', '--json', 'x'], { range: [3, 9], json: 'x' }],
     [['--invariants', '--database-url', 'postgres://x', '--postgres-schema=s'], { invariants: true }],
-  ] as const)('%j', (argv, expected) => {
+  ] as const)('select the comparisons: %j', (argv, expected) => {
     expect(argumentsOf(argv)).toEqual({ ...nothing, ...expected });
   });
 
@@ -43,12 +43,12 @@ describe('the arguments of verify', () => {
     [['--tail=-1']],
     [['--range', '3']],
     [['--range', '3', '--invariants']],
-  ])('are rejected: %j', (argv) => {
+  ])('are rejected if they are %j', (argv) => {
     expect(() => argumentsOf(argv)).toThrow(expect.objectContaining({ code: 'USAGE', exitCode: 2 }) as Error);
   });
 });
 
-describe('results', () => {
+describe('the results of verify', () => {
   const result = (change: Partial<VerifyResult>): VerifyResult => ({
     kind: 'acs',
     outcome: 'equal',
@@ -62,7 +62,7 @@ describe('results', () => {
     ...change,
   });
 
-  it('are lines that describe the differences', () => {
+  it('are formatted as lines that describe the differences', () => {
     const different = result({
       kind: 'range',
       outcome: 'different',
@@ -79,7 +79,7 @@ describe('results', () => {
     ]);
   });
 
-  it('decide the exit code: a difference counts more than an undecided result', () => {
+  it('determine the exit code: a difference takes precedence over an undecided result', () => {
     const [equal, different, undecided] = (['equal', 'different', 'undecided'] as const).map((outcome) =>
       result({ outcome }),
     );

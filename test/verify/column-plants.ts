@@ -2,15 +2,15 @@
 
 export interface Rows {
   readonly table: string;
-  /** Condition for the rows, as SQL; all of them by default. */
+  /** SQL condition for the rows; all rows of the table if absent. */
   readonly where?: string;
-  /** Required rows of the tables `stream` and `coverage`, as SQL. */
+  /** SQL that creates the required rows in other tables. */
   readonly setUp?: string;
 }
 
 const seedOffset = '(select seed_offset from stream)';
 
-/** A stream that was seeded twice: the first range ended before the gap. */
+/** A stream that was seeded twice: the first range ends before the gap. */
 const twoRanges = `
   insert into coverage (from_offset, to_offset, origin, filter_hash, transaction_shape)
     values (1, 2, 'seed', 'of old', 'LEDGER_EFFECTS');
@@ -53,7 +53,7 @@ const kinds: Readonly<Record<string, Rows>> = {
   'activity_hourly of updates': { table: 'activity_hourly', where: 'template_pk = 0 and paid_traffic_cost > 0' },
   'completions, accepted': { table: 'completions', where: 'status_code = 0' },
   'completions, rejected': { table: 'completions', where: 'status_code <> 0' },
-  // Unreferenced entries can have any name.
+  // Unreferenced dictionary entries can have any name.
   templates: { table: 'templates', where: 'template_pk in (select template_pk from contracts)' },
   choices: { table: 'choices', where: 'choice_pk in (select choice_pk from exercises) and interface_pk > 0' },
   synchronizers: { table: 'synchronizers', where: 'synchronizer_pk in (select synchronizer_pk from live)' },
@@ -69,12 +69,12 @@ const kinds: Readonly<Record<string, Rows>> = {
   },
 };
 
-/** The rows with this name in the document; the table if it has only one kind. */
+/** The rows with this name in the document. A table with only one kind of rows has the name of the table. */
 export function rowsOf(name: string): Rows {
   return kinds[name] ?? { table: name };
 }
 
-/** Another value, by type. */
+/** SQL of a different value, by column type. */
 const others: Readonly<Record<string, (column: string) => string>> = {
   int2: (column) => `${column} + 1`,
   int4: (column) => `coalesce(${column}, 0) + 1000003`,
@@ -89,7 +89,7 @@ const others: Readonly<Record<string, (column: string) => string>> = {
   bytea: (column) => `coalesce(${column}, '') || '\\x00'`,
 };
 
-/** Another entry of a dictionary. */
+/** The dictionary of a column that refers to a dictionary entry. */
 const entries: Readonly<Record<string, string>> = {
   template_pk: 'templates d (pk)',
   interface_pk: 'templates d (pk)',
@@ -99,7 +99,7 @@ const entries: Readonly<Record<string, string>> = {
   target_pk: 'synchronizers d (pk)',
 };
 const dictionaries: readonly string[] = ['templates', 'choices', 'synchronizers'];
-/** Tables with one row for each entry. */
+/** Tables with one row per dictionary entry. */
 const keyed: readonly string[] = [
   'active_counts',
   'omitted_fields',
@@ -108,7 +108,7 @@ const keyed: readonly string[] = [
   'choices',
 ];
 
-/** Columns that need more than another value of the type. */
+/** SQL of the different value for columns to which the rule of their type does not apply. */
 const particular: Readonly<Record<string, string>> = {
   'stream.checkpoint': 'checkpoint - 1',
   'stream.epoch': '0',
@@ -138,27 +138,27 @@ const particular: Readonly<Record<string, string>> = {
   'verifications.outcome': `'undecided'`,
 };
 
-/** Changes that look like valid history, of columns of which other changes are detected. */
+/** SQL of changes that look like valid history, for columns whose other changes are detected. */
 export const validChanges: Readonly<Record<string, string>> = {
   'stream.checkpoint': 'checkpoint + 1',
   'stream.epoch': 'epoch + 1',
   'stream.record_times': `record_times || (select jsonb_build_object(key, '2026-06-01T00:00:00Z') from jsonb_each_text(record_times)
                                             where value < '2026-06-01' limit 1)`,
-  // In the first batch, with none before it.
+  // The row belongs to the first batch, so there is no earlier epoch.
   'batches.epoch': 'epoch - 1',
   'stream.pruned_to_offset': 'seed_offset + 5',
   'coverage, a closed range.from_offset': 'from_offset - 1',
   'coverage, a closed range.to_offset': 'to_offset + 1',
   'coverage, a closed range.origin': `'oldest'`,
   'completion_ranges.from_offset': 'from_offset - 1',
-  // A command without completion at the end of the history.
+  // At the end of the history is a command without a completion.
   'completion_ranges.to_offset': 'to_offset - 1',
   'packages.model': `model || '{"planted": 1}'`,
   'quarantine.epoch': 'epoch - 1',
   'interface_views of updates.implementation_package_id': `repeat('ef', 32)`,
 };
 
-/** The statement that changes one column of one row, one with a value. */
+/** The statement that changes one column of one row, preferably of a row where the column is not null. */
 export function planted(name: string, column: string, type: string, value?: string): string {
   const { table, where = 'true' } = rowsOf(name);
   const quoted = `"${column}"`;
@@ -168,7 +168,7 @@ export function planted(name: string, column: string, type: string, value?: stri
   return `update ${table} set ${quoted} = ${other} where ctid = (${row})`;
 }
 
-/** A list that is compared in every row with the party set. */
+/** The dictionary and the list by which the party set of a row is compared. */
 const comparedList: Readonly<Record<string, readonly [dictionary: string, list: string]>> = {
   contracts: ['contract_parties', 'signatories'],
   live: ['contract_parties', 'signatories'],

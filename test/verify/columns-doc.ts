@@ -3,16 +3,16 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface ColumnGroup {
-  /** Table and kind of rows, with the names of the document. */
+  /** Table and kind of rows, as named in the document. */
   readonly rows: string;
   readonly columns: readonly string[];
-  /** Commands and rules, e.g. `--acs`, `I21`. */
+  /** Commands and rules that detect a change, for example `--acs` or `I21`. */
   readonly by: readonly string[];
 }
 
 const text = readFileSync(join(import.meta.dirname, '../../docs/reference/verify-columns.md'), 'utf8');
 
-/** The rows of the table under a heading, cell by cell. */
+/** The table rows under a heading, as cells. */
 function tableUnder(heading: string): readonly (readonly string[])[] {
   const [, after = ''] = text.split(`\n### ${heading}\n`);
   const [section = ''] = after.split(/\n##+ /u);
@@ -37,9 +37,9 @@ function quoted(cell: string): readonly string[] {
   return [...cell.matchAll(/`(\w+)`/gu)].map(([, name = '']) => name);
 }
 
-/** Any change is detected. */
+/** Columns in which any change is detected. */
 export const noticed = groupsUnder('Detected');
-/** Some changes are detected, others are valid. */
+/** Columns in which some changes are detected and others are valid. */
 export const inPart = groupsUnder('Detected in part');
-/** No change is detected. */
+/** Columns in which no change is detected. */
 export const outOfSight = groupsUnder('Not detected');

@@ -1,6 +1,6 @@
 /**
- * A stream with a value in every column of the storage: a seed with contracts of all kinds, updates of all kinds,
- * redactions, a quarantined update, typed views. The indexer is stopped, the ledger still responds.
+ * A stream with a value in every column of the storage: a seed with all kinds of contracts, all kinds of updates,
+ * redactions, a quarantined update, and typed views. The indexer is stopped, but the ledger still responds.
  */
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { redact, type RedactionRequest } from '../../src/store/retention/redact.ts';
@@ -21,7 +21,7 @@ export interface ColumnsWorld {
   readonly sandbox: Sandbox;
   readonly database: TestDatabase;
   readonly env: Readonly<Record<string, string>>;
-  /** Statements in the schema of the storage, as one transaction. */
+  /** Runs statements in the storage schema as one transaction. */
   change(statements: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -67,7 +67,7 @@ async function fill(ledger: Ledger, database: TestDatabase, env: Readonly<Record
   });
 }
 
-/** A command that is accepted, and rejected as a duplicate. */
+/** Submits a command twice: it is accepted, and then rejected as a duplicate. */
 function submitTwice(ledger: Ledger): void {
   const owner = `Submitter::1220${'ab'.repeat(32)}`;
   const argument = { bank: owner, owner, number: '1', balance: '1.0', version: '1' };
@@ -93,7 +93,10 @@ const keyed: JsonRecord = {
   witnessParties: [frames.bob, frames.alice],
 };
 
-/** Active, in flight, and assigned before the unassign is visible: at nodes that no other contract of the demo has. */
+/**
+ * Entries of contracts that are active, in flight, or assigned before their unassign is visible. No other contract of
+ * the demo has their node ids.
+ */
 function seeded(): readonly JsonRecord[] {
   const active = frames.created({ offset: 5, nodeId: 93, contractId: '00seed', interfaceViews: [failed], ...keyed });
   const left = frames.created({ offset: 6, nodeId: 92, contractId: '00left', ...keyed });
@@ -109,7 +112,7 @@ function seeded(): readonly JsonRecord[] {
 }
 
 const contractId = '00moved';
-/** Updates, each created for its offset. */
+/** Functions that create an update for an offset. */
 const sent: readonly ((offset: number) => JsonRecord)[] = [
   (offset) =>
     frames.transaction(
@@ -147,7 +150,7 @@ function topologyOf(offset: number, events: Json[]): JsonRecord {
   });
 }
 
-/** Moves the first topology update of the updates into quarantine: no counter includes it. */
+/** Quarantines the first topology update, because no counter includes it. */
 async function setAside(sandbox: Sandbox, database: TestDatabase, change: ColumnsWorld['change']): Promise<void> {
   const [row] = await query(database.url, `select min("offset") as "offset" from ledger.topology_events`);
   const offset = String(row?.['offset']);

@@ -1,6 +1,6 @@
 /**
- * Changes every stored column without the indexer and runs `verify`: changes that docs/reference/verify-columns.md
- * lists as detected are detected, and the others are not. A column that is missing in the page fails here.
+ * Changes every stored column without the indexer, and runs `verify`. Changes are detected exactly if
+ * docs/reference/verify-columns.md lists them as detected. A column that is missing in the page fails here.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toIndexerError } from '../../src/errors/indexer-error.ts';
@@ -16,14 +16,14 @@ let types: ReadonlyMap<string, string>;
 beforeAll(async () => {
   world = await columnsWorld();
   types = await catalog();
-  // A checkpoint may be later than the last update, if the ledger has nothing more.
+  // The checkpoint may be later than the last update if the ledger has no other update.
   world.sandbox.ledger.skipOffsets(5);
 }, 120_000);
 afterAll(async () => {
   await world.close();
 });
 
-/** Types of the columns of all tables, by `table.column`. */
+/** Column types of all tables, by `table.column`. */
 async function catalog(): Promise<ReadonlyMap<string, string>> {
   const rows = await query(
     world.database.url,
@@ -38,7 +38,7 @@ async function catalog(): Promise<ReadonlyMap<string, string>> {
 
 const everything = ['I01', '--acs', '--tail'];
 
-/** Checks that found a difference, with the names of the document; empty if all is equal. */
+/** Checks that found a difference, by their names in the document; empty if all are equal. */
 async function noticedBy(by: readonly string[]): Promise<readonly string[]> {
   const names = by.includes('refused') ? everything : by;
   const words = [
@@ -62,12 +62,12 @@ async function noticedBy(by: readonly string[]): Promise<readonly string[]> {
 interface Change {
   readonly rows: string;
   readonly columns: readonly string[];
-  /** Another value than the usual one. */
+  /** SQL of a value other than the default one. */
   readonly value?: string | undefined;
   readonly by?: readonly string[];
 }
 
-/** Checks that detect a change of one row, for each of the columns; restores the rows. */
+/** Changes the columns, and returns the checks that detect a difference. Restores the rows. */
 async function whileChanged({ rows, columns, value, by = everything }: Change): Promise<readonly string[]> {
   const { table, setUp } = rowsOf(rows);
   const touched = [...new Set([table, ...(setUp === undefined ? [] : ['stream', 'coverage'])])];
@@ -79,7 +79,7 @@ async function whileChanged({ rows, columns, value, by = everything }: Change): 
     try {
       await world.change(changes.join(';'));
     } catch (thrown) {
-      // A check of the table: the database itself rejects it.
+      // A check constraint violation: the database itself rejects the change.
       if (Reflect.get(thrown as object, 'code') === '23514') return ['refused'];
       throw thrown;
     }
@@ -93,7 +93,7 @@ async function whileChanged({ rows, columns, value, by = everything }: Change): 
 const each = (groups: readonly ColumnGroup[]) =>
   groups.flatMap(({ rows, columns, by }) => columns.map((column) => [rows, column, by] as const));
 
-it('reports nothing while nothing is changed', async () => {
+it('verify reports nothing if nothing is changed', async () => {
   expect(await noticedBy(everything)).toEqual([]);
 });
 
@@ -109,8 +109,8 @@ it('each column is in docs/reference/verify-columns.md, once for each kind of ro
   expect(new Set(tables)).toEqual(new Set(kinds.map((rows) => rowsOf(rows).table)));
 });
 
-describe('a change is detected', () => {
-  it.each([...each(noticed), ...each(inPart)])('%s: %s', async (rows, column, by) => {
+describe('verify with a detectable change', () => {
+  it.each([...each(noticed), ...each(inPart)])('detects it in rows "%s", column %s', async (rows, column, by) => {
     const found = await whileChanged({ rows, columns: [column], by });
     expect(
       found.filter((name) => by.includes(name)),
@@ -119,8 +119,8 @@ describe('a change is detected', () => {
   });
 });
 
-describe('a change is not detected', () => {
-  it('of the order of parties, in a create that is in flight', async () => {
+describe('verify with an undetectable change', () => {
+  it('reports nothing about another order of parties in a create in flight', async () => {
     const value = `jsonb_set(created_event, '{witnessParties}', (
       select jsonb_agg(p order by place desc) from jsonb_array_elements(created_event -> 'witnessParties') with ordinality l (p, place)))`;
     expect(
@@ -128,12 +128,12 @@ describe('a change is not detected', () => {
     ).toEqual([]);
   });
 
-  // All at once: a change that is detected in none of them is not detected alone.
-  it.each(outOfSight)('$rows: $columns', async ({ rows, columns }) => {
+  // All columns are changed at once, because a change that no check detects here is not detected alone either.
+  it.each(outOfSight)('reports nothing in rows "$rows", columns $columns', async ({ rows, columns }) => {
     expect(await whileChanged({ rows, columns })).toEqual([]);
   });
 
-  it.each(each(inPart))('%s: %s, if it is valid', async (rows, column) => {
+  it.each(each(inPart))('reports nothing in rows "%s", column %s, if it is valid', async (rows, column) => {
     const value = validChanges[`${rows}.${column}`];
     expect(value).toBeDefined();
     expect(await whileChanged({ rows, columns: [column], value })).toEqual([]);

@@ -1,6 +1,6 @@
 /**
- * `compare-pqs`: a database with the layout of a PQS, filled from the ledger itself, compared with the index of the
- * same ledger.
+ * `compare-pqs`: a database with the layout of a PQS, filled from the ledger, compared with an index of the same
+ * ledger.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { demoInterfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
@@ -30,7 +30,7 @@ beforeAll(async () => {
     LEDGER_INTERFACES: demoInterfaces.join(','),
   });
   await indexer.reaches(sandbox.ledger.ledgerEnd(), 60_000);
-  // Packages are read in the background; until then interfaces are identified by their package ids.
+  // Packages are read in the background. Before that, the names of interfaces contain their package ids.
   const unnamed = `select from pqs.__contract_tpe where template_fqn ~ '^[0-9a-f]{64}:'
     union all select from pqs.__exercise_tpe where template_fqn ~ '^[0-9a-f]{64}:'`;
   const named = async (): Promise<true | undefined> =>
@@ -57,7 +57,7 @@ async function compared(...argv: readonly string[]): Promise<ComparedPqs & { rea
   const { code, lines } = await run('--json', ...argv);
   return { code, ...(JSON.parse(lines.join('\n')) as ComparedPqs) };
 }
-/** Findings while the PQS is changed in this way; restores it afterwards. */
+/** The result of the comparison while the PQS is changed. Restores the PQS. */
 async function foundAfter(
   change: string,
   ...argv: readonly string[]
@@ -83,7 +83,7 @@ async function one(sql: string): Promise<Readonly<Record<string, unknown>>> {
 }
 
 describe('compare-pqs', () => {
-  it('finds the two equal, contents included, and counts the same rows', async () => {
+  it('finds equal databases equal, including contents, and counts the same rows', async () => {
     const { code, differences, onlyPqs, onlyIndexer, rows, at, events, updates } = await compared('--contents');
     expect({ differences, onlyPqs, onlyIndexer }).toEqual({ differences: [], onlyPqs: [], onlyIndexer: [] });
     const end = sandbox.ledger.ledgerEnd();
@@ -92,12 +92,12 @@ describe('compare-pqs', () => {
     expect(rows.pqs).toBeGreaterThan(1_000);
   });
 
-  it('compares at an earlier offset, too', async () => {
+  it('compares at an earlier offset', async () => {
     const half = Math.floor(sandbox.ledger.ledgerEnd() / 2);
     expect(await compared('--at', String(half))).toMatchObject({ code: 0, at: half, differences: [] });
   });
 
-  it('names a contract that only one side has', async () => {
+  it('reports a contract that only one database has', async () => {
     const { contract_id: id, template_fqn: name } = await one(
       `select * from contract where payload_type = 'template' and archived_at_ix is null order by contract_id limit 1`,
     );
@@ -117,7 +117,7 @@ describe('compare-pqs', () => {
     });
   });
 
-  it('names the range and the offset of a displaced event', async () => {
+  it('reports the range and offset of a displaced event', async () => {
     const { exercise_event_pk: pk, exercised_at_ix: ix } = await one(
       'select * from __exercises order by 2 desc limit 1',
     );
@@ -135,7 +135,7 @@ describe('compare-pqs', () => {
     expect(Number(offset)).toBeLessThanOrEqual(difference?.to ?? 0);
   });
 
-  it('reads contents only on request', async () => {
+  it('compares contents only on request', async () => {
     const change = `update __contracts set payload = payload || '{"owner": "somebody"}'
       where contract_id = (select contract_id from contract where payload_type = 'template' and archived_at_ix is null limit 1)`;
     expect((await foundAfter(change)).code).toBe(0);
@@ -144,7 +144,7 @@ describe('compare-pqs', () => {
     expect(new Set(kinds(read.differences))).toEqual(new Set(['active']));
   });
 
-  it('reports contracts outside of a filter separately: those only in the PQS are a difference, those only here are not', async () => {
+  it('reports contracts outside of a filter separately, and as a difference only if they are in the PQS', async () => {
     const holdings = `select pk from __contract_tpe where payload_type = 'interface' limit 1`;
     const { template_fqn: name } = await one(`select template_fqn from __contract_tpe where pk = (${holdings})`);
     const less = await foundAfter(`delete from __contracts where tpe_pk = (${holdings})`);
@@ -156,7 +156,7 @@ describe('compare-pqs', () => {
     await pqs.query('delete from __contract_tpe where pk = 1000');
   });
 
-  it('detects missing updates, and refuses to compare without any', async () => {
+  it('detects missing updates, and refuses to compare if no update is in both databases', async () => {
     const newest = '(select max(ix) from __transactions)';
     const some = await foundAfter(`update __transactions set transaction_id = 'other' where ix = ${newest}`);
     expect(some.differences).toMatchObject([{ kind: 'updates', pqs: 100, indexer: 99, missing: 1 }]);
@@ -166,7 +166,7 @@ describe('compare-pqs', () => {
     });
   });
 
-  it('rejects a database that is not a PQS, an offset that only one of them has, and invalid arguments', async () => {
+  it('rejects a database that is not a PQS, an offset that only one database has, and invalid arguments', async () => {
     await expect(run('--pqs-schema', 'pg_catalog')).rejects.toMatchObject({ code: 'COMPARE_IMPOSSIBLE' });
     await expect(run('--at', String(sandbox.ledger.ledgerEnd() + 1))).rejects.toMatchObject({
       code: 'COMPARE_IMPOSSIBLE',
@@ -176,7 +176,7 @@ describe('compare-pqs', () => {
     await expect(nothing).rejects.toMatchObject({ code: 'COMPARE_IMPOSSIBLE' });
   });
 
-  it('prints its findings in lines for people', async () => {
+  it('prints its results as text lines', async () => {
     const { code, lines } = await run();
     expect(code).toBe(0);
     expect(lines[0]).toBe('equal: this database has everything that the PQS has');

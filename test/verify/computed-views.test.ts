@@ -1,4 +1,6 @@
-/** Views that a participant may compute differently than the stored ones, and views that count as different. */
+/**
+ * Interface views that a participant may compute differently from the stored views, and views that count as different.
+ */
 import { describe, expect, it } from 'vitest';
 import { addedBy, recomputedBy } from '../../src/cli/verify/computed-views.ts';
 import { comparedRow } from '../../src/model/compared-rows.ts';
@@ -37,43 +39,43 @@ const failed = (
   by: string | null = null,
 ): Fields => fields(null, '9', message, by);
 
-describe('a view is recomputed', () => {
+describe('a view counts as recomputed', () => {
   it.each<[string, Fields, Fields, string]>([
-    ['by another version', computed(first), computed(second, '{"added": null}'), `${first} ${second}`],
-    ['by a package whose archive was not read', computed(first), computed(unread), `${first} ${unread}`],
-    ['and fails, because no version is vetted now', computed(first), failed(), `${first} none`],
-    ['that failed, because no version was vetted then', failed(), computed(first), `none ${first}`],
+    ['if another version computed it', computed(first), computed(second, '{"added": null}'), `${first} ${second}`],
+    ['if a package whose archive was not read computed it', computed(first), computed(unread), `${first} ${unread}`],
+    ['if it fails because no version is vetted now', computed(first), failed(), `${first} none`],
+    ['if it failed because no version was vetted then', failed(), computed(first), `none ${first}`],
     [
-      'by another version, and the archive of neither was read',
+      'if the archive of neither version was read',
       computed(unread),
       computed(second),
       `${unread} ${second}`,
     ],
     [
-      'and fails in the package that is named',
+      'if it fails in the named package',
       computed(first),
       failed('DAML_FAILURE(9,1f0a): odd', second),
       `${first} none`,
     ],
     [
-      'that failed in the package that is named',
+      'if it failed in the named package',
       failed('DAML_FAILURE(9,1f0a): odd', first),
       computed(second),
       `none ${second}`,
     ],
-    ['and fails again, in another request', failed(), failed('NO_VETTED(9,77aa): none'), 'none none'],
-    ['that was redacted', fields(null, '0', null, first), fields(null, '0', null, second), `${first} ${second}`],
+    ['if it fails again in another request', failed(), failed('NO_VETTED(9,77aa): none'), 'none none'],
+    ['if it was redacted', fields(null, '0', null, first), fields(null, '0', null, second), `${first} ${second}`],
   ])('%s', (_what, stored, sent, pair) => {
     expect(recomputedBy(stored, sent, packages)).toBe(pair);
   });
 });
 
-describe('a view is different', () => {
+describe('a view counts as different', () => {
   it.each<[string, Fields, Fields]>([
-    ['although the package is the same', computed(first), computed(first, '{}')],
-    ['if the package has another name, which is that of another contract', computed(otherPackage), computed(first)],
-    ['if the stored package is not a package id', computed('planted'), computed(first)],
-    ['if no package is named', computed(null), computed(null, '{}')],
+    ['if its package is the same', computed(first), computed(first, '{}')],
+    ['if its package belongs to another package name', computed(otherPackage), computed(first)],
+    ['if its stored package is not a package id', computed('planted'), computed(first)],
+    ['if it has no package', computed(null), computed(null, '{}')],
     ['if a stored failure has a value', fields('{}', '9', null, null), computed(first)],
     [
       'if a stored failure has a package that is not a package id',

@@ -1,4 +1,4 @@
-/** The rules of `verify --invariants`: no findings on valid histories, and each rule detects its violation. */
+/** The rules of `verify --invariants`: no findings in valid histories, and each rule detects its violation. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { filterFingerprint } from '../../src/ledger/api/request-format.ts';
 import { decodeCompletion } from '../../src/ledger/frames/decode-completion.ts';
@@ -27,7 +27,7 @@ const seedOffset = 100;
 let created: TestDatabase;
 let database: Database;
 
-/** A schema with a seed of a few contracts and a random history after it; returns the checkpoint. */
+/** Fills a schema with a seed of a few contracts and a random history. Resolves to the checkpoint. */
 async function filled(seed: number, length: number): Promise<number> {
   const session = await openSession(database, identity);
   await session.beginSeed(seedOffset);
@@ -51,7 +51,9 @@ async function filled(seed: number, length: number): Promise<number> {
   return checkpoint;
 }
 
-/** The completion of the command of a transaction, with its own fields, so the same reader may read it. */
+/**
+ * The completion of a transaction's command, with the fields of the transaction, so that the same reader may read it.
+ */
 function completionOf(frame: string): readonly Completion[] {
   const { update } = JSON.parse(frame) as { update: { Transaction?: { value: Record<string, unknown> } } };
   if (update.Transaction === undefined) return [];
@@ -61,7 +63,7 @@ function completionOf(frame: string): readonly Completion[] {
   return completion.kind === 'completion' ? [completion] : [];
 }
 
-/** The same frame this many offsets later: after the seed. Its record time is the last of all. */
+/** The same frame with offsets after the seed. Its record time is later than all others. */
 function shifted(frame: string): string {
   return frame
     .replaceAll(/"offset":(\d+)/g, (_, offset: string) => `"offset":${String(Number(offset) + seedOffset)}`)
@@ -85,7 +87,7 @@ afterAll(async () => {
   await created.drop();
 });
 
-/** Violation of each rule; `also` are rules that the same change necessarily violates. */
+/** SQL that violates each rule. `also` contains the rules that the same change necessarily violates. */
 const plants: Readonly<Record<string, { readonly sql: string; readonly also?: readonly string[] }>> = {
   I01: { sql: `update stream set checkpoint = checkpoint - 1`, also: ['I41'] },
   I02: { sql: `update stream set seed_offset = checkpoint + 1, pruned_to_offset = checkpoint + 1`, also: ['I27'] },
@@ -204,8 +206,8 @@ const plants: Readonly<Record<string, { readonly sql: string; readonly also?: re
   },
 };
 
-describe('the rules of the tables', () => {
-  it('find nothing in valid histories', async () => {
+describe('verify --invariants', () => {
+  it('finds nothing in valid histories', async () => {
     expect(await broken()).toEqual(new Map());
     for (const seed of [1, 2, 3]) {
       await using other = await createTestDatabase();
@@ -227,11 +229,11 @@ describe('the rules of the tables', () => {
     }
   });
 
-  it('are all covered here', () => {
+  it('has a test for each rule', () => {
     expect(Object.keys(plants).sort()).toEqual(invariants.map(({ id }) => id));
   });
 
-  it.each(Object.entries(plants))('%s detects its violation', async (id, { sql, also = [] }) => {
+  it.each(Object.entries(plants))('detects a violation of %s', async (id, { sql, also = [] }) => {
     const rules = await database.withClient(async (client) => {
       await client.query('begin');
       try {

@@ -1,4 +1,4 @@
-/** Both sides of `verify` render the same event as the same text, whatever is in it. */
+/** Both sides of `verify` represent the same event as the same text, whatever its contents are. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BucketSums, digestOf, fieldDigests } from '../../src/cli/verify/bucket-sums.ts';
 import { plainEntry } from '../../src/ledger/frames/plain-active.ts';
@@ -42,7 +42,7 @@ async function write(text: string): Promise<void> {
   checkpoint = batch.offset;
 }
 
-/** Keys and digests of both sides after the frame is stored. */
+/** Keys and digests on both sides, after the frame was stored. */
 async function bothSides(text: string) {
   const from = checkpoint;
   await write(text);
@@ -177,7 +177,7 @@ describe('updates', () => {
     expect(leaves).toBeGreaterThan(40);
   });
 
-  it('contain the texts of one row', async () => {
+  it('include the texts of one row', async () => {
     const line = { kind: 'update', key: 'update', offset: checkpoint } as const;
     const fields = await database.withClient((client) => storedFields(client, line));
     const texts = new Map(comparedFields.update.map((name, at) => [name, fields?.[at]]));
@@ -188,7 +188,7 @@ describe('updates', () => {
 });
 
 describe('active contracts', () => {
-  it('are the same on both sides, field by field and as sums', async () => {
+  it('are the same on both sides, by field and as sums', async () => {
     const payloads = [...odd.map(([, payload]) => payload), '{"owner":"a"}'];
     await using other = await createTestDatabase();
     const mine = openDatabase({
@@ -237,10 +237,10 @@ describe('active contracts', () => {
   });
 });
 
-/** Stored in a dictionary, which keeps the first one; offsets identify the update. */
+/** This field is stored in a dictionary, which keeps the first value. */
 const unstored: ReadonlySet<string> = new Set(['packageName']);
 
-/** The frame with one text, number or flag changed, for each of them. */
+/** Copies of the frame, each with one string, number or flag changed. */
 function* withOneLeafChanged(value: Json, key = ''): Generator<Json> {
   if (Array.isArray(value)) {
     for (const [index, entry] of value.entries()) {

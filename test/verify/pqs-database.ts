@@ -1,7 +1,7 @@
 /**
- * A database with the layout of a PQS, filled from the data of the ledger itself: its tables under their names, with
- * ordinals of transactions instead of offsets, and the functions of its read API over them. Written for these tests;
- * nothing of PQS runs here. Reassignments are left out: a contract stays on its synchronizer.
+ * A database with the layout of a PQS, filled from the data of a ledger. It has the tables of a PQS under their names,
+ * with ordinals of transactions instead of offsets, and the functions of its read API. It is written for these tests,
+ * and no code of PQS runs here. Reassignments are omitted: a contract stays on its synchronizer.
  */
 import { Client } from 'pg';
 import { interfaces, interfacesV2 } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
@@ -59,10 +59,10 @@ const layout = `
 
 const interfaceNames: readonly string[] = [...Object.values(interfaces), ...Object.values(interfacesV2)];
 
-/** A row of a table by its columns. */
+/** A table row by column name. */
 type Row = Readonly<Record<string, unknown>>;
 
-/** @param viewed names of the interfaces whose views it has */
+/** @param viewed names of the interfaces whose views the database contains */
 export async function createPqsDatabase(ledger: Ledger, viewed: readonly string[]): Promise<PqsDatabase> {
   const database = await createTestDatabase();
   const client = new Client({ connectionString: database.url });
@@ -92,7 +92,7 @@ export interface PqsDatabase extends AsyncDisposable {
   query(sql: string, ...values: unknown[]): Promise<readonly Row[]>;
 }
 
-/** The rows of the tables, from the transactions in their order. */
+/** The rows of all tables, from the transactions in order. */
 class Filling {
   readonly #ledger: Ledger;
   readonly #viewed: ReadonlySet<string>;
@@ -185,7 +185,7 @@ function numbered(rows: Map<string, Row>, key: string, row: Row): unknown {
   return known['pk'];
 }
 
-/** `package-name:Module:Entity` of an id with its package. */
+/** `package-name:Module:Entity` of a template or interface id. */
 function nameOf(packageName: string, id: string): string {
   return `${packageName}:${id.slice(id.indexOf(':') + 1)}`;
 }
@@ -195,7 +195,7 @@ function interfaceOf(id: string): string {
   return interfaceNames.find((name) => name.endsWith(tail)) ?? id;
 }
 
-/** A PQS includes a field that is None; the ledger omits it. */
+/** Adds a null field, because a PQS includes fields that are None, and the ledger omits them. */
 function withNulls(payload: JsonObject): JsonObject {
   return { ...payload, aFieldThatIsNone: null };
 }

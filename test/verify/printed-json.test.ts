@@ -1,4 +1,4 @@
-/** JSON printed like jsonb in Postgres: the same text for any value. */
+/** JSON printed like jsonb in Postgres, with the same text for any value. */
 import { array, bigInt, constantFrom, letrec, oneof, sample, string, tuple, type Arbitrary } from 'fast-check';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -25,7 +25,7 @@ async function byPostgres(texts: readonly string[]): Promise<readonly string[]> 
   return rows.map(({ printed }) => printed);
 }
 
-/** Texts that jsonb holds, and keys of all kinds. */
+/** Strings that jsonb can store, and keys of all kinds. */
 const words = oneof(
   string({ unit: 'binary' }),
   string({ unit: 'grapheme' }),
@@ -58,7 +58,7 @@ describe('printed JSON', () => {
     expect(texts.map((text) => printedText(text))).toEqual(await byPostgres(texts));
   });
 
-  it('is the same from the parsed value, unless it contains a number', async () => {
+  it('is the same when printed from the parsed value, unless it contains a number', async () => {
     const texts = sample(json, { numRuns: 3_000, seed: 12 });
     const quick = texts.flatMap((text) => {
       const printed = printedValue(JSON.parse(text));
@@ -78,7 +78,7 @@ describe('printed JSON', () => {
     }
   });
 
-  it('keeps the text if jsonb cannot hold the value', () => {
+  it('is the unchanged text if jsonb cannot store the value', () => {
     for (const text of [
       '"\\u0000"',
       '["\\ud800"]',

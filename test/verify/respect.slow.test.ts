@@ -1,5 +1,6 @@
 /**
- * Data that `verify` must not report as a difference: quarantine, redactions, pruned history, filters, other shapes.
+ * Data that `verify` must not report as a difference: quarantined updates, redactions, pruned history, filters and
+ * other shapes.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { updateFormat, type LedgerFilter } from '../../src/ledger/api/request-format.ts';
@@ -27,7 +28,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-/** Seeds, follows `updates` more, and stops. */
+/** Seeds, follows this number of further updates, and stops. */
 async function index(updates: number, more: Readonly<Record<string, string>> = {}): Promise<void> {
   env = { ...env, ...more };
   await using indexer = await runIndexer(env);
@@ -53,7 +54,7 @@ async function everything(...more: readonly string[]): Promise<VerifyRun> {
 const equal = { code: 0, outcome: 'equal' };
 
 describe('verify accepts', () => {
-  it('updates in quarantine, and reports how many', async () => {
+  it('quarantined updates, and reports their number', async () => {
     await index(200);
     const { offset, filter } = await one<{ offset: string; filter: LedgerFilter }>(
       `select c."offset", st.filter from ledger.contracts c cross join ledger.stream st
@@ -80,7 +81,7 @@ describe('verify accepts', () => {
     expect(run.results[1]?.quarantined).toBeGreaterThan(1);
   });
 
-  it('redactions: contents are not compared, all other data is', async () => {
+  it('redactions: only redacted contents are not compared', async () => {
     await index(200);
     const contract = await one<{ contract_id: string }>(
       `select contract_id from ledger.decoded_contracts c join ledger.lifetimes l using (contract_id)
@@ -109,7 +110,7 @@ describe('verify accepts', () => {
     ]);
   });
 
-  it('history that was pruned here', async () => {
+  it('history that was pruned in the index', async () => {
     await index(300);
     const { kept } = await one<{ kept: string }>(
       `select percentile_disc(0.5) within group (order by "offset") as kept from ledger.updates`,
@@ -154,7 +155,7 @@ describe('verify accepts', () => {
     expect(run.results[2]?.compared).toBeGreaterThan(0);
   });
 
-  it('the shape ACS_DELTA, and the filter the tables were filled with', async () => {
+  it('the shape ACS_DELTA, and the filter with which the tables were filled', async () => {
     await index(0);
     const { party } = await one<{ party: string }>(
       'select signatories[1] as party from ledger.decoded_contracts group by 1 order by count(*) desc limit 1',

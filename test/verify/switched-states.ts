@@ -1,8 +1,10 @@
-/** Statements that make a contract live or ended without the indexer: its row moves from one table to the other. */
+/**
+ * Statements that make a contract live or ended without the indexer: its row moves between the tables live and ended.
+ */
 
 const same = '"offset", unhosted_since, node_id, template_pk, synchronizer_pk, parties_pk, contract_id';
 
-/** Ends live contracts, at the offset of `at` (SQL over a row of `live`), as by an update that is not stored. */
+/** Ends live contracts at the offset `at` (SQL over a row of `live`), as if by an update that is not stored. */
 export function ended(where: string, at = '"offset"'): string {
   return `with gone as (delete from live where ${where} returning *)
     insert into ended (${same}, ended_offset, class, ended_by)

@@ -1,4 +1,4 @@
-/** `verify` as an operator calls it, in the process of the test. */
+/** `verify` as an operator runs it, in the test process. */
 import { Writable } from 'node:stream';
 import { verifyCommand } from '../../src/cli/verify/verify.ts';
 import type { VerifyResult } from '../../src/cli/verify/result.ts';
@@ -19,7 +19,7 @@ class Kept extends Writable {
   }
 }
 
-/** Its exit code and report. */
+/** Runs `verify`. Resolves to its exit code and report. */
 export async function runVerify(words: readonly string[], env: Readonly<Record<string, string>>): Promise<VerifyRun> {
   const stdout = new Kept();
   const stop = new AbortController();

@@ -1,4 +1,4 @@
-/** `verify` against a ledger: equal after a clean run, and precise about changes made without the indexer. */
+/** `verify` against a ledger: equal after an undisturbed run, and exact about changes made without the indexer. */
 import { readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,14 +33,14 @@ async function one<T>(select: string): Promise<T> {
   return row as T;
 }
 
-/** Changes rows of the storage without the indexer. */
+/** Changes rows in the storage without the indexer. */
 async function change(statements: string): Promise<void> {
   await query(database.url, `begin; set local search_path to ledger; ${statements}; commit`);
 }
 
 const states = ['live', 'ended'] as const;
 
-/** The findings while the tables are changed; restores them afterwards. */
+/** The findings while the tables are changed. Restores the tables. */
 async function findingsWhile(changed: string | readonly string[], statements: string, ...words: readonly string[]) {
   const tables = [changed].flat();
   await change(tables.map((table) => `create table kept_${table} as select * from ${table}`).join(';'));
@@ -76,8 +76,8 @@ afterAll(async () => {
   await database.drop();
 });
 
-describe('verify of a clean run', () => {
-  it('is equal in every kind of comparison', async () => {
+describe('verify after an undisturbed run', () => {
+  it('finds equal data in every comparison', async () => {
     const run = await verify('--invariants', '--tokens', '--tail', '100', '--acs', ...range());
     expect(run.results.map(({ kind, outcome, findings, note }) => ({ kind, outcome, findings, note }))).toEqual(
       ['invariants', 'tokens', 'tail', 'range', 'acs'].map((kind) => ({
@@ -103,7 +103,7 @@ describe('verify of a clean run', () => {
     expect(Number(active.count)).toBeGreaterThan(50);
   });
 
-  it('is equal if the participant returns parties in another order than before', async () => {
+  it('finds equal data if the participant returns parties in another order', async () => {
     sandbox.faults.reverseParties = {};
     const run = await verify('--tail', '100', '--acs', ...range());
     sandbox.faults.reverseParties = undefined;
@@ -112,7 +112,7 @@ describe('verify of a clean run', () => {
     );
   });
 
-  it('is equal if the participant computes views with a newer package than before, and reports it', async () => {
+  it('finds equal data if the participant computes views with a newer package, and reports the package', async () => {
     const packageId = 'ef'.repeat(32);
     sandbox.faults.newerViews = { packageId };
     const run = await verify('--acs', ...range());
@@ -142,14 +142,14 @@ describe('verify of a clean run', () => {
     });
   });
 
-  it('is equal at earlier offsets', async () => {
+  it('finds equal data at earlier offsets', async () => {
     for (const at of [seedOffset, seedOffset + 1, seedOffset + 250, checkpoint - 1]) {
       const run = await verify('--acs', '--at', String(at));
       expect(run.results).toMatchObject([{ outcome: 'equal', atOffset: at }]);
     }
   });
 
-  it('cannot decide about offsets that one side does not know', async () => {
+  it('is undecided about offsets that one side does not know', async () => {
     for (const words of [
       ['--acs', '--at', String(seedOffset - 1)],
       ['--acs', '--at', String(checkpoint + 1)],
@@ -162,7 +162,7 @@ describe('verify of a clean run', () => {
     }
   });
 
-  it('cannot decide against another participant, or without one', async () => {
+  it('is undecided if the participant is another one or unreachable', async () => {
     await using other = await startSandbox();
     const elsewhere = { ...ledger(), LEDGER_URL: other.url };
     expect(await runVerify(['--acs'], elsewhere)).toMatchObject({
@@ -181,8 +181,8 @@ describe('verify of a clean run', () => {
   });
 });
 
-describe('verify --tokens names', () => {
-  it('a movement that the admin logged wrongly, and nothing that the tables caused', async () => {
+describe('verify --tokens reports', () => {
+  it('a movement that the admin logged wrongly', async () => {
     const event = await one<{ offset: string; node_id: number; instrument_id: string }>(
       `select "offset", node_id, instrument_id from explore.token_events where side = 'sender' order by "offset" limit 1`,
     );
@@ -198,7 +198,7 @@ describe('verify --tokens names', () => {
   });
 });
 
-describe('verify --acs names', () => {
+describe('verify --acs reports', () => {
   const live = (n: number): Promise<{ contract_id: string; activated_offset: string }> =>
     one(`select contract_id, activated_offset from ledger.lifetimes where deactivated_offset is null
           order by activated_offset, contract_id offset ${String(n)} limit 1`);
@@ -209,7 +209,7 @@ describe('verify --acs names', () => {
     expect(findings).toMatchObject([{ type: 'missing', contractId: id }]);
   });
 
-  it('a contract that is live again', async () => {
+  it('a contract that was made live again', async () => {
     const { contract_id: id } = await one<{ contract_id: string }>(
       `select contract_id from ledger.lifetimes where deactivated_offset is not null
         and contract_id not in (select contract_id from ledger.decoded_reassignments) limit 1`,
@@ -226,14 +226,14 @@ describe('verify --acs names', () => {
       `template_pk = template_pk % 5 + 1, representative_package_id =
          (select package_id from templates t where t.template_pk = contracts.template_pk)`,
     ],
-  ])('a contract whose %s was altered', async (field, set) => {
+  ])('a contract whose %s was changed', async (field, set) => {
     const { contract_id: id } = await live(7);
     expect(
       await findingsWhile('contracts', `update contracts set ${set} where id_text(contract_id) = '${id}'`, '--acs'),
     ).toEqual([expect.objectContaining({ type: 'different', contractId: id, fields: [field] })]);
   });
 
-  it('a contract whose signatories were altered', async () => {
+  it('a contract whose signatories were changed', async () => {
     const { contract_id: id } = await live(7);
     const altered = otherParties('signatories', `signatories || '{planted}'`, `id_text(contract_id) = '${id}'`);
     expect(await findingsWhile(['contracts', 'contract_parties', ...states], altered, '--acs')).toEqual([
@@ -241,7 +241,7 @@ describe('verify --acs names', () => {
     ]);
   });
 
-  it('a contract whose row is gone, and several at once', async () => {
+  it('contracts whose rows are missing, and several contracts at once', async () => {
     const [a, b, c] = [await live(1), await live(20), await live(40)].map(({ contract_id: id }) => id);
     const gone = `delete from live where id_text(contract_id) in ('${a ?? ''}', '${b ?? ''}');
                   update live set "offset" = "offset" - 1 where id_text(contract_id) = '${c ?? ''}'`;
@@ -252,7 +252,7 @@ describe('verify --acs names', () => {
   });
 });
 
-describe('verify --range names', () => {
+describe('verify --range reports', () => {
   const someOffset = async (table: string, condition = 'true'): Promise<number> => {
     const row = await one<{ offset: string }>(
       `select "offset" from ledger.${table} where "offset" > ${String(seedOffset)} and ${condition} order by 1 offset 2 limit 1`,
@@ -296,7 +296,7 @@ describe('verify --range names', () => {
     ['interface_views', 'view', `view = 'null'`, 'true'],
     ['interface_views', 'implementation_package_id', `implementation_package_id = 'planted'`, 'true'],
     ['reassignments', 'reassignment_id', `reassignment_id = 'planted'`, 'not incomplete'],
-  ])('rows of %s whose %s was altered', async (table, field, set, condition) => {
+  ])('rows of %s whose %s was changed', async (table, field, set, condition) => {
     const offset = await someOffset(table, condition);
     const altered = `update ${table} set ${set} where "offset" = ${String(offset)} and ${condition}`;
     const findings = await findingsWhile(table, altered, ...range());
@@ -313,7 +313,7 @@ describe('verify --range names', () => {
     expect(findings.every(({ fields = [] }) => fields.includes('witness_parties'))).toBe(true);
   });
 
-  it('missing rows, and extra rows', async () => {
+  it('missing rows and additional rows', async () => {
     const offset = await someOffset('exercises');
     const gone = `delete from exercises where "offset" = ${String(offset)}`;
     const missing = await findingsWhile('exercises', gone, ...range());
@@ -328,7 +328,7 @@ describe('verify --range names', () => {
 });
 
 describe('verify with a running indexer', () => {
-  it('is equal every time, whatever is committed meanwhile', async () => {
+  it('finds equal data each time, whatever is committed meanwhile', async () => {
     await using indexer = await runIndexer(ledger());
     const traffic = startTraffic(sandbox.ledger, { seed: 9, updatesPerSecond: 50 });
     try {

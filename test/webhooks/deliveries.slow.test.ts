@@ -1,4 +1,6 @@
-/** Webhooks of a running indexer: every event, signed for a third-party verifier, in order for each contract. */
+/**
+ * Webhooks of a running indexer: they send every event, signed for a third-party verifier, in order for each contract.
+ */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { holdCommand } from '../../src/cli/maintain/hold.ts';
@@ -41,7 +43,7 @@ async function webhook(...words: string[]): Promise<readonly string[]> {
   return lines;
 }
 
-/** Adds a webhook and gives the receiver its secret. */
+/** Adds a webhook, and configures the receiver with its secret. */
 async function add(name: string, ...words: string[]): Promise<void> {
   const reader = words.includes('--role') ? [] : ['--role', role];
   receiver.heard.length = 0;
@@ -63,12 +65,12 @@ function listed(expected: RegExp): Promise<true> {
   );
 }
 
-/** Cursor of the only webhook. */
+/** Cursor of the only webhook, as an offset. */
 async function cursor(): Promise<number> {
   return Number((await query(world.database.url, 'select cursor_offset from ledger.webhooks'))[0]?.['cursor_offset']);
 }
 
-/** History after this offset is kept for it. */
+/** Offset of the webhook's retention hold. Later history is kept. */
 async function held(name: string): Promise<number> {
   const text = `select "offset" from ledger.retention_holds where name = 'webhook:${name}'`;
   return Number((await query(world.database.url, text))[0]?.['offset']);
@@ -93,7 +95,7 @@ function expectOrder(received: readonly Received[]): void {
   for (const found of byContract(received).values()) expect(found).toEqual(inOrder(found));
 }
 
-/** A contract with several events, but not too many. */
+/** The id of a contract with 2 to 20 events. */
 async function busyContract(): Promise<string> {
   const text = `select contract_id from explore.events where contract_id is not null
                  group by contract_id having count(*) between 2 and 20 order by count(*) desc, min("offset") limit 1`;
@@ -102,7 +104,7 @@ async function busyContract(): Promise<string> {
 }
 
 describe('a webhook', () => {
-  it('receives everything after its offset, then each commit, each event once', async () => {
+  it('sends all events after its offset once, and then the events of each commit', async () => {
     await add('all', '--after', '0');
     const before = await stored();
     expect(before.length).toBeGreaterThan(100);
@@ -124,7 +126,7 @@ describe('a webhook', () => {
     await webhook('remove', 'all');
   });
 
-  it('receives what its filter selects, from now on by default', async () => {
+  it('sends the events that its filter selects, by default from the current offset', async () => {
     await add('few', '--event-type', 'created', '--event-type', 'archived');
     const before = (await stored(`event_type in ('created', 'archived')`)).length;
     world.grow(20);
@@ -136,7 +138,7 @@ describe('a webhook', () => {
     await webhook('remove', 'few');
   });
 
-  it('receives what its role may see, and nothing more', needs(noLimits), async () => {
+  it('sends only what its role may see', needs(noLimits), async () => {
     const [busiest] = await query(
       world.database.url,
       `select p as party from explore.events e cross join unnest(e.parties) p group by 1 order by count(*), 1 limit 1 offset 2`,
@@ -152,13 +154,13 @@ describe('a webhook', () => {
     expect(mine.length).toBeGreaterThan(0);
     expect(mine.length).toBeLessThan((await stored()).length);
     await taken(mine);
-    // It has read to the end of history.
+    // The webhook has read to the end of history.
     await waitFor('it has caught up', async () => ((await cursor()) === (await world.checkpoint()) ? true : undefined));
     expect(places(receiver.taken)).toEqual(mine);
     await webhook('remove', 'limited');
   });
 
-  it('hides its address and its secret from readers, and from lists and logs', async () => {
+  it('hides its URL and its secret from readers, lists and logs', async () => {
     await add('secret');
     const [line = ''] = await webhook('list');
     expect(line).toContain('secret  active  http://127.0.0.1:');
@@ -175,7 +177,7 @@ describe('a webhook', () => {
 });
 
 describe('an event that is rejected', () => {
-  it('blocks only its contract, becomes a dead letter with those after it, and is replayed in order', async () => {
+  it('blocks only its contract, becomes a dead letter with the later events of the contract, and is replayed in order', async () => {
     await add('again', '--after', '0');
     const contract = await busyContract();
     receiver.reply = (received) => ({ status: received.contract === contract ? 422 : 204 });
@@ -185,7 +187,7 @@ describe('an event that is rejected', () => {
     await waitFor('its events are dead letters', async () =>
       (await webhook('dead-letters', 'again')).length === own.length ? true : undefined,
     );
-    // Three attempts at the first of them, none at the others.
+    // The first event has three attempts, and the others have none.
     expect(receiver.heard.filter((received) => received.contract === contract).map(({ place }) => place)).toEqual([
       own[0],
       own[0],
@@ -195,7 +197,7 @@ describe('an event that is rejected', () => {
     await waitFor('they are counted', async () =>
       (await indexer.metric('indexer_webhook_dead_letters{webhook="again"}')) === own.length ? true : undefined,
     );
-    // Their content is read again, so it must stay.
+    // Contents of dead letters are read again later, so the history must be kept.
     expect(await held('again')).toBe(Number(own[0]?.split('-')[0]) - 1);
     receiver.reply = () => ({ status: 204 });
     await webhook('replay', 'again');
@@ -208,7 +210,7 @@ describe('an event that is rejected', () => {
     await webhook('remove', 'again');
   });
 
-  it('is skipped when it is discarded, and those after it continue', async () => {
+  it('is skipped if it is discarded, and the later events of its contract are sent', async () => {
     const contract = await busyContract();
     await add('lossy', '--after', '0');
     receiver.reply = (received) => ({ status: received.contract === contract ? 500 : 204 });
@@ -228,7 +230,7 @@ describe('an event that is rejected', () => {
 });
 
 describe('a receiver', () => {
-  it('that is unreachable receives one event at a time until it responds', async () => {
+  it('that is unavailable receives one event at a time until it accepts one', async () => {
     await add('away', '--after', '0');
     const atOnce = 16;
     const refused = atOnce + 3;
@@ -241,14 +243,14 @@ describe('a receiver', () => {
       return { status: 204 };
     };
     await taken(await stored());
-    // Up to sixteen were in progress at the first response.
+    // Up to sixteen deliveries were in progress at the first response.
     expect(unanswered.slice(atOnce, refused)).toEqual([1, 1, 1]);
     expectOrder(receiver.taken);
     await webhook('remove', 'away');
   });
 
-  it('that is unreachable is waited for, and no event is abandoned', async () => {
-    // The only event that it receives: the last one of a template.
+  it('that is unavailable is retried, and no event is abandoned', async () => {
+    // The last event of a template is the only event that the receiver gets.
     const [only = {}] = await query(
       world.database.url,
       `select template_fqn, "offset" - 1 as before from explore.events e where template_fqn is not null
@@ -257,7 +259,7 @@ describe('a receiver', () => {
         order by "offset" limit 1`,
     );
     await add('patient', '--template', String(only['template_fqn']), '--after', String(only['before']));
-    // An event that is rejected has three attempts.
+    // A rejected event would have only three attempts.
     let isAway = true;
     receiver.reply = () => ({ status: isAway || receiver.heard.length <= 5 ? 503 : 204 });
     await listed(/ {2}failing since 20\S+: status 503/);
@@ -269,7 +271,7 @@ describe('a receiver', () => {
     await webhook('remove', 'patient');
   });
 
-  it('that redirects elsewhere is not followed', async () => {
+  it('that redirects to another URL is not followed', async () => {
     await add('moved', '--after', '0');
     receiver.reply = () => ({ status: 302, headers: { location: `${receiver.url}/elsewhere` } });
     await waitFor('there are dead letters', async () =>
@@ -279,7 +281,7 @@ describe('a receiver', () => {
     await webhook('remove', 'moved');
   });
 
-  it('that is disabled receives nothing until it is resumed, and holds no history', async () => {
+  it('that responds with 410 receives nothing until it is resumed, and holds no history', async () => {
     await add('leaver', '--after', '0');
     receiver.reply = () => ({ status: receiver.taken.length < 30 ? 204 : 410 });
     await waitFor('it is disabled', async () =>
@@ -296,8 +298,8 @@ describe('a receiver', () => {
   });
 });
 
-describe('history that is reset', () => {
-  it('is sent again from there, with the same ids for the same events', async () => {
+describe('history after a reset', () => {
+  it('is sent again from the reset offset, with the same ids for the same events', async () => {
     await add('back', '--after', '0');
     await taken(await stored());
     const firstDeliveries = [...receiver.taken];
@@ -321,13 +323,13 @@ describe('history that is reset', () => {
 });
 
 describe('a standby', () => {
-  it('delivers nothing while the writer runs, and continues at the cursor: repeated events have the same id', async () => {
+  it('delivers nothing while the writer runs, then continues at the cursor and repeats events with the same ids', async () => {
     const delivered = (run: IndexerRun, name: string) =>
       run.metric(`indexer_webhook_deliveries_total{webhook="${name}",result="delivered"}`);
     const standby = await world.run('ledger', env);
     await waitFor('it stands by', async () => ((await standby.status()).state === 'standby' ? true : undefined));
     await add('both', '--after', '0');
-    // Some are in progress whenever it stops.
+    // Some deliveries are in progress whenever the writer stops.
     receiver.delayMs = 30;
     await waitFor('half is taken', async () =>
       receiver.taken.length * 2 > (await stored()).length ? true : undefined,
@@ -349,7 +351,7 @@ describe('a standby', () => {
   });
 });
 
-describe('history that was pruned', () => {
+describe('pruned history', () => {
   const prune = async (before: number): Promise<string> => {
     const lines: string[] = [];
     const words = ['--before', String(before), '--yes'];
@@ -357,7 +359,7 @@ describe('history that was pruned', () => {
     return lines.join('\n');
   };
 
-  it('is held for a webhook; if the hold was removed, the list reports what was not sent', async () => {
+  it('is held for a webhook, and the list reports what was not sent if the hold was removed', async () => {
     await add('behind', '--after', '0');
     receiver.reply = () => ({ status: 503 });
     await waitFor('it was tried', () => (receiver.heard.length > 0 ? true : undefined));
@@ -375,7 +377,7 @@ describe('history that was pruned', () => {
     await webhook('remove', 'behind');
   });
 
-  it('is not sent to a disabled webhook: it is resumed after it, and the list reports that', async () => {
+  it('is not sent to a disabled webhook, which resumes after it, and the list reports that', async () => {
     await add('late', '--after', '20');
     receiver.reply = () => ({ status: 410 });
     await waitFor('it is disabled', async () =>

@@ -1,9 +1,12 @@
-/** The receiver in docs/how-to/integrate/webhooks.md, unchanged, accepts our signatures and rejects all others. */
+/**
+ * The receiver in docs/how-to/integrate/webhooks.md, unchanged: it accepts signatures of the indexer and rejects all
+ * others.
+ */
 import { expect, it } from 'vitest';
 import { messageId, newSecret, signedHeaders } from '../../src/webhooks/signature.ts';
 import { exampleWith } from './example.ts';
 
-it('accepts our signature, and none of another body, key, id or time', async () => {
+it('the documented receiver accepts the signature, but not with another body, key, id or time', async () => {
   const secret = newSecret();
   const { received } = await exampleWith(secret);
   const id = messageId('hook', 1043, 2, '1220ab');
@@ -16,7 +19,7 @@ it('accepts our signature, and none of another body, key, id or time', async () 
   expect(() => received(body, signedHeaders(secret, id, body, Date.now() - 600_000))).toThrow(/old/);
 });
 
-it('gives one event one id, and others to other webhooks, positions and histories', () => {
+it('an event has one message id, which differs for other webhooks, positions and histories', () => {
   const ids = [
     messageId('hook', 1, 2, 'u'),
     messageId('other', 1, 2, 'u'),

@@ -2,11 +2,11 @@
 import { blocksOf, pages } from '../docs/pages.ts';
 
 interface Example {
-  /** @throws if the signature is not ours */
+  /** @throws if the signature is not from the indexer */
   readonly received: (body: string, headers: object) => unknown;
 }
 
-/** A separate module for each secret, with the package of this project. */
+/** Imports the receiver as a separate module for each secret, with the package of this project. */
 export async function exampleWith(secret: string): Promise<Example> {
   const [block] = pages()
     .filter(({ path }) => path === 'docs/how-to/integrate/webhooks.md')

@@ -1,6 +1,6 @@
 /**
- * Receivers whose responses are not HTTP, or have no end: events of different contracts are sent to them one by one.
- * Raw sockets.
+ * Receivers whose responses are not HTTP or are endless: events of different contracts are sent to them one by one. The
+ * receivers are raw sockets.
  */
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
@@ -10,25 +10,25 @@ import { HookRun } from '../../src/webhooks/hook-run.ts';
 import type { DeliveryOptions } from '../../src/webhooks/ports.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** As many events as are in progress at once, and a few more. */
+/** Maximum number of deliveries in progress. */
 const atOnce = 16;
 const events = atOnce + 8;
 
 const answers = {
-  'hints without end': 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1_000),
-  'bytes that are no HTTP': '\0\u0001'.repeat(1_000),
-  'a header without end': `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(40_000)}`,
-  'an error without end': `HTTP/1.1 500 No\r\n\r\n${'x'.repeat(200_000)}`,
+  'endless hints': 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1_000),
+  'bytes that are not HTTP': '\0\u0001'.repeat(1_000),
+  'an endless header': `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(40_000)}`,
+  'an endless error': `HTTP/1.1 500 No\r\n\r\n${'x'.repeat(200_000)}`,
 };
 
-/** Change N of contract N. */
+/** For each N, change N belongs to contract N. */
 const changes: readonly Change[] = Array.from({ length: events }, (_, at) => ({
   offset: at + 1,
   node: 0,
   json: JSON.stringify({ event_type: 'created', contract_id: String(at), update_id: String(at) }),
 }));
 
-/** History and cursor in memory. */
+/** A store with history and cursor in memory. */
 const store: DeliveryOptions['store'] = {
   standing: () => Promise.resolve([]),
   active: () => Promise.resolve([]),
@@ -61,9 +61,9 @@ const observer: DeliveryOptions['observer'] = {
 };
 
 describe('a receiver that responds with', () => {
-  it.each(Object.entries(answers))('%s is sent one event at a time after the first ones', async (_, answer) => {
+  it.each(Object.entries(answers))('%s receives one event at a time after the first events', async (_, answer) => {
     const open = new Set<Socket>();
-    /** Number of open connections at each new one. */
+    /** Number of open connections whenever a connection is opened. */
     const crowd: number[] = [];
     const server = createServer((socket) => {
       crowd.push(open.add(socket).size);
@@ -86,7 +86,7 @@ describe('a receiver that responds with', () => {
     const run = new HookRun(webhook, { ...options, reach: 'loopback' }).run(stop.signal);
     try {
       await waitFor('all events', () => (crowd.length >= events ? true : undefined));
-      // The previous one may not have detected its end yet.
+      // The end of the previous connection may not have been detected yet.
       expect(Math.max(...crowd.slice(atOnce, events))).toBeLessThanOrEqual(2);
     } finally {
       stop.abort();

@@ -1,4 +1,4 @@
-/** One delivery to faulty receivers, and to names that resolve elsewhere. */
+/** One delivery to faulty receivers, and to host names that resolve to forbidden addresses. */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { readFileSync } from 'node:fs';
@@ -9,12 +9,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Poster, type Answer, type PosterOptions } from '../../src/webhooks/post.ts';
 import type { Resolve } from '../../src/webhooks/reach.ts';
 
-/** Timeout for receivers that hang. */
+/** Timeout for receivers that do not respond. */
 const timeoutMs = 1_000;
-/** Timeout for all others: longer than a busy machine needs. */
+/** Timeout for all other receivers, longer than needed on a busy machine. */
 const longMs = 30_000;
 const megabyte = Buffer.alloc(1024 * 1024);
-/** Receivers by path: their response after the event was read. */
+/** Receivers by path, with their response after the event was read. */
 const receivers: Readonly<Record<string, (response: ServerResponse) => void>> = {
   '/fine': (response) => void response.writeHead(204).end(),
   '/broken': (response) => void response.writeHead(500, { 'retry-after': '7' }).end('no'),
@@ -27,7 +27,7 @@ const receivers: Readonly<Record<string, (response: ServerResponse) => void>> = 
   '/closes-half-way': (response) => {
     response.writeHead(200, { 'content-length': '9' }).write('ok', () => response.destroy());
   },
-  // One packet each: data after the response is read with it.
+  // One packet per response, so that the data after it is read together with it.
   '/fine-with-a-body': (response) => void response.socket?.end('HTTP/1.1 204 No Content\r\n\r\n{"ok":true}'),
   '/fine-and-more': (response) =>
     void response.socket?.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok and more\r\n\r\n'),
@@ -73,7 +73,7 @@ const receivers: Readonly<Record<string, (response: ServerResponse) => void>> = 
     more();
   },
 };
-/** Bytes that a receiver with an endless response could write until the connection was closed. */
+/** Number of bytes that an endless receiver could write before the connection was closed. */
 let chunked = 0;
 const requestedPaths: string[] = [];
 let server: Server;
@@ -118,7 +118,7 @@ describe('a receiver', () => {
     ['/gone', { kind: 'gone' }],
     ['/moved', refused('status 307, and redirects are not followed')],
     ['/hangs', refused(`no response within ${String(timeoutMs)} ms`)],
-    // The status is the response.
+    // The status alone decides the outcome.
     ['/hangs-in-its-answer', { kind: 'delivered' }],
     ['/closes-half-way', { kind: 'delivered' }],
     ['/ten-megabytes', { kind: 'delivered', isCut: true }],
@@ -133,21 +133,21 @@ describe('a receiver', () => {
     ['/gone-and-more', { kind: 'gone' }],
     ['/busy-and-more', { kind: 'away', problem: 'status 503', retryAfterMs: 7_000 }],
     ['/is-no-http', cut('no response: HPE_INVALID_CONSTANT')],
-  ])('%s is distinguished from others', async (path, expected) => {
+  ])('at %s has the outcome of its response', async (path, expected) => {
     requestedPaths.length = 0;
     const limit = { timeoutMs: path.startsWith('/hangs') ? timeoutMs : longMs };
     expect(await postTo(`http://127.0.0.1:${String(port)}${path}`, limit)).toEqual(expected);
     expect(requestedPaths).toEqual([path]);
   });
 
-  it('that responds in chunks of one byte without end is read up to a limit', async () => {
+  it('that responds without end in chunks of one byte is read up to a limit', async () => {
     chunked = 0;
     await postTo(`http://127.0.0.1:${String(port)}/endless-chunks`);
     expect(chunked).toBeGreaterThan(0);
     expect(chunked).toBeLessThan(64 * 1024);
   });
 
-  it('that cannot be connected to is unavailable', async () => {
+  it('that refuses connections is unavailable', async () => {
     const closed = createServer();
     const unused = await listening(closed);
     await new Promise((resolve) => closed.close(resolve));
@@ -175,7 +175,7 @@ describe('a receiver', () => {
 
 describe('a host name', () => {
   const url = () => `http://hooks.localhost:${String(port)}/fine`;
-  /** Returns the next of these for each query, and the last one from then on. */
+  /** Resolves each query to the next list of addresses, and to the last list after that. */
   const resolving = (...answers: readonly string[][]) => {
     const questions: string[] = [];
     const resolve: Resolve = (hostname, _options, callback) => {
@@ -190,30 +190,30 @@ describe('a host name', () => {
   };
 
   it.each<[string, PosterOptions['reach'], string[], string]>([
-    ['this machine', 'private', ['127.0.0.1'], 'this machine'],
-    ['a private network', 'public', ['10.0.0.1'], 'a private network'],
-    ['the metadata address of clouds', 'loopback', ['169.254.169.254'], 'no receiver'],
-    ['this machine and another one', 'loopback', ['127.0.0.1', '169.254.169.254'], 'no receiver'],
-    ['another machine, without TLS', 'loopback', ['10.0.0.1'], 'not encrypted'],
-    ['none', 'loopback', [], 'it has no address'],
-  ])('that resolves to %s is not connected to', async (_what, reach, addresses, problem) => {
+    ['a loopback address', 'private', ['127.0.0.1'], 'this machine'],
+    ['a private address', 'public', ['10.0.0.1'], 'a private network'],
+    ['the metadata address of cloud providers', 'loopback', ['169.254.169.254'], 'no receiver'],
+    ['a loopback address and a forbidden one', 'loopback', ['127.0.0.1', '169.254.169.254'], 'no receiver'],
+    ['a private address, without TLS', 'loopback', ['10.0.0.1'], 'not encrypted'],
+    ['no address', 'loopback', [], 'it has no address'],
+  ])('that resolves to %s gets no connection', async (_what, reach, addresses, problem) => {
     requestedPaths.length = 0;
     const answer = await postTo(url(), { reach, ...resolving(addresses) });
     expect(answer).toMatchObject({ kind: 'away', problem: expect.stringContaining(problem) });
     expect(requestedPaths).toEqual([]);
   });
 
-  it('that resolves elsewhere later is resolved once per connection, and rejected then', async () => {
+  it('that later resolves to a forbidden address is resolved once per connection, and then rejected', async () => {
     requestedPaths.length = 0;
     const { questions, resolve } = resolving(['127.0.0.1'], ['169.254.169.254']);
     const poster = new Poster({ reach: 'loopback', connections: 1, timeoutMs: longMs, resolve });
     const posted = { url: url(), headers: {}, body: '{}' };
     expect(await poster.post(posted)).toEqual({ kind: 'delivered' });
-    // The same connection, to the checked address.
+    // The second event uses the same connection to the checked address.
     expect(await poster.post(posted)).toEqual({ kind: 'delivered' });
     expect(questions).toEqual(['hooks.localhost']);
     server.closeAllConnections();
-    // The end of the first one may be detected only with the next event.
+    // The end of the first connection may be detected only with the next event.
     const [, later] = [await poster.post(posted), await poster.post(posted)];
     expect(later).toMatchObject({ kind: 'away', problem: 'its address is refused: no receiver may have this address' });
     expect(requestedPaths).toEqual(['/fine', '/fine']);

@@ -1,4 +1,4 @@
-/** Allowed targets of deliveries, by address and by URL; and the time of the next attempt. */
+/** Allowed targets of deliveries, by address and by URL, and the time of the next attempt. */
 import { describe, expect, it } from 'vitest';
 import { backOff, longestMs } from '../../src/webhooks/back-off.ts';
 import { retryAfter } from '../../src/webhooks/post.ts';
@@ -39,12 +39,12 @@ const never = [
   'nonsense',
 ];
 
-describe('an address', () => {
+describe('the allowed networks', () => {
   it.each([
     ['public', open],
     ['private', [...open, ...own]],
     ['loopback', [...open, ...own, ...here]],
-  ] as const)('%s allows exactly its networks', (reach, allowed) => {
+  ] as const)('%s include exactly their addresses', (reach, allowed) => {
     const all = [...open, ...own, ...here, ...never];
     expect(all.filter((address) => refusedAddress(address, reach) === undefined)).toEqual(allowed);
   });
@@ -52,7 +52,7 @@ describe('an address', () => {
 
 describe('a URL', () => {
   it.each(['https://hooks.example.com/a?b=c', 'https://93.184.216.34:8443/', 'https://[2606:2800:220:1::1]/'])(
-    '%s may be tried',
+    '%s is accepted',
     (url) => {
       expect(refusedUrl(url, 'public')).toBeUndefined();
     },
@@ -75,7 +75,7 @@ describe('a URL', () => {
 
 describe('a URL of another machine', () => {
   it.each(['public', 'private', 'loopback'] as const)(
-    'is rejected without TLS, with any allowed networks: %s',
+    'is rejected without TLS if the allowed networks are %s',
     (reach) => {
       for (const url of [
         'http://hooks.example.com/',
@@ -89,14 +89,14 @@ describe('a URL of another machine', () => {
 });
 
 describe('the wait after a failure', () => {
-  it('doubles up to a limit, half of it at random, and is never shorter than requested', () => {
+  it('doubles up to a limit, is half random, and is never shorter than the receiver requests', () => {
     expect([1, 2, 3].map((failures) => backOff(failures, undefined, 0))).toEqual([125, 250, 500]);
     expect(backOff(3, undefined, 1)).toBe(1_000);
     expect(backOff(1_000, undefined, 1)).toBe(longestMs);
     expect(backOff(1, 60_000, 0)).toBe(60_000);
   });
 
-  it('is given in seconds or as a date, at most an hour', () => {
+  it('can be requested in seconds or as a date, and is at most an hour', () => {
     const now = Date.UTC(2026, 10, 25, 12);
     expect(retryAfter(undefined, now)).toBeUndefined();
     expect(retryAfter('soon', now)).toBeUndefined();

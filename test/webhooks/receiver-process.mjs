@@ -1,6 +1,6 @@
 /**
- * A receiver of webhooks as a process, to be killed: it writes to the file before it responds with 204. `node
- * receiver-process.mjs PORT FILE SECRET`; prints a line when it listens.
+ * A receiver of webhooks as a separate process, so that tests can kill it. It writes each event to the file before it
+ * responds with 204. `node receiver-process.mjs PORT FILE SECRET` prints a line when it listens.
  */
 import { openSync, writeSync } from 'node:fs';
 import { createServer } from 'node:http';

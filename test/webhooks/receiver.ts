@@ -1,4 +1,4 @@
-/** A receiver of webhooks in the process of the test: it accepts only events that a third-party verifier accepts. */
+/** A receiver of webhooks in the test process. It accepts only events that a third-party verifier accepts. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
@@ -7,33 +7,33 @@ import { pause } from '../support/wait-for.ts';
 export interface Received {
   readonly id: string;
   readonly type: string;
-  /** `offset-node` of the event. */
+  /** `offset-node` of the event in history. */
   readonly place: string;
   readonly contract: string;
   readonly data: Readonly<Record<string, unknown>>;
-  /** Unchanged body. */
+  /** The body as it was received. */
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The response: a status, with headers or none; `silent`: none. */
+/** A status with optional headers, or `silent` for no response. */
 export type Reply = { readonly status: number; readonly headers?: Readonly<Record<string, string>> } | 'silent';
 
 export interface Receiver extends AsyncDisposable {
   readonly url: string;
-  /** All signed events, with any response, in order of arrival. */
+  /** All signed events in order of arrival, whatever the response was. */
   readonly heard: Received[];
-  /** Events with a 2xx response. */
+  /** Events to which the receiver responded with 2xx. */
   readonly taken: Received[];
   /** Bodies that the verifier rejected. */
   readonly forged: string[];
-  /** Returns the response to every event; 204 by default. */
+  /** Returns the response to an event; 204 by default. */
   reply: (received: Received) => Reply;
-  /** Between an event and its response. */
+  /** Delay between an event and its response, in milliseconds. */
   delayMs: number;
-  /** As `webhook add` printed it; until then there is no response. */
+  /** Secret as `webhook add` printed it. Without it, the receiver does not respond. */
   secret: string;
-  /** Last part of the path it listens on. */
+  /** Last part of the path on which the receiver listens. */
   name: string;
 }
 
@@ -101,7 +101,7 @@ function receivedOf(request: IncomingMessage, body: string, secret: string): Rec
   };
 }
 
-/** Positions of each contract in order of first arrival. */
+/** Positions of each contract's events in order of first arrival. */
 export function byContract(
   received: readonly Pick<Received, 'id' | 'contract' | 'place'>[],
 ): ReadonlyMap<string, readonly string[]> {

@@ -1,6 +1,6 @@
 /**
- * A webhook while the indexer and the receiver are killed repeatedly: nothing lost, in order, duplicates only with the
- * same id.
+ * A webhook while the indexer and the receiver are killed repeatedly: no event is lost, events are in order, and
+ * duplicates have the same id.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,7 +18,9 @@ import { runCommand } from '../support/run-command.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
 import { byContract, inOrder, type Received } from './receiver.ts';
 
-/** Total of both; 200 of them in a chaos run. The fifth happens next to a standby. */
+/**
+ * Number of kills on both sides together, 200 in a chaos run. Some kills of the indexer happen while a standby runs.
+ */
 const kills = Number(process.env['WEBHOOKS_KILLS'] ?? 5);
 const role = `killed_${String(process.pid)}`;
 const program = join(import.meta.dirname, 'receiver-process.mjs');
@@ -55,7 +57,7 @@ async function addWebhook(world: HistoryWorld, url: string): Promise<string> {
   return /whsec_\S+/.exec(lines.join('\n'))?.[0] ?? '';
 }
 
-it(`loses nothing over ${String(kills)} SIGKILLs of both sides`, { timeout: 60_000 + kills * 5_000 }, async () => {
+it(`no event is lost over ${String(kills)} SIGKILLs of both sides`, { timeout: 60_000 + kills * 5_000 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), 'webhooks-'));
   const file = join(folder, 'received');
   const world = await HistoryWorld.open(60);
@@ -73,7 +75,7 @@ it(`loses nothing over ${String(kills)} SIGKILLs of both sides`, { timeout: 60_0
       daemon = start();
     };
     const killWithStandby = async (): Promise<void> => {
-      // Otherwise the new one may have the lock before the other.
+      // Otherwise, the new process could get the writer lock first.
       await daemon.logged('live');
       const standby = start();
       await standby.logged('standby');
@@ -87,11 +89,11 @@ it(`loses nothing over ${String(kills)} SIGKILLs of both sides`, { timeout: 60_0
     };
     for (let killed = 0; killed < kills; killed += 1) {
       world.grow(15);
-      // At any moment: during the start, a write or a response.
+      // The kill happens at any moment: during a start, a write or a response.
       await pause(100 + ((killed * 397) % 900));
       const awayMs = (killed * 131) % 300;
       if (killed % 5 === 4) {
-        // Both at once: two of the kills.
+        // Both sides are killed at once, which counts as two kills.
         killed += 1;
         await Promise.all([killIndexer(), replaceReceiver(awayMs)]);
       } else if (killed % 2 === 0) await replaceReceiver(awayMs);

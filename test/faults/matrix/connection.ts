@@ -327,7 +327,7 @@ export const connectionFaults: readonly Fault[] = [
     tests: {
       'test/e2e/away.long.test.ts': ['is followed within five seconds of its return'],
       'test/observe/doubling.test.ts': [
-        'appear at once and then after pauses that double, with the number of suppressed ones',
+        'appear at once and then after intervals that double, with the number of suppressed lines',
       ],
     },
   },

@@ -7,7 +7,7 @@ export const contentFaults: readonly Fault[] = [
     fault: 'NUL or lone surrogates in a payload',
     indexer: 'Stores them escaped and marked; they are read back exactly',
     tests: {
-      'test/store/lossless.test.ts': ['escaped, with %s'],
+      'test/store/lossless.test.ts': ['in escaped form, with %s'],
       'test/model/escape.test.ts': ['escapes exactly the texts that jsonb rejects'],
     },
   },
@@ -16,7 +16,7 @@ export const contentFaults: readonly Fault[] = [
     fault: 'NUL or lone surrogates in ids and names',
     indexer: 'Escapes ids of commands and workflows; refuses a party with NUL by its offset',
     tests: {
-      'test/store/lossless.test.ts': ['with NUL and lone surrogates in the command and workflow id, escaped'],
+      'test/store/lossless.test.ts': ['with an escaped NUL or lone surrogate in the command id and workflow id'],
       'test/e2e/quarantine.slow.test.ts': ['stops the stream with its offset unless quarantine is allowed'],
     },
   },
@@ -25,7 +25,7 @@ export const contentFaults: readonly Fault[] = [
     fault: 'Numbers that JavaScript cannot hold',
     indexer: 'Keeps the text of payloads; refuses offsets beyond 2^53',
     tests: {
-      'test/store/lossless.test.ts': ['with the number %s digit by digit'],
+      'test/store/lossless.test.ts': ['with all digits of the number %s'],
       'test/ledger/frames/decode.test.ts': ['rejects offsets beyond 2^53, where JavaScript numbers are inexact'],
     },
   },
@@ -43,7 +43,7 @@ export const contentFaults: readonly Fault[] = [
     indexer: 'Stores it escaped, without recursion',
     tests: {
       'test/ledger/frames/raw-json.test.ts': ['does not descend into payloads, so that their depth is unlimited'],
-      'test/store/lossless.test.ts': ['escaped, with %s'],
+      'test/store/lossless.test.ts': ['in escaped form, with %s'],
     },
   },
   {
@@ -90,7 +90,7 @@ export const contentFaults: readonly Fault[] = [
     indexer: 'Uses them as values, never as part of a statement',
     tests: {
       'test/security/hostile-names.slow.test.ts': [
-        'become views with harmless names, whose rows can be read like any other',
+        'become views with harmless names, whose rows can be read like any others',
       ],
       'test/store/lossless.test.ts': ['with awkward names of parties, templates and choices'],
     },

@@ -64,7 +64,7 @@ export const historyFaults: readonly Fault[] = [
     indexer: 'Stores payloads as before; views get the new fields',
     tests: {
       'test/read/typed/typed-views.test.ts': [
-        'appends the fields of the next version, keeps dependent views, and old rows have null there',
+        'appends the fields of the next version with null in earlier rows, and keeps dependent views',
       ],
     },
   },
@@ -75,7 +75,7 @@ export const historyFaults: readonly Fault[] = [
     tests: {
       'test/verify/plain-frame.test.ts': ['are the same on both sides: %s'],
       'test/read/typed/typed-failures.slow.test.ts': [
-        'that the participant does not return is reported once and read at the next start',
+        'that the participant does not return is reported once, and read after the next start',
       ],
     },
   },
@@ -85,7 +85,7 @@ export const historyFaults: readonly Fault[] = [
     indexer: 'Active on one at a time; in flight is not active',
     tests: {
       'test/model/batch.test.ts': [
-        'moves a contract between synchronizers and back, active on one at a time',
+        'records a contract that moves to another synchronizer and back as active on one at a time',
         'does not treat an incomplete assign as evidence that the contract is active',
       ],
     },

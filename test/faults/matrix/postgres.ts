@@ -8,8 +8,8 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Retries; the process continues',
     tests: {
       'test/store/connection/database.test.ts': [
-        'survives the end of its backend in the middle of a transaction, and the next transaction works',
-        'survives the end of an idle backend',
+        'works again after its backend ended in the middle of a transaction',
+        'works again after its backend ended while it was idle',
       ],
       'test/e2e/disturbed.long.test.ts': ['stores the same when Postgres ends all its connections again and again'],
     },
@@ -76,7 +76,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Retries the complete batch; at the third statement limit writes update by update; quarantines nothing',
     tests: {
       'test/store/connection/store-error.test.ts': ['with SQLSTATE %s is %s, class %s, exit code %i'],
-      'test/store/connection/database.test.ts': ['ends a statement at the limit of the server'],
+      'test/store/connection/database.test.ts': ['ends a statement at the statement timeout'],
       'test/faults/repeated-keys.long.test.ts': [
         'succeeds when its lock is released, and batches are full again after the searched range',
       ],
@@ -115,8 +115,8 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Limits on both sides end it',
     tests: {
       'test/store/connection/database.test.ts': [
-        'gives up on a frozen connection after the statement limit plus five seconds',
-        'closes within its limit even when a lent connection is frozen, and cancels the hanging query',
+        'fails after the statement timeout plus five seconds if it is frozen',
+        'closes within its limit even if a query hangs on a frozen connection, and cancels the query',
       ],
     },
   },
@@ -125,7 +125,7 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'A commit that did not commit, after a swallowed failure',
     indexer: 'Detects it by the response',
     tests: {
-      'test/store/connection/database.test.ts': ['is rejected when a statement failed and the failure was swallowed'],
+      'test/store/connection/database.test.ts': ['is rejected if a statement failed and the work ignored the failure'],
     },
   },
   {
@@ -163,7 +163,7 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'Rows are changed by hand',
     indexer: '`verify` names them',
     tests: {
-      'test/verify/verify.slow.test.ts': ['a contract whose lifetime was ended', 'missing rows, and extra rows'],
+      'test/verify/verify.slow.test.ts': ['a contract whose lifetime was ended', 'missing rows and additional rows'],
     },
   },
   {
@@ -172,7 +172,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Holds no snapshot while waiting, so vacuum continues',
     tests: {
       'test/store/writer-lock.slow.test.ts': [
-        'waits on one connection, with any number of attempts, and outlives many leases',
+        'needs one connection for any number of attempts, and is held for longer than a lease',
       ],
     },
   },
@@ -218,8 +218,8 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Refuses them, never ignores them',
     tests: {
       'test/store/connection/postgres-tls.slow.test.ts': [
-        'is rejected when the certificate names another host',
-        'is rejected when another authority is trusted, and when only the public ones are',
+        'is rejected if the certificate is for another host',
+        'is rejected if another authority is trusted, or only the public authorities',
       ],
     },
   },

@@ -42,7 +42,7 @@ export const processFaults: readonly Fault[] = [
     indexer: 'One writes, the other stands by; without the lock the epoch still lets one commit',
     tests: {
       'test/e2e/takeover.long.test.ts': ['takes over at once from a process that was killed'],
-      'test/store/lossless.test.ts': ['rejects the batch of a writer whose epoch was taken over, and changes nothing'],
+      'test/store/lossless.test.ts': ['rejects a batch if another writer has taken over, and changes nothing'],
     },
   },
   {

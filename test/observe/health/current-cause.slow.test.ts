@@ -1,4 +1,6 @@
-/** Status of an indexer whose ledger is unreachable: the current error and its remedy, not the first one. */
+/**
+ * Status of an indexer whose ledger is unreachable: it contains the current error and its remedy, not the first error.
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
@@ -19,7 +21,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-it('an indexer reports the current error after the closed stream has become a closed port', async () => {
+it('an indexer reports the current error when a closed stream is followed by a closed port', async () => {
   await using indexer = await runIndexer({
     LEDGER_URL: sandbox.url,
     DATABASE_URL: database.url,
@@ -39,6 +41,6 @@ it('an indexer reports the current error after the closed stream has become a cl
     remedy: expect.stringContaining('check that the participant runs') as unknown,
   });
   expect(await answer('/status')).toMatchObject({ ...now, state: 'backing_off', remedy: found['remedy'] });
-  // The phase has not changed with the error: the log has one line for it.
+  // The phase does not change with the error, so the log has one line.
   expect(indexer.logged('backing off')).toBe(1);
 });

@@ -1,4 +1,4 @@
-/** The JSON of `/status`, key by key and in order, because other programs read it. */
+/** The JSON of `/status`, key by key and in order, because programs read it. */
 import { afterEach, expect, it } from 'vitest';
 
 import { IndexerError } from '../../../src/errors/indexer-error.ts';
@@ -30,7 +30,7 @@ function world() {
   return { observers, health, pass, wallNow };
 }
 
-it('has these keys before anything has happened', () => {
+it('the status document has these keys before anything has happened', () => {
   const { health } = world();
   expect(JSON.stringify(health.status(), null, 1)).toMatchInlineSnapshot(`
     "{
@@ -87,7 +87,7 @@ it('has these keys before anything has happened', () => {
   `);
 });
 
-it('has these values while the stream catches up and background jobs run', () => {
+it('the status document has these values while the stream catches up and background jobs run', () => {
   const { observers, health, pass, wallNow } = world();
   const failure = new IndexerError('cannot reach node: refused', { code: 'LEDGER_UNREACHABLE' });
   observers.stream.storedFound(40);

@@ -24,7 +24,7 @@ const live: HealthFacts = {
 };
 
 describe('verdict', () => {
-  it('is not ready, but live, before the ledger end has been reached', () => {
+  it('is live, but not ready, before the ledger end has been reached', () => {
     for (const phase of ['starting', 'seeding', 'standby', 'parked', 'stopping'] as const) {
       expect(verdict({ ...live, phase, caughtUp: false }, 1000 * minute)).toMatchObject({
         state: phase,
@@ -37,12 +37,12 @@ describe('verdict', () => {
     expect(verdict(behind, 1000).reason).toBe('50 offsets behind the ledger end');
   });
 
-  it('keeps a quiet ledger ready as long as everything is stored', () => {
+  it('is ready on a quiet ledger while everything is stored', () => {
     expect(verdict(live, 1000)).toMatchObject({ state: 'live', ready: true });
     expect(verdict(live, 1000 * minute)).toMatchObject({ state: 'idle', ready: true, live: true });
   });
 
-  it('is ledger_timeout, not ready and names the reason after no ledger end for longer than allowed', () => {
+  it('is ledger_timeout, is not ready and contains the reason when the ledger end is unknown for too long', () => {
     const old = { ...live, learnedAtMs: 0, unlearnedReason: 'LEDGER_UNAUTHENTICATED: refused' };
     expect(verdict(old, 10_000)).toMatchObject({ state: 'live', ready: true });
     expect(verdict(old, 10_001)).toEqual({
@@ -58,7 +58,7 @@ describe('verdict', () => {
     expect(verdict(away, 11_000)).toMatchObject({ state: 'backing_off', ready: false });
   });
 
-  it('is not ledger_timeout while frames arrive, and is after they stop as well', () => {
+  it('is not ledger_timeout while frames arrive, but is after they stop', () => {
     const old = { ...live, learnedAtMs: 0, frameAtMs: 300_000, unlearnedReason: 'LEDGER_UNAVAILABLE: busy' };
     expect(verdict(old, 310_000)).toMatchObject({ ready: true });
     expect(verdict(old, 310_001)).toMatchObject({
@@ -70,7 +70,7 @@ describe('verdict', () => {
     expect(verdict({ ...old, frameAtMs: 0, learnedAtMs: 300_000 }, 310_000).ready).toBe(true);
   });
 
-  it('calls a checkpoint that does not move below the ledger end stalled, and suggests a restart only much later', () => {
+  it('is stalled if the checkpoint stays below the ledger end, and suggests a restart only much later', () => {
     const stuck = { ...live, ledgerEnd: 101, waitingSinceMs: 0 };
     expect(verdict(stuck, 4 * minute)).toMatchObject({ state: 'live', ready: true });
     expect(verdict(stuck, 5 * minute)).toMatchObject({ state: 'stalled', ready: false, live: true });
@@ -78,7 +78,7 @@ describe('verdict', () => {
     expect(verdict({ ...stuck, phaseSinceMs: 14 * minute }, 15 * minute).live).toBe(true);
   });
 
-  it('stays ready through a short interruption and not through a long one or a repeated one', () => {
+  it('is ready during a short interruption, but not during a long or repeated one', () => {
     const away = { ...live, phase: 'backing_off', reason: 'LEDGER_UNREACHABLE: refused' } as const;
     expect(verdict(away, minute)).toMatchObject({ state: 'backing_off', ready: true, live: true });
     expect(verdict(away, 6 * minute)).toMatchObject({ ready: false, live: true });
@@ -116,13 +116,13 @@ describe('HealthTracker', () => {
     commitSeconds: 0,
     decodeSeconds: 0,
   });
-  /** As the pipeline reports it. */
+  /** Reports a commit as the pipeline does. */
   const commit = (health: HealthTracker, facts: ReturnType<typeof batch>): void => {
     health.batchCommitted(facts);
     health.checkpointReached(facts.checkpoint);
   };
 
-  it('reports the current error with its remedy, and counts from the first', () => {
+  it('reports the current error with its remedy, and measures the duration from the first error', () => {
     const { health, pass } = tracker();
     const first = new IndexerError('closed with 1006', { code: 'LEDGER_STREAM_CLOSED', remedy: 'check proxies' });
     const second = new IndexerError('connection refused', { code: 'LEDGER_UNREACHABLE', remedy: 'start it' });
@@ -139,7 +139,7 @@ describe('HealthTracker', () => {
     expect(health.status().remedy).toBeNull();
   });
 
-  it('is ready again after a long outage when everything is stored', () => {
+  it('is ready again after a long outage once everything is stored', () => {
     const { health, pass } = tracker();
     const lost = new IndexerError('connection refused', { code: 'LEDGER_UNREACHABLE', remedy: 'start it' });
     const ready: boolean[] = [];
@@ -152,7 +152,7 @@ describe('HealthTracker', () => {
     look();
     pass(60_000);
     look();
-    // The ledger returns, is ahead by now, and drops its first connections.
+    // The ledger returns with new updates, and drops its first connections.
     health.ledgerPolled(50);
     look();
     health.phaseChanged('catching_up', undefined);
@@ -171,7 +171,7 @@ describe('HealthTracker', () => {
     expect(ready).toEqual([true, false, false, false, false, false, true, true]);
   });
 
-  it('is not ready in a second interruption when the first one was long', () => {
+  it('is not ready in a second interruption if the first one was long', () => {
     const { health, pass } = tracker();
     const lost = new IndexerError('not reachable', { code: 'LEDGER_UNREACHABLE', remedy: 'start it' });
     health.phaseChanged('live', undefined);
@@ -179,7 +179,7 @@ describe('HealthTracker', () => {
     health.ledgerPolled(10);
     health.phaseChanged('backing_off', lost);
     pass(6 * minute);
-    // Frames keep it from being ledger_timeout: only the length of the interruption counts.
+    // Frames prevent ledger_timeout, so only the length of the interruption counts.
     health.source.frameReceived();
     expect(health.verdict().ready).toBe(false);
     health.phaseChanged('catching_up', undefined);
@@ -187,7 +187,7 @@ describe('HealthTracker', () => {
     expect(health.verdict()).toMatchObject({ state: 'backing_off', ready: false });
   });
 
-  it('does not become ready when a ledger that is behind responds', () => {
+  it('does not become ready when a ledger responds whose end is behind the checkpoint', () => {
     const { health, pass } = tracker();
     const behind = new IndexerError('ends at 5', { code: 'LEDGER_BEHIND_CHECKPOINT', remedy: 'wait for it' });
     health.phaseChanged('live', undefined);
@@ -203,7 +203,7 @@ describe('HealthTracker', () => {
     expect(health.verdict().ready).toBe(true);
   });
 
-  it('contains no secret, whatever the error says', () => {
+  it('contains no secret, whatever the error message contains', () => {
     const { health } = tracker();
     const text = 'see postgres://me:hunter2@db/ledger';
     health.phaseChanged('parked', new IndexerError(text, { code: 'STORE_FAILED', remedy: text }));
@@ -211,7 +211,7 @@ describe('HealthTracker', () => {
     expect(health.verdict()).toMatchObject({ reason: `STORE_FAILED: ${scrubbed}`, remedy: scrubbed });
   });
 
-  it('does not take the first update after a quiet night for a stall', () => {
+  it('does not report a stall at the first update after a quiet night', () => {
     const { health, pass } = tracker();
     health.phaseChanged('live', undefined);
     commit(health, batch(10));
@@ -228,7 +228,7 @@ describe('HealthTracker', () => {
     expect(health.verdict().state).toBe('live');
   });
 
-  it('is behind by at most the time since everything was stored', () => {
+  it('reports a lag of at most the time since everything was stored', () => {
     const { health, pass } = tracker();
     health.phaseChanged('live', undefined);
     health.ledgerPolled(10);
@@ -239,7 +239,7 @@ describe('HealthTracker', () => {
     health.ledgerPolled(14);
     expect(health.status()).toMatchObject({ offsetsBehind: 4, lagSeconds: 1 });
     pass(2000);
-    // Everything up to the last ledger end is stored; later updates are not known.
+    // Everything up to the last reported ledger end is stored. Later updates are not known.
     commit(health, batch(14));
     pass(3000);
     expect(health.status().lagSeconds).toBe(0);
@@ -247,7 +247,7 @@ describe('HealthTracker', () => {
     expect(health.status().lagSeconds).toBe(5);
   });
 
-  it('is behind by the newest stored record time, also when a batch of a slower synchronizer follows', () => {
+  it('measures the lag from the newest stored record time, even if a batch of a slower synchronizer follows', () => {
     const { health, pass } = tracker();
     health.phaseChanged('live', undefined);
     health.ledgerPolled(20);
@@ -272,7 +272,7 @@ describe('HealthTracker', () => {
     expect(sentence()).toContain('Behind by 2 offsets: the source is the bottleneck.');
   });
 
-  it('has no lag while it is ledger_timeout, names the failure since, and clears both with the next response', () => {
+  it('reports the lag and the failure during ledger_timeout, and clears both with the next response', () => {
     const { health, pass } = tracker();
     health.phaseChanged('live', undefined);
     commit(health, batch(10));
@@ -294,7 +294,7 @@ describe('HealthTracker', () => {
     expect(health.verdict().reason).toMatch(/no answer$/);
   });
 
-  it('counts a frame as a response of the ledger', () => {
+  it('treats a frame as a response of the ledger', () => {
     const { health, pass } = tracker();
     health.phaseChanged('live', undefined);
     commit(health, batch(10));
@@ -308,7 +308,7 @@ describe('HealthTracker', () => {
     expect(health.verdict()).toMatchObject({ state: 'ledger_timeout', ready: false });
   });
 
-  it('counts a failure from its beginning, however often the phase is reported again', () => {
+  it('measures a failure from its beginning, even if the phase is reported again', () => {
     const { health, pass } = tracker();
     health.phaseChanged('live', undefined);
     const error = new IndexerError('refused', { code: 'LEDGER_UNREACHABLE', retry: 'retry' });
@@ -324,7 +324,7 @@ describe('HealthTracker', () => {
     });
   });
 
-  it('reports distance, lag, counts and rates of the last seconds', () => {
+  it('reports distance, lag, counts, and rates of the last few seconds', () => {
     const { health, pass } = tracker();
     health.ledgerPolled(30);
     commit(health, batch(10));
@@ -341,7 +341,7 @@ describe('HealthTracker', () => {
 });
 
 describe('catchUpText', () => {
-  it('names a remaining time only after three samples and only while the distance shrinks', () => {
+  it('includes a remaining time only after three samples and only while the distance shrinks', () => {
     const samples = [0, 1, 2].map((second) => ({ atMs: second * 1000, checkpoint: 100 * second, ledgerEnd: 1000 }));
     expect(catchUpText(0, samples.slice(0, 2))).toBe('catching up: 10.0 %, offset 100 of 1000');
     expect(catchUpText(0, samples)).toBe('catching up: 20.0 %, offset 200 of 1000, 100 offsets/s, 8 s left');

@@ -19,14 +19,14 @@ describe('the delay message', () => {
     expect(why).toEqual({ cause, message: expect.stringContaining(`Behind by 1,234 offsets: ${sentence}`) as string });
   });
 
-  it('reports no delay at the ledger end, however the time is spent', () => {
+  it('reports no delay at the ledger end, whichever part takes the time', () => {
     for (const state of ['live', 'idle'] as const) {
       const why = delayOf({ state, reason: 'the ledger is quiet', distance: 0, timeShares });
       expect(why).toEqual({ cause: 'none', message: expect.stringMatching(/^Not behind: /) as string });
     }
   });
 
-  it('names no part that takes little of the time', () => {
+  it('names no part if each takes little of the time', () => {
     const shares = { source: 0.1, decode: 0.05, database: 0.05 };
     const why = delayOf({ state: 'live', reason: '', distance: 1, timeShares: shares });
     expect(why).toEqual({ cause: 'none', message: 'Behind by 1 offset.' });
@@ -36,17 +36,17 @@ describe('the delay message', () => {
     ['for 3 s: STORE_UNREACHABLE: no answer', 'database'],
     ['for 3 s: LEDGER_UNREACHABLE: no answer', 'source'],
     ['for 3 s: the connection was lost', 'none'],
-  ])('names the side whose error it waits for: %s', (reason, cause) => {
+  ])('names the side that caused the error: %s', (reason, cause) => {
     expect(delayOf({ state: 'backing_off', reason, distance: 5, timeShares })).toMatchObject({ cause });
   });
 
-  it('reports that the delay is unknown when the ledger does not report its end', () => {
+  it('reports that the delay is unknown if the ledger does not report its end', () => {
     const reason = 'the ledger end has not been learned for 34 s: LEDGER_UNAUTHENTICATED: refused';
     const why = delayOf({ state: 'ledger_timeout', reason, distance: 0, timeShares });
     expect(why).toEqual({ cause: 'source', message: `It is not known whether the stream is behind: ${reason}.` });
   });
 
-  it('requests an operator when parked', () => {
+  it('states that an operator must act if the indexer is parked', () => {
     const why = delayOf({ state: 'parked', reason: 'STORE_SCHEMA_MISMATCH: newer', distance: 0, timeShares: null });
     expect(why).toEqual({
       cause: 'operator',
@@ -56,7 +56,7 @@ describe('the delay message', () => {
 });
 
 describe('the remaining time', () => {
-  it('is withheld until three samples a second apart show that the distance shrinks', () => {
+  it('is unknown until three samples, each a second apart, show that the distance shrinks', () => {
     const catchUp = new CatchUp();
     const at = (second: number, checkpoint: number): void =>
       catchUp.note('catching_up', 1000 * second, checkpoint, 1000);
@@ -70,7 +70,7 @@ describe('the remaining time', () => {
     expect(catchUp.progress()).toBeUndefined();
   });
 
-  it('is not named while the distance grows', () => {
+  it('is unknown while the distance grows', () => {
     const catchUp = new CatchUp();
     for (let second = 0; second < 5; second += 1)
       catchUp.note('catching_up', 1000 * second, second, 100 * (second + 1));
@@ -79,7 +79,7 @@ describe('the remaining time', () => {
 });
 
 describe('the last errors', () => {
-  it('are kept once each, newest first, at most eight, without secrets', () => {
+  it('are kept once per code, newest first, at most eight, without secrets', () => {
     const errors = new RecentErrors();
     const fail = (code: ErrorCode): void =>
       errors.add(new IndexerError('at postgres://u:hidden@h/d', { code, remedy: 'wait' }), new Date(0));
@@ -101,9 +101,9 @@ describe('the psql command', () => {
     ],
     ["postgres://u:s@h/l'$(id)", "psql 'postgres://u@h/l%27$(id)'"],
     ['secret', 'psql "$DATABASE_URL"'],
-    // An unescaped slash in the password: the text after it would be taken for the database.
+    // An unescaped slash in the password would make the text after it the database name.
     ['postgres://u:12/secret@h/l', 'psql "$DATABASE_URL"'],
-  ])('%s', (url, command) => {
+  ])('for %s is %s', (url, command) => {
     expect(connectCommand(url)).toBe(command);
   });
 });

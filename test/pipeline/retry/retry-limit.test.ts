@@ -1,4 +1,4 @@
-/** Retry limit of a run with an end: it ends when nothing was stored for that long. */
+/** Limit on the duration of retries in a run with an end offset: the run ends when nothing was stored for that long. */
 import { describe, expect, it } from 'vitest';
 import { RetryLimits } from '../../../src/pipeline/retry/retry-limit.ts';
 import { failure } from '../memory-ledger.ts';
@@ -12,8 +12,8 @@ function createRetryLimits(stopAt: number | undefined) {
   return { clock, patience: new RetryLimits(parts, () => clock.now) };
 }
 
-describe('the progress timeout of a run with an end', () => {
-  it('expires when attempts have failed for the limit, with the last failure', () => {
+describe('the progress timeout', () => {
+  it('expires with the last failure when all attempts have failed for that long', () => {
     const { clock, patience: of } = createRetryLimits(30);
     for (; clock.now < 570_000; clock.now += 30_000) expect(of.exhausted(error, 30_000)).toBeUndefined();
     clock.now += 10_000;
@@ -24,7 +24,7 @@ describe('the progress timeout of a run with an end', () => {
     });
   });
 
-  it('restarts when rows are stored, or when a session succeeds in between', () => {
+  it('restarts when rows are stored or a session succeeds', () => {
     const { clock, patience: of } = createRetryLimits(30);
     of.exhausted(error, 0);
     clock.now += 599_000;
@@ -34,7 +34,7 @@ describe('the progress timeout of a run with an end', () => {
     expect(of.exhausted(error, 30_000)).toBeUndefined();
   });
 
-  it('of a run without an end never expires', () => {
+  it('never expires in a run without an end offset', () => {
     const { clock, patience: of } = createRetryLimits(undefined);
     for (; clock.now < 9_000_000; clock.now += 30_000) expect(of.exhausted(error, 30_000)).toBeUndefined();
     expect(of.isOver(0)).toBe(false);

@@ -1,4 +1,4 @@
-/** Decision of the pipeline for each error. */
+/** The decision of the pipeline for each error. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CodeWithRemedy } from '../../../src/errors/catalogue.ts';
@@ -7,7 +7,7 @@ import { IndexerError } from '../../../src/errors/indexer-error.ts';
 import { FailureCount, decide, type Streak } from '../../../src/pipeline/retry/retry.ts';
 import { expectProperty } from '../../support/chance/property.ts';
 
-/** The n-th failure in a row, each of another kind. */
+/** The n-th consecutive failure, each of a different kind. */
 const nth = (failures: number): Streak => ({ failures, repeated: 1, lastingMs: 0 });
 const error = (retry: RetryClass, code: CodeWithRemedy = 'STORE_CONFLICT', facts = {}): IndexerError =>
   new IndexerError('x', { code, retry, facts });
@@ -20,7 +20,7 @@ describe('decide', () => {
     }
   });
 
-  it('retries a parked stream after a minute, whatever the limit', () => {
+  it('retries a parked stream after a minute, whatever the maximum delay is', () => {
     expect(decide(error('park'), nth(1), 10, 0)).toEqual({ kind: 'again', delayMs: 60_000, phase: 'parked' });
   });
 
@@ -29,7 +29,7 @@ describe('decide', () => {
     expect(phases).toMatchObject([{ phase: 'backing_off' }, { phase: 'backing_off' }, { phase: 'parked' }]);
   });
 
-  it('reconnects at once when rights changed or a token expired, and backs off if that does not help', () => {
+  it('reconnects at once when rights changed or a token expired, and backs off if the error repeats', () => {
     for (const code of ['LEDGER_STALE_AUTHORIZATION', 'LEDGER_TOKEN_EXPIRED'] as const) {
       expect(decide(error('retry', code), nth(1), 1_000, 0.5)).toMatchObject({ delayMs: 0, phase: 'backing_off' });
       expect(decide(error('retry', code), nth(2), 1_000, 0.5)).toMatchObject({ delayMs: 200 });
@@ -48,7 +48,7 @@ describe('decide', () => {
     expect(phaseAfter('LEDGER_UNREACHABLE', 1_000)).toMatchObject({ phase: 'backing_off' });
   });
 
-  it('retries an unreachable server at least every two seconds, with jitter, and others up to the limit', () => {
+  it('retries an unreachable server at least every two seconds, and after other errors waits up to the maximum', () => {
     const unreachable = error('retry', 'LEDGER_UNREACHABLE');
     expect(decide(unreachable, nth(1_000), 30_000, 0.999)).toMatchObject({ delayMs: 1_998, phase: 'backing_off' });
     expect(decide(unreachable, nth(1_000), 30_000, 0)).toMatchObject({ delayMs: 0 });
@@ -100,7 +100,7 @@ describe('decide', () => {
 });
 
 describe('FailureCount', () => {
-  it('counts failures of the same code in a row, and how long they last', () => {
+  it('counts consecutive failures of the same code, and how long they last', () => {
     let now = 0;
     const count = new FailureCount(() => now);
     expect(count.add(error('retry', 'LEDGER_INTERNAL'))).toEqual({ failures: 1, repeated: 1, lastingMs: 0 });
@@ -113,7 +113,7 @@ describe('FailureCount', () => {
     expect(count.add(error('retry', 'STORE_FULL'))).toEqual({ failures: 1, repeated: 1, lastingMs: 0 });
   });
 
-  it('does not count the first response of a ledger that was away for long as a further failure', () => {
+  it('starts over with the first response of a ledger that was unreachable for long', () => {
     const count = new FailureCount(() => 0);
     for (let tries = 1; tries <= 500; tries += 1) {
       expect(count.add(error('retry', 'LEDGER_UNREACHABLE'))).toMatchObject({ failures: tries });

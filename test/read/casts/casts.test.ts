@@ -1,6 +1,6 @@
 /**
- * Conditions of a reader never see values of another template, choice or interface, whatever plan Postgres chooses:
- * each statement casts a field that other templates have with another type.
+ * Conditions of a reader never see values of another template, choice or interface, whatever plan Postgres chooses.
+ * Each statement casts a field that has another type in other templates.
  */
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../../packages/ledger-sandbox/src/wire/random.ts';
@@ -13,7 +13,7 @@ const seed = seedFor();
 const runs = runsFor(2);
 printRepeatCommand(seed, runs);
 
-/** Settings that keep the planner from its preferred plan, and their reset. */
+/** Settings that are switched off, so that the planner cannot use its preferred plan. */
 const plans: readonly (readonly string[])[] = [
   [],
   ['enable_nestloop'],
@@ -36,11 +36,11 @@ async function failuresOf(database: ReadDatabase, statements: readonly Statement
 }
 
 describe.each(Array.from({ length: runs }, (_, run) => run))(
-  'templates with fields of the same names, world %i',
+  'templates whose fields have equal names, world %i',
   (run) => {
-    it('are kept separate under every plan, before and after statistics', async () => {
+    it('are kept separate under every plan, before and after statistics are collected', async () => {
       const random = new Random(seed + run);
-      // Alternately few contracts of many templates, all active, and many of few, most of them archived.
+      // Alternates between few active contracts of many templates, and many mostly archived contracts of few templates.
       const isWide = run % 2 === 0;
       const shape = isWide
         ? { count: random.between(10, 40), each: 3, archives: false }

@@ -1,6 +1,6 @@
 /**
- * Templates, choices and interfaces whose fields share names and differ in type, with values that fail in casts of
- * another type. The contents are known, so that every result can be compared.
+ * Templates, choices and interfaces whose fields share names and differ in type. Their values fail in casts to another
+ * type. The contents are known, so that every result can be compared.
  */
 import type { Random } from '../../../packages/ledger-sandbox/src/wire/random.ts';
 import type { DamlField, DamlType, PackageModel } from '../../../src/daml/package-model.ts';
@@ -12,7 +12,7 @@ import type { ReadDatabase } from '../read-database.ts';
 
 const packageId = 'ab'.repeat(32);
 export const packageName = 'mix';
-/** Hash of the key of every contract, for all templates. */
+/** Key hash of every contract, in all templates. */
 export const keyHash = 'aGFzaA==';
 
 /** A type of a field: the ledger value for number `n`, and the cast that readers use for it. */
@@ -28,7 +28,7 @@ const day = (n: number): string => new Date(Date.UTC(2020, 0, 1 + n)).toISOStrin
 export const kinds: Readonly<Record<string, FieldKind>> = {
   int64: { daml: builtin('int64'), cast: 'bigint', value: (n) => String(n) },
   numeric: { daml: { kind: 'numeric', scale: 10 }, cast: 'numeric', value: (n) => `${n}.5000000000` },
-  // Text that one reader's template has, and that reader casts.
+  // Text of digits, which only the readers of this template cast to a number.
   digits: { daml: builtin('text'), cast: 'numeric', value: (n) => String(n) },
   words: { daml: builtin('text'), cast: 'text', value: (n) => `ten of ${n}` },
   bool: { daml: builtin('bool'), cast: 'boolean', value: (n) => n % 2 === 0 },
@@ -47,11 +47,11 @@ export type Fields = Readonly<Record<string, keyof typeof kinds>>;
 export interface MixedTemplate {
   readonly entity: string;
   readonly fields: Fields;
-  /** Fields of the argument of its choice Give. */
+  /** Fields of the argument of the choice Give. */
   readonly argument: Fields;
   /** Fields of the interface that only this template implements. */
   readonly view: Fields;
-  /** Numbers of its contracts, and of those that are still active. */
+  /** Numbers of all contracts of the template, and of the active ones. */
   readonly contracts: readonly number[];
   readonly active: readonly number[];
 }
@@ -62,7 +62,7 @@ export interface MixedWorld {
   readonly end: number;
 }
 
-/** Writes a world of `count` templates with `each` contracts, most of them archived if `archives` is set. */
+/** Writes `count` templates with `each` contracts. If `archives` is set, most contracts are archived. */
 export async function writeMixedWorld(
   database: ReadDatabase,
   random: Random,
@@ -98,7 +98,7 @@ export function valuesOf(fields: Fields, n: number): frames.JsonRecord {
   return Object.fromEntries(Object.entries(fields).map(([name, kind]) => [name, kinds[kind]?.value(n) ?? null]));
 }
 
-/** Create, exercise, and the archive of those that end. */
+/** Create and exercise of a contract, and its archive if it ends. */
 function lifeOf(template: MixedTemplate, n: number, offset: number): readonly frames.JsonRecord[] {
   const named = { contractId: `${template.entity}c${n}`, templateId: `${packageId}:M:${template.entity}`, packageName };
   const interfaceId = `${packageId}:M:I${template.entity}`;

@@ -1,18 +1,18 @@
 /**
- * Statements that cast fields of templates, choices and interfaces, at every position of a query, with the expected
+ * Statements that cast fields of templates, choices and interfaces, in every clause of a query, with the expected
  * results.
  */
 import type { Random } from '../../../packages/ledger-sandbox/src/wire/random.ts';
 import { type Fields, fieldNames, keyHash, kinds, type MixedTemplate, packageName, valuesOf } from './mixed-world.ts';
 
-/** Kinds of requested rows: of one template, choice or interface. */
+/** Rows of one template, choice or interface that a statement can read. */
 interface Relation {
   readonly from: string;
   /** The column that holds the JSON. */
   readonly json: 'payload' | 'argument' | 'view';
   readonly fields: Fields;
   readonly rows: readonly number[];
-  /** Whether each field has a column as well. */
+  /** Whether each field is also a column. */
   readonly isTyped: boolean;
 }
 
@@ -23,10 +23,10 @@ export interface StatementSpec {
 
 type Part = Omit<Relation, 'from' | 'isTyped'>;
 
-/** Relations that take a name as an argument. */
+/** A relation that takes a name as an argument. */
 interface Named extends Part {
   readonly call: (name: string) => string;
-  /** Text before and after the name of the template in the requested name. */
+  /** Text before and after the template name in the requested name. */
   readonly before: string;
   readonly after: string;
 }
@@ -83,7 +83,7 @@ function functionsOf(template: MixedTemplate, end: number): readonly Named[] {
   ];
 }
 
-/** Functions and views with a literal name in the statement. */
+/** Functions and views whose name is a literal in the statement. */
 function relationsOf(template: MixedTemplate, end: number): readonly Relation[] {
   const { current, created, exercised, views } = partsOf(template);
   const entity = template.entity.toLowerCase();
@@ -103,7 +103,7 @@ function relationsOf(template: MixedTemplate, end: number): readonly Relation[] 
   ];
 }
 
-/** The same functions with a name from another relation: for each function the possible relations. */
+/** The same functions with a name from another relation: for each function, the possible relations. */
 function lateralRelationsOf(template: MixedTemplate, end: number): readonly (readonly Relation[])[] {
   const { entity, contracts, fields, argument } = template;
   const from = (source: string, call: string, where = ''): string =>
@@ -144,16 +144,16 @@ function lateralRelationsOf(template: MixedTemplate, end: number): readonly (rea
 }
 
 interface Compared {
-  /** The cast value of the row `r`, and that of a row with another alias. */
+  /** The cast value of a field in the row with this alias. */
   readonly value: (alias: string) => string;
-  /** A value of that type. */
+  /** A value of the same type. */
   readonly literal: string;
-  /** Number of rows, and of rows that have the value. */
+  /** Number of all rows, and of rows with the literal value. */
   readonly all: number;
   readonly equal: number;
 }
 
-/** Each returns its number of rows. */
+/** Statements that count rows, each with the cast in another clause. */
 const forms: readonly ((from: string, compared: Compared) => StatementSpec)[] = [
   (from, { value, literal, equal }) => counted(`${from} r where ${value('r')} = ${literal}`, equal),
   (from, { value, literal, equal }) => counted(`${from} r where coalesce(${value('r')} = ${literal}, false)`, equal),
@@ -182,8 +182,8 @@ function counted(rest: string, expected: number): StatementSpec {
 }
 
 /**
- * One statement of each form for each relation of a template, each over a random field; and one statement of a random
- * form for each function whose name comes from another relation.
+ * One statement of each form for each relation of a template, with a random field. In addition, one statement of a
+ * random form for each function whose name comes from another relation.
  */
 export function statementsOf(random: Random, template: MixedTemplate, end: number): readonly StatementSpec[] {
   const lateral = lateralRelationsOf(template, end).map((sources) => {
@@ -200,7 +200,7 @@ function compared(random: Random, { json, fields, rows, isTyped }: Relation): Co
   const field = fieldNames[random.between(0, fieldNames.length - 1)] ?? 'amount';
   const kind = kinds[fields[field] ?? 'words'];
   if (kind === undefined) throw new Error(`no kind of field ${field}`);
-  // A record has one column per field instead.
+  // A record has no column of its own, but one per field of the record.
   const column = isTyped && fields[field] !== 'record' && random.chance(0.5);
   const value = (alias: string): string =>
     column ? `${alias}.${field}::${kind.cast}` : `(${alias}.${json} ->> '${field}')::${kind.cast}`;

@@ -1,6 +1,6 @@
 /**
- * A month of the demo and the minutes after it, including its package upgrade, indexed into a database; and the data of
- * the ledger itself, for comparison.
+ * A month of the demo with the minutes after it and its package upgrade, indexed into a database. It also returns the
+ * data of the ledger for comparison.
  */
 import { Client } from 'pg';
 import { demoInterfaces, interfaces } from '../../../packages/ledger-sandbox/src/demo/templates/names.ts';
@@ -15,7 +15,7 @@ import { pause, waitFor } from '../../support/wait-for.ts';
 
 const seed = 17;
 
-/** Every template and interface for which the filter of the test requests views. */
+/** Templates and interfaces for which the filter of the test requests views. */
 export const viewed: readonly string[] = [
   ...demoInterfaces.map((name) => name.slice(1)),
   interfaces.transferFactory,
@@ -30,7 +30,7 @@ function createAccounts(ledger: Ledger): void {
   }
 }
 
-/** One contract, as the ledger knows it. */
+/** A contract as the ledger knows it. */
 export interface Known {
   /** `package-name:Module:Entity` */
   readonly name: string;
@@ -66,7 +66,7 @@ export class World {
       .filter((one) => name === '' || one.name === name);
   }
 
-  /** The active views of an interface, with the id of the contract. */
+  /** The active views of an interface, with the ids of their contracts. */
   views(interfaceName: string): readonly { readonly contractId: string; readonly view: JsonObject }[] {
     return this.active('').flatMap(({ name, created, payload }) =>
       this.#ledger.model
@@ -76,7 +76,7 @@ export class World {
     );
   }
 
-  /** All created contracts of a template, with the offset. */
+  /** All created contracts of a template, with their offsets. */
   creates(name: string): readonly (Known & { readonly offset: number })[] {
     return this.transactions.flatMap(({ offset, events }) =>
       events
@@ -85,7 +85,7 @@ export class World {
     );
   }
 
-  /** Every exercise of a choice, with its transaction. */
+  /** All exercises of a choice, with their transactions. */
   exercises(choice: string): readonly (ExercisedEvent & { readonly transaction: Transaction })[] {
     return this.transactions.flatMap((transaction) =>
       transaction.events.flatMap((event) =>
@@ -110,7 +110,7 @@ export interface DemoDatabase extends AsyncDisposable {
   query(sql: string, ...values: unknown[]): Promise<readonly Record<string, unknown>[]>;
 }
 
-/** Waits until no package was read and no view was created for a second. */
+/** Waits until no package was read and no view was created for one second. */
 async function untilStill(query: DemoDatabase['query']): Promise<void> {
   const state = 'select (select count(*) from ledger.packages), (select count(*) from ledger.typed_columns)';
   const made = async (): Promise<string> => JSON.stringify(await query(state));
@@ -121,7 +121,7 @@ async function untilStill(query: DemoDatabase['query']): Promise<void> {
   } while ((await made()) !== before);
 }
 
-/** Plays the demo, and indexes all of it. */
+/** Runs the demo and indexes its complete history. */
 export async function indexDemo(): Promise<DemoDatabase> {
   const sandbox = await startSandbox({ seed, limits: { checkpointIntervalMs: 50 } });
   playDemo(sandbox.ledger, seed);
@@ -138,11 +138,12 @@ export async function indexDemo(): Promise<DemoDatabase> {
   await reader.connect();
   const query: DemoDatabase['query'] = async (sql, ...values) => (await reader.query(sql, values)).rows;
   await indexer.reaches(sandbox.ledger.ledgerEnd(), 120_000);
-  // Views appear in the background; the view of licenses has the column of the upgrade after all packages were read.
+  // Views are created in the background. After all packages were read, the view of licenses has the column of the
+  // upgrade.
   const seats = `select from information_schema.columns where table_name = 'quickstart_licensing__license' and column_name = 'seats'`;
   await waitFor('the typed views appear', async () => ((await query(seats)).length > 0 ? true : undefined), 60_000);
   await untilStill(query);
-  // Like autovacuum within a minute.
+  // Autovacuum would do this within a minute.
   await query('analyze');
   await query('set search_path = pqs');
   return {

@@ -1,6 +1,6 @@
 /**
  * More queries of docs/reference/pqs-functions.md on a month of the demo: history, exercises, summaries, queries of
- * explorers; and the typed views of the demo. Part of demo-queries.test.ts, which has indexed it.
+ * explorers, and the typed views. They are part of demo-queries.long.test.ts, which indexes the demo.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { interfaces, names } from '../../../packages/ledger-sandbox/src/demo/templates/names.ts';
@@ -10,14 +10,14 @@ import { parseNumeric } from '../../../packages/ledger-sandbox/src/wire/values.t
 import { at } from '../../../packages/ledger-sandbox/test/server/sockets.ts';
 import type { DemoDatabase, Known, World } from './demo-history.ts';
 
-/** Holdings that stay on one synchronizer: reassigned ones have a row per arrival. */
+/** These holdings stay on one synchronizer. Reassigned holdings would have a row per synchronizer. */
 const amulet = 'splice-amulet:Splice.Amulet:Amulet';
 
 let demo: DemoDatabase;
 let world: World;
 
 const rows: DemoDatabase['query'] = (sql, ...values) => demo.query(sql, ...values);
-/** The first column of every row, sorted. */
+/** The first column of all rows, sorted. */
 async function column(sql: string, ...values: unknown[]): Promise<readonly string[]> {
   return (await rows(sql, ...values)).map((row) => String(Object.values(row)[0])).sort();
 }
@@ -28,7 +28,7 @@ function first<T>(list: readonly T[]): T {
   if (found === undefined) throw new Error('the demo has none');
   return found;
 }
-/** Contracts of a template that ended up to an offset, except those within one transaction. */
+/** Contracts of a template that ended up to an offset, without those that began and ended in one transaction. */
 function archived(name: string, upTo: number): readonly Known[] {
   const ended = new Set(
     world.transactions
@@ -42,20 +42,20 @@ function archived(name: string, upTo: number): readonly Known[] {
   return world.creates(name).filter(({ created }) => created.acsDelta && ended.has(created.contractId));
 }
 
-/** @param of after it is indexed */
+/** @param of returns the demo after it was indexed */
 export function describeHistory(of: () => DemoDatabase): void {
   beforeAll(() => {
     demo = of();
     ({ world } = demo);
   });
-  describe('the history', theHistory);
-  describe('time and maintenance', timeAndMaintenance);
+  describe('queries of the history', theHistory);
+  describe('queries of time and maintenance', timeAndMaintenance);
   describe('queries of explorers', whatExplorersRead);
   describe('the typed views', theTypedViews);
 }
 
 function theHistory(): void {
-  it('#19 ranges as in queries of the Rust client', async () => {
+  it('#19 offset ranges, as queried by the Rust client', async () => {
     const half = Math.floor(world.end / 2);
     const before = world.creates(amulet).filter(({ offset }) => offset <= half);
     expect(await column(`select contract_id from creates($1, oldest_offset(), $2)`, amulet, half)).toEqual(ids(before));
@@ -82,7 +82,7 @@ function theHistory(): void {
     expect(expected.length).toBeGreaterThan(10);
   });
 
-  it('#22 a snapshot across statements', async () => {
+  it('#22 several statements at one offset', async () => {
     const half = first(world.creates(names.trade)).offset;
     await rows('select set_latest($1)', half);
     const seen = await column(`select contract_id from active($1)`, amulet);
@@ -92,7 +92,7 @@ function theHistory(): void {
     expect(await column(joined, amulet, world.end)).toEqual(ids(archived(amulet, world.end)));
   });
 
-  it('#24 new rows since the last read', async () => {
+  it('#24 contracts created since the last read', async () => {
     const last = Math.floor((world.end * 9) / 10);
     const sql = `select contract_id from creates('Amulet', from_offset := $1) where created_at_offset > $1 order by created_at_offset`;
     expect(await column(sql, last)).toEqual(ids(world.creates(amulet).filter(({ offset }) => offset > last)));
@@ -113,7 +113,7 @@ function theHistory(): void {
     ]);
   });
 
-  it('#26 also known as: current licenses, with their predecessors', async () => {
+  it('#26 current licenses with their predecessors', async () => {
     const sql = `select a.contract_id || count(*) || coalesce(string_agg(c.payload->>'expiresAt', ',' order by c.payload->>'expiresAt'), '')
       from active('License') a inner join archives('License') c
         on a.payload->>'user' = c.payload->>'user' and a.payload->>'licenseNum' = c.payload->>'licenseNum' group by a.contract_id`;
@@ -129,7 +129,7 @@ function theHistory(): void {
     expect(await column(sql)).toEqual(expected.sort());
   });
 
-  it('#27 a chronology over choices of an interface', async () => {
+  it('#27 choices of an interface in chronological order', async () => {
     const v1 = 'Splice.Api.Token.TransferInstructionV1:TransferInstruction';
     const sql = `select e.contract_id, e.choice from creates('AmuletTransferInstruction') c
       join (select * from exercises('${v1}:TransferInstruction_Accept')
@@ -143,7 +143,7 @@ function theHistory(): void {
     expect(expected.length).toBeGreaterThan(20);
   });
 
-  it('#28 the settling parties', async () => {
+  it('#28 exercises with the parties that settle', async () => {
     const sql = `select contract_id, argument->'allocationsWithContext' as legs, signatories, stakeholders(e) as all, controllers, witnesses
       from exercises('Splice.Testing.Apps.TradingApp:OTCTrade:OTCTrade_Settle') e`;
     const found = await rows(sql);
@@ -158,7 +158,7 @@ function theHistory(): void {
     }
   });
 
-  it('#29 summaries', async () => {
+  it('#29 summaries of contracts, updates and exercises', async () => {
     const count = async (what: string, key: string): Promise<ReadonlyMap<unknown, number>> => {
       const found = await rows(`select ${key}, count from ${what}`);
       return new Map(found.map((row) => [row[key], Number(row['count'])]));
@@ -180,7 +180,7 @@ function theHistory(): void {
     expect(choices.get('OTCTrade_Settle')).toBe(world.exercises('OTCTrade_Settle').length);
   });
 
-  it('#30 a contract in any state, its views, its exercises', async () => {
+  it('#30 a contract in any state, and its exercises', async () => {
     const { created } = first(archived(amulet, world.end));
     expect(await column(`select template_fqn from lookup_contract($1)`, created.contractId)).toEqual([
       amulet,
@@ -192,7 +192,7 @@ function theHistory(): void {
 }
 
 function timeAndMaintenance(): void {
-  it('#32 a time to an offset', async () => {
+  it('#32 the offset at a time', async () => {
     const { created, offset } = first(world.creates(names.trade));
     const found = Number((await column(`select nearest_offset($1::timestamptz)`, created.createdAt))[0]);
     const newest = world.transactions.filter(({ effectiveAt }) => effectiveAt <= created.createdAt).at(-1)?.offset ?? 0;
@@ -203,7 +203,7 @@ function timeAndMaintenance(): void {
     );
   });
 
-  it('#33 an index of a payload field', async () => {
+  it('#33 creates an index on a payload field', async () => {
     await rows(`call create_index_for_contract('amulet_owner', '${amulet}', '(payload->>''owner'')', 'hash')`);
     expect(await column(`select indexname from pg_indexes where indexname = 'amulet_owner'`)).toEqual(['amulet_owner']);
   });
@@ -236,7 +236,7 @@ function whatExplorersRead(): void {
     expect(await column(sql, world.end + 1, party)).toEqual([expected]);
   });
 
-  it('#38 by the beginning of an id, #39 the newest contracts of a party', async () => {
+  it('#38 contracts by id prefix, #39 the newest contracts of a party', async () => {
     const { created } = first(world.active(names.install));
     const prefix = `${created.contractId.slice(0, 12)}%`;
     expect(await column(`select distinct contract_id from __contracts where contract_id like $1`, prefix)).toEqual([
@@ -270,7 +270,7 @@ function theTypedViews(): void {
     expect(found).toHaveLength(5);
   });
 
-  it('get a column when a package is upgraded; it is null in the rows before', async () => {
+  it('get a column when a package is upgraded, which is null in earlier rows', async () => {
     const found = await rows(
       `select package_version as version, seats, count(*) from typed.quickstart_licensing__license group by 1, 2 order by 1, 2`,
     );
@@ -287,10 +287,10 @@ function theTypedViews(): void {
     });
   });
 
-  it('exist for every template and interface of the demo, and no package failed', async () => {
+  it('exist for every template and interface of the demo, without a failed package', async () => {
     const made = await column(`select table_name from information_schema.views where table_schema = 'typed'`);
     expect(made.length).toBeGreaterThan(60);
-    // The template with a key is not part of the demo, and its package is not written.
+    // The template with a key is not part of the demo, and its package does not exist.
     const keyed = first(world.active('sandbox-test:Keyed:Account')).created.templateId.slice(0, 64);
     const lines = demo.indexer.log.filter((line) => line.includes('packages cannot be read'));
     const refused = lines.flatMap((line) => (JSON.parse(line) as { packages: string[] }).packages);

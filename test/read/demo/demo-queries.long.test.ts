@@ -1,7 +1,6 @@
 /**
- * The queries of docs/reference/pqs-functions.md on a month of the demo, by their numbers, with names of templates and
- * fields of the demo. Expected results are derived from the indexed ledger. Queries of the history are in
- * demo-queries-history.ts.
+ * The queries of docs/reference/pqs-functions.md, by number, on a month of the demo, with its templates and fields.
+ * Expected results are derived from the indexed ledger. Queries of the history are in demo-queries-history.ts.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { interfaces, names } from '../../../packages/ledger-sandbox/src/demo/templates/names.ts';
@@ -28,7 +27,7 @@ describeGeneratedTypes(() => demo);
 describeHistory(() => demo);
 
 const rows: DemoDatabase['query'] = (sql, ...values) => demo.query(sql, ...values);
-/** The first column of every row, sorted. */
+/** The first column of all rows, sorted. */
 async function column(sql: string, ...values: unknown[]): Promise<readonly string[]> {
   return (await rows(sql, ...values)).map((row) => String(Object.values(row)[0])).sort();
 }
@@ -40,7 +39,7 @@ function first<T>(list: readonly T[]): T {
   if (found === undefined) throw new Error('the demo has none');
   return found;
 }
-/** Sums of units of 10^-10 by a key. */
+/** Sums by key, in units of 10^-10. */
 function sums<T>(list: readonly T[], key: (each: T) => unknown, amount: (each: T) => unknown): Map<string, bigint> {
   const found = new Map<string, bigint>();
   for (const each of list) found.set(String(key(each)), (found.get(String(key(each))) ?? 0n) + units(amount(each)));
@@ -48,15 +47,15 @@ function sums<T>(list: readonly T[], key: (each: T) => unknown, amount: (each: T
 }
 const text = (value: Json, ...path: string[]): string => String(at(value, ...path));
 
-describe('active contracts', () => {
-  it('#1 all of a template', async () => {
+describe('queries of active contracts', () => {
+  it('#1 all contracts of a template', async () => {
     const found = await rows(`select contract_id, payload from active($1)`, names.license);
     const payloads = new Map(found.map((row) => [row['contract_id'], row['payload']]));
     expect(payloads).toEqual(new Map(world.active(names.license).map((one) => [one.created.contractId, one.payload])));
     expect(payloads.size).toBeGreaterThan(20);
   });
 
-  it('#2 with a condition on the payload, #3 one by its id, #21 whether one exists', async () => {
+  it('#2 contracts by a payload field, #3 a contract by its id, #21 whether a contract exists', async () => {
     const { payload, created } = first(world.active(names.license));
     const expected = world.active(names.license).filter((one) => one.payload['user'] === payload['user']);
     const sql = `select contract_id, payload from active($1) where payload->>'user' = $2`;
@@ -93,7 +92,7 @@ describe('active contracts', () => {
     expect(await column(sql, names.license, names.renewalRequest, interfaces.allocation)).toEqual(expected.sort());
   });
 
-  it('#5 everything, interface views included', async () => {
+  it('#5 all contracts, including interface views', async () => {
     const expected = [
       ...ids(world.active('')),
       ...viewed.flatMap((name) => world.views(name).map((one) => one.contractId)),
@@ -103,14 +102,14 @@ describe('active contracts', () => {
     expect(missing).toEqual([]);
   });
 
-  it('#6 by the three spellings of a name', async () => {
+  it('#6 contracts by each of the three spellings of a template name', async () => {
     const expected = ids(world.active(names.license));
     for (const name of [names.license, 'Licensing.License:License', 'License']) {
       expect(await column(`select contract_id from active($1)`, name)).toEqual(expected);
     }
   });
 
-  it('#7 nested paths and numbers, #34 a range of amounts', async () => {
+  it('#7 contracts by nested paths and numbers, #34 a range of amounts', async () => {
     const amounts = world
       .active(amulet)
       .map((one) => units(at(one.payload, 'amount', 'initialAmount')))
@@ -161,7 +160,7 @@ describe('active contracts', () => {
     expect(coupons.length).toBeGreaterThan(0);
   });
 
-  it('#9 two templates at an earlier offset', async () => {
+  it('#9 contracts of two templates at an earlier offset', async () => {
     const sql = `select ia.contract_id from active('AmuletTransferInstruction', $1) ia join active('LockedAmulet', $1) ip
       on ia.payload->>'lockedAmulet' = ip.contract_id`;
     const offset = Math.floor(world.end / 2);
@@ -173,7 +172,7 @@ describe('active contracts', () => {
     expect(await column(sql, 1)).toEqual([]);
   });
 
-  it('#10 balances by instrument, locked and free', async () => {
+  it('#10 locked and free balances by instrument', async () => {
     const sql = `select holding.payload->'instrumentId'->>'id' as instrument,
       sum(CASE WHEN jsonb_typeof(holding.payload->'lock')='null' THEN (holding.payload->>'amount')::DECIMAL ELSE 0 END) as free,
       sum(CASE WHEN jsonb_typeof(holding.payload->'lock')<>'null' THEN (holding.payload->>'amount')::DECIMAL ELSE 0 END) as locked
@@ -201,7 +200,7 @@ describe('active contracts', () => {
     expect(found).toEqual([created.contractId]);
   });
 
-  it('#13 one package version, the oldest first', async () => {
+  it('#13 the oldest contract of one package version', async () => {
     const sql = `select contract_id, package_version, payload->>'seats' as seats FROM active($1)
       WHERE package_id = $2 ORDER BY created_effective_at LIMIT 1`;
     const upgraded = world
@@ -212,7 +211,7 @@ describe('active contracts', () => {
     expect(ids(upgraded)).toContain(found['contract_id']);
   });
 
-  it('#14 by stakeholder and by key', async () => {
+  it('#14 contracts by stakeholder and by key', async () => {
     const { created } = first(world.active(names.license));
     const [party = ''] = created.signatories;
     const sql = `select a.contract_id from active($1) a where stakeholders(a.*) @> array[$2]::text[]`;
@@ -224,7 +223,7 @@ describe('active contracts', () => {
     expect(await column(`${sql} and contract_key = $3::jsonb`, 'Account', bank, key)).toEqual([account.contractId]);
   });
 
-  it('#15 for a user or a provider, with the time', async () => {
+  it('#15 contracts of a user or provider, with the creation time', async () => {
     const sql = `SELECT contract_id, payload, created_effective_at FROM active($1)
       WHERE payload->>'user' = $2 OR payload->>'provider' = $2`;
     const { payload } = first(world.active(names.install));
@@ -247,7 +246,7 @@ describe('active contracts', () => {
     expect(await column(sql, executor)).toEqual(expected.map(({ contractId }) => contractId).sort());
   });
 
-  it('#17 by containment, #18 conditions as in queries of the Rust client', async () => {
+  it('#17 contracts by JSON containment, #18 conditions of the Rust client', async () => {
     const featured = world.active(names.appRewardCoupon).filter(({ payload }) => payload['featured'] === true);
     const sql = `select contract_id from active('#${names.appRewardCoupon}') where payload @> '{"featured": true}'`;
     expect(await column(sql)).toEqual(ids(featured));
@@ -258,7 +257,7 @@ describe('active contracts', () => {
     for (const row of found) expect(at(row['payload'], 'owner')).toBe(payload['owner']);
   });
 
-  it('#23 the blob for disclosure', async () => {
+  it('#23 the created event blob for disclosure', async () => {
     const sql = `select contract_id, payload::text, metadata from active($1) where payload->>'provider' = $2`;
     const { payload } = first(world.active(names.install));
     const found = await rows(sql, names.install, payload['provider']);
@@ -266,7 +265,7 @@ describe('active contracts', () => {
     expect(found).toHaveLength(world.active(names.install).length);
   });
 
-  it('#35 the card of a node', async () => {
+  it('#35 counts and the newest offset, as on the card of a node', async () => {
     const sql = `select count(*), max(created_at_offset), max(created_effective_at) as at from active() where payload_type = 'template'`;
     const all = world.active('');
     expect(await rows(sql)).toMatchObject([

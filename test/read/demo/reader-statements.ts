@@ -1,5 +1,6 @@
 /**
- * Statements of readers on the ledger of the demo: every documented statement, every view, a call of every function.
+ * Statements of readers for the ledger of the demo: every documented statement, every view, and a call of every
+ * function.
  */
 import type { Client } from 'pg';
 import { documentedQueries } from '../../docs/documented.ts';
@@ -7,7 +8,7 @@ import { documentedQueries } from '../../docs/documented.ts';
 /** Every documented statement. */
 export const documented: readonly string[] = documentedQueries.map(({ sql }) => sql);
 
-/** Quoted names of all views in the schemas next to the storage. */
+/** Quoted names of all views in the schemas explore, pqs and typed. */
 export async function viewNames(client: Client): Promise<readonly string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select format('%I.%I', schemaname, viewname) as name from pg_views where schemaname in ('explore', 'pqs', 'typed') order by 1`,
@@ -15,7 +16,7 @@ export async function viewNames(client: Client): Promise<readonly string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** A call of each function that every reader may call, with values of the history for its parameters. */
+/** A call of each function that every reader may call, with parameter values from the history. */
 export async function functionCalls(
   client: Client,
 ): Promise<readonly { readonly name: string; readonly call: string }[]> {

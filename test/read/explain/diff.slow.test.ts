@@ -28,7 +28,7 @@ interface DiffRow {
   readonly net: string;
 }
 
-/** Contracts by template, active right after an offset: by the lifetimes one after the other. */
+/** Contracts that are active right after an offset, by template, computed from all lifetimes. */
 async function activeAt(offset: number): Promise<Map<string, Set<string>>> {
   const rows = await database.query<{ name: string; id: string }>(
     `select t.package_id || t.entity_name as name, l.contract_id as id
@@ -41,7 +41,7 @@ async function activeAt(offset: number): Promise<Map<string, Set<string>>> {
   return found;
 }
 
-/** Contracts in flight between two synchronizers right after an offset: left by an unassignment, and not active again. */
+/** Contracts in flight between two synchronizers right after an offset: unassigned, and not active again. */
 async function inFlightAt(offset: number): Promise<Set<string>> {
   const rows = await database.query<{ id: string }>(
     `select l.contract_id as id from lifetimes l
@@ -110,18 +110,18 @@ describe('explore.diff', () => {
       ).rejects.toMatchObject({ code });
   });
 
-  it('counts contracts of one stakeholder if one is named', async () => {
+  it('counts only contracts of a stakeholder if one is named', async () => {
     const rows = (party: string) => database.query<DiffRow>('select * from explore.diff(10, 200, null, $1)', [party]);
     expect(await rows(frames.alice)).toEqual(await database.query('select * from explore.diff(10, 200)'));
     await expect(rows('Nobody::1220')).rejects.toMatchObject({ code: '42704' });
   });
 });
 
-describe('the command', () => {
+describe('the command diff', () => {
   const diff = (...words: readonly string[]): Promise<Ended> =>
     program(['diff', ...words], { DATABASE_URL: database.url });
 
-  it('prints the same as a table, JSON and CSV, and contract by contract', async () => {
+  it('prints the same counts as a table, JSON and CSV, and lists single contracts of a template', async () => {
     const rows = await database.query<DiffRow>('select * from explore.diff(10, 200)');
     const { stdout: json } = await diff('10', '200', '--json');
     expect(
@@ -146,7 +146,7 @@ describe('the command', () => {
     expect(lines.filter((line) => line.includes(',unchanged,'))).toHaveLength(total(ofA, 'unchanged'));
   });
 
-  it('accepts times as bounds', async () => {
+  it('accepts times as well as offsets', async () => {
     const [at] = await database.query<{ at: Date }>(
       'select effective_at as at from explore.updates where effective_at is not null order by "offset" limit 1',
     );

@@ -1,6 +1,6 @@
 /**
- * `explain_contract`: a history from create to archive, through upgrades, reassignments, departures, redactions, gaps
- * and pruning.
+ * `explain_contract`: the history of a contract from create to archive, through upgrades, reassignments, offboarded
+ * parties, redactions, gaps and pruning.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as frames from '../../support/frames.ts';
@@ -93,7 +93,7 @@ describe('explain_contract', () => {
     expect((await life('00c2'))[0]).toMatchObject({ event_type: 'created', other_contract_id: '00c1' });
   });
 
-  it('lists when its parties left, and a later archive', async () => {
+  it('lists when the contract became unhosted, and a later archive', async () => {
     await database.write(
       frames.transaction(1, [created('00c1', { offset: 1, observers: [], interfaceViews: [] })]),
       frames.hosting(2, [['Revoked', alice]]),
@@ -112,7 +112,7 @@ describe('explain_contract', () => {
     ]);
   });
 
-  it('has no contents of a redacted contract, and names the redaction', async () => {
+  it('returns no contents of a redacted contract, but the id of the redaction', async () => {
     await database.write(
       frames.transaction(1, [created('00c1', { offset: 1 })]),
       frames.transaction(2, [exercised('00c1', { offset: 2 })]),
@@ -129,7 +129,7 @@ describe('explain_contract', () => {
     expect(consumed).toEqual({ before: null, after: null, changed: null, redaction_id: 'gdpr-7' });
   });
 
-  it('returns an end in a gap as ended, and the remaining rows of pruned history', async () => {
+  it('returns an end in a gap as ended, and only the remaining rows of pruned history', async () => {
     await database.write(
       frames.transaction(1, [
         created('00c1', { offset: 1, interfaceViews: [] }),
@@ -138,7 +138,7 @@ describe('explain_contract', () => {
       frames.transaction(2, [exercised('00c2', { offset: 2, choice: 'Look', consuming: false, acsDelta: false })]),
       frames.transaction(9, [created('00c3', { offset: 9, interfaceViews: [] })]),
     );
-    // Like a new seed after a gap for contracts that are no longer in the list.
+    // Like a reseed after a gap, for contracts that are no longer in the list of active contracts.
     await database.query(
       `with gone as (delete from ledger.live where ledger.id_text(contract_id) = '00c1' returning *)
        insert into ledger.ended ("offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk, class, ended_by, contract_id)
@@ -153,7 +153,7 @@ describe('explain_contract', () => {
     expect(events(await life('00c2'))).toEqual([[1, 'created']]);
   });
 
-  it('keeps the newest exercises of a contract that has many, and its end', async () => {
+  it('returns the newest exercises of a contract with many exercises, and its end', async () => {
     const looks = Array.from({ length: 20 }, (_, at) =>
       frames.transaction(at + 2, [
         exercised('00c1', { offset: at + 2, choice: 'Look', consuming: false, acsDelta: false }),
@@ -170,7 +170,7 @@ describe('explain_contract', () => {
     expect(await life('00c1')).toHaveLength(22);
   });
 
-  it('has no row for an unknown contract', async () => {
+  it('returns no row for an unknown contract', async () => {
     expect(await life('00ff')).toEqual([]);
   });
 });

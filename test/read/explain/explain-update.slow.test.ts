@@ -1,4 +1,4 @@
-/** `explain_update`: the tree of an update, compared with known trees, and with a model of successors. */
+/** `explain_update`: the tree of an update, compared with known trees and with a model of successors. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as frames from '../../support/frames.ts';
 import { randomFrom } from '../random-history.ts';
@@ -31,7 +31,7 @@ interface Placed {
   last: number;
 }
 
-/** The nodes in pre-order. */
+/** The nodes in pre-order, with their positions in the tree. */
 function placed(roots: readonly Node[]): readonly Placed[] {
   const all: Placed[] = [];
   const walk = (node: Node, depth: number, parent: number | null): number => {
@@ -81,7 +81,7 @@ interface Row {
 const explain = (offset: number): Promise<readonly Row[]> =>
   database.query<Row>('select * from explore.explain_update($1::bigint)', [offset]);
 
-/** Successors of contracts: by the rule, with a simpler algorithm. */
+/** Pairs of contracts and successors by the documented rule, computed with a simpler algorithm. */
 function pairsOf(roots: readonly Node[]): Map<number, number> {
   const all = placed(roots);
   const pairs = new Map<number, number>();
@@ -107,7 +107,7 @@ function pairsOf(roots: readonly Node[]): Map<number, number> {
 }
 
 describe('explain_update', () => {
-  it('returns the successors of a consumed contract, and the changes', async () => {
+  it('returns the successors of a consumed contract, and the changed fields', async () => {
     const before = { owner: alice, amount: '60.0', lock: null, meta: { a: '1', 'b.c/d': 'x' } };
     const after = { owner: alice, amount: '45.5', meta: { a: '1', 'b.c/d': 'y' } };
     await write([{ contractId: '00a1', payload: before }]);
@@ -128,13 +128,13 @@ describe('explain_update', () => {
     expect(rows[1]).toMatchObject({ before: null, after, changed: null });
   });
 
-  it('returns the same by id as by offset', async () => {
+  it('returns the same rows by update id as by offset', async () => {
     const [byId] = await database.query(`select count(*)::int as n from explore.explain_update('122000000002')`);
     expect(byId).toEqual({ n: 2 });
     expect(await database.query(`select * from explore.explain_update('122000000099')`)).toEqual([]);
   });
 
-  it('has the tree of random updates and pairs contracts by the rule', async () => {
+  it('returns the tree of random updates, and pairs contracts by the documented rule', async () => {
     const random = randomFrom(20_261_124);
     let serial = 0;
     let paired = 0;

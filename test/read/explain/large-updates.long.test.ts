@@ -1,5 +1,5 @@
 /**
- * `explain` over deep and wide updates: correct to the last node, in bounded memory, with a note about omitted events.
+ * `explain` for deep and wide updates: correct to the last node, in bounded memory, with a note about omitted events.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { main, program, type Ended } from '../../cli/program.ts';
@@ -54,8 +54,8 @@ interface Printed {
   readonly events_omitted: number;
 }
 
-describe('a deep update', () => {
-  it('has each node one level below the one before', async () => {
+describe('explain of a deep update', () => {
+  it('returns each node one deeper than the previous node', async () => {
     const { stdout } = await explain(String(deepAt), '--max-events', '2000', '--json');
     const { events, events_omitted: leftOut } = JSON.parse(stdout) as Printed;
     expect(leftOut).toBe(0);
@@ -64,7 +64,7 @@ describe('a deep update', () => {
     );
   });
 
-  it('stays within 80 columns at any depth', async () => {
+  it('prints at most 80 columns at any depth', async () => {
     const { stdout } = await explain(String(deepAt), '--max-events', '2000');
     const lines = stdout.split('\n');
     expect(lines.filter((line) => Array.from(line).length > 80)).toEqual([]);
@@ -73,8 +73,8 @@ describe('a deep update', () => {
   });
 });
 
-describe('a wide update', () => {
-  it('is truncated from the thousandth event, with a note', async () => {
+describe('explain of a wide update', () => {
+  it('omits events after the thousandth, with a note', async () => {
     const { stdout, stderr, code } = await explain(String(wideAt), '--json');
     expect([code, stderr]).toEqual([0, '']);
     const { events, events_omitted: leftOut } = JSON.parse(stdout) as Printed;
@@ -82,7 +82,7 @@ describe('a wide update', () => {
     expect((await explain(String(wideAt))).stdout).toContain('19000 more events omitted: raise --max-events');
   });
 
-  it('is printed up to a size, in bounded memory', async () => {
+  it('prints up to a size limit, in bounded memory', async () => {
     const env = { PATH: process.env['PATH'], DATABASE_URL: database.url, NODE_OPTIONS: '--max-old-space-size=120' };
     const words = [main, 'explain', String(wideAt), '--max-events', '20000', '--json'];
     const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'pipe', 'inherit'] });
@@ -95,7 +95,7 @@ describe('a wide update', () => {
     expect(events.length + leftOut).toBe(width);
   });
 
-  it('ends silently when the reader closes the output', async () => {
+  it('ends silently when the output pipe is closed', async () => {
     const env = { PATH: process.env['PATH'], DATABASE_URL: database.url };
     const words = [main, 'explain', String(wideAt), '--max-events', '20000'];
     const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'pipe', 'pipe'] });

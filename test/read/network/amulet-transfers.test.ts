@@ -1,4 +1,4 @@
-/** Transfers of Amulet by the choices of the network, and burnt amounts, over frames of both versions. */
+/** Transfers of Amulet by choices of the network, and burnt amounts, for frames of both package versions. */
 import { expect, it } from 'vitest';
 import * as frames from '../../support/frames.ts';
 import { createReadDatabase } from '../read-database.ts';
@@ -23,7 +23,7 @@ function transfer(
   return done('00rules', rules, 'AmuletRules_Transfer', { by: [alice], argument, result, ...more });
 }
 
-it('returns senders, receivers, fees and rewards to the last digit, and burnt amounts', async () => {
+it('amulet_transfers returns senders, receivers, fees and rewards to the last digit, and amulet_burns burnt amounts', async () => {
   await using database = await createReadDatabase();
   let offset = 0;
   const update = async (...events: frames.Json[]): Promise<void> => {
@@ -49,7 +49,7 @@ it('returns senders, receivers, fees and rewards to the last digit, and burnt am
       { round, summary: summary({ ...fees, ...amounts }), createdAmulets: [] },
     ),
   );
-  // A version whose result has no fees.
+  // A package version whose results have no fees.
   await update(transfer({ [bob]: '1' }, { round, createdAmulets: [] }));
   const balanceChanges = [alice, bob].map((party) => [
     party,
@@ -140,7 +140,7 @@ it('returns senders, receivers, fees and rewards to the last digit, and burnt am
       faucet_rewards: '0.0000000000',
       sv_rewards: '0.0000000000',
       amulet_price: '0.1000000000',
-      // The holding fees in the result are not its own.
+      // The holding fees in the result do not belong to this transfer.
       round: null,
     },
   ]);

@@ -11,7 +11,7 @@ export interface Made {
   readonly created: CreatedEvent;
   readonly payload: JsonObject;
   readonly transaction: Transaction;
-  /** The archiving exercise, with its ancestor choices, innermost last. */
+  /** The archiving exercise. `within` contains its ancestors, innermost last. */
   ended?: {
     readonly by: ExercisedEvent;
     readonly within: readonly ExercisedEvent[];
@@ -24,19 +24,19 @@ export interface Done {
   readonly transaction: Transaction;
 }
 
-/** Units of 10^-10 of a Numeric or of an integer. */
+/** Converts a Numeric or an integer to units of 10^-10. */
 export function units(value: Json | undefined): bigint {
   const [whole = '0', fraction = ''] = (typeof value === 'string' ? value : '').split('.');
   return BigInt(whole + fraction.padEnd(10, '0'));
 }
 
-/** The text of units of 10^-10, with ten digits. */
+/** Formats units of 10^-10 with ten decimal digits. */
 export function decimal(value: bigint): string {
   const digits = value.toString().padStart(11, '0');
   return `${digits.slice(0, -10)}.${digits.slice(-10)}`;
 }
 
-/** A product of two numbers in units of 10^-10 as in Daml: ten digits, half to even. */
+/** Product of two numbers in units of 10^-10 with the rounding of Daml: ten digits, half to even. */
 function times(one: bigint, other: bigint): bigint {
   const exact = one * other;
   const [down, rest] = [exact / 10n ** 10n, exact % 10n ** 10n];
@@ -88,12 +88,12 @@ export class NetworkModel {
   }
 }
 
-/** The text at a path of JSON. */
+/** The text at a path in JSON. */
 export function textOf(value: Json | undefined, ...path: string[]): string {
   return String(at(value, ...path));
 }
 
-/** Field of the issuing round with the value of a coupon. */
+/** Field of the issuing round that contains the value of such a coupon. */
 const issuanceOf = (entity: string, payload: Made['payload']): string =>
   entity === 'AppRewardCoupon'
     ? `issuancePer${payload['featured'] === true ? 'F' : 'Unf'}eaturedAppRewardCoupon`
@@ -112,7 +112,7 @@ const kinds = {
   DevelopmentFundCoupon: 'development',
 } as const;
 
-/** Coupons that are Amulet themselves. */
+/** Coupons whose amount is in Amulet. */
 const isAmulet = (kind: string): boolean => kind === 'traffic' || kind === 'development';
 
 function rewardsOf(kind: string, payload: Made['payload']): string {
@@ -120,7 +120,7 @@ function rewardsOf(kind: string, payload: Made['payload']): string {
   return payload['kind'] === 'RewardKind_Validator' ? 'validator' : 'app';
 }
 
-/** A purchase of traffic, by the choice of the rules or by a transfer. */
+/** A purchase of traffic, by the choice of the amulet rules or by a transfer. */
 export interface Purchase {
   readonly transaction: Transaction;
   readonly provider: string;
@@ -131,7 +131,7 @@ export interface Purchase {
   readonly byTransfer: boolean;
 }
 
-/** All purchases, in the order of the ledger, from arguments and results; the price in USD is in the contract. */
+/** All purchases in ledger order, from arguments and results. The price in USD comes from the contract. */
 export function purchases(model: NetworkModel): readonly Purchase[] {
   const prefix = 'splice.lfdecentralizedtrust.org';
   const usdOf = (transaction: Transaction): string => {
@@ -169,7 +169,7 @@ export function purchases(model: NetworkModel): readonly Purchase[] {
 
 export interface Coupon {
   readonly kind: string;
-  /** Party that a coupon computed outside the ledger rewards; '' for others. */
+  /** Role rewarded by a coupon of kind traffic, 'app' or 'validator'; '' for other kinds. */
   readonly rewards: string;
   readonly party: string;
   readonly provider: string;
@@ -179,7 +179,7 @@ export interface Coupon {
   readonly collector: string;
 }
 
-/** All coupons, from the data of the ledger. */
+/** All coupons, derived from the ledger. */
 export function coupons(model: NetworkModel): readonly Coupon[] {
   const issuing = new Map(
     model.made('IssuingMiningRound').map(({ payload }) => [textOf(payload, 'round', 'number'), payload]),

@@ -1,5 +1,5 @@
 /**
- * The documented statements about the network on a month of the demo: their rows equal values computed from the updates
+ * The documented statements about the network on a month of the demo. Their rows equal values computed from the updates
  * of the ledger. They include the seven questions from public channels.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -42,8 +42,8 @@ type Row = Readonly<Record<string, unknown>>;
 const rows = (sql: string): Promise<readonly Row[]> => query(database.url, sql);
 const sum = (list: readonly bigint[]): bigint => list.reduce((total, each) => total + each, 0n);
 
-describe('the seven public questions', () => {
-  it('1: created and ended holdings of a party', async () => {
+describe('statements for the seven public questions', () => {
+  it('1: return created and ended holdings of a party', async () => {
     const found = await rows(documentedQuery('Every create and archive of a holding of a party'));
     const [first] = await rows(`select owner from explore.token_balances order by owner limit 1`);
     const party = String(first?.['owner']);
@@ -71,7 +71,7 @@ describe('the seven public questions', () => {
     expect(expected.length).toBeGreaterThan(20);
   });
 
-  it('2: unlocked holdings of a party by instrument', async () => {
+  it('2: return unlocked holdings of a party by instrument', async () => {
     const [first] = await rows(`select owner from explore.token_balances order by owner limit 1`);
     const expected = new Map<string, bigint[]>();
     for (const { activation, as } of sandbox.ledger.activeAt(sandbox.ledger.ledgerEnd())) {
@@ -88,7 +88,7 @@ describe('the seven public questions', () => {
     expect(expected.size).toBeGreaterThan(1);
   });
 
-  it('3: the running total of traffic that a validator bought, and 6: every purchase', async () => {
+  it('3: return the running total of traffic that a validator bought, and 6: every purchase', async () => {
     const expected = purchases(model).map(({ transaction, memberId, bytes, amulet, usd, provider }) => ({
       offset: String(transaction.offset),
       effective_at: new Date(transaction.effectiveAt),
@@ -121,7 +121,7 @@ describe('the seven public questions', () => {
     );
   });
 
-  it('4: every heartbeat', async () => {
+  it('4: return every heartbeat of a validator', async () => {
     const expected = model.done('ValidatorLicense_ReportActive').map(({ exercise, transaction }) => ({
       offset: String(transaction.offset),
       validator: exercise.actingParties[0],
@@ -134,7 +134,7 @@ describe('the seven public questions', () => {
     expect(expected.length).toBeGreaterThan(50);
   });
 
-  it('5: every transfer of Amulet, and no other movement of it', async () => {
+  it('5: return every transfer of Amulet, and no other movement of it', async () => {
     const expected = model.done('AmuletRules_Transfer').map(({ exercise, transaction }) => {
       const { choiceArgument: argument, exerciseResult: result } = exercise;
       const outputs = asList((argument as { transfer: { outputs: never } }).transfer.outputs);
@@ -167,7 +167,7 @@ describe('the seven public questions', () => {
     expect(besides).toEqual([]);
   });
 
-  it('7: every validator once', async () => {
+  it('7: return every validator once', async () => {
     const expected = new Map<string, { readonly newest: Made; readonly count: number; readonly first: string }>();
     for (const each of model.made('ValidatorLicense')) {
       const validator = textOf(each.payload, 'validator');
@@ -203,7 +203,7 @@ describe('the seven public questions', () => {
 });
 
 describe('rewards', () => {
-  it('equal those of the ledger by party, app, round and kind, to the digit', async () => {
+  it('equal those of the ledger by party, app, round and kind, to the last digit', async () => {
     const expected = new Map<string, string>();
     const groups = new Map<string, Coupon[]>();
     for (const coupon of coupons(model)) {
@@ -233,7 +233,7 @@ describe('rewards', () => {
       expect(coupons(model).filter((coupon) => coupon.status === status).length, status).toBeGreaterThan(20);
   });
 
-  it('that were collected equal what the transfers minted', async () => {
+  it('that were collected equal the amounts that the transfers minted', async () => {
     const minted = new Map<string, bigint>();
     for (const { exercise } of model.done('AmuletRules_Transfer')) {
       const sender = textOf(exercise.choiceArgument, 'transfer', 'sender');
@@ -255,7 +255,7 @@ describe('rewards', () => {
     expect(minted.size).toBe(7);
   });
 
-  it('that expired are those that were never claimed', async () => {
+  it('that expired equal the unclaimed rewards', async () => {
     const [expired] = await rows(`select sum(worth) as worth from explore.reward_coupons where status = 'expired'`);
     const [unclaimed] = await rows(`select sum(amount) as amount from explore.unclaimed_rewards where is_active`);
     const left = sum(model.made('UnclaimedReward').map(({ payload }) => units(payload['amount'])));
@@ -263,7 +263,7 @@ describe('rewards', () => {
     expect(units(String(expired?.['worth']))).toBe(left);
   });
 
-  it('follow activity that featured apps marked', async () => {
+  it('follow the activity that featured apps marked', async () => {
     const markers = model.made('FeaturedAppActivityMarker');
     const [found] = await rows(
       `select count(*)::int as markers, sum(weight) as weight, count(*) filter (where is_active)::int as active,
@@ -327,7 +327,7 @@ it('rewards of rounds have the progress that the ledger reports', async () => {
 });
 
 describe('traffic', () => {
-  it('of members is what they bought, and of this participant what it paid', async () => {
+  it('equals the bytes that members bought, and the cost that this participant paid', async () => {
     const bought = new Map<string, bigint>();
     for (const { memberId, bytes } of purchases(model))
       bought.set(memberId, (bought.get(memberId) ?? 0n) + BigInt(bytes));
@@ -342,12 +342,12 @@ describe('traffic', () => {
     expect(BigInt(String(mine?.['bytes_left_at_most']))).toBe(
       (bought.get(own) ?? 0n) - BigInt(String(mine?.['bytes_paid'])) - BigInt(String(mine?.['bytes_rejected'])),
     );
-    // Halves of reassignments cost traffic as well, and are not transactions.
+    // The halves of reassignments also cost traffic, but they are not transactions.
     expect(BigInt(String(mine?.['bytes_paid']))).toBeGreaterThanOrEqual(paid);
     expect(found.filter((row) => row['bytes_paid'] !== null)).toHaveLength(1);
   });
 
-  it('has the costs of the updates per hour, workflow and choice', async () => {
+  it('has the costs of updates per hour, workflow and choice', async () => {
     const expected = new Map<string, number>();
     for (const { workflowId, recordTime, paidTrafficCost, events } of model.transactions) {
       const [root] = events;
@@ -368,7 +368,7 @@ describe('traffic', () => {
   });
 });
 
-it('burnt amounts are the prices of purchases and the contents of dust', async () => {
+it('burnt amounts equal the prices of purchases and the amounts of expired dust', async () => {
   const paid = purchases(model).map(({ amulet }) => units(amulet));
   const dust = model
     .made('Amulet')

@@ -1,4 +1,4 @@
-/** A ledger without the templates of the network: the views about them have no rows and no errors. */
+/** A ledger without the templates of the network: the views about the network return no rows and no errors. */
 import { expect, it } from 'vitest';
 import { createReadDatabase } from '../read-database.ts';
 
@@ -19,7 +19,7 @@ const views = [
   'amulet_burns',
 ];
 
-it('returns no rows for a template that was never seen', async () => {
+it('each view of the network returns no rows if its templates were never seen', async () => {
   await using database = await createReadDatabase();
   for (const view of views) expect(await database.query(`select * from explore.${view}`), view).toEqual([]);
 });

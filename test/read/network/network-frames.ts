@@ -1,7 +1,4 @@
-/**
- * Events of the templates of the network, in the shapes that splice-amulet publishes, for tests that write them as
- * frames.
- */
+/** Events of the templates of the network, in the shapes that splice-amulet publishes, for tests that write frames. */
 import * as frames from '../../support/frames.ts';
 import type { Json, JsonRecord } from '../../support/frames.ts';
 
@@ -16,11 +13,11 @@ interface Of {
   readonly packageName?: string;
   readonly signatories?: readonly string[];
   readonly observers?: readonly string[];
-  /** False: witnessed, without being a stakeholder. */
+  /** False if the contract is witnessed only, without being a stakeholder. */
   readonly acsDelta?: boolean;
 }
 
-/** A created contract. @param entity `Module:Entity`, without `Splice.` */
+/** A created contract. @param entity as `Module:Entity`, without the prefix `Splice.` */
 export function made(contractId: string, entity: string, payload: JsonRecord, nodeId = 0, of: Of = {}): JsonRecord {
   const { packageId = newer, packageName = 'splice-amulet', signatories = [dso], observers = [], acsDelta = true } = of;
   return {
@@ -72,12 +69,12 @@ export function done(contractId: string, entity: string, choice: string, of: Don
   };
 }
 
-/** A contract that ends by the choice Archive. */
+/** A contract that ends with the choice Archive. */
 export function gone(contractId: string, entity: string, nodeId: number): JsonRecord {
   return done(contractId, entity, 'Archive', { consuming: true, nodeId });
 }
 
-/** The summary of a transfer: no fees, no rewards, except for the given changes. */
+/** The summary of a transfer without fees and rewards, with the given changes. */
 export function summary(change: JsonRecord = {}): JsonRecord {
   return {
     inputAppRewardAmount: '0.0000000000',

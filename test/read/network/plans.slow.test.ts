@@ -19,12 +19,12 @@ let database: ReadDatabase;
 beforeAll(async () => {
   database = await createReadDatabase();
   await generateHistory(database, before);
-  // As many choices as on a real ledger: with two, each would be half of all exercises.
+  // As many choices as on a real ledger. With two choices, each would have half of all exercises.
   await database.query(
     `insert into choices select 2 + n, 1, 0, 'C' || n from generate_series(1, 38) n;
      update exercises set choice_pk = 1 + "offset" % 40`,
   );
-  // A session that began earlier has no statistics that Postgres collected itself.
+  // This session begins after the rows were written, so that it uses the collected statistics.
   const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test plans' };
   const writer = openDatabase({ url: database.url, ...options });
   const session = await openSession(writer, identity);
@@ -46,7 +46,7 @@ beforeAll(async () => {
   }
   await session.writeBatch(batch, before);
   await writer.close();
-  // Transfers are frequent, and almost none of them buys traffic.
+  // Transfers are frequent, but almost none of them buys traffic.
   await database.query(
     `update exercises set choice_pk = (select choice_pk from choices where choice = 'TransferFactory_Transfer')
       where "offset" <= ${String(before)} and choice_pk = 9`,
@@ -65,7 +65,7 @@ interface Node {
 
 const big = ['contracts', 'live', 'ended', 'exercises', 'archives', 'updates', 'interface_views'];
 
-/** Rows of the big tables that were read, returned or not. */
+/** Number of rows read from the big tables, including rows that a filter removed. */
 function rowsRead(node: Node): number {
   const mine = big.includes(node['Relation Name'] ?? '')
     ? (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
@@ -88,13 +88,13 @@ it.each([
   ['amulet_transfers', rounds],
   ['amulet_burns', rounds],
   [`traffic_costs where "offset" > ${String(before)}`, rounds],
-])('explore.%s reads its own rows', async (view, least) => {
+])('explore.%s reads only rows of the network', async (view, least) => {
   const [row] = await database.query<{ 'QUERY PLAN': [{ Plan: Node }] }>(
     `explain (analyze, format json, timing off) select * from explore.${view}`,
   );
   const plan = row?.['QUERY PLAN'][0].Plan;
   if (plan === undefined) throw new Error('no plan');
   expect(plan['Actual Rows']).toBeGreaterThanOrEqual(view === 'amulet_burns' ? 0 : least);
-  // A contract is a row of live or ended, one of contracts, and one of the exercise that ended it.
+  // A contract has a row in live or ended, one in contracts, and one for the exercise that ended it.
   expect(rowsRead(plan)).toBeLessThan(20 * rounds);
 });

@@ -1,5 +1,5 @@
 /**
- * Rewards that are computed outside the ledger, over frames made for each special case: both kinds, none, dry runs,
+ * Rewards that are computed outside the ledger, for frames of each special case: both kinds, no kind, dry runs, and
  * every phase.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -41,7 +41,7 @@ describe('coupons of both kinds', () => {
     offset = 0;
     database = await createReadDatabase();
     await update(
-      // A version of the package without the field, one with it that leaves it out, and one that sets it.
+      // The package versions without the field, with an omitted field, and with the field set.
       made('00none', coupon, coupons('1.5'), 0, { packageId: older }),
       made('00null', coupon, coupons('2', { beneficiary: null, kind: null }), 1),
       made('00app', coupon, coupons('4', { kind: 'RewardKind_App', beneficiary: user }), 2),
@@ -82,7 +82,7 @@ describe('coupons of both kinds', () => {
   });
   afterAll(() => database[Symbol.asyncDispose]());
 
-  it('name the rewarded party, and the provider for apps only', async () => {
+  it('contain the rewarded party, and the provider for apps only', async () => {
     const rows = await database.query(
       `select contract_id, kind, reward_kind, party, provider, worth, status, mint_after from explore.reward_coupons order by 1`,
     );
@@ -108,7 +108,7 @@ describe('coupons of both kinds', () => {
     ]);
   });
 
-  it('are added up separately', async () => {
+  it('are summed up separately', async () => {
     const rows = await database.query(
       `select party, provider, kind, reward_kind, coupons::int, worth, collected::int
          from explore.rewards where kind = 'traffic' order by party, reward_kind`,
@@ -154,7 +154,7 @@ describe('coupons of both kinds', () => {
   });
 });
 
-describe('rounds', () => {
+describe('rewards of rounds', () => {
   const of = (number: number, more: object = {}): frames.JsonRecord => ({
     dso,
     round: round(number),
@@ -167,7 +167,8 @@ describe('rounds', () => {
   beforeAll(async () => {
     offset = 0;
     database = await createReadDatabase();
-    // 1: apps are processed in two levels of batches, validators still wait for a result; 2: in the middle; 3: dry run.
+    // Round 1: apps are processed in two steps of batches, and validators wait for a result. Round 2 is in progress.
+    // Round 3 is a dry run.
     await update(
       made('00closed', 'Round:ClosedMiningRound', { dso, round: round(1) }, 0),
       made('00c1a', calculate, of(1), 1),
@@ -189,7 +190,7 @@ describe('rounds', () => {
   });
   afterAll(() => database[Symbol.asyncDispose]());
 
-  it('are calculated and processed, each kind separately', async () => {
+  it('are calculated and processed separately for each kind', async () => {
     const rows = await database.query(
       `select round::int, reward_kind, is_dry_run, status, calculated_at, processed_at, batches::int, batches_left::int,
               round_closed_at, coupon_lifetime::text, last_offset::int
@@ -226,7 +227,7 @@ describe('rounds', () => {
     ]);
   });
 
-  it('have their progress in the views of rounds, dry runs separately', async () => {
+  it('have their progress in the views of rounds, without dry runs', async () => {
     const rows = await database.query(
       `select round::int, status, app_rewards_status as apps, validator_rewards_status as validators
          from explore.mining_rounds order by 1`,
@@ -237,7 +238,7 @@ describe('rounds', () => {
     ]);
   });
 
-  it('cost nothing when they are not selected', async () => {
+  it('are not read if they are not selected', async () => {
     const plan = await database.plan('select round, status, issuance_per_sv_coupon from explore.mining_rounds');
     expect(plan).not.toContain('dryRun');
     expect(await database.plan('select round, app_rewards_status from explore.mining_rounds')).toContain('dryRun');

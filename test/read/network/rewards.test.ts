@@ -1,5 +1,5 @@
 /**
- * Coupons, rounds and collected rewards, over frames made for each special case: every kind, every ending, both
+ * Coupons, rounds and collected rewards, for frames of each special case: every kind, every ending, and both package
  * versions.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -21,7 +21,7 @@ async function update(...events: frames.Json[]): Promise<void> {
   await database.write(frames.transaction(offset, events));
 }
 
-/** A coupon, and its collection by a transfer of another party. */
+/** Collects a coupon by a transfer of another party. */
 async function collected(contractId: string, entity: string, sender: string, end = gone(contractId, entity, 1)) {
   const argument = { transfer: { sender, provider: sender, inputs: [], outputs: [] } };
   await update(done('00rules', rules, 'AmuletRules_Transfer', { by: [sender], last: 3, argument }), end);
@@ -45,7 +45,7 @@ describe('coupons', () => {
         ...issuance,
         optIssuancePerValidatorFaucetCoupon: '2.85',
       }),
-      // A version without rewards for liveness.
+      // A package version without rewards for liveness.
       made('00closed', 'Round:ClosedMiningRound', { dso, round: { number: '6' }, ...issuance }, 1, {
         packageId: older,
       }),
@@ -97,7 +97,7 @@ describe('coupons', () => {
       ),
       made('00next', 'Amulet:AppRewardCoupon', coupon('10', { round: { number: '8' } }), 11),
     );
-    // In between without a stakeholder: seen as a witness.
+    // A coupon that is witnessed only, without a stakeholder.
     await update(made('00seen', 'Amulet:AppRewardCoupon', coupon('1'), 0, { acsDelta: false }));
     await update(
       made('00mine', 'Amulet:AppRewardCoupon', coupon('99'), 0, {
@@ -194,7 +194,7 @@ describe('coupons', () => {
     ]);
   });
 
-  it('end as the archiving choice says', async () => {
+  it('have the status of the choice that archives them', async () => {
     const rows = await database.query<{ contract_id: string; said: string }>(
       `select contract_id, concat_ws(' ', status, collected_by, archived_at_offset) as said from explore.reward_coupons where dso = '${dso}'`,
     );
@@ -216,7 +216,7 @@ describe('coupons', () => {
     });
   });
 
-  it('are added up by party, app and round, each once', async () => {
+  it('are summed up once by party, app and round', async () => {
     const rows = await database.query(
       `select party, provider, round::int, kind, coupons::int, collected::int, expired::int, active::int, amount, worth, worth_collected, worth_expired
          from explore.rewards where dso = '${dso}' and provider is not null order by 1, 2, 3, 4`,
@@ -285,7 +285,7 @@ describe('coupons', () => {
     ]);
   });
 
-  it('of another DSO are counted for it, and those of an unrelated package are ignored', async () => {
+  it('of another DSO are counted for that DSO, and coupons of an unrelated package are ignored', async () => {
     const rows = await database.query(
       `select contract_id, dso, worth from explore.reward_coupons where dso <> '${dso}' or amount = 99`,
     );
@@ -296,7 +296,7 @@ describe('coupons', () => {
   });
 });
 
-it('rounds halves to the even neighbor, like the ledger', async () => {
+it('explore.ledger_product rounds half to even, like the ledger', async () => {
   await using own = await createReadDatabase();
   const [row] = await own.query(
     `select explore.ledger_product(0.00001, 0.0000050000) as even, explore.ledger_product(0.00001, 0.0000150000) as odd,
@@ -313,7 +313,7 @@ it('rounds halves to the even neighbor, like the ledger', async () => {
   });
 });
 
-it('returns each round once, in its phase', async () => {
+it('explore.mining_rounds returns each round once, in its phase', async () => {
   await using own = await createReadDatabase();
   const common = { dso, tickDuration: { microseconds: '600000000' }, amuletPrice: '0.005' };
   const opened = (number: string): frames.JsonRecord => ({

@@ -1,4 +1,4 @@
-/** Traffic bought by transfers of the token standard: both versions, and everything that only looks like it. */
+/** Traffic bought by transfers of the token standard, in both versions, and transfers that only resemble a purchase. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openDatabase } from '../../../src/store/connection/database.ts';
 import { grantReader } from '../../../src/store/roles/reader-role.ts';
@@ -44,7 +44,7 @@ const completed = (...receiverHoldingCids: string[]): frames.JsonRecord => ({
   value: { receiverHoldingCids },
 });
 
-/** A transfer of Amulet by the factory. */
+/** A transfer of Amulet by the transfer factory. */
 function sent(of: Transfer = {}): frames.JsonRecord {
   const { receiver = sentinel, sender = buyer, reason = memo('5000000'), output = completed() } = of;
   const { burned = '7.5000000000', nodeId = 0, last = nodeId, more = {} } = of;
@@ -104,16 +104,16 @@ const row = (at: number, bytes: string, more: object = {}): object => ({
   ...more,
 });
 
-it('is a purchase like one by the choice of the rules, in both versions of the standard', async () => {
+it('a transfer is a purchase like the choice of the amulet rules, in both versions of the standard', async () => {
   await update(sent({ last: 1 }), bought('5000000', 1));
   const account = (owner: string): frames.JsonRecord => ({ owner, provider: null, id: '' });
   await update(sent({ last: 1, receiver: account(sentinel), sender: account(buyer) }), bought('5000000', 1));
-  // The number of the CIP is not assigned yet; keys of the memo have any order; the buyer sees the contract as a
+  // The number of the CIP is not assigned yet, and the keys of a memo have any order. The buyer sees the contract as a
   // witness.
   const other = memo('6000000').split('&').toReversed().join('&');
   const receiver = sentinel.replace('xxx', '0131');
   await update(sent({ last: 1, receiver, reason: other }), bought('6000000', 1, false));
-  // With one by the choice in the same update, for one member: one row.
+  // A transfer and the choice in one update, for one member, are one row.
   await update(
     sent({ last: 1 }),
     bought('5000000', 1),
@@ -152,7 +152,7 @@ it('is a purchase like one by the choice of the rules, in both versions of the s
   );
 });
 
-it('is visible through the transfer to a role that sees no other part of it', async () => {
+it('a purchase is visible through its transfer to a role that sees no other part of it', async () => {
   await update(sent({ last: 1 }), bought('5000000', 1));
   await update(sent({ receiver: 'somebody::1220ff', output: completed('00x') }));
   const owner = openDatabase({
@@ -169,16 +169,16 @@ it('is visible through the transfer to a role that sees no other part of it', as
   await database.query('drop owned by buyer_only; drop role buyer_only');
 });
 
-it('is not recognized in anything that only looks like it', async () => {
-  // A party with such a name: the transfer waits for it, or creates a holding.
+it('a transfer is not a purchase if it only resembles one', async () => {
+  // A party with such a name: the transfer to it is pending or creates a holding.
   const taken = 'cip-1_traffic-purchase::1220abcd';
   const pending = { tag: 'TransferInstructionResult_Pending', value: { transferInstructionCid: '00i' } };
   await update(sent({ receiver: taken, output: pending }), bought('1', 1));
   await update(sent({ receiver: taken, output: completed('00h') }), bought('2', 1));
-  // An unrelated memo, and one with a word for a number: the contract still counts.
+  // An unrelated memo, and a memo with a word for a number. The traffic contract still counts.
   await update(sent({ reason: 'rent 4711' }), bought('3', 1));
   await update(sent({ reason: memo('many') }), bought('4', 1));
-  // A transfer by the factory of a package of another name.
+  // A transfer by the factory of a package with another name.
   const more = { packageId: foreign, packageName: 'not-splice-amulet' };
   await update(sent({ more }), bought('5', 1));
   expect(await purchases()).toEqual(
@@ -198,7 +198,7 @@ it.each([
   ['memberId=&synchronizerId=s&migrationId=0&trafficAmount=1', undefined],
   ['xmemberId=m&synchronizerId=s&migrationId=0&trafficAmount=1', undefined],
   ['', undefined],
-])('reads the memo %s', async (text, bytes) => {
+])('explore.traffic_memo reads the memo %s', async (text, bytes) => {
   const rows = await database.query<{ bytes: number }>(`select bytes::int from explore.traffic_memo($1)`, [text]);
   expect(rows.map((each) => each.bytes)).toEqual(bytes === undefined ? [] : [bytes]);
 });

@@ -1,6 +1,6 @@
 /**
- * Traffic that was bought and paid, over frames made for each special case: merges, purchases that are visible in one
- * way only, versions.
+ * Traffic that was bought and paid, for frames of each special case: merges, purchases that are only partly visible,
+ * and package versions.
  */
 import { beforeEach, afterEach, expect, it } from 'vitest';
 import * as frames from '../../support/frames.ts';
@@ -48,7 +48,7 @@ function traffic({ bytes, amulet = '1.0', usd = '0.1', count = '1', member = own
   };
 }
 
-/** The choice that buys; its contract follows it. */
+/** The exercise that buys traffic. Its contract follows it. */
 function bought(bytes: string, amuletPaid: string, last: number, member = own): frames.JsonRecord {
   return done('00rules', rules, 'AmuletRules_BuyMemberTraffic', {
     by: [validator],
@@ -84,14 +84,14 @@ const row = (at: number, bytes: string, amulet: string | null, more: object = {}
   ...more,
 });
 
-it('is bought once, whether contract, choice or both are visible', async () => {
+it('traffic is bought once, whether the contract, the choice or both are visible', async () => {
   const amulet = '1234567890123456789012345678.0123456789';
   await update([bought('2000000', amulet, 1), made('00t1', entity, traffic({ bytes: '2000000', amulet }), 1)]);
-  // A purchase by a memo of a transfer: no choice of the rules of the network.
+  // A purchase by the memo of a transfer, without a choice of the amulet rules.
   await update([made('00t2', entity, traffic({ bytes: '3000000', amulet: '2.5' }))]);
-  // A purchase for a reader that is not a stakeholder of the contract.
+  // A purchase as visible to a reader that is not a stakeholder of the contract.
   await update([bought('4000000', '3.5', 0)]);
-  // A purchase for a reader that sees the contract as a witness.
+  // A purchase as visible to a reader that is only a witness of the contract.
   await update([bought('9', '0.1', 1), made('00t4', entity, traffic({ bytes: '9' }), 1, { acsDelta: false })]);
   expect(await purchases()).toEqual([
     row(1, '2000000', amulet, { provider: validator, round: 7 }),
@@ -101,18 +101,18 @@ it('is bought once, whether contract, choice or both are visible', async () => {
   ]);
 });
 
-it('is not bought by merging, also if the same update buys', async () => {
+it('traffic is not bought by merging contracts, even if the same update buys traffic', async () => {
   await update([made('00a', entity, traffic({ bytes: '10' }))]);
   await update([made('00b', entity, traffic({ bytes: '20', amulet: '2.0' }))]);
   const merged = traffic({ bytes: '30', amulet: '3.0', usd: '0.2', count: '2' });
   await update([gone('00a', entity, 0), gone('00b', entity, 1), made('00c', entity, merged, 2)]);
-  // A merge of one, and a separate purchase.
+  // A merge of one contract, and a separate purchase.
   await update([
     gone('00c', entity, 0),
     made('00d', entity, merged, 1),
     made('00e', entity, traffic({ bytes: '5' }), 2),
   ]);
-  // Bought and merged at once: the contract in between was never active.
+  // A purchase that is merged in the same update: the contract in between was never active.
   const all = traffic({ bytes: '42', amulet: '5.0', usd: '0.4', count: '4' });
   await update([
     made('00f', entity, traffic({ bytes: '7' }), 0, { acsDelta: false }),
@@ -129,7 +129,7 @@ it('is not bought by merging, also if the same update buys', async () => {
   ).toEqual([{ bytes_bought: '42', purchases: 4, amulet_burnt: '5.0', usd_burnt: '0.4', indexed_bytes_bought: '42' }]);
 });
 
-it('reads all versions of the package as one, missing fields as null, and no package of another name', async () => {
+it('traffic of all package versions is read as one, with missing fields as null, without packages of other names', async () => {
   const { usdSpent: _, ...before } = traffic({ bytes: '10' });
   await update([made('00a', entity, before, 0, { packageId: older })]);
   await update([made('00b', entity, traffic({ bytes: '20' }))]);
@@ -148,7 +148,7 @@ it('reads all versions of the package as one, missing fields as null, and no pac
   ]);
 });
 
-it('is at most bought less paid, for the member that is this participant', async () => {
+it('traffic left is at most the bought minus the paid bytes, for the member that is this participant', async () => {
   const { recordTime } = frames;
   await update([made('00a', entity, traffic({ bytes: '5000' }))], { paidTrafficCost: 1_200 });
   await update([made('00b', entity, traffic({ bytes: '7000', member: 'PAR::other::1220' }))], { paidTrafficCost: 300 });
@@ -180,7 +180,7 @@ it('is at most bought less paid, for the member that is this participant', async
   ]);
 });
 
-it('does not count retained contracts after a prune as bought', async () => {
+it('traffic of contracts retained by a prune does not count as bought', async () => {
   await update([made('00a', entity, traffic({ bytes: '10' }))]);
   await update([gone('00a', entity, 0), made('00b', entity, traffic({ bytes: '10' }), 1)]);
   await update([made('00c', entity, traffic({ bytes: '3' }))]);
@@ -190,7 +190,7 @@ it('does not count retained contracts after a prune as bought', async () => {
   expect(await purchases()).toEqual([row(3, '3', '1.0')]);
 });
 
-it('has the cost of each update, attributed to its first event', async () => {
+it('traffic_costs has the cost of each update, attributed to its first event', async () => {
   await update([done('00x', rules, 'AmuletRules_Transfer', { last: 1 }), gone('00y', 'Amulet:Amulet', 1)], {
     paidTrafficCost: 700,
     workflowId: 'pay',

@@ -1,5 +1,5 @@
 /**
- * Contracts that move between synchronizers, generated from a seed, and the expected results of a query store, derived
+ * Contracts that move between synchronizers, generated from a seed, and the expected results of PQS queries, derived
  * from the frames alone. An assign may come before the unassign of the same reassignment, as it does when synchronizers
  * are read separately.
  */
@@ -7,7 +7,7 @@ import { Random } from '../../../packages/ledger-sandbox/src/wire/random.ts';
 import * as frames from '../../support/frames.ts';
 import type { JsonRecord } from '../../support/frames.ts';
 
-/** A contract on one synchronizer, from a create or assign to an archive or unassign. */
+/** The lifetime of a contract on one synchronizer, from a create or assign to an archive or unassign. */
 export interface Stay {
   readonly contract: string;
   readonly synchronizer: string;
@@ -31,20 +31,20 @@ export interface MovingContracts {
   readonly frames: readonly JsonRecord[];
   readonly stays: readonly Stay[];
   readonly halves: readonly Half[];
-  /** Synchronizers of the updates, in the order of the offsets from 1 on. */
+  /** Synchronizers of the updates, in offset order beginning at offset 1. */
   readonly synchronizers: readonly string[];
 }
 
 export const places = ['one::1220aa', 'two::1220bb', 'three::1220cc'] as const;
 
-/** An event before it has an offset. */
+/** An event without an offset. */
 interface Step {
   readonly synchronizer: string;
-  /** Stores the offset in the model and returns the frame. @param node of the event */
+  /** Stores the offset in the model and returns the frame. @param node id of the event */
   readonly at: (offset: number, node: number) => JsonRecord;
 }
 
-/** The history of one contract, in causal order except for swapped halves. */
+/** The history of one contract in causal order, except for reassignments whose halves are swapped. */
 function life(contract: string, random: Random, stays: Stay[], halves: Half[]): Step[] {
   const created = (offset: number, nodeId: number): JsonRecord =>
     frames.created({ contractId: contract, offset, nodeId });
@@ -111,7 +111,7 @@ function life(contract: string, random: Random, stays: Stay[], halves: Half[]): 
   return steps;
 }
 
-/** Histories of contracts, interleaved. Nodes differ, so that events are distinguishable. */
+/** Interleaved histories of contracts. Node ids differ, so that events are distinguishable. */
 export function movingContracts(seed: number, count: number): MovingContracts {
   const random = new Random(seed);
   const [stays, halves]: [Stay[], Half[]] = [[], []];
@@ -128,7 +128,7 @@ export function movingContracts(seed: number, count: number): MovingContracts {
   return { frames: made, stays, halves, synchronizers };
 }
 
-/** Of each contract the stay with the highest counter among those given. */
+/** For each contract, the stay with the highest reassignment counter. */
 export function newest(stays: readonly Stay[]): readonly Stay[] {
   const found = new Map<string, Stay>();
   for (const stay of stays) {

@@ -1,6 +1,6 @@
 /**
- * More queries of public PQS applications: ranges, exercises, summaries, offsets, and the tables of explorers, each on
- * both search paths.
+ * More queries of public PQS applications: ranges, exercises, summaries, offsets, and tables that explorers query. Each
+ * runs on both search paths.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { alice, bob } from '../../support/frames.ts';
@@ -19,13 +19,13 @@ afterAll(async () => {
 async function rows(sql: string, ...values: unknown[]): Promise<readonly Record<string, unknown>[]> {
   return await onBothPaths(database, sql, values);
 }
-/** The first column of every row. */
+/** The first column of all rows. */
 async function column(sql: string, ...values: unknown[]): Promise<readonly unknown[]> {
   return (await rows(sql, ...values)).map((row) => Object.values(row)[0]);
 }
 
-describe('ranges of the history', () => {
-  it('#19 as in queries of the Rust client', async () => {
+describe('queries of history ranges', () => {
+  it('#19 offset ranges, as queried by the Rust client', async () => {
     const token = 'DA.Register:Token';
     expect(await column(`select contract_id from creates($1, oldest_offset(), $2) order by 1`, token, 2)).toEqual([
       'token-1',
@@ -50,7 +50,7 @@ describe('ranges of the history', () => {
     expect(await column(sql, 15, 20)).toEqual([]);
   });
 
-  it('#22 a snapshot across statements', async () => {
+  it('#22 several statements at one offset', async () => {
     expect(await column('select set_latest($1)', 10)).toEqual(['10']);
     expect(await column(`select contract_id from active('DA.Register:Token') order by 1`)).toEqual([
       'token-1',
@@ -74,7 +74,7 @@ describe('ranges of the history', () => {
     await rows('select set_oldest(null)');
   });
 
-  it('#24 new rows since the last read', async () => {
+  it('#24 contracts created since the last read', async () => {
     const sql = `select contract_id from creates(from_offset := $1) where created_at_offset > $1 order by created_at_offset`;
     expect(await column(sql, 18)).toEqual(['price-2', 'other-token']);
     expect(await column(sql, 20)).toEqual([]);
@@ -94,14 +94,14 @@ describe('ranges of the history', () => {
     ]);
   });
 
-  it('#26 also known as: current against previous names', async () => {
+  it('#26 current names with earlier names', async () => {
     const sql = `select a.payload->>'name' as name, string_agg(c.payload->>'name', ', ') as aka
       from active('Names:Person') a inner join archives('Names:Person') c on a.payload->>'user_id' = c.payload->>'user_id'
       group by 1`;
     expect(await rows(sql)).toEqual([{ name: 'Anna', aka: 'Ann' }]);
   });
 
-  it('#27 a chronology of choices of an interface', async () => {
+  it('#27 choices of an interface in chronological order', async () => {
     const sql = `select e.argument->>'newName' as name, tx.effective_at
       from creates('Names:Person') c
       join (select * from exercises('INameDocument:INameDocumentNameChange')
@@ -119,7 +119,7 @@ describe('ranges of the history', () => {
     ]);
   });
 
-  it('#28 the exercising parties', async () => {
+  it('#28 exercises with the parties that exercise', async () => {
     const sql = `select argument->>'toBeAllocated' as cid, signatories, observers, stakeholders(e), controllers, witnesses
       from exercises('AssetApp:ProposeSimpleDvP:Accept') e`;
     expect(await rows(sql)).toEqual([
@@ -134,7 +134,7 @@ describe('ranges of the history', () => {
     ]);
   });
 
-  it('#29 summaries', async () => {
+  it('#29 summaries of contracts, updates and exercises', async () => {
     const fqn = `where template_fqn in ('register:DA.Register:Token', 'names:Names:Person') order by 1`;
     const template = { payload_type: 'template' };
     const [names, register] = ['names:Names:Person', 'register:DA.Register:Token'];
@@ -168,7 +168,7 @@ describe('ranges of the history', () => {
     ]);
   });
 
-  it('#30 a contract in any state, its views, its exercises', async () => {
+  it('#30 a contract in any state, and its exercises', async () => {
     expect(
       await rows(`select template_fqn, archived_at_offset, archive_event_id::text from lookup_contract('token-2')`),
     ).toEqual([{ template_fqn: 'register:DA.Register:Token', archived_at_offset: '11', archive_event_id: '(11,0)' }]);
@@ -180,7 +180,7 @@ describe('ranges of the history', () => {
     expect(await column(`select choice from lookup_exercises('token-2')`)).toEqual(['Archive']);
   });
 
-  it('#34 a range of amounts', async () => {
+  it('#34 contracts by a range of amounts', async () => {
     const sql = `select contract_id from creates('DA.Register:Token') where (payload->>'quantity')::decimal between 15 and 35`;
     expect(await column(sql)).toEqual(['token-2']);
   });
@@ -190,8 +190,8 @@ function fqnOf(template: string, choice: string): Record<string, string> {
   return { template_fqn: template, choice_fqn: `${template}:${choice}` };
 }
 
-describe('time and maintenance', () => {
-  it('#32 a time to an offset', async () => {
+describe('queries of time and maintenance', () => {
+  it('#32 the offset at a time', async () => {
     expect(await column(`select nearest_offset($1::timestamptz)`, '2026-08-14T10:07:59Z')).toEqual(['7']);
     expect(await column(`select nearest_offset($1::timestamptz)`, timeOf(8))).toEqual(['8']);
     expect(await column(`select nearest_offset($1::timestamptz)`, '2020-01-01')).toEqual([null]);
@@ -202,7 +202,7 @@ describe('time and maintenance', () => {
     expect(await column(`select count(*) from active('Trade', nearest_offset(${ago}))`)).toEqual(['3']);
   });
 
-  it('#33 an index of a payload field', async () => {
+  it('#33 creates an index on a payload field', async () => {
     const expression = `(payload->'wallet'->>'holder')`;
     await rows(
       `call create_index_for_contract('token_holder', 'register:DA.Register:Token', '${expression.replaceAll("'", "''")}', 'hash')`,
@@ -222,13 +222,13 @@ describe('time and maintenance', () => {
   });
 });
 
-describe('tables of explorers', () => {
+describe('queries of explorers', () => {
   it('#31 contracts by key', async () => {
     const sql = `select contract_id from __contracts where contract_key = jsonb_build_object('id', 'k1') order by created_at_ix`;
     expect(await column(sql)).toEqual(['trade-1']);
   });
 
-  it('#36 activity in intervals', async () => {
+  it('#36 activity per interval', async () => {
     const sql = `select to_timestamp(floor(extract(epoch from tx.effective_at) / 900) * 900) as at, count(*)
       from __transactions tx group by 1 order by 1`;
     expect(await rows(sql)).toEqual([
@@ -248,7 +248,7 @@ describe('tables of explorers', () => {
     expect(await column(sql, 20, bob)).toEqual([]);
   });
 
-  it('#38 by the beginning of an id', async () => {
+  it('#38 contracts by id prefix', async () => {
     expect(
       await column(`select distinct contract_id from __contracts where contract_id like 'license%' order by 1`),
     ).toEqual(['license-1', 'license-2', 'license-3']);

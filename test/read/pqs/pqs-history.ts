@@ -1,4 +1,6 @@
-/** A small history with the templates that public PQS applications query: registers, licenses, wallets, trades, names. */
+/**
+ * A small history with templates that public PQS applications query: registers, licenses, wallets, trades and names.
+ */
 import { expect } from 'vitest';
 import type { ReadDatabase } from '../read-database.ts';
 import { alice, bob, created, exercised, transaction, type Json, type JsonRecord } from '../../support/frames.ts';
@@ -50,7 +52,7 @@ function exercise(offset: number, name: string, contractId: string, choice: stri
   return { ExercisedEvent: exercised({ ...own, interfaceId: null, implementedInterfaces: [], ...change }) };
 }
 
-/** Ledger effective time of an offset: a minute for each. */
+/** Ledger effective time of an offset: one minute per offset. */
 export function timeOf(offset: number): string {
   return `2026-08-14T10:${String(offset).padStart(2, '0')}:00Z`;
 }
@@ -81,7 +83,7 @@ const allocationOf = (executor: string, id: string): JsonRecord => ({
   holdingCids: ['amulet-1'],
 });
 
-/** The events of offsets 1, 2, 3 and so on. */
+/** The events of each offset, beginning at offset 1. */
 const history: readonly (readonly Json[])[] = [
   [create(1, token, 'token-1', tokenOf('foo', 'h1', '50.5'))],
   [create(2, token, 'token-2', tokenOf('foo', 'h2', '20.25'))],
@@ -173,7 +175,7 @@ const history: readonly (readonly Json[])[] = [
   [create(20, `${packages.names}:Names:Token`, 'other-token', { quantity: '1' })],
 ];
 
-/** Writes the history and the models of the packages. */
+/** Writes the history and the package models. */
 export async function writePqsHistory(database: ReadDatabase): Promise<void> {
   for (const [index, events] of history.entries()) {
     const offset = index + 1;
@@ -193,8 +195,8 @@ const unseen = { moduleName: 'Names', entityName: 'Unseen', choices: [{ name: 'N
 type Row = Readonly<Record<string, unknown>>;
 
 /**
- * Rows of a query on schema `pqs`, after checking that `pqs_multisync` before it returns the same: no contract here is
- * on two synchronizers. Statements that create something run once.
+ * Rows of a query on schema `pqs`. Checks that the search path `pqs_multisync, pqs` returns the same rows, because no
+ * contract here is on two synchronizers. Procedure calls run once.
  */
 export async function onBothPaths(database: ReadDatabase, sql: string, values: unknown[]): Promise<readonly Row[]> {
   await database.query('set search_path = pqs');
@@ -202,7 +204,7 @@ export async function onBothPaths(database: ReadDatabase, sql: string, values: u
   if (/^\s*call\b/.test(sql)) return rows;
   await database.query('set search_path = pqs_multisync, pqs');
   const others = await database.query<Row>(sql, values);
-  // With all columns selected, it has more of them, and counts the reassignments before a create: none.
+  // If all columns are selected, pqs_multisync returns more columns. Its reassignment counter is 0 before a create.
   const common = rows.map((row) =>
     Object.fromEntries(Object.entries(row).filter(([column]) => column !== 'reassignment_counter')),
   );

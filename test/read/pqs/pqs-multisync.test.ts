@@ -1,4 +1,7 @@
-/** Ten queries on the search path `pqs_multisync, pqs`, over contracts that move between synchronizers, against a model of them. */
+/**
+ * Ten queries on the search path `pqs_multisync, pqs`, compared with a model of contracts that move between
+ * synchronizers.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { alice, bob } from '../../support/frames.ts';
 import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
@@ -26,7 +29,7 @@ const columns = `contract_id, synchronizer_id, reassignment_counter::int as coun
   (unassign_event_id)."offset"::int as unassign_event, (unassign_event_id).node_id as unassign_node,
   (created_effective_at is null) as effective_unknown`;
 
-/** Values of the columns for a stay. */
+/** The expected column values of a stay. */
 function rowOf({ contract, synchronizer, counter, begins, from, to, ends }: Stay): Row {
   const created = begins === 'create' ? from : null;
   const assigned = begins === 'assign' ? from : null;
@@ -55,7 +58,7 @@ const byContract = (stays: readonly Stay[]): readonly Row[] =>
   [...stays].sort((a, b) => (a.contract < b.contract ? -1 : 1)).map(rowOf);
 const ordered = `order by contract_id collate "C"`;
 
-it('the world has contracts that are on two synchronizers at once, return, and end', () => {
+it('the model has contracts that are on two synchronizers at once, return, and end', () => {
   const { stays, frames } = world;
   const twice = frames.filter((_, at) => {
     const active = activeAt(stays, at + 1);
@@ -66,8 +69,8 @@ it('the world has contracts that are on two synchronizers at once, return, and e
   expect(stays.filter(({ counter }) => counter > 2).length).toBeGreaterThan(5);
 });
 
-describe('the ten queries', () => {
-  it('1: active at each earlier offset: a row per contract, with the highest counter', async () => {
+describe('pqs_multisync', () => {
+  it('1: active returns a row per contract at each earlier offset, with the highest counter', async () => {
     for (let offset = 1; offset <= world.frames.length; offset += 1) {
       const expected = byContract(newest(activeAt(world.stays, offset)));
       const sql = `select ${columns} from active(null, $1) where payload_type = 'template' ${ordered}`;
@@ -75,7 +78,7 @@ describe('the ten queries', () => {
     }
   });
 
-  it('2: active now, as a template and as an interface view', async () => {
+  it('2: active returns current contracts, as a template and as an interface view', async () => {
     const expected = byContract(newest(activeAt(world.stays, world.frames.length)));
     for (const kind of ['template', 'interface'])
       expect(await rows(`select ${columns} from active() where payload_type = $1 ${ordered}`, kind), kind).toEqual(
@@ -84,14 +87,14 @@ describe('the ten queries', () => {
     expect(await rows(`select ${columns} from active('Iou') ${ordered}`)).toEqual(expected);
   });
 
-  it('3: lookup_contract: the newest row, in any state', async () => {
+  it('3: lookup_contract returns the newest row, in any state', async () => {
     for (const stay of newest(world.stays)) {
       const sql = `select ${columns} from lookup_contract($1) order by payload_type`;
       expect(await rows(sql, stay.contract), stay.contract).toEqual([rowOf(stay), rowOf(stay)]);
     }
   });
 
-  it('4: creates: no assigns, and where each left its first synchronizer', async () => {
+  it('4: creates returns no assigns, but the offset at which a contract left its first synchronizer', async () => {
     const expected = byContract(world.stays.filter(({ begins }) => begins === 'create'));
     expect(await rows(`select ${columns} from creates() where payload_type = 'template' ${ordered}`)).toEqual(expected);
     const half = Math.floor(world.frames.length / 2);
@@ -107,13 +110,13 @@ describe('the ten queries', () => {
     );
   });
 
-  it('5: archives: of the row that was archived, without witnesses', async () => {
+  it('5: archives returns the archived row, without witnesses', async () => {
     const expected = byContract(world.stays.filter(({ ends }) => ends === 'archive'));
     expect(await rows(`select ${columns} from archives('Iou') ${ordered}`)).toEqual(expected);
     expect(await rows(`select distinct witnesses from archives()`)).toEqual([{ witnesses: [] }]);
   });
 
-  it('6: summary_active: each contract once', async () => {
+  it('6: summary_active counts each contract once', async () => {
     for (let offset = 1; offset <= world.frames.length; offset += 7) {
       const count = String(newest(activeAt(world.stays, offset)).length);
       const found = await rows('select payload_type, count from summary_active($1) order by 1', offset);
@@ -123,7 +126,7 @@ describe('the ten queries', () => {
     }
   });
 
-  it('7: summary_reassignments by source and target, in a range', async () => {
+  it('7: summary_reassignments counts by source and target in a range', async () => {
     const [from, to] = [5, world.frames.length - 5];
     const expected = new Map<string, [number, number]>();
     for (const { type, source, target, offset } of world.halves) {
@@ -142,7 +145,7 @@ describe('the ten queries', () => {
     expect(expected.size).toBeGreaterThan(4);
   });
 
-  it('8: transactions with their synchronizer, joined to the begin of assigned contracts', async () => {
+  it('8: transactions have their synchronizer, and join to assigned contracts', async () => {
     const found = await rows(`select "offset"::int as at, synchronizer_id from transactions order by "offset"`);
     expect(found).toEqual(world.synchronizers.map((synchronizer_id, at) => ({ at: at + 1, synchronizer_id })));
     const joined = await rows(
@@ -153,7 +156,7 @@ describe('the ten queries', () => {
     expect(joined).toEqual([{ n, same: n }]);
   });
 
-  it('9: __reassignments and __contracts, which explorers read', async () => {
+  it('9: __reassignments and __contracts have the rows that explorers read', async () => {
     const found = await rows(
       `select r.type, r.contract_id, r.reassignment_counter::int as counter, r.source_synchronizer_id as source,
               r.target_synchronizer_id as target, r.reassigned_at_ix::int as "offset", e.type as event, r.witnesses,
@@ -191,7 +194,7 @@ describe('the ten queries', () => {
     );
   });
 
-  it('10: begins and ends in a range, by conditions on the new columns', async () => {
+  it('10: the new columns select contracts that begin or end in a range', async () => {
     const [from, to] = [Math.floor(world.frames.length / 4), Math.floor((world.frames.length * 3) / 4)];
     const within = world.stays.filter((stay) => stay.from >= from && (stay.to ?? Infinity) <= to);
     const found = await rows(`select payload_type, count::int from summary_transients($1, $2) order by 1`, from, to);
@@ -210,7 +213,7 @@ describe('the ten queries', () => {
   });
 });
 
-it('leaves schema pqs unchanged: a row per synchronizer, and no new columns', async () => {
+it('pqs_multisync leaves schema pqs unchanged, with a row per synchronizer and without new columns', async () => {
   for (let offset = 1; offset <= world.frames.length; offset += 1) {
     const [found] = await rows(`select count(*)::int as n from pqs.active('Iou', $1)`, offset);
     expect(found, `offset ${String(offset)}`).toEqual({ n: activeAt(world.stays, offset).length });
@@ -219,7 +222,7 @@ it('leaves schema pqs unchanged: a row per synchronizer, and no new columns', as
   expect(Object.keys(row ?? {}).filter((column) => /assign_|assigned_/.test(column))).toEqual([]);
 });
 
-it('counts deleted_reassignments when it prunes', async () => {
+it('pqs_multisync counts deleted_reassignments when it prunes', async () => {
   const boundary = Math.floor(world.frames.length / 2);
   const expected = { deleted_reassignments: world.halves.filter(({ offset }) => offset <= boundary).length };
   const columnsOf = 'select deleted_reassignments from';

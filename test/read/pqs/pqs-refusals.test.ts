@@ -1,4 +1,4 @@
-/** Names and offsets that schemas pqs and pqs_multisync reject, with the messages of PQS. */
+/** Names and offsets that schemas pqs and pqs_multisync reject with the messages of PQS. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writePqsHistory } from './pqs-history.ts';
 import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
@@ -13,7 +13,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-describe('rejected names and offsets', () => {
+describe('schema pqs', () => {
   it.each([
     [`select * from active('Nobody')`, 'Identifier not found: Nobody'],
     [`select * from exercises('Nobody:Go')`, 'Identifier not found: Nobody:Go'],
@@ -24,20 +24,17 @@ describe('rejected names and offsets', () => {
     [`select validate_offset_exists(21)`, 'Illegal offset 21 is beyond upper bounds of contiguous history'],
     [`select validate_offset_exists(-1)`, 'Illegal offset -1 is outside lower bounds of contiguous history'],
     [`select set_latest(21)`, 'Illegal offset 21 is beyond upper bounds of contiguous history'],
-  ])('%s', async (sql, message) => {
+  ])('rejects an unknown name or offset: %s', async (sql, message) => {
     await expect(database.query(sql)).rejects.toThrow(message);
   });
 
-  it('a name that only the packages have is accepted', async () => {
+  it('accepts a name that only occurs in packages', async () => {
     expect(await database.query(`select * from active('names:Names:Unseen')`)).toEqual([]);
     expect(await database.query(`select * from exercises('Names:Unseen:Never')`)).toEqual([]);
   });
 });
 
-/**
- * Calls with an offset outside of the history, of all functions that read at or between offsets. @param more further
- * arguments
- */
+/** Calls of all functions that take offsets, with an offset outside of the history. @param more further arguments */
 async function callsOutside(of: ReadDatabase, more = ''): Promise<readonly string[]> {
   const calls = await of.query<{ call: string }>(
     `select format('%s.%I(%I => 99%s)', p.pronamespace::regnamespace, p.proname, a.name, $1::text) as call
@@ -50,7 +47,7 @@ async function callsOutside(of: ReadDatabase, more = ''): Promise<readonly strin
   return calls.map(({ call }) => call);
 }
 
-/** Calls that are not rejected for their offset. */
+/** Calls that are not rejected because of their offset. */
 async function acceptedCalls(of: ReadDatabase, calls: readonly string[]): Promise<readonly string[]> {
   const answers: string[] = [];
   for (const call of calls) {
@@ -62,11 +59,11 @@ async function acceptedCalls(of: ReadDatabase, calls: readonly string[]): Promis
 }
 
 describe('an offset outside of the history is rejected', () => {
-  it('by every function, also for an empty result', async () => {
+  it('by every function, even if the result would be empty', async () => {
     await using empty = await createReadDatabase();
     const calls = await callsOutside(empty);
     expect(calls.length).toBeGreaterThan(22);
-    // With any plan: a scan of a complete table evaluates its conditions only if there is a row.
+    // Tests both plans, because a full table scan evaluates its conditions only if there is a row.
     for (const scans of ['on', 'off']) {
       await empty.query(`set enable_indexscan = ${scans}`);
       await empty.query(`set enable_bitmapscan = ${scans}`);
@@ -74,7 +71,7 @@ describe('an offset outside of the history is rejected', () => {
     }
   });
 
-  it('for a name without rows', async () => {
+  it('even if the name has no rows', async () => {
     const calls = await callsOutside(database, `, qname => 'names:Names:Unseen'`);
     expect(calls.length).toBeGreaterThan(8);
     const ofChoices = calls.filter((call) => call.includes('exercises'));

@@ -1,6 +1,6 @@
 /**
- * Schema pqs itself: everything has a comment, it can be created in any schema and again, and omitted fields are
- * completed.
+ * The objects of schema pqs: each has a comment, the schema can be created with any name and again, and omitted fields
+ * are completed.
  */
 import { describe, expect, it } from 'vitest';
 import { Client } from 'pg';
@@ -62,7 +62,7 @@ describe('schema pqs', () => {
     expect(await database.query(uncommented, [schema])).toEqual([]);
   });
 
-  it('is created again over itself, for a storage schema of any name', async () => {
+  it('can be created over itself, for a storage schema of any name', async () => {
     await using database = await createReadDatabase('Node "1"');
     await database.query(await readSideScript('Node "1"'));
     await database.query(`set search_path = 'Node "1"_pqs'`);
@@ -88,13 +88,13 @@ describe('schema pqs', () => {
     ['{"tag": "T", "value": {}}', '{"cases": {"T": {"nulls": {"x": null}}}}', '{"tag": "T", "value": {"x": null}}'],
     ['{"tag": "U", "value": {}}', '{"cases": {"T": {"nulls": {"x": null}}}}', '{"tag": "U", "value": {}}'],
     ['"text"', '{"nulls": {"x": null}}', '"text"'],
-  ])('completes %s by %s', async (value, omitted, expected) => {
+  ])('completes %s with the omitted fields %s', async (value, omitted, expected) => {
     await using database = await createReadDatabase();
     const [row] = await database.query(`select pqs.with_nulls($1, $2)::text as completed`, [value, omitted]);
     expect(row).toEqual({ completed: expected });
   });
 
-  it('returns explicit nulls in views once the omitted fields are stored, and in payloads by payload_with_nulls', async () => {
+  it('returns explicit nulls in interface views after omitted fields are stored, and in payloads by payload_with_nulls', async () => {
     await using database = await createReadDatabase();
     const view = {
       interfaceId: `${packageId}:Main:Viewed`,

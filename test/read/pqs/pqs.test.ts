@@ -28,8 +28,8 @@ async function column(sql: string, ...values: unknown[]): Promise<readonly unkno
   return (await rows(sql, ...values)).map((row) => Object.values(row)[0]);
 }
 
-describe('active contracts', () => {
-  it('#1 all of a template', async () => {
+describe('queries of active contracts', () => {
+  it('#1 all contracts of a template', async () => {
     expect(await rows(`select contract_id, payload from active($1) order by 1`, license)).toEqual([
       { contract_id: 'license-1', payload: { user: bob, admin: alice, licenseNum: '1' } },
       { contract_id: 'license-2', payload: { user: 'Carol', admin: alice, licenseNum: '2' } },
@@ -65,7 +65,7 @@ describe('active contracts', () => {
     ]);
   });
 
-  it('#5 everything, interface views included', async () => {
+  it('#5 all contracts, including interface views', async () => {
     const all = await rows('select * from active() order by contract_id');
     expect(all.map((row) => row['contract_id'])).toEqual(
       ['allocation-1', 'allocation-1', 'amulet-1', 'amulet-1', 'amulet-1', 'approval-1', 'license-1', 'license-2']
@@ -125,7 +125,7 @@ describe('active contracts', () => {
     expect(await rows(sql)).toEqual([{ holder: 'h1', sum: '150.5' }]);
   });
 
-  it('#9 two templates at an earlier offset', async () => {
+  it('#9 contracts of two templates at an earlier offset', async () => {
     const sql = `select ip.contract_id from active('IssuerApproval', $1) ia join active('DA.Register:Token', $1) ip
       on ip.payload->'token'->'issue'->>'issuer' = ia.payload->>'issuer' order by 1`;
     expect(await column(sql, 10)).toEqual(['token-1', 'token-2']);
@@ -168,7 +168,7 @@ describe('active contracts', () => {
     ]);
   });
 
-  it('#14 by stakeholder and by key', async () => {
+  it('#14 contracts by stakeholder and by key', async () => {
     const sql = `select a.contract_id from active($1) a where stakeholders(a.*) @> array[$2]::text[]`;
     expect(await column(sql, license, bob)).toEqual(['license-1']);
     expect(await column(`${sql} and contract_key = $3::jsonb`, 'Trade', alice, '{"id": "k1"}')).toEqual(['trade-1']);
@@ -206,7 +206,7 @@ describe('active contracts', () => {
     expect(await rows(sql, license, 'none')).toEqual([]);
   });
 
-  it('#23 the blob for disclosure', async () => {
+  it('#23 the created event blob for disclosure', async () => {
     const sql = `select contract_id, payload::text, metadata from active('IssuerApproval') where payload->>'issuer' = $1`;
     expect(await rows(sql, 'foo')).toEqual([
       {
@@ -217,7 +217,7 @@ describe('active contracts', () => {
     ]);
   });
 
-  it('#35 the card of a node', async () => {
+  it('#35 counts and the newest offset, as on the card of a node', async () => {
     const sql = `select count(*), max(created_at_offset), max(created_effective_at) as at from active()`;
     expect(await rows(sql)).toEqual([{ count: '23', max: '20', at: new Date('2026-08-14T10:20:00Z') }]);
     expect(await column('select count(*) from transactions')).toEqual(['20']);

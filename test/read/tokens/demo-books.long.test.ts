@@ -1,6 +1,6 @@
 /**
- * The token views over a month of the demo, compared with books computed from raw payloads: to the digit, at a thousand
- * offsets.
+ * The token views over a month of the demo, compared with books computed from raw payloads: to the last digit, at a
+ * thousand offsets.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -39,7 +39,7 @@ function keyIn(row: Readonly<Record<string, unknown>>): string {
   return keyOf(row['owner'], row['provider'], row['account_id'], row['instrument_admin'], row['instrument_id']);
 }
 
-/** A thousand offsets, each once, ascending; the first and the last among them. */
+/** A thousand distinct offsets in ascending order, including the first and the last. */
 function someOffsets(): readonly number[] {
   const end = sandbox.ledger.ledgerEnd();
   const random = new Random(seed);
@@ -48,7 +48,7 @@ function someOffsets(): readonly number[] {
   return [...chosen].sort((a, b) => a - b);
 }
 
-/** One balance of a side next to that of the books. */
+/** A balance that differs between the views and the books. */
 interface Difference {
   readonly offset: number;
   readonly key: string;
@@ -66,8 +66,8 @@ function differences(
     .filter((one) => one.found !== one.expected);
 }
 
-describe('a month of the demo', () => {
-  it('has accounts and instruments of both versions of the token standard', async () => {
+describe('the token views of a demo month', () => {
+  it('have accounts and instruments of both versions of the token standard', async () => {
     const rows = await query(
       database.url,
       `select instrument_id, standard, count(distinct provider)::int as providers from explore.token_holdings
@@ -82,7 +82,7 @@ describe('a month of the demo', () => {
     ]);
   });
 
-  it('has the balances of its payloads at a thousand offsets, for every account', async () => {
+  it('return the balances of the books at a thousand offsets, for every account', async () => {
     const offsets = someOffsets();
     const rows = await query(
       database.url,
@@ -99,7 +99,7 @@ describe('a month of the demo', () => {
     expect(compared).toBeGreaterThan(50_000);
   });
 
-  it('has the changes of its payloads in each update: the sum up to an offset is the balance there', async () => {
+  it('return the changes of the books in each update, whose sum up to an offset is the balance there', async () => {
     const rows = await query(database.url, `select "offset", ${account}, net::text as net from explore.token_changes`);
     const actualChanges = rows
       .map((row) => `${String(row['offset'])} ${keyIn(row)} ${String(units(row['net']))}`)
@@ -111,7 +111,7 @@ describe('a month of the demo', () => {
     expect(actualChanges.length).toBeGreaterThan(3_000);
   });
 
-  it('has each movement once: one row of the sender and the receiver according to the books', async () => {
+  it('return each movement once, with the sender and the receiver of the books', async () => {
     const side = (which: 'sender' | 'receiver'): string =>
       `${which} as owner, ${which}_provider as provider, ${which}_account_id as account_id, instrument_admin, instrument_id`;
     const of = (which: 'sender' | 'receiver') =>
@@ -132,7 +132,7 @@ describe('a month of the demo', () => {
     });
     const expected = books.filter(({ isJourney }) => !isJourney).flatMap((entry) => movementsOf(entry));
     const between = movements.filter(({ isOwn }) => !isOwn).map(({ text }) => text);
-    // Not the arrays: the message with their difference would be too long.
+    // Compares filtered arrays, because the diff of the complete arrays would be too long.
     expect(between.filter((text) => !expected.includes(text))).toEqual([]);
     expect(expected.filter((text) => !between.includes(text))).toEqual([]);
     expect(between).toHaveLength(expected.length);
@@ -143,7 +143,7 @@ describe('a month of the demo', () => {
     expect(kinds.get('burn')).toBeGreaterThan(20);
   });
 
-  it('has movements reported by choices of version 1 and events of version 2 in one update, and by each alone', async () => {
+  it('return movements reported by choices of version 1 and events of version 2, together and separately', async () => {
     const [row] = await query(
       database.url,
       `with told as (
@@ -166,12 +166,12 @@ describe('a month of the demo', () => {
       expect(row?.[count], count).toBeGreaterThan(10);
   });
 
-  it('has no logged movement that did not happen', async () => {
+  it('log only movements that happened', async () => {
     expect(await query(database.url, 'select * from explore.token_discrepancies')).toEqual([]);
   });
 });
 
-/** Payments of owners to themselves by version 1; the bank logs no leg for a merge or split of deposits. */
+/** Number of payments of owners to themselves by version 1. The bank logs no leg for a merge or split of deposits. */
 function ownTransfers(): number {
   const events = sandbox.ledger
     .range(0, sandbox.ledger.ledgerEnd(), Infinity)
@@ -185,7 +185,10 @@ function ownTransfers(): number {
   }).length;
 }
 
-/** In the demo an instrument moves once in an update: one account loses and one gains, or only one of both exists. */
+/**
+ * Movements of an update according to the books. In the demo, an update moves each instrument once: from one account to
+ * another, to an account or from an account.
+ */
 function movementsOf({ offset, net }: Entry): readonly string[] {
   const byInstrument = new Map<string, (readonly [string, bigint])[]>();
   for (const [key, change] of net) {

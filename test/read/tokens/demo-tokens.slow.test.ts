@@ -1,4 +1,4 @@
-/** The token views on the traffic of the demo, with both versions of the token standard, compared with its ledger. */
+/** The token views on the traffic of the demo, with both versions of the token standard, compared with the ledger. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nameOf } from '../../../packages/ledger-sandbox/src/demo/templates/funds.ts';
 import { instrumentOf } from '../../../packages/ledger-sandbox/src/demo/templates/instruments.ts';
@@ -8,13 +8,13 @@ import { generateHistory } from '../../../packages/ledger-sandbox/src/demo/traff
 import { runIndexer } from '../../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
 
-/** Units of 10^-10. */
+/** Converts an amount to units of 10^-10. */
 function units(amount: string): bigint {
   const [whole = '', fraction = ''] = amount.split('.');
   return BigInt(whole + fraction.padEnd(10, '0'));
 }
 
-describe('the demo traffic', () => {
+describe('the token views of the demo traffic', () => {
   let sandbox: Sandbox;
   let database: TestDatabase;
   let end: number;
@@ -36,7 +36,7 @@ describe('the demo traffic', () => {
     await database.drop();
   });
 
-  it('has the balances of the ledger, digit by digit', async () => {
+  it('return the balances of the ledger, to the last digit', async () => {
     const expected = new Map<string, bigint>();
     const locked = new Map<string, bigint>();
     for (const { activation, as } of sandbox.ledger.activeAt(end)) {
@@ -60,7 +60,7 @@ describe('the demo traffic', () => {
     }
   });
 
-  it('has each step of each transfer with its result', async () => {
+  it('return each step of each transfer with its outcome', async () => {
     const expected = new Map<string, number>();
     for (const { update } of sandbox.ledger.range(0, end, 1e6)) {
       if (update === undefined || !('Transaction' in update)) continue;
@@ -69,7 +69,7 @@ describe('the demo traffic', () => {
         if (!('ExercisedEvent' in event) || !/^Transfer(Factory|Instruction)_/.test(event.ExercisedEvent.choice))
           continue;
         const { choice, exerciseResult, nodeId, lastDescendantNodeId } = event.ExercisedEvent;
-        // The choice of version 1 inside that of version 2 is the same step.
+        // The choice of version 1 inside the choice of version 2 is the same step.
         if (nodeId <= outer) continue;
         outer = lastDescendantNodeId;
         const { tag } = (exerciseResult as { output: { tag: string } }).output;
@@ -88,7 +88,7 @@ describe('the demo traffic', () => {
     expect(expected.size).toBe(5);
   });
 
-  it('keeps the data of a second step consistent with the first', async () => {
+  it('return equal data for the second step of a transfer and the first', async () => {
     const [row] = await query(
       database.url,
       `select count(*)::int as pairs, count(*) filter (where
@@ -100,7 +100,7 @@ describe('the demo traffic', () => {
     expect(row?.['pairs']).toBeGreaterThan(50);
   });
 
-  it('has a list of the pending instructions', async () => {
+  it('list the pending instructions', async () => {
     const waiting = [...sandbox.ledger.activeAt(end)]
       .map(({ activation }) => activation.created)
       .filter(({ templateId }) => /:(?:\w+TransferInstruction|DepositTransfer)$/.test(templateId));
@@ -115,7 +115,7 @@ describe('the demo traffic', () => {
     });
   });
 
-  it('has the active contracts of the ledger at any offset', async () => {
+  it('return the active contracts of the ledger at any offset', async () => {
     for (let offset = 0; offset <= end; offset += 97) {
       const there = [...sandbox.ledger.activeAt(offset)].filter(({ as }) => as === 'JsActiveContract');
       const rows = await query(database.url, `select contract_id from explore.active_at(${String(offset)})`);

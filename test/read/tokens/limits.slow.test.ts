@@ -1,6 +1,4 @@
-/**
- * Movements that the tables do not hold completely: the token views report the missing data, and never a wrong value.
- */
+/** Movements whose data is incomplete: the token views report the missing data, and never a wrong value. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { mergeStaging } from '../../../src/store/history/merge.ts';
 import { prepareStaging, stagingSchema } from '../../../src/store/history/staging.ts';
@@ -42,7 +40,7 @@ async function world(seed?: Beginning): Promise<ReadDatabase> {
   return database;
 }
 
-/** The same tables, for maintenance functions. */
+/** Opens the same tables for maintenance functions. */
 function maintained({ url }: ReadDatabase, schema = 'ledger'): Database {
   const database = openDatabase({ url, schema, statementTimeoutMs: 60_000, applicationName: 'test' });
   opened.unshift({ [Symbol.asyncDispose]: () => database.close() });
@@ -64,7 +62,7 @@ const notes = async (database: ReadDatabase, party: string): Promise<readonly st
     ({ note }) => note,
   );
 
-/** Alice has 10, pays Bob 4, and splits the rest. */
+/** Alice has 10, pays 4 to Bob, and splits the remainder. */
 const payment = [
   frames.transaction(1, [held(0, '00a1', alice, '10.0')]),
   frames.transaction(2, [gone('00a1', 0), held(1, '00a2', alice, '6.0'), held(2, '00b1', bob, '4.0')]),
@@ -72,7 +70,7 @@ const payment = [
 ];
 
 describe('pruned history', () => {
-  it('leaves retained holdings, which are not mints', async () => {
+  it('leaves retained holdings, which do not count as mints', async () => {
     const database = await world();
     await database.write(...payment);
     await prune(maintained(database), { offset: 2 }, { stop: new AbortController().signal });
@@ -86,7 +84,7 @@ describe('pruned history', () => {
     expect(await database.query(journal, [bob])).toEqual([{ offset: 2, kind: 'opening', balance: 4 }]);
   });
 
-  it('gives the same result while it is pruned', async () => {
+  it('returns the same rows during and after the prune', async () => {
     const database = await world();
     await database.write(...payment);
     await database.query('select pqs.__note_pruned(2)');
@@ -97,7 +95,7 @@ describe('pruned history', () => {
 });
 
 describe('unreadable holdings', () => {
-  it('are counted separately, and movements of such an update are unmatched', async () => {
+  it('are counted separately, and movements of their update are unmatched', async () => {
     const database = await world();
     await database.write(
       frames.transaction(1, [held(0, '00a1', alice, '10.0', { failed: [1, 2] })]),
@@ -118,7 +116,7 @@ describe('unreadable holdings', () => {
     expect(await notes(database, bob)).toEqual([]);
   });
 
-  it('are redacted holdings, unless another view still has their contents', async () => {
+  it('include redacted holdings whose contents no other view has', async () => {
     const database = await world();
     await database.write(...payment);
     const subject = { kind: 'contract', contractId: '00a1' } as const;
@@ -134,7 +132,7 @@ describe('unreadable holdings', () => {
     expect(await notes(database, alice)).toHaveLength(1);
   });
 
-  it('are read through the other version, if it exists', async () => {
+  it('are read through the view of the other version, if it exists', async () => {
     const database = await world();
     await database.write(frames.transaction(1, [held(0, '00a1', alice, '10.0', { failed: [2], amountV1: '9.0' })]));
     expect(await database.query('select standard, amount::float from explore.token_holdings')).toEqual([
@@ -145,7 +143,7 @@ describe('unreadable holdings', () => {
 });
 
 describe('an update in quarantine', () => {
-  it('is noted in a journal that includes it', async () => {
+  it('is noted in a journal whose range includes it', async () => {
     const database = await world();
     await database.write(...payment.slice(0, 1));
     await database.quarantine(2);
@@ -156,7 +154,10 @@ describe('an update in quarantine', () => {
   });
 });
 
-/** The active contracts at the offset follow a gap: the stream is known up to its checkpoint, and from there again. */
+/**
+ * Reseeds with these active contracts after a gap: history is known up to the checkpoint, and again from the seed
+ * offset.
+ */
 async function reseed(database: ReadDatabase, checkpoint: number, seed: Beginning): Promise<void> {
   const staging = maintained(database, stagingSchema('ledger', 'reseed'));
   await prepareStaging(staging, 'ledger', 'reseed', { identity, notBefore: checkpoint });
@@ -175,7 +176,7 @@ const entry = (offset: number, holding: tokens.Holding): frames.JsonRecord =>
   frames.activeEntry({ ...tokens.holding(holding), offset, nodeId: 0 });
 
 describe('a gap', () => {
-  it('separates journals: each side has its own', async () => {
+  it('separates journals: each side of the gap has its own', async () => {
     const database = await world();
     await database.write(...payment.slice(0, 2));
     await reseed(database, 2, { offset: 9, entries: [entry(8, coin('00a9', alice, '2.0'))] });
@@ -188,8 +189,8 @@ describe('a gap', () => {
   });
 });
 
-describe('bounds', () => {
-  it('are rejected in unknown ranges, also if no token was ever seen', async () => {
+describe('bounds of token functions', () => {
+  it('are rejected in unknown ranges, even if no token was ever seen', async () => {
     const database = await world();
     await database.write(frames.transaction(1, []));
     for (const call of ['token_balances_at(7)', 'token_holdings_at(7)', `token_journal('x', null, 7)`]) {
@@ -201,7 +202,7 @@ describe('bounds', () => {
     });
   });
 
-  it('are rejected where views of holdings were not complete yet', async () => {
+  it('are rejected at offsets where interface views of holdings were incomplete', async () => {
     const database = await world();
     await database.write(...payment);
     await database.query(
@@ -217,8 +218,8 @@ describe('bounds', () => {
   });
 });
 
-describe('an admin', () => {
-  it('that logs a movement without holdings is reported, and one that logs to an unseen party is not', async () => {
+describe('an instrument admin', () => {
+  it('is reported if it logs a movement without holdings, unless it logs to an unseen party', async () => {
     const database = await world();
     const legs = [{ side: 'ReceiverSide', other: mints, amount: '5.0' }] as const;
     const log = (owner: string, node: number, witnesses = [owner]): frames.JsonRecord =>
@@ -259,11 +260,11 @@ describe('an admin', () => {
   });
 });
 
-describe('a step', () => {
+describe('a transfer step', () => {
   it.each([
     [1, 2],
     [2, 1],
-  ] as const)('of version %i with one of version %i inside is one transfer', async (outer, inner) => {
+  ] as const)('of version %i with a step of version %i inside is one transfer', async (outer, inner) => {
     const database = await world();
     const step = { sender: alice, receiver: bob, instrument, amount: '4.0' };
     await database.write(
@@ -285,7 +286,7 @@ describe('a lock', () => {
   const locked = (lock: frames.JsonRecord): Input => ({ lock: { holders: [bob], ...lock } });
   const longest = '9223372036854775807';
 
-  it('of any length leaves the views working', async () => {
+  it('of any duration is accepted by the views', async () => {
     const database = await world();
     await database.write(
       frames.transaction(1, [
@@ -300,7 +301,7 @@ describe('a lock', () => {
     expect(await database.query(`select ${columns} from explore.token_balances_at(1)`)).toEqual([expected]);
   });
 
-  it('that had expired when history began does not hold there', async () => {
+  it('that had expired at the seed offset does not apply there', async () => {
     const until = locked({ expiresAt: '2026-08-14T11:00:00Z' });
     const database = await world({ offset: 5, entries: [entry(3, coin('00a1', alice, '1.0', until))] });
     const available = 'select available::float from explore.token_balances_at(5)';
@@ -309,7 +310,7 @@ describe('a lock', () => {
     expect(await database.query(available)).toEqual([{ available: 1 }]);
   });
 
-  it('that had not expired then does, however long ago that is now', async () => {
+  it('that had not expired at the seed offset applies there, even if it has expired since', async () => {
     const until = locked({ expiresAt: '2026-08-14T12:00:00Z' });
     const database = await world({ offset: 5, entries: [entry(3, coin('00a1', alice, '1.0', until))] });
     await database.write(frames.transaction(6, [], { effectiveAt: '2026-08-14T11:01:00Z' }));
@@ -319,7 +320,7 @@ describe('a lock', () => {
 });
 
 describe('an owner that is not a stakeholder', () => {
-  it('has a balance and no journal: the journal is rejected if no event names the owner', async () => {
+  it('has a balance but no journal, which is rejected if no event names the owner', async () => {
     const database = await world();
     const kept: Input = { event: { signatories: [instrument.admin], witnessParties: [instrument.admin] } };
     await database.write(frames.transaction(1, [held(0, '00a1', alice, '1.0', kept)]), frames.transaction(2, []));
@@ -339,7 +340,7 @@ describe('the documented query for missing data', () => {
     expect(await database.query(question)).toEqual([]);
   });
 
-  it('names each kind of missing data', async () => {
+  it('returns each kind of missing data', async () => {
     const database = await world();
     await database.write(
       ...payment,

@@ -1,33 +1,34 @@
 /**
- * Movements by an independent model: updates consist of a few kinds of movements, as frames, and the model records for
- * each what the holdings of an account lost and gained, and what was reported. Amounts are bigints, in units of 10^-10.
+ * Token movements by an independent reference model. Updates consist of a few kinds of movements, as frames. For each,
+ * the model records what was reported and what the holdings of an account gained and lost. Amounts are bigints in units
+ * of 10^-10.
  */
 import * as frames from '../../support/frames.ts';
 import * as tokens from './token-frames.ts';
 
-/** One movement, all of it as numbers, so that it can be generated and shrunk. */
+/** One movement as numbers, so that it can be generated and shrunk. */
 export interface Movement {
   readonly kind: 'mint' | 'burn' | 'transfer' | 'lock' | 'merge' | 'transient' | 'noise';
-  /** Accounts, instruments and holdings by their index in a list, modulo its length. */
+  /** Index of the account, instrument or holding in its list, modulo the length of the list. */
   readonly from: number;
   readonly to: number;
   readonly instrument: number;
   readonly holding: number;
   readonly amount: bigint;
-  /** Additional fee, in the same units. */
+  /** Additional fee in units of 10^-10. */
   readonly fee: bigint;
   readonly leg: string;
 }
 
-/** How much is reported: events of version 2, choices of both versions with or without them, or nothing. */
+/** What is reported: events of version 2, choices of both versions with or without events, or nothing. */
 export type Telling = 'events' | 'all' | 'choices' | 'nothing';
 
 export interface Step {
   readonly movements: readonly Movement[];
   readonly telling: Telling;
-  /** Whether fees are legs, paid to the admin. */
+  /** Whether fees are reported as legs paid to the admin. */
   readonly feesAreTold: boolean;
-  /** Instead of all that, a holding leaves for another synchronizer, or arrives. */
+  /** Instead of the movements, a holding leaves for another synchronizer or arrives from one. */
   readonly reassigns: boolean;
 }
 
@@ -44,9 +45,9 @@ export interface Change {
 
 interface Held extends tokens.Holding {
   readonly units: bigint;
-  /** Whether it is in flight to another synchronizer. */
+  /** Whether the holding is in flight to another synchronizer. */
   travels: boolean;
-  /** Offset of its create, or of its last assignment. */
+  /** Offset of the create, or of the last assignment. */
   offset: number;
   nodeId: number;
 }
@@ -69,7 +70,7 @@ const accounts: readonly tokens.Account[] = [
 ];
 const mints: tokens.Account = { owner: null, provider: null, id: 'cip-112/mint' };
 
-/** Account and instrument in one text, as {@link keySql} makes it. */
+/** Account and instrument as one text, in the format of {@link keySql}. */
 function keyOf({ owner, provider, id }: tokens.Account, { admin, id: instrument }: tokens.Instrument): string {
   return [owner ?? '-', provider ?? '-', id, admin, instrument].join('|');
 }
@@ -89,13 +90,13 @@ interface Side {
 export class TokenModel {
   readonly frames: frames.JsonRecord[] = [];
   readonly changes: Change[] = [];
-  /** Balances after each offset, by account, without zeros. */
+  /** Balances by account after each offset, without zero balances. */
   readonly balances: ReadonlyMap<string, bigint>[] = [new Map()];
-  /** Holdings as the ledger lists them after each offset. */
+  /** Active holdings, as the ledger lists them after each offset. */
   readonly listed: (readonly frames.JsonRecord[])[] = [[]];
-  /** Reported movements, as {@link movementSql} returns them. */
+  /** Reported movements, in the format of {@link movementSql}. */
   readonly reportedMovements: string[] = [];
-  /** Fees without a leg, while the admin logs the rest: account and offset. */
+  /** Offset and account of each fee that has no leg although the admin logs the other movements. */
   readonly untold: string[] = [];
   #held = new Map<string, Held>();
   #made = 0;
@@ -148,7 +149,7 @@ export class TokenModel {
     }
   }
 
-  /** A holding, or some, of an account; undefined without any. */
+  /** One to three holdings of an account; empty if it has none. */
   #inputs(account: tokens.Account, instrument: tokens.Instrument, { holding }: Movement): readonly Held[] {
     const mine = [...this.#held.values()].filter(
       (held) => !held.travels && keyOf(held.account, held.instrument) === keyOf(account, instrument),
@@ -163,7 +164,7 @@ export class TokenModel {
     this.#update?.report(account, mints, instrument, sum(inputs), movement.leg);
   }
 
-  /** Pays the amount, or as much as the account has; the change returns. */
+  /** Pays the amount, or as much as the account has. The change is returned to the payer. */
   #pay(movement: Movement, from: tokens.Account, instrument: tokens.Instrument, to: tokens.Account): void {
     const inputs = this.#inputs(from, instrument, movement);
     if (inputs.length === 0) return;
@@ -177,7 +178,7 @@ export class TokenModel {
     this.#update?.fee(from, instrument, fee);
   }
 
-  /** Merges, splits, locks and unlocks: nothing moves. */
+  /** Merges, splits, locks and unlocks holdings. Nothing moves between accounts. */
   #remake(
     account: tokens.Account,
     instrument: tokens.Instrument,
@@ -244,7 +245,7 @@ export class TokenModel {
   }
 }
 
-/** Events of one update, and what the model records for them. */
+/** The events of one update, and the model's records for them. */
 class Update {
   readonly changes = new Map<string, Change>();
   readonly reportedMovements: string[] = [];
@@ -313,7 +314,7 @@ class Update {
     this.#mentioned.push({ account, instrument });
   }
 
-  /** The choice of version 2, and the one of version 1 inside. */
+  /** Adds the choice of version 2, and the choice of version 1 inside it. */
   #steps(from: tokens.Account, to: tokens.Account, instrument: tokens.Instrument, amount: bigint): void {
     const nodeId = this.#events.length;
     const step = { sender: from.owner ?? '', receiver: to.owner ?? '', instrument, amount: decimal(amount) };
@@ -321,7 +322,10 @@ class Update {
     this.#events.push(tokens.transferred({ ...step, version: 1 }, nodeId + 1));
   }
 
-  /** All events; those of the registry come last, all legs of an account of an admin in one or in two. */
+  /**
+   * All events of the update. The events of the registry come last: per account and instrument one or two, with all
+   * legs.
+   */
   finished(): frames.JsonRecord[] {
     const logs = this.#step.telling === 'events' || this.#step.telling === 'all';
     const groups = new Map<string, Side[]>();

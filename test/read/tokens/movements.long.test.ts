@@ -1,4 +1,4 @@
-/** Random movements of tokens, by the views and by an independent model. */
+/** Random token movements in the token views, compared with an independent model. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../src/store/connection/database.ts';
@@ -8,11 +8,11 @@ import { printRepeatCommand, runsFor, seedFor } from '../../support/chance/prope
 import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
 import { keySql, owners, TokenModel, type Movement, type Step } from './movement-model.ts';
 
-/** One random history for each; TEST_SEED=… TEST_RUNS=1 repeats one. */
+/** One seed per random history. To repeat one, set TEST_SEED=… and TEST_RUNS=1. */
 const seeds = Array.from({ length: runsFor(3) }, (_, at) => seedFor() + at);
 printRepeatCommand(seeds[0] ?? 0, seeds.length);
 
-/** Up to 28 digits before the point, all ten after it, and nothing. */
+/** Amounts of up to 28 digits before the decimal point and ten after it, and zero. */
 const amount = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(0n, 1n, 10n ** 10n) },
   { weight: 4, arbitrary: fc.bigInt(1n, 10n ** 13n) },
@@ -77,7 +77,7 @@ async function readMovements(database: ReadDatabase): Promise<readonly string[]>
   return rows.map(({ text }) => String(text));
 }
 
-/** Updates and accounts whose movements do not add up to the change of their holdings. */
+/** Accounts and updates whose movements do not sum up to the change of their holdings. */
 const unbalanced = `
   select c."offset", c.owner, c.kind, c.moved, m.moved as by_movements
     from explore.token_changes c
@@ -91,7 +91,7 @@ const unbalanced = `
               and t.instrument_id = c.instrument_id) m
    where m.moved <> c.moved`;
 
-/** The balance after each row of a journal, by account, equals the holdings there; and nothing is left out. */
+/** Expects that the balance after each journal row equals the holdings there, and that no row is missing. */
 async function journalIsRight(database: ReadDatabase, model: TokenModel, from: number, to: number): Promise<void> {
   for (const owner of owners) {
     const rows = await database.query(
@@ -115,7 +115,7 @@ async function journalIsRight(database: ReadDatabase, model: TokenModel, from: n
 }
 
 describe('random movements', () => {
-  it.each(seeds)('add up in every view, and are returned as they were reported (TEST_SEED=%i)', async (own) => {
+  it.each(seeds)('sum up correctly in every view, and are returned as reported (TEST_SEED=%i)', async (own) => {
     const model = new TokenModel();
     for (const one of fc.sample(history, { seed: own, numRuns: 1 }).flat()) model.step(one);
     await using database = await createReadDatabase();
@@ -138,7 +138,7 @@ describe('random movements', () => {
     await journalIsRight(database, model, Math.floor(model.offset / 3), Math.floor((model.offset * 2) / 3));
   });
 
-  it.each(seeds)('give one statement, however they were indexed (TEST_SEED=%i)', async (own) => {
+  it.each(seeds)('produce the same statement, however they were indexed (TEST_SEED=%i)', async (own) => {
     const model = new TokenModel();
     for (const one of fc.sample(history, { seed: own, numRuns: 1 }).flat()) model.step(one);
     const at = Math.floor(model.offset / 2);
@@ -164,7 +164,7 @@ interface Made {
   readonly notes: readonly string[];
 }
 
-/** Rows of `account-statement` for each owner from an offset. */
+/** Statements of `account-statement` for each owner, beginning at an offset. */
 async function statements({ url }: ReadDatabase, offset: number): Promise<readonly Made[]> {
   const database = openDatabase({ url, schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' });
   const made: Made[] = [];

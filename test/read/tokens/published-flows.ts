@@ -1,4 +1,4 @@
-/** Flows of users with the published test tokens, by both versions of the token standard, and their movements. */
+/** User flows with the published test tokens, in both versions of the token standard, and their movements. */
 import { noMeta, reasonMeta } from '../../../packages/ledger-sandbox/src/demo/templates/metadata.ts';
 import { interfaces, interfacesV2 } from '../../../packages/ledger-sandbox/src/demo/templates/names.ts';
 import type { Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
@@ -18,10 +18,10 @@ const account = (owner: string | null, provider: string | null = null, id = ''):
 });
 const dollars = { admin, id: 'USD' };
 const euros = { admin, id: 'EUR' };
-/** Instrument of the token that implements version 1 only. */
+/** Instrument of the token that implements only version 1. */
 const pounds = { admin, id: 'GBP' };
 
-/** Exercises the templates like their users. */
+/** Exercises choices of the templates as their users do. */
 export class Flows {
   readonly #sandbox: Sandbox;
   readonly #rules: Readonly<Record<'v1' | 'v2', string>>;
@@ -42,7 +42,7 @@ export class Flows {
     return this.#sandbox.ledger.submit({ commands: [exercise], actAs: [by] });
   }
 
-  /** The free contracts of the holding template of an account. */
+  /** The unlocked holdings of an account. */
   #free(owner: JsonObject, instrumentId: JsonObject): string[] {
     return this.#active('TestTokenV2.Holding:Token')
       .filter(({ createArgument: { holding } }) => {
@@ -72,7 +72,7 @@ export class Flows {
     this.#exercise(by, offer, transferInstruction, `TransferInstruction_${action}`, argument);
   }
 
-  /** The offer; '' for an immediate transfer. */
+  /** Offers a transfer. @returns the contract id of the offer; '' for an immediate transfer */
   offer(version: 1 | 2, sender: JsonObject, receiver: JsonObject, amount: string, reason = ''): string {
     const [from, to] = version === 1 ? [sender['owner'], receiver['owner']] : [sender, receiver];
     const transfer = {
@@ -96,7 +96,7 @@ export class Flows {
     );
   }
 
-  /** Both allocate their holdings, and the venue settles. */
+  /** Exchanges two instruments: both parties allocate their holdings, and the venue settles. */
   exchange(first: JsonObject, second: JsonObject, give: string, take: string): void {
     const settlement = { executors: [venue], id: 'fx-1', cid: null, meta: noMeta };
     const legs = [
@@ -161,8 +161,8 @@ export class Flows {
   }
 
   /**
-   * A leg that is allocated and executed by version 1, of the token that implements both or of the one with version 1
-   * only.
+   * Allocates and executes a leg by version 1, with the token that implements both versions or with the token that
+   * implements only version 1.
    */
   execute(rules: 'v1' | 'v2', sender: string, receiver: string, amount: string, inputs?: readonly string[]): void {
     const instrumentId = rules === 'v1' ? pounds : dollars;
@@ -185,7 +185,7 @@ export class Flows {
     });
   }
 
-  /** The flows of the token that implements version 1 only. */
+  /** The flows of the token that implements only version 1. */
   ofVersion1(): void {
     const { ledger } = this.#sandbox;
     const instrumentId = pounds;
@@ -215,7 +215,7 @@ export class Flows {
     this.answer(1, 'Accept', bob, offer(transfer([token('20.0000000000')], '7.5000000000')));
     this.answer(1, 'Reject', bob, offer(transfer([token('3.0000000000')], '3.0000000000')));
     this.execute('v1', alice, bob, '1.2500000000', [token('2.0000000000')]);
-    // A burn without a request.
+    // A burn without a burn request.
     ledger.exercise(token('0.5000000000'), 'Archive', {}, [admin, alice]);
   }
 }
@@ -224,7 +224,7 @@ function isSame(a: Json | undefined, b: Json | undefined): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** The first contract of a template that a transaction created; '' for none. */
+/** The first contract of a template that a transaction created; '' if there is none. */
 function made({ events }: Transaction, template: string): string {
   const entity = template.slice(template.indexOf(':'));
   for (const event of events) {
@@ -235,7 +235,7 @@ function made({ events }: Transaction, template: string): string {
 
 const custody = account(bob, venue, 'custody');
 
-/** Every flow; its movements are in `movements`. */
+/** Runs every flow. The expected movements are in `movements`. */
 export function play(flows: Flows): void {
   const [ofAlice, ofBob] = [account(alice), account(bob)];
   flows.mint(ofAlice, '100.0000000000');
@@ -254,7 +254,7 @@ export function play(flows: Flows): void {
   flows.offer(2, ofAlice, custody, '0.7500000000');
 }
 
-/** The movements, in the order of the ledger: kind, basis, from, to, amount, reason. */
+/** The movements in ledger order: kind, basis, from, to, amount, reason. */
 export const movements = [
   'mint event  alice 100.0000000000 USD mint offer',
   'mint event  bob 50.5000000000 EUR mint offer',

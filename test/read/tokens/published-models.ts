@@ -1,6 +1,6 @@
 /**
- * Models of the published test tokens: names of templates, shapes of payloads and effects of choices, since the sandbox
- * interprets no package code. The recordings have the same from a real participant.
+ * Models of the published test tokens: template names, payload shapes and effects of choices. The sandbox needs them
+ * because it interprets no package code. The recordings have the same data from a real participant.
  */
 import { mintAccount, ownerOf } from '../../../packages/ledger-sandbox/src/demo/registry/accounts.ts';
 import { registryTemplates } from '../../../packages/ledger-sandbox/src/demo/registry/registry-templates.ts';
@@ -31,12 +31,12 @@ function object(value: Json | undefined): JsonObject {
   return asObject(value) ?? {};
 }
 
-/** The pairs of a map from actions to their arguments. */
+/** The entries of a map from actions to their values. */
 function pairs(prefix: string, by: Readonly<Record<string, Json>>): Json {
   return Object.entries(by).map(([action, value]) => [{ tag: `${prefix}_${action}`, value: {} }, value]);
 }
 
-/** Inside `TokenAllocationV2`; that of version 1 wraps it. */
+/** The payload inside `TokenAllocationV2`. The allocation of version 1 wraps it. */
 const setAside: Omit<Shape<SetAside>, 'template'> = {
   write: ({ settlement, allocation, holdingCids, requestedAt, allocateBefore }) => {
     const [side] = asList(allocation['transferLegSides']).filter((one) => textAt(one, 'side') === 'SenderSide');
@@ -114,7 +114,7 @@ function offerMint({ argument, create, time }: ChoiceContext): Json {
   return { offerCid, meta: noMeta };
 }
 
-/** View of a holding of version 1: of a token, an offer or an allocation. */
+/** The holding view of version 1, of a token, an offer or an allocation. */
 function viewV1(payload: JsonObject): JsonObject {
   const { holding, transfer, allocation } = payload;
   if (holding !== undefined) return object(holding);
@@ -129,7 +129,7 @@ function token(owner: Json, { instrumentId = null }: JsonObject, amount: Json): 
   return { holding: { owner, instrumentId, amount, lock: null, meta: noMeta } };
 }
 
-/** Archives tokens and creates the allocation, itself a holding, and the change. */
+/** Archives tokens, and creates the allocation, which is itself a holding, and the change. */
 function lockV1(
   context: ChoiceContext,
   made: { template: string; payload: JsonObject },

@@ -1,6 +1,6 @@
 /**
- * The published test tokens in the sandbox: their DARs uploaded, every flow of both versions of the token standard in
- * the shapes of their types, indexed, and compared with books computed from raw payloads.
+ * The published test tokens in the sandbox: their DARs are uploaded, and every flow of both versions of the token
+ * standard is played and indexed. The results are compared with books computed from raw payloads.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ interface Archive {
   readonly bytes: Uint8Array;
 }
 
-/** The packages of both DARs, each once. */
+/** The distinct packages of both DARs. */
 function archives(): readonly Archive[] {
   const all = dars.flatMap((dar) => [...archivesOf(dar).values()]);
   const read = all.map((bytes) => ({ bytes, model: readPackageArchive(bytes) }));
@@ -73,7 +73,7 @@ describe('the published test tokens', needs(noDars), () => {
     await database.drop();
   });
 
-  it('are played in the shapes of their types', () => {
+  it('have the shapes of their package types in every event', () => {
     const validator = new Lawful(models);
     const faults = transactions.flatMap(({ events }) =>
       events.flatMap((event): readonly string[] => {
@@ -94,7 +94,7 @@ describe('the published test tokens', needs(noDars), () => {
     expect(faults).toEqual([]);
   });
 
-  it('are indexed with their own packages', async () => {
+  it('are indexed with the ids of their own packages', async () => {
     const rows = await query(
       database.url,
       `select distinct package_name, package_id from ledger.templates where package_name like 'splice-test-token%' order by 1`,
@@ -107,7 +107,7 @@ describe('the published test tokens', needs(noDars), () => {
     );
   });
 
-  it('have each movement once', async () => {
+  it('have each movement once in the token views', async () => {
     const rows = await query(
       database.url,
       `select kind, basis, sender, receiver, amount::text, instrument_id, reason from explore.token_transfers order by "offset", amount`,
@@ -116,7 +116,7 @@ describe('the published test tokens', needs(noDars), () => {
     expect(await query(database.url, 'select * from explore.token_discrepancies')).toEqual([]);
   });
 
-  it('have the balances of their payloads at every offset, equal to the sum of changes', async () => {
+  it('have the balances of their payloads at every offset, which equal the sum of changes', async () => {
     const rows = await query(
       database.url,
       `select a.at, b.owner, b.provider, b.account_id, b.instrument_admin, b.instrument_id, b.total::text,
@@ -136,7 +136,7 @@ describe('the published test tokens', needs(noDars), () => {
     expect(rows.length).toBeGreaterThan(100);
   });
 
-  it('leave a pending allocation and a pending transfer, with the balances of each account', async () => {
+  it('result in a pending transfer, with the parties and the account of the receiver', async () => {
     const waiting = await query(
       database.url,
       'select standard, sender, receiver, receiver_provider, receiver_account_id, amount::text from explore.pending_transfer_instructions',
@@ -162,7 +162,7 @@ function choiceOf(models: readonly PackageModel[], id: string, name: string): Ch
 }
 
 /**
- * Balance in a payload: a token of either version, or a pending instruction of version 1, which is a holding itself.
+ * Balance in a payload: a token of either version, or a pending instruction of version 1, which is itself a holding.
  */
 function heldBy({ templateId, createArgument: payload }: CreatedEvent): { key: string; amount: bigint } | undefined {
   const of = (value: unknown, ...path: string[]): unknown =>
@@ -191,7 +191,7 @@ function heldBy({ templateId, createArgument: payload }: CreatedEvent): { key: s
   }
 }
 
-/** Balances of every account after each offset. */
+/** Balances of all accounts after each offset. */
 function* heldAtEach(
   transactions: readonly Transaction[],
   end: number,

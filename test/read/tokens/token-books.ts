@@ -1,17 +1,17 @@
 /**
- * The books of the demo tokens, computed from raw payloads of created and ended contracts: balances of each account
- * after each update. It uses the fields of the demo templates and no interfaces, views or events.
+ * The books of the demo tokens: balances of each account after each update, computed from raw payloads of created and
+ * ended contracts. It uses fields of the demo templates, but no interfaces, views or events.
  */
 import type { Ledger } from '../../../packages/ledger-sandbox/src/ledger/ledger.ts';
 import type { CreatedEvent, Update } from '../../../packages/ledger-sandbox/src/wire/wire.ts';
 
-/** Units of 10^-10. */
+/** Converts an amount to units of 10^-10. */
 export function units(amount: unknown): bigint {
   const [whole = '', fraction = ''] = String(amount).split('.');
   return BigInt(whole + fraction.padEnd(10, '0'));
 }
 
-/** An account and an instrument as one text, equal for equal ones: owner, provider, account id, admin, instrument. */
+/** An account and an instrument as one text: owner, provider, account id, admin, instrument. */
 export function keyOf(...parts: readonly unknown[]): string {
   return parts.map((part) => (typeof part === 'string' ? part : '')).join(' ');
 }
@@ -27,7 +27,7 @@ function at(payload: unknown, ...path: readonly string[]): unknown {
   return path.reduce<unknown>((value, field) => (value as Payload | null | undefined)?.[field], payload);
 }
 
-/** Holding of a contract; undefined if it is not a holding. */
+/** The holding in a contract; undefined if the contract is not a holding. */
 function heldBy({ templateId, createArgument: payload }: CreatedEvent): Held | undefined {
   const entity = templateId.slice(templateId.lastIndexOf(':') + 1);
   const amulet = entity === 'LockedAmulet' ? at(payload, 'amulet') : payload;
@@ -57,13 +57,13 @@ function heldBy({ templateId, createArgument: payload }: CreatedEvent): Held | u
 /** Changes of one update. */
 export interface Entry {
   readonly offset: number;
-  /** Whether holdings moved between synchronizers, and not between accounts. */
+  /** Whether holdings moved between synchronizers instead of accounts. */
   readonly isJourney: boolean;
-  /** Net change of each account with a created or ended holding, zero included. */
+  /** Net change of each account with a created or ended holding, including zero changes. */
   readonly net: ReadonlyMap<string, bigint>;
 }
 
-/** Contracts that began and ended in an update. */
+/** Contracts that began in an update, and ids of contracts that ended in it. */
 function changesIn(update: Update): { readonly began: readonly CreatedEvent[]; readonly ended: readonly string[] } {
   if ('Transaction' in update) {
     const { events } = update.Transaction.value;
@@ -82,7 +82,7 @@ function changesIn(update: Update): { readonly began: readonly CreatedEvent[]; r
   };
 }
 
-/** Every entry in the order of the ledger. */
+/** All entries in ledger order. */
 export function booksOf(ledger: Ledger): readonly Entry[] {
   const held = new Map<string, Held>();
   const entries: Entry[] = [];
@@ -104,7 +104,7 @@ export function booksOf(ledger: Ledger): readonly Entry[] {
   return entries;
 }
 
-/** Balances of every account after each of these offsets, without empty accounts. @param offsets ascending */
+/** Balances of all accounts after each of these offsets, without zero balances. @param offsets ascending */
 export function* balancesAt(
   entries: readonly Entry[],
   offsets: readonly number[],

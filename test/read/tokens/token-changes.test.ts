@@ -1,6 +1,6 @@
 /**
- * Movements, by the token views, over frames made for each special case: both versions at once, events of third
- * parties, fees, many legs.
+ * Movements in the token views, for frames of each special case: both versions at once, events of third parties, fees,
+ * and many legs.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as frames from '../../support/frames.ts';
@@ -22,23 +22,23 @@ interface Held {
 
 const account = (owner: string | null, id = ''): tokens.Account => ({ owner, provider: null, id });
 
-/** A created holding of the coin. */
+/** A created holding of the instrument. */
 function held(contractId: string, owner: string, amount: string, nodeId: number, { id, ...options }: Held = {}) {
   return tokens.held({ contractId, account: account(owner, id), instrument, amount, ...options }, nodeId);
 }
 
 interface Leg extends Omit<tokens.Leg, 'other'> {
-  /** Null: the admin's own account. */
+  /** Null for the account of the admin. */
   readonly other: string | null;
 }
 
-/** Events of the registry for an account. */
+/** Events of the registry for an account, as the admin logs them. */
 function logged(owner: string, nodeId: number, legs: readonly Leg[], by = admin): frames.JsonRecord {
   const sides = legs.map(({ other, ...leg }) => ({ ...leg, other: account(other) }));
   return tokens.logged({ account: account(owner), instrument, legs: sides, by }, nodeId);
 }
 
-/** A transfer of one step by a factory, of version 1 or 2. */
+/** A transfer in one step by a transfer factory of version 1 or 2. */
 function transferred(version: 1 | 2, nodeId: number, last: number, sender: string, receiver: string, amount: string) {
   return tokens.transferred({ version, sender, receiver, instrument, amount, lastDescendantNodeId: last }, nodeId);
 }
@@ -50,7 +50,7 @@ beforeAll(async () => {
 });
 afterAll(() => database[Symbol.asyncDispose]());
 
-/** One update. Resolves to its offset. */
+/** Writes one update. Resolves to its offset. */
 async function update(...events: frames.Json[]): Promise<number> {
   offset += 1;
   await database.write(frames.transaction(offset, events));
@@ -59,7 +59,7 @@ async function update(...events: frames.Json[]): Promise<number> {
 
 const name = (column: string): string => `split_part(${column}, '::', 1)`;
 
-/** Movements of an update: kind, basis, from, to, amount, reason. */
+/** Movements of an update as kind, basis, from, to, amount and reason. */
 async function movements(at: number): Promise<unknown[]> {
   const rows = await database.query(
     `select kind, basis, ${name('sender')} as s, ${name('receiver')} as r, amount::float as amount, reason
@@ -69,7 +69,7 @@ async function movements(at: number): Promise<unknown[]> {
   return rows.map((row) => Object.values(row));
 }
 
-/** Changes of an update: account, kind, net, others. */
+/** Changes of an update as account, kind, net and other owners. */
 async function changes(at: number): Promise<unknown[]> {
   const rows = await database.query(
     `select ${name('owner')} as owner, kind, net::float as net, array(select ${name('o')} from unnest(other_owners) o) as others
@@ -83,7 +83,7 @@ const give = (owner: string, id: string, amount: string, options?: Held): Promis
   update(held(id, owner, amount, 0, options));
 
 describe('a movement', () => {
-  it('in choices of both versions and in events counts once', async () => {
+  it('in choices of both versions and in events is counted once', async () => {
     await give(alice, '00a1', '10.0');
     const at = await update(
       transferred(2, 0, 6, alice, bob, '4.0'),
@@ -110,7 +110,7 @@ describe('a movement', () => {
     expect(holding).toEqual({ standard: 'V2', count: 1 });
   });
 
-  it('of two equal legs counts twice, whichever sides the reader sees', async () => {
+  it('of two equal legs is counted twice', async () => {
     const leg = { other: bob, amount: '1.5' } as const;
     const at = await update(
       gone('00a2', 0),
@@ -140,7 +140,7 @@ describe('a movement', () => {
     expect(await database.query('select * from explore.token_discrepancies where "offset" = $1', [at])).toEqual([]);
   });
 
-  it('with a wrong log of the admin is a discrepancy, and missing logs are reported', async () => {
+  it('is a discrepancy if the admin logs a wrong amount, and the difference is returned as a fee', async () => {
     const at = await update(
       gone('00a4', 0),
       held('00a5', alice, '2.0', 1),
@@ -175,7 +175,7 @@ describe('a movement', () => {
     ]);
   });
 
-  it('without a report is paired, or has one side', async () => {
+  it('without a report is paired with its counterpart, or has one side', async () => {
     await update(held('00x1', alice, '9.0', 0), held('00x2', bob, '9.0', 1), held('00x3', carol, '1.0', 2));
     const paired = await update(gone('00x1', 0), held('00x4', alice, '7.0', 1), held('00x5', carol, '2.0', 2));
     expect(await movements(paired)).toEqual([['transfer', 'holdings', 'Alice', 'Carol', 2, null]]);
@@ -239,7 +239,7 @@ describe('an account', () => {
     ]);
   });
 
-  it('that is not known at an offset is rejected, never partly returned', async () => {
+  it('is rejected at an offset that is not known, instead of being returned in part', async () => {
     await expect(
       database.query(`select * from explore.token_journal($1, null, 1000000)`, [carol]),
     ).rejects.toMatchObject({ code: 'LI003' });
@@ -248,7 +248,7 @@ describe('an account', () => {
     });
   });
 
-  it('adds up at every offset', async () => {
+  it('has a balance that equals the sum of its changes at every offset', async () => {
     const rows = await database.query(
       `select a.at, b.owner, b.account_id, b.total, (
                 select sum(c.net) from explore.token_changes c
@@ -260,8 +260,8 @@ describe('an account', () => {
   });
 });
 
-describe('a party that leaves the participant', () => {
-  it('holds until then the contracts that are seen to end later, and the rest until it leaves', async () => {
+describe('an offboarded party', () => {
+  it('holds contracts that are seen to end later until they end, and other contracts until it is offboarded', async () => {
     await using left = await createReadDatabase();
     await left.write(
       frames.transaction(1, [held('00d1', alice, '5.0', 0), held('00d2', alice, '2.0', 1)]),

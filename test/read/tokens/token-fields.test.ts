@@ -1,4 +1,4 @@
-/** Every field of holdings and allocations in the token views, over frames made for it. */
+/** Every field of holdings and allocations in the token views, for frames made for this test. */
 import { describe, expect, it } from 'vitest';
 import * as frames from '../../support/frames.ts';
 import { createReadDatabase } from '../read-database.ts';
@@ -18,8 +18,8 @@ const holding = 'Splice.Api.Token.HoldingV1:Holding';
 const instrumentId = { admin: 'dso::1220', id: 'Amulet' };
 const meta = { values: { note: 'x' } };
 
-describe('every field', () => {
-  it('of holdings: locks that are set, null or missing, and sums beyond the digits of a double', async () => {
+describe('the token views', () => {
+  it('return every field of holdings: locks that are set, null or missing, and sums beyond the digits of a double', async () => {
     await using database = await createReadDatabase();
     const amount = '1234567890123456789012345678.0000000001';
     const lock = { holders: [bob], expiresAt: '2026-09-01T00:00:00Z', expiresAfter: { microseconds: '90000000' } };
@@ -76,7 +76,7 @@ describe('every field', () => {
     expect(await database.query('select * from explore.token_holdings')).toEqual([]);
   });
 
-  it('of allocations', async () => {
+  it('return every field of allocations', async () => {
     await using database = await createReadDatabase();
     const settlement = {
       executor: 'venue::1220',
@@ -114,7 +114,7 @@ describe('every field', () => {
     ]);
   });
 
-  it('of allocations of version 2, whose settlement is separate from the legs', async () => {
+  it('return every field of allocations of version 2, whose settlement is separate from the legs', async () => {
     await using database = await createReadDatabase();
     const account = (owner: string): frames.JsonRecord => ({ owner, provider: null, id: '' });
     const view = {

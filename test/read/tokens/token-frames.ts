@@ -1,6 +1,6 @@
 /**
- * Frames of the token standard, both versions at once, in the shapes of the published packages (the recordings have
- * some).
+ * Frames of the token standard in both versions, in the shapes of the published packages. The recordings have some of
+ * them.
  */
 import * as frames from '../../support/frames.ts';
 
@@ -10,7 +10,7 @@ const noMeta = { values: {} };
 const reasonKey = 'splice.lfdecentralizedtrust.org/reason';
 
 export type Account = {
-  /** Null: an account of the instrument's admin. */
+  /** Owner; null for an account of the instrument's admin. */
   readonly owner: string | null;
   readonly provider: string | null;
   readonly id: string;
@@ -24,13 +24,13 @@ export interface Holding {
   readonly instrument: Instrument;
   readonly amount: string;
   readonly lock?: frames.JsonRecord | null;
-  /** Versions of the standard that the template implements. */
+  /** Versions of the standard that the holding's template implements. */
   readonly versions?: readonly (1 | 2)[];
-  /** Versions whose view the participant could not compute. */
+  /** Versions of the standard whose view the participant could not compute. */
   readonly failed?: readonly (1 | 2)[];
-  /** View of version 1, if it differs. */
+  /** Amount in the view of version 1, if it differs. */
   readonly amountV1?: string;
-  /** Further fields of the created event. */
+  /** Additional fields of the created event. */
   readonly event?: frames.JsonRecord;
 }
 
@@ -87,14 +87,14 @@ export interface Logged {
   readonly account: Account;
   readonly instrument: Instrument;
   readonly legs: readonly Leg[];
-  /** The acting party; by default the admin. */
+  /** The acting party; the admin by default. */
   readonly by?: string;
   readonly inputs?: readonly string[];
   readonly outputs?: readonly string[];
   readonly witnesses?: readonly string[];
 }
 
-/** Events of the registry for an account. */
+/** The event by which the registry logs transfer legs of an account. */
 export function logged({ account, instrument, legs, ...options }: Logged, nodeId: number): frames.JsonRecord {
   const { owner } = account;
   const event = {
@@ -133,11 +133,11 @@ export interface Step {
   readonly receiver: string;
   readonly instrument: Instrument;
   readonly amount: string;
-  /** Last descendant of the choice; by default the choice itself. */
+  /** Node id of the last descendant of the exercise; by default, of the exercise itself. */
   readonly lastDescendantNodeId?: number;
 }
 
-/** A transfer of one step by a factory. */
+/** A transfer in one step by a transfer factory. */
 export function transferred({ version, instrument, amount, ...step }: Step, nodeId: number): frames.JsonRecord {
   const account = (owner: string): frames.Json => (version === 1 ? owner : own(owner));
   const transfer = {

@@ -1,4 +1,4 @@
-/** Views of packages that a participant returned. */
+/** Expectations about typed views of packages that a participant returned. */
 import { expect } from 'vitest';
 import { createLedgerClient, type LedgerClient } from '../../../src/ledger/api/client.ts';
 import { createTokenSource } from '../../../src/ledger/access/token.ts';
@@ -13,7 +13,7 @@ export function clientOf(url: string): LedgerClient {
   return createLedgerClient({ url, tokenSource: createTokenSource({}), insecure: false, requestTimeoutMs: 10_000 });
 }
 
-/** Creates the views of everything in the packages, as if each template and interface had been seen in an event. */
+/** Creates typed views of all templates and interfaces in the packages, as if each had been seen in an event. */
 export async function expectViews(models: readonly PackageModel[]): Promise<void> {
   await using created = await createTestDatabase();
   const { url } = created;
@@ -34,7 +34,7 @@ export async function expectViews(models: readonly PackageModel[]): Promise<void
   const { made, failed } = await syncTypedViews(database, models);
   await database.close();
   expect(failed).toEqual([]);
-  // An interface without a field in its view has none: there would be no column of its own.
+  // An interface whose view has no fields gets no typed view, because the view would have no columns of its own.
   const templates = models.flatMap(({ name, templates: all }) =>
     all.map((one) => `${name}:${one.moduleName}:${one.entityName}`),
   );

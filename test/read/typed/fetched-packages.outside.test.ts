@@ -1,4 +1,4 @@
-/** Every package of every DAR: fetched from a participant, read, converted to views. */
+/** Every package of every DAR is fetched from a participant, read, and converted to typed views. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -30,8 +30,8 @@ async function fetched(dar: string): Promise<readonly PackageModel[]> {
   }
 }
 
-describe('packages from the participant', needs(noDars), () => {
-  it.each(darNames())('of %s become views that Postgres accepts', async (dar) => {
+describe('packages fetched from the participant', needs(noDars), () => {
+  it.each(darNames())('become views that Postgres accepts, for %s', async (dar) => {
     await expectViews(await fetched(dar));
   });
 });

@@ -1,4 +1,4 @@
-/** Every package that the sandbox writes: fetched from a participant, read, converted to views. */
+/** Every package that the sandbox writes is fetched from a participant, read, and converted to typed views. */
 import { it } from 'vitest';
 import { readPackageArchive } from '../../../src/daml/package-archive.ts';
 import type { PackageModel } from '../../../src/daml/package-model.ts';

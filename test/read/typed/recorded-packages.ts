@@ -1,5 +1,5 @@
 /**
- * Package models derived from the stored templates of a run: no package was recorded, so payloads and arguments define
+ * Package models derived from the stored templates of a run. No package was recorded, so payloads and arguments define
  * the fields.
  */
 import type { Client } from 'pg';
@@ -7,7 +7,7 @@ import type { ChoiceModel, DamlType, DataType, PackageModel } from '../../../src
 
 interface Entity {
   readonly package_id: string;
-  /** Null for an interface. */
+  /** Package name; null for an interface. */
   readonly package_name: string | null;
   readonly module_name: string;
   readonly entity_name: string;
@@ -35,7 +35,7 @@ function record(fields: readonly string[]): DataType {
   return { kind: 'record', parameters: [], fields: fields.map((name) => ({ name, type: any })) };
 }
 
-/** Every package with a template or interface that the run has stored; each package id is a separate version. */
+/** All packages with a template or interface that the run has stored. Each package id is a separate version. */
 export async function recordedPackages(client: Client): Promise<readonly PackageModel[]> {
   const { rows } = await client.query<Entity>(entities);
   const ids = [...new Set(rows.map((row) => row.package_id))];

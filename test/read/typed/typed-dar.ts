@@ -1,14 +1,14 @@
-/** Hand-made DARs with records: two versions of a package whose difference a test chooses. */
+/** Generated DARs with records, for tests that choose the difference between two package versions. */
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { darOf, sealed, sha256 } from '../../../packages/ledger-sandbox/test/packages/dars.ts';
 
-/** A built-in type by its number in Daml-LF 2, an optional value, or a record of the same module by name. */
+/** A built-in type, an optional value, or a record of the same module by name. */
 export type FieldType = 'int64' | 'text' | 'bool' | { readonly optional: FieldType } | { readonly record: string };
 
 export interface RecordPackage {
   readonly name: string;
   readonly version: string;
-  /** Records by name, fields in order; those named in `templates` are payloads. */
+  /** Records by name, with their fields in order. The records in `templates` are payloads. */
   readonly records: Readonly<Record<string, Readonly<Record<string, FieldType>>>>;
   readonly templates: readonly string[];
 }

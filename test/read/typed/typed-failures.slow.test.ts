@@ -1,5 +1,6 @@
 /**
- * Packages that cannot be read and views that cannot be replaced: reported, retried, and without effect on ingestion.
+ * Packages that cannot be read and views that cannot be replaced: they are reported and retried, and do not affect
+ * ingestion.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { viewsCommand } from '../../../src/cli/inspect/views.ts';
@@ -65,7 +66,7 @@ async function exists(column: string): Promise<void> {
 }
 
 describe('a package', () => {
-  it('that the participant does not return is reported once and read at the next start', async () => {
+  it('that the participant does not return is reported once, and read after the next start', async () => {
     const one = berth('1.0.0');
     {
       await using indexer = await start();
@@ -95,7 +96,7 @@ describe('a package', () => {
     expect(again.logged('packages cannot be read: no typed views for them')).toBe(0);
   });
 
-  it('that cannot be read for the moment is retried', async () => {
+  it('that is temporarily unavailable is retried', async () => {
     const one = berth('1.0.0');
     await upload(one);
     sandbox.faults.answer = { path: `/v2/packages/${one.packageId}`, times: 1, as: 'PARTICIPANT_BACKPRESSURE' };
@@ -109,8 +110,8 @@ describe('a package', () => {
   });
 });
 
-describe('a view', () => {
-  it('that a reader reads without end does not stop ingestion, and is replaced afterwards', async () => {
+describe('a typed view', () => {
+  it('that a reader keeps open does not stop ingestion, and is replaced afterwards', async () => {
     const [one, two] = [berth('1.0.0'), berth('1.1.0', { note: { optional: 'text' } })];
     await upload(one);
     await using indexer = await start();
@@ -134,7 +135,7 @@ describe('a view', () => {
     expect(await rows('select from typed.harbor__berth')).toHaveLength(3);
   });
 
-  it('is kept while its definition is the same, and created again after it was dropped', async () => {
+  it('is kept while its definition is unchanged, and created again after it was dropped', async () => {
     const one = berth('1.0.0');
     await upload(one);
     await using indexer = await start();
@@ -162,7 +163,7 @@ describe('a view', () => {
     await store.close();
   });
 
-  it('has a comment, and so has each of its columns', async () => {
+  it('has a comment on itself and on each column', async () => {
     const one = berth('1.0.0');
     await upload(one);
     await using indexer = await start();
@@ -193,7 +194,7 @@ describe('a view', () => {
   });
 });
 
-describe('the command', () => {
+describe('the command views', () => {
   it.each([
     [[], { DATABASE_URL: 'postgres://localhost/x' }, 'USAGE'],
     [['drop'], { DATABASE_URL: 'postgres://localhost/x' }, 'USAGE'],
@@ -203,7 +204,7 @@ describe('the command', () => {
     await expect(runCommand(viewsCommand, argv, env)).rejects.toMatchObject({ code });
   });
 
-  it('rejects a schema that was never migrated', async () => {
+  it('rejects a database that was never migrated', async () => {
     const env = { DATABASE_URL: database.url };
     await expect(runCommand(viewsCommand, ['list'], env)).rejects.toMatchObject({ code: 'SCHEMA_OUTDATED' });
   });

@@ -1,5 +1,5 @@
 /**
- * The history view of a template has all of its contracts, in any state, and no others; the view of a choice has all of
+ * The history view of a template has all of its contracts, in any state, and no others. The view of a choice has all of
  * its exercises. New columns of a view are appended.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -84,18 +84,18 @@ async function columnsOf(view: string): Promise<readonly string[]> {
   return found.map(({ name }) => name);
 }
 
-describe('the history of a template', () => {
-  it('has contracts that were never active, with the status of each', async () => {
+describe('the history view of a template', () => {
+  it('has contracts that were never active, each with its status', async () => {
     await history.write(
       frames.transaction(1, [create(1, 'stays', { contractKey: { _1: 'a' }, nodeId: 3 }), create(1, 'ends')]),
       frames.transaction(2, [archive(2, 'ends')]),
-      // Created and archived in one transaction: active contracts do not change.
+      // Created and archived in one transaction, so the active contracts do not change.
       frames.transaction(3, [
         create(3, 'passes', { acsDelta: false }),
         archive(3, 'passes', { acsDelta: false }),
         create(3, 'travels', { nodeId: 2 }),
       ]),
-      // Witnessed only: the parties of the reader are not stakeholders.
+      // Witnessed only: the parties of the reader are not stakeholders of the contract.
       frames.transaction(4, [create(4, 'seen', { acsDelta: false })]),
       frames.reassignment(5, {
         JsUnassignedEvent: {
@@ -103,7 +103,7 @@ describe('the history of a template', () => {
         },
       }),
     );
-    // Of a template with the same name, in another package.
+    // A contract of a template with the same name in another package.
     const other = { templateId: `${'cd'.repeat(32)}:Main:Crane`, packageName: 'harbor' };
     await history.write(frames.transaction(6, [create(6, 'foreign', other)]));
     await storePackage(database, dock('owner'));
@@ -155,7 +155,7 @@ describe('the history of a template', () => {
     );
   });
 
-  it('leaves active contracts to the other view, with key and synchronizer', async () => {
+  it('leaves active contracts to the view of active contracts, with key and synchronizer', async () => {
     expect(
       await history.query('select owner, contract_key, synchronizer_id, created_at_offset from typed.dock__crane'),
     ).toEqual([{ owner: 'stays', contract_key: { _1: 'a' }, synchronizer_id: frames.here, created_at_offset: '1' }]);
@@ -163,7 +163,7 @@ describe('the history of a template', () => {
 });
 
 describe('the view of a choice', () => {
-  it('has the exercises on contracts that were never active, and none of an interface’s choice of that name', async () => {
+  it('has the exercises of contracts that were never active, but none of an interface choice with the same name', async () => {
     const lift = { choice: 'Load', consuming: false };
     await history.write(
       frames.transaction(7, [
@@ -183,7 +183,7 @@ describe('the view of a choice', () => {
 });
 
 describe('the view of active contracts', () => {
-  it('counts live rows and reads no contract', async () => {
+  it('counts live rows without reading contracts', async () => {
     const plan = await history.plan('select count(*) from typed.dock__crane');
     expect(plan).toContain('live');
     for (const table of ['contracts', 'updates', 'synchronizers', 'packages'])
@@ -192,7 +192,7 @@ describe('the view of active contracts', () => {
 });
 
 describe('a view that an earlier version created', () => {
-  /** As an earlier version created it: fewer columns before the fields, and `status` for a field. */
+  /** The view as an earlier version created it: fewer columns before the fields, and a field named `status`. */
   const old = `
     drop view typed.dock__crane__history;
     create view typed.dock__crane__history as
@@ -202,7 +202,7 @@ describe('a view that an earlier version created', () => {
     insert into ledger.typed_columns values ('dock__crane', 2, 'status', '{status}', 'text', 'status: Text');
     create view public.dependent as select owner, status from typed.dock__crane__history`;
 
-  it('keeps the order and names of its columns, and gets the new ones at its end', async () => {
+  it('keeps the order and names of its columns, and gets new columns at the end', async () => {
     await history.query(old);
     const sync = await syncTypedViews(database, [dock('owner', 'status')]);
     expect(sync.failed).toEqual([]);
@@ -217,7 +217,7 @@ describe('a view that an earlier version created', () => {
     expect(await history.query('select count(*)::int as count from public.dependent')).toEqual([{ count: 6 }]);
   });
 
-  it('is replaced once, not at every pass', async () => {
+  it('is replaced once, and not in each pass', async () => {
     expect(await syncTypedViews(database, [dock('owner', 'status')])).toEqual({ made: [], unchanged: 3, failed: [] });
     const { made, failed } = await syncTypedViews(database, [dock('owner', 'status')], true);
     expect({ made, failed }).toEqual({
@@ -226,7 +226,7 @@ describe('a view that an earlier version created', () => {
     });
   });
 
-  it('appends further fields after them', async () => {
+  it('appends fields of later package versions', async () => {
     const before = await columnsOf('dock__crane__history');
     expect((await syncTypedViews(database, [dock('owner', 'status', 'note')])).failed).toEqual([]);
     expect(await columnsOf('dock__crane__history')).toEqual([...before, 'note']);
@@ -234,7 +234,7 @@ describe('a view that an earlier version created', () => {
 });
 
 describe('a field with the name of a common column', () => {
-  it('is numbered from the start', async () => {
+  it('gets a number from the beginning', async () => {
     await using fresh = await createReadDatabase();
     const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };
     const own = openDatabase({ url: fresh.url, ...options });

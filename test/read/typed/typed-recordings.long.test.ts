@@ -1,6 +1,6 @@
 /**
- * Recorded data of a participant in the typed views: each contract of the recording is in the history of its template,
- * in any state, and each exercise in the view of its choice.
+ * Recorded data of a participant in the typed views: each contract is in the history view of its template, in any
+ * state, and each exercise is in the view of its choice.
  */
 import type { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
@@ -15,7 +15,7 @@ import { keyOf, type Row } from '../../recordings/rows.ts';
 import { prepareRun, type Run } from '../../recordings/run.ts';
 import { readRelation } from '../../recordings/stored.ts';
 
-/** Creates the views of everything the run has stored. */
+/** Creates the views of all templates and interfaces that the run has stored. */
 async function makeViews({ client, databaseUrl }: Run): Promise<void> {
   const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };
   const database = openDatabase({ url: databaseUrl, ...options });
@@ -26,7 +26,7 @@ async function makeViews({ client, databaseUrl }: Run): Promise<void> {
   expect(failed).toEqual([]);
 }
 
-/** The rows of all views of a kind, one text each. */
+/** The rows of all views of a kind, as texts. */
 async function readViewTexts(client: Client, kind: string, columns: readonly string[]): Promise<readonly string[]> {
   const { rows } = await client.query<{ view: string }>(
     `select format('typed.%I', view_name || case kind when 'template' then '__history' else '' end) as view
@@ -41,7 +41,7 @@ async function readViewTexts(client: Client, kind: string, columns: readonly str
   return texts(found, columns);
 }
 
-/** The keys of JSON in any order: jsonb has an order of its own. */
+/** Rows as texts, independent of the key order in JSON, because jsonb has an order of its own. */
 function texts(rows: readonly Row[], columns: readonly string[]): readonly string[] {
   const textOf = (row: Row, column: string): string => {
     const leaves = [...leavesOf(row[column] ?? null)].map(([path, text]) => `${column}${path} ${text}`);
@@ -50,7 +50,7 @@ function texts(rows: readonly Row[], columns: readonly string[]): readonly strin
   return rows.map((row) => columns.map((column) => textOf(row, column)).join(', ')).sort();
 }
 
-/** The first rows of either that the other lacks. */
+/** Expects equal rows. Prints the first rows that are missing on either side. */
 function expectSame(found: readonly string[], expected: readonly string[]): void {
   const lacking = (some: readonly string[], all: readonly string[]): readonly string[] => {
     const there = new Set(all);
@@ -110,7 +110,7 @@ describe.each(['core', 'two-synchronizers'])('the recording %s', (name) => {
   });
 });
 
-/** A choice whose arguments are all empty has no view of its own. */
+/** Whether any argument is set. A choice without arguments has no view of its own. */
 function hasArguments(row: Row): boolean {
   return !['{}', 'null'].includes(keyOf(row, ['argument']));
 }

@@ -1,4 +1,4 @@
-/** Names and columns of the generated views when packages are upgraded, break the rules, or collide. */
+/** Names and columns of the typed views when packages are upgraded, violate the upgrade rules, or collide. */
 import { describe, expect, it } from 'vitest';
 import type { DamlField, DamlType, DataType, PackageModel } from '../../../src/daml/package-model.ts';
 import { unknownPackages } from '../../../src/pipeline/background/package-watch.ts';
@@ -47,15 +47,15 @@ function sqlOf(view: NamedView | undefined): string {
   return definitionsOf(view, readSchemas('ledger'))[0]?.script ?? '';
 }
 
-describe('columns', () => {
-  it('follow the order of versions by number, in whatever order they were read', () => {
+describe('columns of typed views', () => {
+  it('follow the numeric order of package versions, in whatever order these were read', () => {
     const old = crane({ id: 'b', version: '1.9.0', fields: [{ name: 'a', type: int64 }] });
     const newer = { name: 'b', type: { kind: 'optional', of: text } } as const;
     const next = crane({ id: 'a', version: '1.10.0', fields: [newer, { name: 'a', type: int64 }] });
     expect(columnsOf(viewsOf([next, old])[0])).toEqual(['a bigint', 'b text']);
   });
 
-  it('keep the names and positions they were registered with', () => {
+  it('keep the names and positions with which they were registered', () => {
     const fields = ['x', 'y', 'z'].map((name) => ({ name, type: int64 }));
     const model = crane({ id: 'a', fields });
     const [subject] = viewSubjects([model], new Set(['dock']));
@@ -68,7 +68,7 @@ describe('columns', () => {
     expect(view?.added.map(({ position }) => position)).toEqual([2, 3]);
   });
 
-  it('never take the name of a column that every view has', () => {
+  it('never get the name of a column that every view has', () => {
     const fields = ['payload', 'contractId', 'isActive'].map((name) => ({ name, type: text }));
     expect(columnsOf(viewsOf([crane({ id: 'a', fields })])[0])).toEqual([
       'payload_2 text',
@@ -77,7 +77,7 @@ describe('columns', () => {
     ]);
   });
 
-  it('are two when versions differ in the type, each cast only for its own version', () => {
+  it('are separate for versions with different types, each cast only for its own version', () => {
     const one = crane({ id: 'a', fields: [{ name: 'x', type: text }] });
     const two = crane({ id: 'b', version: '2.0.0', fields: [{ name: 'x', type: int64 }] });
     const [view] = viewsOf([one, two]);
@@ -88,14 +88,14 @@ describe('columns', () => {
   });
 });
 
-describe('names', () => {
-  it('distinguish a choice called History from the view of past contracts', () => {
+describe('names of typed views', () => {
+  it('distinguish a choice called History from the history view of a template', () => {
     const fields = [{ name: 'a', type: text }];
     const views = viewsOf([crane({ id: 'a', fields, choices: ['History', 'Crane_Lift'] })]);
     expect(views.map(({ name }) => name)).toEqual(['dock__crane', 'dock__main__crane__history', 'dock__crane__lift']);
   });
 
-  it('are not assigned without a column of its own, except for views that were named before', () => {
+  it('are not assigned to views without columns of their own, unless these were named before', () => {
     const bare = crane({ id: 'a', fields: [], choices: ['Archive'] });
     expect(viewsOf([bare])).toEqual([]);
     const [, archive] = viewSubjects([bare], new Set(['dock']));
@@ -104,7 +104,7 @@ describe('names', () => {
     expect(viewsOf([bare], registry).map(({ name }) => name)).toEqual(['dock__crane__archive']);
   });
 
-  it('are assigned to packages by name, in whatever order and versions they were read', () => {
+  it('are assigned by package name, in whatever order packages and versions were read', () => {
     const fields = [{ name: 'a', type: text }];
     const first = { ...crane({ id: 'z', version: '2.0.0', fields }), name: 'one-dry-dock' };
     const second = { ...crane({ id: 'a', fields }), name: 'two-dry-dock' };
@@ -129,8 +129,8 @@ describe('names', () => {
   });
 });
 
-describe('the packages that types refer to', () => {
-  it('are found through other types, type arguments included, and once only', () => {
+describe('the packages to which types refer', () => {
+  it('are found once through other types and type arguments', () => {
     const far: DamlType = {
       kind: 'named',
       name: 'far:M:Box',

@@ -1,4 +1,4 @@
-/** Packages of one name with unrelated versions: no participant should accept them, and the views still work. */
+/** Packages of one name with unrelated versions: participants should reject them, but the views still work. */
 import { expect, it } from 'vitest';
 import type { DamlField, PackageModel } from '../../../src/daml/package-model.ts';
 import { openDatabase } from '../../../src/store/connection/database.ts';
@@ -26,7 +26,7 @@ function versionOf(packageId: string, version: string, x: DamlField['type']): Pa
   };
 }
 
-it('a number in one version and a record in the other are separate columns, and queries do not fail', async () => {
+it('a field that is a number in one version and a record in another becomes two columns, and queries succeed', async () => {
   await using history = await createReadDatabase();
   const payloads = [
     [numbers, { x: '1' }],

@@ -1,4 +1,4 @@
-/** Typed views of packages that compilers made. */
+/** Typed views of compiled packages. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { needs } from '../../support/skips/needs.ts';
 import { darsFolder } from '../../support/wire/recorded.ts';
 import { TypedWorld } from './typed-world.ts';
 
-describe('compiled packages', needs(noDars), () => {
+describe('typed views of compiled packages', needs(noDars), () => {
   let world: TypedWorld;
   beforeAll(async () => {
     world = await TypedWorld.start();
@@ -68,7 +68,7 @@ describe('compiled packages', needs(noDars), () => {
     });
   });
 
-  it('have exercises with argument and result', async () => {
+  it('return exercises with argument and result', async () => {
     const id = { templateId: `${rich}:RichTypes:RichRecord`, packageName: 'richtypes', interfaceId: null };
     const offset = await world.happens({
       ExercisedEvent: exercised({
@@ -93,7 +93,7 @@ describe('compiled packages', needs(noDars), () => {
     });
   });
 
-  it('have contracts with interface views', async () => {
+  it('return contracts with interface views', async () => {
     await upload('splice-api-token-holding-v1-1.0.0.dar');
     const view = {
       owner: alice,
@@ -119,7 +119,7 @@ describe('compiled packages', needs(noDars), () => {
     });
   });
 
-  it('have durations up to the longest', async () => {
+  it('return durations up to the longest', async () => {
     const durations = ['9223372036854775807', '-9223372036854775808', '1'];
     for (const microseconds of durations) {
       const lock = { holders: [], expiresAfter: { microseconds } };
@@ -133,7 +133,7 @@ describe('compiled packages', needs(noDars), () => {
     ).toEqual([{ seconds: '9223372036854.775807' }, { seconds: '-9223372036854.775808' }, { seconds: '0.000001' }]);
   });
 
-  it('have exercises of the choices of an interface, with the template', async () => {
+  it('return exercises of interface choices, with the template', async () => {
     await upload('splice-api-token-transfer-instruction-v1-1.0.0.dar');
     const instruction = '55ba4deb0ad4662c4168b39859738a0e91388d252286480c7331b3f71a517281';
     const event = exercised({

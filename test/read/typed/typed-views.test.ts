@@ -1,4 +1,4 @@
-/** Typed views through the complete program: DARs uploaded to an indexed participant become columns. */
+/** Typed views in a running indexer: DARs that are uploaded to the participant become columns. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { alice, bob, exercised } from '../../support/frames.ts';
 import { recordDar, type FieldType } from './typed-dar.ts';
@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-describe('an upgrade while ingestion runs', () => {
+describe('a typed view during an upgrade', () => {
   const version = (number: string, fields: Record<string, FieldType>, profile: Record<string, FieldType>) =>
     recordDar({
       name: 'harbor',
@@ -21,7 +21,7 @@ describe('an upgrade while ingestion runs', () => {
   const one = version('1.0.0', {}, { level: 'int64' });
   const two = version('1.1.0', { note: { optional: 'text' } }, { level: 'int64', nick: { optional: 'text' } });
 
-  it('starts with the fields of the first version', async () => {
+  it('begins with the fields of the first version', async () => {
     await world.ledger.packages.uploadDar(one.dar);
     await world.happens(
       world.contractOf(`${one.packageId}:Main:Berth`, 'harbor', { owner: alice, profile: { level: '9' } }),
@@ -38,7 +38,7 @@ describe('an upgrade while ingestion runs', () => {
     ]);
   });
 
-  it('appends the fields of the next version, keeps dependent views, and old rows have null there', async () => {
+  it('appends the fields of the next version with null in earlier rows, and keeps dependent views', async () => {
     await world.ledger.packages.uploadDar(two.dar);
     const payload = { owner: bob, profile: { level: '10', nick: 'x' }, note: 'new' };
     await world.happens(world.contractOf(`${two.packageId}:Main:Berth`, 'harbor', payload));

@@ -1,4 +1,4 @@
-/** An indexer that follows a participant to which packages are uploaded, for tests of typed views. */
+/** An indexer that follows a participant to which tests of typed views upload packages. */
 import { createLedgerClient, type LedgerClient } from '../../../src/ledger/api/client.ts';
 import { createTokenSource } from '../../../src/ledger/access/token.ts';
 import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -36,7 +36,7 @@ export class TypedWorld implements AsyncDisposable {
     return query(this.database.url, sql);
   }
 
-  /** Appends a transaction and waits until it is indexed. */
+  /** Appends a transaction, and waits until it is indexed. */
   async happens(...events: readonly JsonRecord[]): Promise<number> {
     const offset = this.sandbox.ledger.ledgerEnd() + 1;
     const at = { offset };

@@ -1,6 +1,6 @@
 /**
- * The folder of the embedded parts: one that other users may have filled is rejected with the command that fixes it;
- * volumes are accepted.
+ * The folder of the embedded parts. A folder that other users may have filled is rejected with the command that fixes
+ * it. Volumes are accepted.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, lchownSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { main, program } from '../../cli/program.ts';
 import { needs, noRoot } from '../../support/skips/needs.ts';
 
 const otherUid = 12_345;
-/** In a separate mount namespace: no mount affects this machine. */
+/** Undefined if volumes can be mounted in a separate mount namespace, where they do not affect the machine. */
 const noMount = spawnSync('unshare', ['-m', 'true']).status === 0 ? undefined : 'needs the right to mount (unshare -m)';
 
 let parent: string;
@@ -43,7 +43,7 @@ function refusal(): IndexerError | undefined {
 }
 
 describe('a folder', () => {
-  it('that every user can write to ends the start with 78 and the command that restricts it', async () => {
+  it('that every user can write to ends the start with exit code 78 and the command that restricts it', async () => {
     made(0o777);
     const env = { INDEXER_DATA_DIR: folder, INDEXER_HTTP_PORT: '0', INDEXER_STOP_AT: '1' };
     const { code, stdout, stderr } = await program(['demo'], env);
@@ -55,7 +55,7 @@ describe('a folder', () => {
     expect(refusal()).toBeUndefined();
   });
 
-  it('with blanks and quotes in its path has a command that a shell accepts', () => {
+  it('with blanks and quotes in its path is rejected with a command that a shell accepts', () => {
     folder = join(parent, "it's mine");
     made(0o757);
     const [, command = ''] = /run: (.*?);/.exec(refusal()?.remedy ?? '') ?? [];
@@ -64,15 +64,15 @@ describe('a folder', () => {
   });
 
   it.each([
-    ['for its owner alone', 0o700],
-    ['for a group, as of a volume of Kubernetes', 0o2775],
-    ['world-writable and sticky', 0o1777],
+    ['only for its owner', 0o700],
+    ['for a group, like a Kubernetes volume', 0o2775],
+    ['that is world-writable and sticky', 0o1777],
   ])('%s is accepted', (_what, mode) => {
     made(mode);
     expect(refusal()).toBeUndefined();
   });
 
-  it('that the program creates is not writable by others, with any umask', () => {
+  it('that the program creates is not writable by other users, with any umask', () => {
     const before = process.umask(0);
     try {
       prepareDataDir(join(folder, 'below'));
@@ -92,17 +92,17 @@ describe('a folder', () => {
   });
 });
 
-describe('a link', () => {
+describe('a symbolic link', () => {
   beforeEach(() => {
     mkdirSync(join(parent, 'target'));
     symlinkSync('target', folder);
   });
 
-  it('of this user is followed', () => {
+  it('of the same user is followed', () => {
     expect(refusal()).toBeUndefined();
   });
 
-  it('of another user is rejected with its target', needs(noRoot), () => {
+  it('of another user is rejected, and the remedy contains its target', needs(noRoot), () => {
     lchownSync(folder, otherUid, otherUid);
     expect(refusal()).toMatchObject({
       code: 'DATA_DIR_UNUSABLE',

@@ -1,5 +1,5 @@
 /**
- * Files that an operator names for a secret: anything other than a small regular file is rejected by name and kind,
+ * Secret files that an operator configures. A file that is not a small regular file is rejected with its name and kind,
  * without hanging or using memory.
  */
 import { spawnSync } from 'node:child_process';
@@ -31,14 +31,14 @@ beforeAll(async () => {
   spawnSync('mkfifo', [file('fifo')]);
   mkdirSync(file('folder'));
   writeFileSync(file('large'), '');
-  // Sparse: a gigabyte that uses no disk space.
+  // The file is sparse: one gigabyte without disk space.
   truncateSync(file('large'), 1024 ** 3);
   symlinkSync('/dev/zero', file('device'));
   server = createServer().listen(file('socket'));
   await new Promise((resolve) => server.once('listening', resolve));
   writeFileSync(file('url'), `${address}\n`);
   symlinkSync('url', file('link'));
-  // As Kubernetes mounts a secret: two links.
+  // Kubernetes mounts a secret behind two symbolic links.
   mkdirSync(file('..data'));
   writeFileSync(file('..data/mounted'), `${address}\n`);
   symlinkSync('..data/mounted', file('mounted'));
@@ -50,7 +50,7 @@ afterAll(() => {
 
 const hung = 20_000;
 
-/** The built program, because an open of a pipe in the test process would block until the test run ends. */
+/** Runs the built program, because opening a pipe in the test process would block until the test run ends. */
 async function run(argv: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
   const running = startProgram(argv, env, folder);
   const timer = setTimeout(() => running.signal('SIGKILL'), hung);
@@ -61,7 +61,7 @@ async function run(argv: readonly string[], env: Readonly<Record<string, string>
   }
 }
 
-/** Options that name a file, and the text before the error. */
+/** Options and URL parameters that name a file. */
 const inFile = ['DATABASE_URL_FILE', 'INDEXER_QUERY_PAGE_DATABASE_URL_FILE', 'LEDGER_OAUTH_CLIENT_SECRET_FILE'];
 const paths = [
   'LEDGER_TOKEN_FILE',
@@ -74,7 +74,7 @@ const paths = [
 const certificates = ['sslrootcert', 'sslcert', 'sslkey'];
 
 describe.each(Object.keys(kinds) as readonly Kind[])('%s', (name) => {
-  it('is rejected by every option that names a file, all at once and with the other problems', async () => {
+  it('is rejected for all file options at once, together with other problems', async () => {
     const env = Object.fromEntries([...inFile, ...paths].map((option) => [option, file(name)]));
     const { code, stderr } = await run(['config'], { ...env, INDEXER_HTTP_PORT: 'x' });
     expect(code).toBe(78);
@@ -95,7 +95,7 @@ describe.each(Object.keys(kinds) as readonly Kind[])('%s', (name) => {
     const { code, stderr } = await run(['config'], { DATABASE_URL: url });
     expect(code).toBe(78);
     expect(stderr).toContain(`${named} is ${kinds[name]}`);
-    // Addresses from other sources, such as `rebuild --into`.
+    // Database URLs from other sources, such as `rebuild --into`.
     const opened = () => openDatabase({ url, schema: 'ledger', applicationName: 'test', statementTimeoutMs: 1_000 });
     expect(opened).toThrow(
       expect.objectContaining({
@@ -105,7 +105,7 @@ describe.each(Object.keys(kinds) as readonly Kind[])('%s', (name) => {
     );
   });
 
-  it('is rejected by the flags of commands that name a file', async () => {
+  it('is rejected by command flags with a file name', async () => {
     const env = { DATABASE_URL: address };
     const calls = [
       ['grant-reader', 'people', '--password-file', file(name)],
@@ -120,13 +120,13 @@ describe.each(Object.keys(kinds) as readonly Kind[])('%s', (name) => {
   });
 });
 
-it('a file behind a link is read, as Kubernetes mounts secrets', () => {
+it('a secret file behind symbolic links is read, as Kubernetes mounts it', () => {
   for (const name of ['url', 'link', 'mounted']) {
     expect(loadConfig({ DATABASE_URL_FILE: file(name) }).database.url).toBe(address);
   }
 });
 
-it('a password file that is a pipe is rejected by name', async () => {
+it('a password file that is a pipe is rejected with its name', async () => {
   const passwords = mkdtempSync(join(folder, 'passwords-'));
   spawnSync('mkfifo', [join(passwords, 'writer')]);
   const { code, stderr } = await run(['grant-roles', '--password-dir', passwords], { DATABASE_URL: address });

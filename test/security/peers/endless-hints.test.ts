@@ -1,4 +1,4 @@
-/** A server that sends informational responses (1xx) and never a final one: the client fails soon. */
+/** A server that sends informational responses (1xx) and never a final response: the client fails soon. */
 import { request } from 'node:http';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -11,7 +11,7 @@ import { openRun } from '../../ledger/transport/stream-run.ts';
 
 let server: Server;
 let url: string;
-/** How many bytes each connection accepted. */
+/** Number of bytes that each connection accepted. */
 const taken: number[] = [];
 
 beforeAll(async () => {
@@ -31,10 +31,10 @@ afterAll(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-/** Limits of the clients: none of them is reached. */
+/** Timeout of the clients, which is never reached. */
 const never = 600_000;
 
-it('a ledger over HTTP fails within the limit', async () => {
+it('a ledger request over HTTP fails within the limit of informational responses', async () => {
   const tokenSource = createTokenSource({});
   const transport = createTransport({ url, tokenSource, insecure: false, requestTimeoutMs: never });
   await expect(transport.request('GET', '/v2/version')).rejects.toMatchObject({
@@ -43,18 +43,18 @@ it('a ledger over HTTP fails within the limit', async () => {
   });
 });
 
-it('a ledger stream fails within the limit', async () => {
+it('a ledger stream fails within the limit of informational responses', async () => {
   const error = await openRun(url, { handshakeTimeoutMs: never }).ended;
   expect(error?.message).toContain('more than 8 informational responses');
 });
 
-it('a provider of tokens fails within the limit', async () => {
+it('a request to a token provider fails within the limit of informational responses', async () => {
   const provider = { tokenUrl: `${url}/token`, clientId: 'id', clientSecret: 'secret', scope: 'ledger' };
   const source = createOAuthTokenSource({ ...provider, insecure: false, timeoutSeconds: never / 1000 });
   await expect(source.read()).rejects.toHaveProperty('code', 'LEDGER_TOKEN_PROVIDER_UNAVAILABLE');
 });
 
-it('a bucket fails within the limit', async () => {
+it('a request to a bucket fails within the limit of informational responses', async () => {
   const key = { region: 'us-east-1', accessKeyId: 'id', secretAccessKey: 'secret', sessionToken: undefined };
   const bucket = new BucketClient('lake', { endpoint: url, ...key });
   await expect(bucket.get('manifest.json')).rejects.toMatchObject({
@@ -63,13 +63,13 @@ it('a bucket fails within the limit', async () => {
   });
 });
 
-it('no client has read more than a socket buffers', () => {
+it('no client reads more than a socket buffers', () => {
   // The bucket receives six requests.
   expect(taken).toHaveLength(3 + 6);
   expect(Math.max(...taken)).toBeLessThan(16 * 1024 * 1024);
 });
 
-it('of the responses that arrive together only the allowed number is created', async () => {
+it('only the allowed number of simultaneous informational responses is created', async () => {
   let made = 0;
   const clientRequest = request(url, { agent: false });
   limitInformational(clientRequest);

@@ -1,4 +1,4 @@
-/** The note file of a running demo, as a foreign project can contain it: it receives no token. */
+/** The note file of a running demo, as it may be in a foreign project: its ledger receives no token. */
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -45,7 +45,7 @@ async function leaveNote(change: object = {}, mode = 0o600, name = 'running.json
   await writeFile(join(folder, '.ledger-indexer', name), JSON.stringify(note), { mode });
 }
 
-/** Like its victim: with the address of a database, and the token of a ledger. */
+/** Runs `ledger end` as the victim would, with a database URL and a ledger token. */
 const ledgerEnd = (...flags: readonly string[]): Promise<Ended> =>
   programInProcess(
     ['ledger', 'end', ...flags],
@@ -59,7 +59,7 @@ it('a note that other users can read, as in a checkout, is ignored', async () =>
   expect(receivedHeaders).toEqual([]);
 });
 
-it('a link to a note is ignored', async () => {
+it('a symbolic link to a note is ignored', async () => {
   await leaveNote({}, 0o600, 'elsewhere.json');
   await symlink('elsewhere.json', join(folder, '.ledger-indexer', 'running.json'));
   expect((await ledgerEnd()).stderr).toContain('LEDGER_URL');
@@ -67,11 +67,11 @@ it('a link to a note is ignored', async () => {
 });
 
 it.each([
-  ['no process', { pid: -1 }],
+  ['an invalid process', { pid: -1 }],
   ['a ledger on another machine', { ledgerUrl: 'http://192.0.2.1:7575' }],
-  ['more than an address', { ledgerUrl: 'http://127.0.0.1:9/$(id)' }],
-  ['something that is not a text', { httpUrl: { port: 9 } }],
-])('a note of %s is ignored', async (_, change) => {
+  ['more than a URL', { ledgerUrl: 'http://127.0.0.1:9/$(id)' }],
+  ['a value that is not a string', { httpUrl: { port: 9 } }],
+])('a note with %s is ignored', async (_, change) => {
   await leaveNote(change);
   expect((await ledgerEnd()).stderr).toContain('LEDGER_URL');
   expect(receivedHeaders).toEqual([]);
@@ -84,7 +84,7 @@ it('the ledger of an accepted note is queried without a token', async () => {
   for (const headers of receivedHeaders) expect(JSON.stringify(headers)).not.toContain('victims-ledger-token');
 });
 
-it('a token file that is named for the call is not sent there', async () => {
+it('a token file in the flags of the call is not sent to the ledger of a note', async () => {
   await leaveNote();
   await writeFile(join(folder, 'token'), 'victims-ledger-token');
   expect((await ledgerEnd('--ledger-token-file', 'token')).stderr).toContain('LEDGER_URL');

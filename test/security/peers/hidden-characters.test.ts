@@ -1,4 +1,4 @@
-/** Names with characters that reverse the order of others: the output contains the escaped characters. */
+/** Names with characters that reverse the order of other characters: the output contains them escaped. */
 import { Writable } from 'node:stream';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createOutput } from '../../../src/cli/command-line/output.ts';
@@ -12,10 +12,10 @@ import { identity, schemasOfFile } from '../../support/schemas.ts';
 import { decodeUpdate } from '../../support/wire/decode.ts';
 
 const schemas = schemasOfFile();
-/** Unescaped, `Bank` would be displayed as `knaB`; and a zero-width blank makes two names look equal. */
+/** Unescaped, the reversed `knaB` would be displayed as `Bank`. A zero-width blank makes two names look equal. */
 const name = '\u202EknaB\u2066\u200B::1220';
 const escapedName = String.raw`\u202eknaB\u2066\u200b::1220`;
-/** A script of the page, which has no types here. */
+/** A script of the status page, imported without types. */
 const elements = new URL('../../../src/observe/page/browser/elements.js', import.meta.url).pathname;
 const hidden = /[\p{Cf}\u2028\u2029]/u;
 
@@ -38,7 +38,7 @@ describe('a name with hidden characters', () => {
     expect(stdout).not.toMatch(hidden);
   });
 
-  it('is escaped in the tables of query, and unchanged for programs', async () => {
+  it('is escaped in the tables of query, and unchanged in JSON and CSV', async () => {
     const statement = 'select signatories[1] as name from explore.contracts';
     const table = await run('query', statement, '--table');
     expect(table.stdout).toContain(escapedName);
@@ -46,7 +46,7 @@ describe('a name with hidden characters', () => {
     for (const format of ['--json', '--csv']) expect((await run('query', statement, format)).stdout).toContain(name);
   });
 
-  it('is escaped in JSON and CSV on a terminal, where the JSON value stays equal', async () => {
+  it('is escaped in JSON and CSV on a terminal, with an equal JSON value', async () => {
     let printed = '';
     const terminal = new Writable({
       write: (text: Buffer, _encoding, done) => {
@@ -73,7 +73,7 @@ describe('a name with hidden characters', () => {
     expect(lines.join('')).not.toMatch(hidden);
   });
 
-  it('is escaped on the pages by the same rule', async () => {
+  it('is escaped on the web pages by the same rule', async () => {
     const { visible: visibleOnPage } = (await import(elements)) as { visible: (text: string) => string };
     const all = `${name}\u00AD\u{E0041}\u2028\uFEFFplain ✓ ä`;
     expect(visibleOnPage(all)).toBe(escapeFormat(all));

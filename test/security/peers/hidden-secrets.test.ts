@@ -1,4 +1,4 @@
-/** Tokens with hidden characters inside, before and after them: each filter of secrets still finds them. */
+/** Tokens with hidden characters in, before and after them: each filter of secrets still finds them. */
 import { ResponseBodyError } from 'openid-client';
 import { describe, expect, it } from 'vitest';
 import { errorFromBody, errorFromClose } from '../../../src/ledger/errors/ledger-error.ts';
@@ -27,7 +27,7 @@ const characters: Readonly<Record<string, string>> = {
   'U+E0041': '\u{E0041}',
 };
 
-/** The text with the character before it, after it, and at every few positions in it. */
+/** The text with the character before it, after it, at every third position, and between all characters. */
 function placesOf(text: string, character: string): readonly string[] {
   const inside = Array.from({ length: Math.floor(text.length / 3) }, (_, nth) => 3 * nth + 1).map(
     (at) => text.slice(0, at) + character + text.slice(at),
@@ -35,14 +35,14 @@ function placesOf(text: string, character: string): readonly string[] {
   return [`x${character}${text}`, `${text}${character}`, ...inside, Array.from(text).join(character)];
 }
 
-/** Readable pieces of a secret: four characters of its second half. */
+/** Expects that the output contains no four consecutive characters of the second half of the secret. */
 function expectGone(output: string, secret: string): void {
   const plain = output.replaceAll(/\\+u[0-9a-f]{4}|\\+[bf]|[^\w.-]/gi, '');
   const half = secret.slice(secret.length / 2);
   for (let at = 0; at + 4 <= half.length; at += 1) expect(plain).not.toContain(half.slice(at, at + 4));
 }
 
-/** Error text of the ledger, as in the body of a response. */
+/** The body of an error response from the ledger. */
 const ledgerSays = (cause: string) => ({
   code: 'X',
   cause,
@@ -81,7 +81,7 @@ describe.each(Object.entries(characters))('%s in a token', (_, character) => {
     }
   });
 
-  it('does not bypass the filter of passwords in addresses', () => {
+  it('does not bypass the filter of passwords in URLs', () => {
     for (const text of placesOf(password, character)) expect(logged(text)).not.toMatch(/hunter|nter2/);
   });
 
@@ -98,7 +98,7 @@ describe.each(Object.entries(characters))('%s in a token', (_, character) => {
 });
 
 describe('text with hidden characters', () => {
-  it('keeps them, escaped, if no secret is there', () => {
+  it('is kept, escaped, if it contains no secret', () => {
     const name = '\u202EknaB\u200B';
     expect(errorFromBody(ledgerSays(name)).message).toContain(String.raw`\u202eknaB\u200b`);
     expect(scrub(name)).toBe(name);

@@ -1,4 +1,4 @@
-/** Lists of parties of any length: a small heap is sufficient for them, and for the stored ones. */
+/** Party lists of any length: a small heap is sufficient for new lists and for stored ones. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
@@ -21,7 +21,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-/** A contract with many observers that no other contract has. */
+/** Appends a contract with many observers that no other contract has. Returns its offset. */
 function append(count: number): number {
   const offset = sandbox.ledger.ledgerEnd() + 1;
   const event = created({
@@ -35,7 +35,7 @@ function append(count: number): number {
   return offset;
 }
 
-/** Runs an indexer with a small heap until it has stored an offset; resolves to the failure, or to `stored`. */
+/** Runs an indexer with a small heap until it has stored an offset. Resolves to the failure or to `stored`. */
 async function runTo(offset: number): Promise<string> {
   const env = { INDEXER_START: 'genesis', NODE_OPTIONS: '--max-old-space-size=104' };
   await using daemon = startDaemon({ ledgerUrl: sandbox.url, databaseUrl: database.url, schema: 'ledger', env });
@@ -48,7 +48,7 @@ async function runTo(offset: number): Promise<string> {
   return await waitFor('the offset to be stored', stored, 120_000);
 }
 
-it('many long lists of parties neither end the indexer nor prevent a restart', { timeout: 300_000 }, async () => {
+it('many long party lists neither end the indexer nor prevent a restart', { timeout: 300_000 }, async () => {
   let end = 0;
   for (let update = 0; update < updates; update += 1) end = append(observers);
   expect(await runTo(end)).toBe('stored');

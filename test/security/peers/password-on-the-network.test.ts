@@ -1,6 +1,4 @@
-/**
- * A server that claims to be Postgres and requests the password in a readable form: on another machine it gets none.
- */
+/** A server that claims to be Postgres and requests the password in a readable form: over a network it gets none. */
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -13,7 +11,7 @@ const away = Object.values(networkInterfaces())
   .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
 const noNetwork = away === undefined ? 'needs an address of a network' : undefined;
 
-/** `R`, its length, and the requested method. */
+/** The authentication request: `R`, its length, and the requested method. */
 const asking = {
   'in clear text': Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3]),
   'as an MD5 hash': Buffer.from([0x52, 0, 0, 0, 12, 0, 0, 0, 5, 1, 2, 3, 4]),
@@ -21,7 +19,7 @@ const asking = {
 
 let server: Server;
 let ask: Buffer = asking['in clear text'];
-/** Messages after the first one, which names user and database. */
+/** Messages after the first one, which contains user and database. */
 let messages: Promise<string>[] = [];
 
 beforeAll(async () => {
@@ -43,7 +41,8 @@ afterAll(async () => {
 });
 
 /**
- * Connects by the pool and by the connection with the lock; resolves to both failures, and the messages to the server.
+ * Connects through the pool and through the connection of the writer lock. Resolves to both failures and to the
+ * messages that the server received.
  */
 async function attempt(host: string): Promise<{ readonly codes: unknown[]; readonly messages: readonly string[] }> {
   messages = [];
@@ -61,13 +60,13 @@ async function attempt(host: string): Promise<{ readonly codes: unknown[]; reado
 }
 
 describe.each(Object.entries(asking))('a server that requests the password %s', (_, bytes) => {
-  it('on another machine receives none', needs(noNetwork), async () => {
+  it('receives none over a network', needs(noNetwork), async () => {
     ask = bytes;
     const answer = await attempt(away ?? '');
     expect(answer).toEqual({ codes: ['STORE_TLS_REFUSED', 'STORE_TLS_REFUSED'], messages: ['', ''] });
   });
 
-  it('on this machine receives it, because other users cannot read it there', async () => {
+  it('receives it over loopback, because other users cannot read it there', async () => {
     ask = bytes;
     const answer = await attempt('127.0.0.1');
     expect(answer.codes).not.toContain('STORE_TLS_REFUSED');

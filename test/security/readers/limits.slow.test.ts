@@ -1,5 +1,5 @@
 /**
- * Resources of a server that the login of a reader may use. Only this file uses the server, because it takes all
+ * Server resources that the login of a reader may use. Only this file uses the server, because it takes all
  * connections.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -33,7 +33,7 @@ const open: Client[] = [];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'reader-limits-'));
-  // Three of them are for superusers, and 25 are reserved: twelve are left for all roles.
+  // Of the 40 connections, three are for superusers and 25 are reserved, so twelve remain for all roles.
   const settings = { max_connections: '40', shared_buffers: '32MB', max_wal_size: '128MB' };
   server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres'), settings });
   for (const kind of ['migrator', 'writer', 'redactor', 'reader', 'mine']) await writeFile(join(folder, kind), 'x\n');
@@ -67,7 +67,7 @@ async function connect(role: string, password = 'x'): Promise<Client> {
   return client;
 }
 
-/** How many connections it gets. */
+/** Number of connections that the role gets. */
 async function connectAll(role: string): Promise<number> {
   for (let count = 0; ; count += 1) {
     try {
@@ -96,7 +96,7 @@ async function checked(name: string): Promise<{ readonly state: string; readonly
 }
 
 describe('connections', () => {
-  it('of a new reader are limited, and an existing reader keeps its limit unless another is named', async () => {
+  it('of a new reader are limited, and an existing reader keeps its limit unless the flag sets another', async () => {
     await grantReader('few', '--connections', '2');
     expect(await connectAll('few')).toBe(2);
     await grantReader('few');
@@ -114,7 +114,7 @@ describe('connections', () => {
     await expect(grantReader('few', '--connections', '0')).rejects.toMatchObject({ code: 'USAGE' });
   });
 
-  it('of a reader leave some to the writer and the migrator, even if it takes all it can', async () => {
+  it('of a reader leave some to the writer and the migrator, even if it takes all it can get', async () => {
     await grantReader('greedy', '--connections', '99');
     expect(await connectAll('greedy')).toBeGreaterThan(0);
     await connect('ledger_writer');
@@ -122,7 +122,7 @@ describe('connections', () => {
     await expect(connect('ledger_redactor')).rejects.toMatchObject({ code: noConnectionLeft });
   });
 
-  it('of readers without a limit, or that could take all of them, are reported by check', async () => {
+  it('of readers are reported by check if they are unlimited or could take all of them', async () => {
     await query(server.url, 'alter role ledger_reader connection limit -1');
     expect(await checked('reader connections')).toMatchObject({
       state: 'warn',
@@ -147,7 +147,7 @@ describe('the roles of a stream', () => {
     ['redactor', 'pg_use_reserved_connections', ''],
     ['reader', 'pg_use_reserved_connections', ''],
     ['writer', 'pg_use_reserved_connections', 'with admin option'],
-  ])('are rejected when the %s is a member of %s %s', async (kind, group, option) => {
+  ])('are rejected if the %s is a member of %s %s', async (kind, group, option) => {
     await query(server.url, `grant ${group} to ledger_${kind} ${option}`);
     try {
       await expect(grantRoles()).rejects.toMatchObject({
@@ -185,7 +185,7 @@ describe('temporary files', () => {
     expect(await checked('temporary files')).toMatchObject({ state: 'pass' });
   });
 
-  it('keep the limit of an administrator, and check reports a login without a limit', async () => {
+  it('keep a limit that an administrator set, and check reports a login without a limit', async () => {
     await grantReader('sorting');
     await query(server.url, `alter role sorting set temp_file_limit = '1MB'`);
     await grantReader('sorting');

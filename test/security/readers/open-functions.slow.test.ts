@@ -1,6 +1,6 @@
 /**
- * Functions of Postgres that every login may call, after roles were created by `grant-reader` and `reader-token create`
- * alone: no other command has run.
+ * Functions of Postgres that every login may call by default, after only `grant-reader` and `reader-token create` have
+ * created roles.
  */
 import { randomBytes } from 'node:crypto';
 import { PassThrough } from 'node:stream';
@@ -67,7 +67,7 @@ async function grantReader(...flags: readonly string[]): Promise<void> {
   await query(created.url, `alter role ${prefix}_reader login password 'x'`);
 }
 
-/** The URL of the login of a new token, of a role that was created while PUBLIC had all default rights. */
+/** URL of the login of a new token, whose role was created while PUBLIC had all default rights. */
 async function loginOfToken(...flags: readonly string[]): Promise<string> {
   await runCommand(grantReaderCommand, [`${prefix}_group`, '--shared-database'], { DATABASE_URL: created.url });
   let token = '';
@@ -84,20 +84,20 @@ const refused = statements.map(() => '42501');
 const keepLocks = [undefined, undefined, '42501'];
 const keepAll = statements.map(() => undefined);
 
-it('are revoked from the reader by grant-reader, and locks are left to the roles that write', async () => {
+it('open functions are revoked from the reader by grant-reader, except locks for roles that write', async () => {
   await grantReader();
-  // The second time nothing is left to revoke.
+  // The second call finds nothing to revoke.
   await grantReader();
   expect(await outcomes(urlOf('reader'))).toEqual(refused);
   for (const kind of ['owner', 'inserting', 'deleting']) expect(await outcomes(urlOf(kind)), kind).toEqual(keepLocks);
 });
 
-it('are revoked from the login of a token by reader-token create', async () => {
+it('open functions are revoked from the login of a token by reader-token create', async () => {
   expect(await outcomes(await loginOfToken())).toEqual(refused);
   for (const kind of ['owner', 'inserting', 'deleting']) expect(await outcomes(urlOf(kind)), kind).toEqual(keepLocks);
 });
 
-it('are left to every login in a shared database', async () => {
+it('open functions are left to every login in a shared database', async () => {
   await grantReader('--shared-database');
   expect(await outcomes(urlOf('reader'))).toEqual(keepAll);
   expect(await outcomes(await loginOfToken('--shared-database'))).toEqual(keepAll);

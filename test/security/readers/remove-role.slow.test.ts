@@ -1,6 +1,6 @@
 /**
- * docs/how-to/secure/remove-reader-role.md: its statements drop a role that grant-reader created, and keep other
- * readers unchanged.
+ * The statements of docs/how-to/secure/remove-reader-role.md: they drop a role that grant-reader created, and do not
+ * change other readers.
  */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -32,7 +32,7 @@ afterAll(async () => {
   await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${wallet}, ${analyst}`);
 });
 
-/** Entries of the role that remain in the catalog of the database. */
+/** Entries of the role in the catalog of the database. */
 async function traces(role: string): Promise<unknown> {
   const [found] = await history.query(
     `select (select count(*)::int from pg_roles where rolname = $1) as roles,
@@ -44,7 +44,7 @@ async function traces(role: string): Promise<unknown> {
   return found;
 }
 
-it('removes the role with its grants and policies, and allows statistics again', needs(noLimits), async () => {
+it('the documented statements remove the role and its rights and allow statistics again', needs(noLimits), async () => {
   const env = { DATABASE_URL: history.url };
   await runCommand(indexCommand, ['create', 'payload.owner'], env);
   await runCommand(grantReaderCommand, [analyst], env);

@@ -1,4 +1,4 @@
-/** `check` on a server that has used up transaction ids, because one open transaction prevents freezing. */
+/** `check` on a server that uses up transaction ids while an open transaction prevents freezing. */
 import { judgedIds } from '../../../src/cli/check/operation-checks.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,9 +15,9 @@ interface Line {
   readonly fix?: string;
 }
 
-it('warns when autovacuum does not keep up with the use of transaction ids', async () => {
+it('check warns if autovacuum does not keep up with the use of transaction ids', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'transaction-ids-'));
-  // The lowest that Postgres accepts: twice as many ids are used up in a second.
+  // The lowest value that Postgres accepts. The test uses twice as many ids in a second.
   const settings = { autovacuum_freeze_max_age: '100000', fsync: 'off' };
   const server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres'), settings });
   const open = new Client({ connectionString: server.url });
@@ -50,8 +50,8 @@ it('warns when autovacuum does not keep up with the use of transaction ids', asy
 it.each([
   [150_000_000, 'pass'],
   [600_000_000, 'warn'],
-  // Age at which a server of Postgres 15 began to reject writes.
+  // Age at which a server of Postgres 15 rejected writes.
   [2_144_483_647, 'fail'],
-])('reports a database that is %d transactions old: %s', (age, state) => {
+])('check reports a database that is %d transactions old: %s', (age, state) => {
   expect(judgedIds({ database: 'ledger', age, freezeAge: 200_000_000 })).toMatchObject({ state });
 });

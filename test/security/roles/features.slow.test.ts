@@ -1,6 +1,7 @@
 /**
- * Every row of the table of least roles (docs/how-to/secure/roles.md) against one indexed database: the feature works
- * as the role of its row, and fails for each lesser role with an error that names the missing right or the role to use.
+ * Every row of the table of least roles (docs/how-to/secure/roles.md) against one indexed database. The feature works
+ * as the role of its row. For each lesser role it fails with an error that contains the missing right or the role to
+ * use.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,11 +13,11 @@ import { startReceiver } from '../../webhooks/receiver.ts';
 import { RolesWorld, type Login } from './world.ts';
 
 let world: RolesWorld;
-/** A contract that is archived, a party with tokens, the newest offset and an earlier one. */
+/** An archived contract, a party with tokens, the newest offset, and an earlier offset. */
 let found: Readonly<Record<'archived' | 'party' | 'end' | 'middle', string>>;
 let pqsFile: string;
 
-/** Roles with fewer rights than the key, all of which must fail. */
+/** Roles with fewer rights than the key; all of them must fail. */
 const lesser: Readonly<Record<Login, readonly Login[]>> = {
   'any login': [],
   reader: ['any login'],
@@ -26,7 +27,7 @@ const lesser: Readonly<Record<Login, readonly Login[]>> = {
   administrator: ['any login', 'reader', 'redactor', 'writer', 'migrator'],
 };
 
-/** Text of an error, by the least role of the feature. */
+/** Text of the error for lesser roles, by the least role of the feature. */
 const names: Readonly<Record<Login, RegExp>> = {
   'any login': /never/,
   reader: /grant-reader|usage on schema "ledger"/,
@@ -38,10 +39,10 @@ const names: Readonly<Record<Login, RegExp>> = {
 
 interface Case {
   readonly feature: Feature;
-  /** One after the other; lesser roles first, which must fail. */
+  /** Commands that run in order. The lesser roles run each first, and must fail. */
   readonly calls: readonly (() => readonly string[] | Promise<readonly string[]>)[];
   readonly env?: Readonly<Record<string, string>>;
-  /** After all calls as the least role. */
+  /** Runs after all commands succeeded as the least role. */
   readonly afterwards?: () => Promise<void> | void;
 }
 
@@ -58,7 +59,7 @@ async function refuses(login: Login, argv: readonly string[], { feature, env }: 
   expect(stderr).not.toMatch(/UNEXPECTED|grant the role its rights/);
 }
 
-/** Features that a test runs. */
+/** Features that have a test. */
 const tried: Feature[] = [];
 
 function surface(feature: Feature, promise: string, test: () => Promise<void>): void {
@@ -68,7 +69,7 @@ function surface(feature: Feature, promise: string, test: () => Promise<void>): 
 
 function runs(cases: readonly Case[]): void {
   tried.push(...cases.map(({ feature }) => feature));
-  it.each(cases)('$feature: works as its least role and fails for lesser ones', async (one) => {
+  it.each(cases)('$feature: works as its least role and fails for lesser roles', async (one) => {
     const role = leastRoleOf(one.feature);
     if (role === 'token') throw new Error('a token runs no command');
     for (const words of one.calls) {
@@ -96,7 +97,7 @@ beforeAll(async () => {
   }
   expect(await world.query('select from ledger.quarantine')).toHaveLength(1);
   await world.succeeds('administrator', ['grant-reader', world.served]);
-  // Created and, on most servers, not loaded.
+  // The extension is created, but not loaded on most servers.
   await world.query(`do $$ begin
     if exists (select from pg_available_extensions where name = 'pg_stat_statements') then
       create extension pg_stat_statements;
@@ -371,7 +372,7 @@ describe('a feature that removes', () => {
   runs([call('reseed --yes', ['reseed', '--yes']), call('reset --yes', ['reset', '--all', '--yes'])]);
 });
 
-it('every row of the table is covered', () => {
+it('every row of the table of least roles is covered', () => {
   const rows = leastRoles.flatMap(({ features }): readonly Feature[] => features);
   expect([...new Set(tried)].toSorted()).toEqual(rows.toSorted());
 });

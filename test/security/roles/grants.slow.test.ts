@@ -1,4 +1,4 @@
-/** Requirements of `grant-roles`, and a writer whose rights were granted by an earlier version. */
+/** Requirements of `grant-roles`, and a writer with the rights of an earlier version. */
 import { execFile } from 'node:child_process';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-it('a folder without passwords is rejected with the command that creates them, with any name', async () => {
+it('grant-roles rejects a folder without passwords with the command that creates them, whatever the name of the folder', async () => {
   const folder = join(world.folder, "of the night's shift");
   const words = ['grant-roles', ...world.named, '--password-dir', folder];
   const { code, stderr } = await world.run('administrator', words);
@@ -33,7 +33,7 @@ it('a folder without passwords is rejected with the command that creates them, w
   }
 });
 
-it('a writer that may not store why a delivery failed still delivers', async () => {
+it('a writer that may not store the reason of a failed delivery still delivers', async () => {
   await world.query(`revoke update (problem, problem_at) on ledger.webhooks from ${world.prefix}_writer`);
   await using receiver = await startReceiver();
   receiver.name = 'told';
@@ -43,7 +43,7 @@ it('a writer that may not store why a delivery failed still delivers', async () 
   let isAway = true;
   receiver.reply = () => ({ status: isAway ? 503 : 204 });
   await using indexer = await world.live('writer', { INDEXER_WEBHOOK_NETWORKS: 'loopback' });
-  // The writer stores the reason every half second: several times during these attempts, whose delays grow.
+  // The writer stores the reason every half second, so several times during these attempts, whose delays grow.
   await waitFor('it has been tried four times', () => (receiver.heard.length >= 4 ? true : undefined));
   isAway = false;
   const [last] = await world.query(

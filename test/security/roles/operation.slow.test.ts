@@ -35,7 +35,7 @@ async function session(login: Login): Promise<Client> {
 }
 
 describe('rights that differ from those of this version', () => {
-  it('are named by migrate and check, with the command that fixes it', async () => {
+  it('are reported by migrate and check, with the command that fixes them', async () => {
     const { prefix } = world;
     expect((await world.succeeds('migrator', ['migrate'])).stdout).toBe('schema "ledger" is up to date\n');
     expect(await checked('writer', 'rights of roles')).toMatchObject({ state: 'pass' });
@@ -44,7 +44,7 @@ describe('rights that differ from those of this version', () => {
        revoke execute on function pqs.redact_exercise(pqs.event_id, text) from ${prefix}_redactor; grant insert on ledger.batches to ${prefix}_writer;
        grant update (contract_key_hash) on ledger.contracts to ${prefix}_redactor`,
     );
-    // Without the right on updates the catalog does not identify a writer, so that one is granted again.
+    // Without the right on updates, the catalog does not identify a writer, so this right is granted again.
     await world.query(
       `grant insert on ledger.updates to ${prefix}_writer; revoke insert on ledger.archives from ${prefix}_writer`,
     );
@@ -67,7 +67,7 @@ describe('rights that differ from those of this version', () => {
 });
 
 describe('an idle session in a transaction', () => {
-  it.each(['writer', 'redactor'] as const)('of the %s is ended after a while', async (login) => {
+  it.each(['writer', 'redactor'] as const)('of the %s is ended after a timeout', async (login) => {
     const client = await session(login);
     try {
       const { rows } = await client.query(
@@ -80,7 +80,7 @@ describe('an idle session in a transaction', () => {
     }
   });
 
-  it('is named by check while it blocks the writer, also indirectly', async () => {
+  it('is reported by check while it blocks the writer, even indirectly', async () => {
     await using indexer = await world.live('writer');
     expect(await checked('writer', 'blocked writer')).toMatchObject({ state: 'pass' });
     const client = await session('redactor');
@@ -100,7 +100,7 @@ describe('an idle session in a transaction', () => {
         ),
       );
       expect(line.fix).toContain(`select pg_terminate_backend(${String(pid)})`);
-      // A role that may see the transaction sees how long it is open.
+      // A role that may see the transaction sees how long it has been open.
       expect((await checked('administrator', 'blocked writer'))?.found).toMatch(
         /left open, in a transaction of \d+ s\)/,
       );

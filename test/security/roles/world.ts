@@ -14,7 +14,7 @@ import { Network } from '../../switch-participant/network.ts';
 import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Role of the login; for "any login" a role without rights. */
+/** Role of a login. "any login" is a role without rights. */
 export type Login = Exclude<DatabaseRole, 'token'>;
 type Variables = Readonly<Record<string, string>>;
 
@@ -26,9 +26,9 @@ export class RolesWorld implements AsyncDisposable {
   readonly database: TestDatabase;
   readonly folder = mkdtempSync(join(tmpdir(), 'least-roles-'));
   readonly prefix = `least_${randomBytes(4).toString('hex')}`;
-  /** A reader that does not log in, for tokens and webhooks. */
+  /** A reader role that does not log in, for tokens and webhooks. */
   readonly served = `${this.prefix}_served`;
-  /** Filter and participant of every command. */
+  /** Filter and participant in the configuration of every command. */
   settings: Variables;
 
   private constructor(network: Network, database: TestDatabase) {
@@ -69,18 +69,18 @@ export class RolesWorld implements AsyncDisposable {
       DATABASE_URL: this.url(login),
       POSTGRES_MIGRATE: 'never',
       INDEXER_START: 'genesis',
-      // Nothing listens there: `status` reads the database.
+      // No server listens on this port, so `status` reads the database.
       INDEXER_HTTP_PORT: '1',
       ...this.settings,
     };
   }
 
-  /** One statement as the administrator. */
+  /** Runs one statement as the administrator. */
   query(text: string): Promise<readonly Record<string, unknown>[]> {
     return query(this.database.url, text);
   }
 
-  /** A command as this login. */
+  /** Runs a command as this login. */
   run(login: Login, argv: readonly string[], env: Variables = {}): Promise<Ended> {
     return programInProcess(argv, { ...this.env(login), ...env }, this.folder);
   }
@@ -92,7 +92,7 @@ export class RolesWorld implements AsyncDisposable {
     return ended;
   }
 
-  /** An indexer that is live. */
+  /** Starts an indexer and waits until it is live. */
   async live(login: Login, env: Variables = {}): Promise<IndexerRun> {
     const indexer = await runIndexer({ ...this.env(login), INDEXER_HTTP_PORT: '0', ...env });
     await waitFor(`the indexer is live as ${login}`, async () =>

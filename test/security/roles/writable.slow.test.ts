@@ -1,6 +1,6 @@
 /**
  * Causes that prevent writes despite rights on tables: functions revoked from PUBLIC, read-only sessions, a missing
- * right to read, pruning. `check` and the indexer name each with a statement that fixes it.
+ * right to read, and pruning. `check` and the indexer report each with a statement that fixes it.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { query } from '../../support/database.ts';
@@ -24,7 +24,7 @@ let world: RolesWorld;
 let name: string;
 let writer: string;
 
-/** The exit code, and the line with this name. */
+/** Runs `check`. Resolves to the exit code and the line with this name. */
 async function check(
   line: string,
   env: Readonly<Record<string, string>> = {},
@@ -36,14 +36,14 @@ async function check(
   return { ...found, code: code ?? -1 };
 }
 
-/** The statements that a remedy quotes. */
+/** The statements in a remedy. */
 function statements(remedy: string | undefined): readonly string[] {
   return [...(remedy ?? '').matchAll(/`((?:set search_path|begin|grant|alter) [^`]+)`/g)].map(
     ([, statement = '']) => statement,
   );
 }
 
-/** Runs the statements of a remedy as the administrator. */
+/** Runs the first statement of a remedy as the administrator. */
 async function follow(remedy: string | undefined): Promise<void> {
   const [statement] = statements(remedy);
   if (statement === undefined) throw new Error(`no statement in: ${String(remedy)}`);
@@ -61,7 +61,7 @@ afterAll(async () => {
 });
 
 describe('a second stream with a separate role, after grant-roles revoked advisory locks from PUBLIC', () => {
-  it('is rejected by check and run with the grant, and runs after it', async () => {
+  it('is rejected by check and run with the missing grant, and runs after that grant', async () => {
     const role = `${world.prefix}_second`;
     await world.query(`create role ${role} login password 'secret'; grant create on database ${name} to ${role}`);
     const url = Object.assign(new URL(world.database.url), { username: role, password: 'secret' }).href;
@@ -86,7 +86,7 @@ describe('a second stream with a separate role, after grant-roles revoked adviso
 });
 
 describe('a writer of grant-roles', () => {
-  it('that may not take advisory locks: check names the grant', async () => {
+  it('that may not take advisory locks is reported by check with the grant', async () => {
     await world.query(`revoke execute on function pg_catalog.pg_try_advisory_lock(integer, integer) from ${writer}`);
     const line = await check('rights to write');
     expect(line).toMatchObject({ code: 1, state: 'fail' });
@@ -99,7 +99,7 @@ describe('a writer of grant-roles', () => {
     ['the role in the database', () => `alter role ${writer} in database ${name} set`, () => `in database "${name}"`],
     ['the database', () => `alter database ${name} set`, () => `database "${name}"`],
   ])(
-    'whose sessions are read-only by a setting of %s: check and run name it and the command',
+    'whose sessions are read-only by a setting of %s is reported by check and run with the command',
     async (_of, set, found) => {
       await world.query(`${set()} default_transaction_read_only = on`);
       const line = await check('rights to write');
@@ -117,7 +117,7 @@ describe('a writer of grant-roles', () => {
     },
   );
 
-  it.each(['webhook_secrets', 'jobs', 'contracts'])('that may not read %s: check names that right', async (table) => {
+  it.each(['webhook_secrets', 'jobs', 'contracts'])('that may not read %s is reported by check', async (table) => {
     await world.query(`revoke select on ledger.${table} from ${writer}`);
     const line = await check('rights to write');
     expect(line).toMatchObject({ code: 1, state: 'fail', found: `role "${writer}" lacks select on ${table}` });
@@ -125,7 +125,7 @@ describe('a writer of grant-roles', () => {
     expect(await check('rights to write')).toMatchObject({ code: 0, state: 'pass' });
   });
 
-  it('replaces the filter of a start that stored nothing, and may not change the one of a stream with history', async () => {
+  it('can replace the filter of a stream without history, but not of one with history', async () => {
     const schema = 'early';
     const env = { POSTGRES_SCHEMA: schema };
     const prefix = `${world.prefix}_early`;
@@ -148,7 +148,7 @@ describe('a writer of grant-roles', () => {
     await expect(query(url, forged)).rejects.toThrow(/only the owner of the tables may change the filter/);
   });
 
-  it('with INDEXER_RETENTION: check, the log and /status name the grant, and history is pruned after it', async () => {
+  it('with INDEXER_RETENTION is reported by check, log and /status with the grant, after which history is pruned', async () => {
     const env = { INDEXER_RETENTION: '30m', INDEXER_RETENTION_INTERVAL: '1s' };
     const line = await check('rights to prune', env);
     const grant = `grant "${world.prefix}_redactor" to "${writer}"`;

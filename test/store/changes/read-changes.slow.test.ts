@@ -1,4 +1,6 @@
-/** Pages of changes: together every event after the cursor once, in order, and under a role only what it may see. */
+/**
+ * Pages of changes contain every event after the cursor once, in order. Under a role, they contain its visible events.
+ */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { formatCursor, parseCursor, type Change, type ChangesRequest } from '../../../src/model/push/changes.ts';
@@ -58,7 +60,7 @@ async function all(filter: Partial<ChangesRequest>, rows: number, characters?: n
 
 const places = (changes: readonly Change[]) => changes.map(({ offset, node }) => formatCursor({ offset, node }));
 
-/** Rows as a reader of that role sees them, otherwise as the owner does. */
+/** Positions of the stored events, as a reader of that role sees them, or as the owner. */
 async function stored(where: string, as?: string): Promise<readonly unknown[]> {
   const rows = await query(
     as === undefined ? created.url : `${created.url}?options=-c%20role%3D${as}`,
@@ -67,7 +69,7 @@ async function stored(where: string, as?: string): Promise<readonly unknown[]> {
   return rows.map(({ place }) => place);
 }
 
-it('returns every event once and in order, with any page size', async () => {
+it('pages of changes contain every event once and in order, with any page size', async () => {
   const expected = await stored('true');
   expect(expected.length).toBeGreaterThan(60);
   expect(new Set(expected).size).toBe(expected.length);
@@ -75,7 +77,7 @@ it('returns every event once and in order, with any page size', async () => {
   expect(places(await all({}, 3))).toEqual(expected);
 });
 
-it('returns at most the buffer limit at once, or one event', async () => {
+it('a page of changes has at most the size of the buffer limit, or contains one event', async () => {
   const expected = await stored('true');
   expect(places(await all({}, 1000, 1))).toEqual(expected);
   expect(places(await all({}, 1000, 5_000))).toEqual(expected);
@@ -85,7 +87,7 @@ it('returns at most the buffer limit at once, or one event', async () => {
   expect(lengths.reduce((sum, length) => sum + length, 0)).toBeLessThanOrEqual(5_000);
 });
 
-it('returns nothing above the checkpoint', async () => {
+it('pages of changes contain nothing above the checkpoint', async () => {
   const [row] = await query(created.url, 'select checkpoint from ledger.stream');
   const checkpoint = Number(row?.['checkpoint']);
   const middle = Math.floor((seedOffset + checkpoint) / 2);
@@ -96,7 +98,7 @@ it('returns nothing above the checkpoint', async () => {
   expect(seen.length).toBeLessThan((await stored('true')).length);
 });
 
-it('returns where history without a gap begins', async () => {
+it('a page of changes contains the offset after which history is complete', async () => {
   const kept = async () => (await readChanges(database, everything, 1)).availableAfter;
   expect(await kept()).toBe(seedOffset);
   await query(created.url, `update ledger.stream set pruned_to_offset = ${String(seedOffset + 9)}`);
@@ -104,7 +106,7 @@ it('returns where history without a gap begins', async () => {
   await query(created.url, 'update ledger.stream set pruned_to_offset = null');
 });
 
-it('returns under a role what its parties may see, filtered by one party and one kind', needs(noLimits), async () => {
+it('pages of changes contain the events that a role may see, and can be filtered', needs(noLimits), async () => {
   await grantReader(database, { role, parties: [mine], password: undefined });
   const seen = await all({ role }, 5);
   expect(seen.length).toBeGreaterThan(0);
@@ -114,7 +116,7 @@ it('returns under a role what its parties may see, filtered by one party and one
   expect(places(await all({ eventTypes: ['created'] }, 5))).toEqual(await stored(`event_type = 'created'`));
 });
 
-it('accepts cursors of one form only', () => {
+it('cursors are accepted in one form only', () => {
   for (const good of ['0', '12', '12-0', '12-3'])
     expect(formatCursor(parseCursor(good) ?? everything.after)).toBe(good);
   for (const bad of ['', '-1', '1-', '1-2-3', '1e3', ' 1', '99999999999999999', '1-9999999999']) {

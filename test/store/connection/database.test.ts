@@ -32,7 +32,7 @@ async function pidOf(database: Database): Promise<number> {
   return rows[0]?.pid ?? 0;
 }
 
-/** A TCP proxy that can stop forwarding without closing anything: a half-open connection. */
+/** A TCP proxy that can stop forwarding without closing its connections, which are then half-open. */
 async function freezableProxy(url: string): Promise<AsyncDisposable & { url: string; freeze(): void }> {
   const target = new URL(url);
   const sockets: Socket[] = [];
@@ -57,7 +57,7 @@ async function freezableProxy(url: string): Promise<AsyncDisposable & { url: str
 }
 
 describe('a database connection', () => {
-  it('survives the end of its backend in the middle of a transaction, and the next transaction works', async () => {
+  it('works again after its backend ended in the middle of a transaction', async () => {
     const database = open();
     const other = open();
     const failed = database.transaction(async (client) => {
@@ -69,7 +69,7 @@ describe('a database connection', () => {
     await expect(database.transaction(async (client) => (await client.query('select 1')).rowCount)).resolves.toBe(1);
   });
 
-  it('survives the end of an idle backend', async () => {
+  it('works again after its backend ended while it was idle', async () => {
     const database = open();
     const pid = await pidOf(database);
     const gone = new Promise((resolve) => database.pool.once('remove', resolve));
@@ -78,7 +78,7 @@ describe('a database connection', () => {
     expect(await pidOf(database)).not.toBe(pid);
   });
 
-  it('gives up on a frozen connection after the statement limit plus five seconds', async () => {
+  it('fails after the statement timeout plus five seconds if it is frozen', async () => {
     await using proxy = await freezableProxy(server.url);
     const database = open({ url: proxy.url, statementTimeoutMs: 50 });
     await pidOf(database);
@@ -88,7 +88,7 @@ describe('a database connection', () => {
     });
   });
 
-  it('closes within its limit even when a lent connection is frozen, and cancels the hanging query', async () => {
+  it('closes within its limit even if a query hangs on a frozen connection, and cancels the query', async () => {
     await using proxy = await freezableProxy(server.url);
     const database = open({ url: proxy.url });
     await pidOf(database);
@@ -122,7 +122,7 @@ describe('a database connection', () => {
     await expect(database.withClient(() => Promise.resolve())).rejects.toMatchObject({ code: 'STORE_CLOSED' });
   });
 
-  it('ends a statement at the limit of the server', async () => {
+  it('ends a statement at the statement timeout', async () => {
     const database = open({ statementTimeoutMs: 50 });
     await expect(database.withClient((client) => client.query('select pg_sleep(5)'))).rejects.toMatchObject({
       code: 'STORE_STATEMENT_TIMEOUT',
@@ -143,7 +143,7 @@ describe('a database connection', () => {
     expect(rows).toEqual([{ schemaname: schema, work_mem: '3MB', idle: '1min' }]);
   });
 
-  it('reads int8 exactly, as number while safe, without affecting other users of the driver', async () => {
+  it('reads int8 exactly, as a number if it is safe, without affecting other users of the driver', async () => {
     const { rows } = await open().pool.query(
       `select 9007199254740991::int8 as safe, 9007199254740993::int8 as large, '{1,null,-9007199254740993}'::int8[] as many`,
     );
@@ -165,7 +165,7 @@ describe('a database connection', () => {
 });
 
 describe('a transaction', () => {
-  it('leaves nothing behind when its work fails, holds no lock afterwards, and passes our errors through', async () => {
+  it('leaves no rows and no locks if its work fails, and throws the error of the work', async () => {
     const database = open();
     await database.pool.query('create table fails (id int)');
     const indexerError = new IndexerError('fenced', { code: 'WRITER_FENCED' });
@@ -179,7 +179,7 @@ describe('a transaction', () => {
     expect(rows).toEqual([]);
   });
 
-  it('is rejected when a statement failed and the failure was swallowed', async () => {
+  it('is rejected if a statement failed and the work ignored the failure', async () => {
     const database = open();
     await database.pool.query('create table swallowed (id int)');
     const refused = database.transaction(async (client) => {
@@ -203,7 +203,7 @@ describe('a transaction', () => {
 });
 
 describe('a share of a pool', () => {
-  it('lends its number of connections at once, wakes all waiting callers, and leaves the rest to others', async () => {
+  it('lends at most its number of connections at once, serves all waiting callers, and leaves the other connections free', async () => {
     const pool = open({ maxConnections: 3 });
     const share = shareOf(pool, 2);
     let lent = 0;
@@ -240,7 +240,7 @@ describe('a share of a pool', () => {
   });
 });
 
-it('a shorter statement limit applies to its own statements, not to others of the pool', async () => {
+it('a shorter statement timeout applies only to its own statements, not to other statements of the pool', async () => {
   const pool = open({ maxConnections: 1 });
   const quick = withinTime(pool, 50);
   const slow = quick.withClient((client) => client.query('select pg_sleep(30)'));

@@ -1,6 +1,6 @@
 /**
- * Undocumented behavior of the Postgres driver that the store uses. A version of pg that differs fails here, instead of
- * losing a time limit or running two statements after a check of one.
+ * Undocumented behavior of the Postgres driver that the store uses. A different version of pg fails here, instead of
+ * losing a time limit or running two statements where one was checked.
  */
 import { Client, Pool, type ClientBase, type ClientConfig, type Connection } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -25,7 +25,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Another connection. If its statement still runs, it is cancelled at the end. */
+/** Opens another connection. */
 async function connected(config: ClientConfig = {}): Promise<Client> {
   const made = new Client({ connectionString: database.url, ...config });
   made.on('error', () => undefined);
@@ -57,7 +57,7 @@ describe('the driver', () => {
     expect(messages).toEqual(['row description', 'row', 'row', 'complete', 'ready']);
   });
 
-  it('keeps such queries in order with its own, also when all are submitted at once', async () => {
+  it('runs custom queries in order with its own, also if all are submitted at once', async () => {
     const counted = () => client.query<{ count: number }>('select count(*)::int as count from numbers');
     const [before, , after] = await Promise.all([
       counted(),
@@ -70,7 +70,7 @@ describe('the driver', () => {
     expect([before.rows, after.rows]).toEqual([[{ count: 0 }], [{ count: 2 }]]);
   });
 
-  it('lets bytes be written between its own messages, and keeps a statement that was prepared this way', async () => {
+  it('accepts bytes between its own messages, and keeps a statement that was prepared with them', async () => {
     const { connection } = client as Client & { readonly connection: Connection };
     const parse = connection.parse.bind(connection);
     let parsed = 0;
@@ -102,7 +102,7 @@ describe('the driver', () => {
     await other.end();
   });
 
-  it('leaves a callback that was wrapped before the query was submitted, so that each is timed once', async () => {
+  it('keeps a callback that was wrapped before the query was submitted, so that each query is timed once', async () => {
     const timed: string[] = [];
     const other = await connected({ query_timeout: 60_000 });
     timeQueries(other, (op) => timed.push(op));
@@ -113,13 +113,13 @@ describe('the driver', () => {
     await other.end();
   });
 
-  it('sends by the extended protocol if requested, and the server rejects two statements', async () => {
+  it('uses the extended protocol on request, with which the server rejects two statements', async () => {
     const two = { text: 'select 1; select 2', queryMode: 'extended' };
     await expect(client.query(two)).rejects.toMatchObject({ code: '42601' });
     await expect(client.query('select 1; select 2')).resolves.toBeDefined();
   });
 
-  it('sends statements of readers this way: the server rejects two statements, whatever checked them before', async () => {
+  it('uses the extended protocol for statements of readers, with which the server rejects two statements', async () => {
     const reads = openDatabase({
       url: database.url,
       schema: 'public',
@@ -140,7 +140,7 @@ describe('the driver', () => {
       await pause(50);
       await fresh.query(`set application_name = 'is set'`);
     };
-    // Its types say that it is not awaited.
+    // The types of pg declare that it is not awaited.
     const onConnect = setUp as (fresh: ClientBase) => void;
     const pool = new Pool({ connectionString: database.url, max: 1, onConnect });
     const { rows } = await pool.query('show application_name');
@@ -154,7 +154,7 @@ describe('the driver', () => {
     expect(Reflect.get(client, 'processID')).toBe(rows[0]?.pid);
   });
 
-  it('passes on the data of a COPY, in chunks that do not change later', async () => {
+  it('passes the data of a COPY in chunks that do not change later', async () => {
     const pieces: Buffer[] = [];
     for await (const piece of copyOut(
       client,

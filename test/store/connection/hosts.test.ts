@@ -34,7 +34,7 @@ describe('a list of hosts', () => {
     expect(hosts.url()).toBe('postgres://h1/db');
   });
 
-  it('stays when the host did not cause the failure, and detects clients of a previous host', () => {
+  it('stays at the host if it did not cause the failure, and detects clients of a previous host', () => {
     const hosts = new HostList('postgres://h1,h2/db');
     const client = new Client(hosts.url());
     hosts.note(client);
@@ -54,13 +54,13 @@ describe('the database label', () => {
     ['postgres://u@localhost/db', 'postgres://u@localhost/other', false],
     ['postgres://u@h1,h2/db', 'postgres://u@h1:5432,h2:5432/db', true],
     ['postgres://u@h1,h2/db', 'postgres://u@h1/db', false],
-  ])('of %s and of %s: equal is %s', (one, other, same) => {
+  ])('of %s equals that of %s: %s', (one, other, same) => {
     expect(samePlace(databaseLabel(one), databaseLabel(other))).toBe(same);
   });
 });
 
 describe('a database with several hosts', () => {
-  it('uses the first that responds, and reports when none does', async () => {
+  it('uses the first host that responds, and fails if none responds', async () => {
     await using created = await createTestDatabase();
     const { host } = new URL(created.url);
     const open = (hosts: string) =>

@@ -1,5 +1,6 @@
 /**
- * Postgres over TLS with the guarantees of `sslmode=verify-full`: only the right authority with the right name.
+ * Postgres over TLS with `sslmode=verify-full`: only the configured authority and a host name in the certificate are
+ * accepted.
  */
 import { chmod, copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -23,7 +24,7 @@ let server: EmbeddedPostgres;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'postgres-tls-'));
   for (const name of ['server.pem', 'server-key.pem', 'ca.pem']) await copyFile(file(name), join(folder, name));
-  // Encrypted connections only; the second role also needs a certificate.
+  // Only encrypted connections are accepted. Role `certified` also needs a client certificate.
   const access = ['hostssl all certified all scram-sha-256 clientcert=verify-ca', 'hostssl all all all scram-sha-256'];
   await writeFile(join(folder, 'pg_hba.conf'), `${access.join('\n')}\n`);
   for (const name of ['server-key.pem', 'pg_hba.conf']) await chmodPrivate(join(folder, name));
@@ -36,7 +37,7 @@ beforeAll(async () => {
       ssl_ca_file: '../ca.pem',
       hba_file: '../pg_hba.conf',
       ssl_min_protocol_version: 'TLSv1.2',
-      // The certificate names 127.0.0.1 and localhost, not the second address.
+      // The certificate contains 127.0.0.1 and localhost, but not the second address.
       listen_addresses: '127.0.0.1,127.0.0.2',
     },
   });
@@ -49,7 +50,7 @@ afterAll(async () => {
 
 const chmodPrivate = (path: string): Promise<void> => chmod(path, 0o600);
 
-/** The server under another name and with other parameters. */
+/** The URL of the server, with another host, role or other parameters. */
 function urlWith(parameters: Readonly<Record<string, string>>, host = '127.0.0.1', role?: string): string {
   const url = new URL(server.url);
   url.hostname = host;
@@ -72,7 +73,7 @@ const encrypted = 'select ssl, version from pg_stat_ssl where pid = pg_backend_p
 
 describe('a connection with sslmode=verify-full', () => {
   it.each(['127.0.0.1', 'localhost'])(
-    'is encrypted and established when %s is the name in the certificate',
+    'is established with encryption if %s is a name in the certificate',
     async (host) => {
       expect(await select(encrypted, urlWith({}, host))).toEqual([
         { ssl: true, version: expect.stringMatching(/^TLSv1\.[23]$/) as unknown },
@@ -80,27 +81,27 @@ describe('a connection with sslmode=verify-full', () => {
     },
   );
 
-  it('is rejected when the certificate names another host', async () => {
+  it('is rejected if the certificate is for another host', async () => {
     const refused = await failure(urlWith({}, '127.0.0.2'));
     expect(refused).toMatchObject({ code: 'STORE_TLS_REFUSED', retry: 'park', exitCode: 78 });
     expect(refused.message).toContain('ERR_TLS_CERT_ALTNAME_INVALID');
     expect(refused.remedy).toContain('a name that the certificate of the server has');
   });
 
-  it('is rejected when another authority is trusted, and when only the public ones are', async () => {
+  it('is rejected if another authority is trusted, or only the public authorities', async () => {
     const untrustedAuthority = await failure(urlWith({ sslrootcert: file('client.pem') }));
     expect(untrustedAuthority).toMatchObject({ code: 'STORE_TLS_REFUSED', retry: 'park' });
     const unknown = await failure(urlWith({ sslrootcert: '' }));
     expect(unknown).toMatchObject({ code: 'STORE_TLS_REFUSED', retry: 'park' });
     expect(unknown.remedy).toContain('sslrootcert=FILE');
-    // The value that libpq uses here is not a file.
+    // libpq reads this value as a keyword, not as a file name.
     expect(await failure(urlWith({ sslrootcert: 'system' }))).toMatchObject({ code: 'STORE_TLS_REFUSED' });
     for (const { message, remedy = '' } of [untrustedAuthority, unknown]) {
       expect(`${message} ${remedy}`).not.toContain(new URL(server.url).password);
     }
   });
 
-  it('is rejected when the file of the authority is missing or not a certificate', async () => {
+  it('is rejected if the file of the authority is missing or not a certificate', async () => {
     const missing = await failure(urlWith({ sslrootcert: '/nowhere/ca.pem' }));
     expect(missing).toMatchObject({ code: 'STORE_URL_INVALID', retry: 'fatal' });
     expect(missing.message).toBe(
@@ -111,7 +112,7 @@ describe('a connection with sslmode=verify-full', () => {
     expect(await failure(urlWith({ sslrootcert: damaged }))).toMatchObject({ retry: expect.anything() as unknown });
   });
 
-  it('sends our certificate to a server that requests one', async () => {
+  it('sends the client certificate to a server that requests one', async () => {
     const clientCertificate = { sslcert: file('client.pem'), sslkey: file('client-key.pem') };
     expect(await select(encrypted, urlWith(clientCertificate, '127.0.0.1', 'certified'))).toMatchObject([
       { ssl: true },
@@ -121,13 +122,13 @@ describe('a connection with sslmode=verify-full', () => {
   });
 });
 
-it('a server that accepts encrypted connections only rejects others, with a message', async () => {
+it('a server that accepts only encrypted connections rejects others, with a remedy', async () => {
   const plain = await failure(urlWith({ sslmode: 'disable', sslrootcert: '' }));
   expect(plain).toMatchObject({ code: 'STORE_LOGIN_REFUSED', retry: 'park', exitCode: 77 });
   expect(plain.remedy).toContain('sslmode=verify-full');
 });
 
-it('a server without TLS is rejected when the URL requires it', async () => {
+it('a server without TLS is rejected if the URL requires it', async () => {
   const url = new URL(process.env['TEST_POSTGRES_URL'] ?? '');
   url.searchParams.set('sslmode', 'verify-full');
   const refused = await failure(url.href);
@@ -145,7 +146,7 @@ async function failure(url: string): Promise<IndexerError> {
   throw new Error('the connection was made');
 }
 
-it('an indexer works over it, its lock included', async () => {
+it('an indexer encrypts all its connections, including that of the writer lock', async () => {
   const sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
   try {
     generateHistory(sandbox.ledger, { seed: 5, updates: 50 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { databaseLabel } from '../../../src/store/connection/hosts.ts';
 import { opOfText } from '../../../src/store/connection/query-timing.ts';
 
-describe('the purpose of a query', () => {
+describe('the purpose of the query', () => {
   it.each([
     ['select 1', 'read'],
     ['\n  SELECT set_config($1, $2, false)', 'session'],

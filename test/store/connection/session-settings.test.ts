@@ -1,4 +1,4 @@
-/** Settings of our sessions, independent of the defaults of the server, the database and the role. */
+/** Settings of the sessions of the program, independent of the defaults of the server, the database and the role. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase, type Database } from '../../../src/store/connection/database.ts';
 import { openLockConnection } from '../../../src/store/lock/lock-connection.ts';
@@ -32,7 +32,7 @@ const [server] = await query(process.env['TEST_POSTGRES_URL'] ?? '', 'select pg_
 if (server?.['compiles'] !== true)
   process.stdout.write('this Postgres cannot compile plans: that none is, is sure here\n');
 
-describe('a session of ours', () => {
+describe('a session of the program', () => {
   const limits = { statementTimeoutMs: 60_000, lockTimeoutMs: 30_000, idleInTransactionMs: 60_000, idleSessionMs: 0 };
   const expected = Object.fromEntries(sessionSettings('ledger', limits));
 
@@ -44,7 +44,7 @@ describe('a session of ours', () => {
     },
   );
 
-  it('with the writer lock has the same', async () => {
+  it('with the writer lock has its own settings', async () => {
     const lock = await openLockConnection(database, 5_000);
     try {
       const { rows } = await lock.client.query<Record<string, string>>(
@@ -59,9 +59,9 @@ describe('a session of ours', () => {
 
   const move = { epoch: 1, from: 0, to: 1, lastUpdate: undefined, recordTimes: new Map<string, string>() };
   it.each([
-    ['moves the checkpoint', checkpointStatement(move)],
-    ['counts a seed', seedStatement(1, 0, 1, null)],
-  ])('runs the statement of %s without JIT compilation', async (_, { text, values = [] }) => {
+    ['that moves the checkpoint', checkpointStatement(move)],
+    ['that counts a seed', seedStatement(1, 0, 1, null)],
+  ])('runs the statement %s without JIT compilation', async (_, { text, values = [] }) => {
     const plan = await database.withClient(async (client) => {
       await client.query('begin');
       await client.query(`prepare change as ${text}`);

@@ -40,8 +40,8 @@ describe('a value that is too long for an index', () => {
   it.each([
     ['of three thousand bytes', text(3_200), 'public.notes_by_text'],
     // Postgres does not name the index.
-    ['of many thousands', text(20_000), undefined],
-  ])('%s is not reported as a fault of the data, and the index is named', async (_, value, index) => {
+    ['of twenty thousand bytes', text(20_000), undefined],
+  ])('%s is reported as a limit of the index, not as a fault of the data', async (_, value, index) => {
     await database.withClient((client) =>
       client.query('create table notes (note text); create index notes_by_text on notes (note)'),
     );
@@ -67,7 +67,7 @@ describe('an error of Citus', () => {
     ['XX000', 'terminating connection due to administrator command', undefined],
     ['XX000', 'the database system is shutting down', undefined],
     ['XX000', 'failed to complete COPY on a secret', undefined],
-  ])('with SQLSTATE %s that begins "%s" is a lost worker', async (sqlstate, message, worker) => {
+  ])('with SQLSTATE %s that begins "%s" is reported as a lost worker', async (sqlstate, message, worker) => {
     const error = await failure(
       database,
       `do $$ begin raise exception '${message}' using errcode = '${sqlstate}'; end $$`,
@@ -134,12 +134,12 @@ describe('an error of Postgres', () => {
     expect(inspect(error, { depth: 9 })).not.toContain('a secret');
   });
 
-  it('names the object that the role has no right on', async () => {
+  it('contains the object on which the role has no right', async () => {
     const error = await failure(database, 'set role pg_signal_backend; select from pg_authid');
     expect(error).toHaveProperty('message', 'the role may not do this (SQLSTATE 42501, table pg_authid)');
   });
 
-  it('never repeats the row that violated a constraint', async () => {
+  it('does not contain the row that violated a constraint', async () => {
     await database.pool.query(`create table unique_payload (payload text primary key)`);
     const insert = `insert into unique_payload values ('a secret')`;
     await database.pool.query(insert);
@@ -186,7 +186,7 @@ describe('a session that is rejected before it begins', () => {
       'STORE_LOGIN_REFUSED',
       /user/,
     ],
-  ])('with %s and "%s" is %s', async (sqlstate, message, code, remedy) => {
+  ])('with %s and "%s" is reported as %s', async (sqlstate, message, code, remedy) => {
     const pooler = await refusing(sqlstate, message);
     const refused = open(pooler.url);
     const error = (await failure(refused, 'select 1')) as IndexerError;
@@ -198,7 +198,7 @@ describe('a session that is rejected before it begins', () => {
 });
 
 describe('an error of the connection', () => {
-  it('names host, port and errno, never the password', async () => {
+  it('contains host, port and errno, but not the password', async () => {
     const free = createServer();
     await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve));
     const { port } = free.address() as AddressInfo;
@@ -219,7 +219,7 @@ describe('an error of the connection', () => {
     await missing.close();
   });
 
-  it('identifies a server without TLS when the URL requires it', async () => {
+  it('identifies a server without TLS if the URL requires it', async () => {
     const url = new URL(server.url);
     url.searchParams.set('sslmode', 'verify-full');
     const plain = open(url.href);
@@ -237,7 +237,7 @@ describe('an error of the connection', () => {
     expect(toStoreError(new Error(message))).toMatchObject({ code: 'STORE_UNREACHABLE', retry: 'retry' });
   });
 
-  it('is not used for a bug of the program', () => {
+  it('is not reported for a bug of the program', () => {
     expect(toStoreError(new TypeError('connection is undefined'))).toMatchObject({
       code: 'UNEXPECTED',
       retry: 'fatal',

@@ -1,6 +1,6 @@
 /**
- * Database URLs that would be parsed differently than intended: rejected before anything connects, without a part of
- * the password.
+ * Database URLs that would be parsed differently than intended are rejected before a connection is opened. The error
+ * contains no part of the password.
  */
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../src/store/connection/database.ts';
@@ -18,7 +18,7 @@ function refused(url: string, schema = 'ledger'): IndexerError | undefined {
 
 describe('a password that is not percent-encoded', () => {
   it.each(['p@ss/w:or#d%?&', 'Sec@ret9/abc', 'Sec/ret9', 'pa#ss', 'Sec?ret9', 'Sec/@ret9', 'a[b/c'])(
-    '%s',
+    'is rejected without a part of it: %s',
     (password) => {
       const error = refused(`postgres://pct:${password}@db.example:5432/ledger`);
       expect(error).toMatchObject({
@@ -36,7 +36,7 @@ describe('a password that is not percent-encoded', () => {
     'postgres://u:p@[::1]:5432/ledger',
     'postgres:///ledger?host=/tmp&user=a@b',
     'postgresql://u@/ledger',
-  ])('%s is accepted', (url) => {
+  ])('is not suspected in %s', (url) => {
     expect(refused(url)).toBeUndefined();
   });
 });
@@ -66,7 +66,7 @@ it('a schema in the URL that equals the configured one is accepted', () => {
 it.each([
   [(name: string) => `${name}/`, /remove the slash at the end/],
   [(name: string) => name.toUpperCase(), /names in Postgres are case-sensitive/],
-])('a missing database is named, with similar names', async (mistyped, remedy) => {
+])('a missing database is reported by name, with the likely mistake in it', async (mistyped, remedy) => {
   await using created = await createTestDatabase();
   const url = new URL(created.url);
   const name = mistyped(url.pathname.slice(1));

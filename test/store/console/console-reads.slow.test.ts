@@ -1,7 +1,4 @@
-/**
- * Rights of the query page in a database, tested with hostile statements: read rows, for a limited time, and nothing
- * more.
- */
+/** Hostile statements on the query page: they may read rows for a limited time, and do nothing more. */
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -12,7 +9,7 @@ import { migrate } from '../../../src/store/schema/migrations.ts';
 import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Roles are shared by the server, so the created one has a name of this run. */
+/** All databases of a server share roles, so the created role has a name of this run. */
 const schema = `asked_${randomBytes(4).toString('hex')}`;
 const bounds = { rows: 10, characters: 1_000_000 };
 const never = new AbortController().signal;
@@ -38,7 +35,7 @@ const one = async (statement: string): Promise<string | null | undefined> =>
   (await reads.ask(statement, bounds, never)).rows[0]?.[0];
 
 describe('the login of the query page', () => {
-  it('is read-only, and created in a database of our own', async () => {
+  it('is read-only, and is created in an embedded database', async () => {
     expect(await one('select session_user')).toBe(`${schema}_console`);
     expect(await one('select count(*) from updates')).toBe('0');
     await expect(one("select pg_read_file('PG_VERSION')")).rejects.toMatchObject({ code: 'QUERY_REFUSED' });
@@ -46,17 +43,17 @@ describe('the login of the query page', () => {
     await expect(one('with gone as (delete from contracts returning 1) select 1')).rejects.toThrow();
   });
 
-  it('is not a superuser of a database that is not ours', async () => {
+  it('is rejected if it is a superuser and none is created', async () => {
     await refusesAt(created.url, /is a superuser/);
   });
 
   it.each([
-    ['writes', `grant insert on ${schema}.contracts to ROLE`, /may change .*contracts/],
-    ['may become one that writes', `grant ${schema}_group to ROLE`, /may change .*contracts/],
+    ['may write', `grant insert on ${schema}.contracts to ROLE`, /may change .*contracts/],
+    ['may become a role that may write', `grant ${schema}_group to ROLE`, /may change .*contracts/],
     ['sees secrets', `create policy seen on ${schema}.webhook_secrets for select to ROLE using (true)`, /sees secrets/],
     ['bypasses row security', 'alter role ROLE bypassrls', /bypasses row security/],
-    ['reads what all roles do', 'grant pg_monitor to ROLE', /member of pg_monitor/],
-  ])('is missing for a login that %s', async (_, sql, why) => {
+    ['may read the activity of all roles', 'grant pg_monitor to ROLE', /member of pg_monitor/],
+  ])('is rejected if it %s', async (_, sql, why) => {
     const [role, group] = [`${schema}_login`, `${schema}_group`];
     await query(
       created.url,
@@ -87,7 +84,7 @@ async function refusesAt(url: string, why: RegExp): Promise<void> {
 }
 
 describe('a statement', () => {
-  it('is read-only', async () => {
+  it('is rejected if it is not a single query', async () => {
     for (const text of ['', 'select 1; select 2', 'copy updates to stdout', 'begin', 'select 1\0'])
       await expect(reads.ask(text, bounds, never), text).rejects.toMatchObject({ code: 'QUERY_REFUSED' });
   });
@@ -101,18 +98,18 @@ describe('a statement', () => {
     expect([long.rows.length, long.complete]).toEqual([2, false]);
   });
 
-  it('of which few rows fit returns these', async () => {
+  it('returns the few rows that fit in the limits', async () => {
     const long = "select repeat('x', 1000000) from generate_series(1, 500)";
     const answer = await reads.ask(long, { rows: 1_000, characters: 4_000_000 }, never);
     expect([answer.rows.length, answer.complete]).toEqual([4, false]);
   });
 
-  it('gets a smaller limit with less memory, so that fifteen at once leave half of the heap', () => {
+  it('has a smaller limit with less memory, so that fifteen results at once leave half of the heap', () => {
     const mebibyte = 1024 ** 2;
     expect([96, 384, 1_920, 8_192].map((heap) => largestAnswer(heap * mebibyte) / mebibyte)).toEqual([3, 12, 64, 64]);
   });
 
-  it('ends at its limit, and when it is stopped, in the database too', async () => {
+  it('ends at its time limit and when it is stopped, also in the database', async () => {
     const page = new ConsolePage({
       reads: { ...reads, explain: () => Promise.reject(new Error('nobody asks')) },
       readsOf: () => {
@@ -120,7 +117,7 @@ describe('a statement', () => {
       },
       guide: { queries: [], explore: 'explore', maxSeconds: 1 },
     });
-    // The limit of its session is one that it can lift.
+    // The statement can lift the statement timeout of its session.
     const endless =
       "select set_config('statement_timeout', '0', false), pg_sleep(0.006) from generate_series(1, 100000)";
     for (const statement of ['select pg_sleep(30)', endless]) {
@@ -142,7 +139,7 @@ describe('a statement', () => {
 
   it('leaves no lock behind', async () => {
     expect(await one('select 1')).toBe('1');
-    // A login that only reads does not have the function.
+    // By default, the login of the query page may not call this function.
     await query(created.url, `grant execute on function pg_advisory_lock(bigint) to ${schema}_console`);
     await one('select pg_advisory_lock(42)');
     const client = new Client({ connectionString: created.url });
@@ -167,7 +164,7 @@ it('names are searched literally, whatever they contain', async () => {
     expect((await reads.search(text, never)).rows, text).toEqual([]);
 });
 
-// The last one, because it gives the login another password.
+// This is the last test, because it gives the login another password.
 it('a huge result is cancelled while it arrives', async () => {
   // The first rows are short, so that many are fetched at once.
   const huge = "select repeat('x', case when n <= 10 then 1 else 1000000 end) from generate_series(1, 500) n";

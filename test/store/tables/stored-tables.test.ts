@@ -21,24 +21,24 @@ afterAll(() => database.drop());
 const namesIn = (list = ''): readonly string[] => list.split(',').map((name) => name.trim().replaceAll('"', ''));
 
 describe('the entries of the tables', () => {
-  it('cover every table: a new one needs an entry in src/store/tables', () => {
+  it('cover every table: a new table needs an entry in src/store/tables', () => {
     expect(Object.keys(storedTables).toSorted()).toEqual([...columns.keys()].toSorted());
   });
 
-  it.each(Object.entries(storedTables))('%s: names existing columns', (table, { writer, redactor, limited }) => {
+  it.each(Object.entries(storedTables))('name existing columns of %s', (table, { writer, redactor, limited }) => {
     const named = [writer?.update, redactor?.update, typeof limited === 'object' ? limited.columns : undefined]
       .filter((list) => list !== undefined)
       .flatMap(namesIn);
     expect(named.filter((name) => !(columns.get(table) ?? []).includes(name))).toEqual([]);
   });
 
-  it('name an offset if rows are distributed by it, or reset by it', () => {
+  it('exist only for tables with an offset if rows are distributed or deleted by it', () => {
     const byOffset = tablesWhere(({ nodes, goesBack }) => nodes === 'by offset' || goesBack === true);
     expect(byOffset.length).toBeGreaterThan(10);
     expect(byOffset.filter((table) => !(columns.get(table) ?? []).includes('offset'))).toEqual([]);
   });
 
-  it('leave some tables to the owner', () => {
+  it('let only the owner write some tables', () => {
     const readOnly = tablesWhere(({ writer, redactor }) => writer === undefined && redactor === undefined);
     expect(readOnly).toEqual([
       'typed_views',

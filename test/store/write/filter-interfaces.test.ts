@@ -1,6 +1,5 @@
 /**
- * Table `filter_interfaces`: updates of a session from its earlier read do not overwrite the result of a concurrent
- * backfill.
+ * Table `filter_interfaces`: a session that has read the table does not overwrite the result of a concurrent backfill.
  */
 import { expect, it } from 'vitest';
 import { noteInterfaces, readRequestedInterfaces } from '../../../src/store/write/filter-interfaces.ts';
@@ -8,7 +7,7 @@ import { schemasOfFile } from '../../support/schemas.ts';
 
 const schemas = schemasOfFile();
 
-it('keeps the start of a complete interface that was stored after the session has read it', async () => {
+it('a session keeps the start of a complete interface that was stored after its read', async () => {
   const database = await schemas.migrated('noted');
   await database.withClient(async (client) => {
     await client.query(

@@ -1,6 +1,6 @@
 /**
- * A valid update that an index, a constraint or a trigger of third parties rejects: the error names these, and never
- * the update.
+ * A valid update that a third-party index, constraint or trigger rejects. The error contains the name of that object,
+ * and nothing of the update.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { toIndexerError } from '../../../src/errors/indexer-error.ts';
@@ -33,7 +33,7 @@ afterEach(async () => {
   await created.drop();
 });
 
-/** The explained failure of an update with this payload, or of one with this witness. */
+/** Writes an update with this payload and witness. Resolves to its failure with the reason. */
 async function refusal(payload: frames.JsonRecord, witness = 'alice::1220'): Promise<IndexerError> {
   const session = await openSession(database, identity);
   await session.publishSeed(0, 'genesis');
@@ -93,19 +93,19 @@ describe('a valid update', () => {
       'trigger theirs of ledger.contracts',
       'drop trigger theirs on ledger.contracts',
     ],
-  ])('that %s rejects is not blamed', async (_what, statement, payload, sqlstate, name, removal) => {
+  ])('that %s rejects is not reported as invalid', async (_what, statement, payload, sqlstate, name, removal) => {
     await query(created.url, statement);
     const error = await refusal(payload);
     expect(error).toMatchObject({ code: 'STORE_CONSTRAINT', retry: 'park', exitCode: 78, facts: { sqlstate } });
     expect(error.message).toContain(name);
     expect(error.remedy).toContain(`\`${removal}\``);
     expect(`${error.message} ${error.remedy}`).not.toContain('ten');
-    // The named statement can be run unchanged.
+    // The statement in the remedy can be run unchanged.
     await query(created.url, removal);
     expect(await foreignRules(database)).toEqual([]);
   });
 
-  it('is not blamed if several rules can have rejected it: all are named, except those of `index create`', async () => {
+  it('is not reported as invalid if several rules can have rejected it, which are listed without those of `index create`', async () => {
     const { name, definition } = payloadIndex(`payload ->> 'owner'`, 'spgist');
     await query(
       created.url,
@@ -123,7 +123,7 @@ describe('a valid update', () => {
   });
 });
 
-it('a value that no column holds is the fault of the update, despite other objects on the tables', async () => {
+it('a value that no column can store is reported as a fault of the update, despite third-party objects on the tables', async () => {
   await query(created.url, `create index theirs on ledger.contracts (((payload ->> 'amount')::numeric))`);
   const error = await refusal({ amount: '10' }, `Eve${String.fromCharCode(0)}::1220`);
   expect(error).toMatchObject({ code: 'STORE_DATA_REFUSED', retry: 'park', exitCode: 65 });

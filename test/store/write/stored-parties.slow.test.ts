@@ -1,4 +1,4 @@
-/** The stored party sets that a session loads: exactly those that the previous session had cached. */
+/** The stored party sets that a session loads: exactly those that the previous session had in its cache. */
 import { expect, it } from 'vitest';
 import type { Lists } from '../../../src/model/party-combinations.ts';
 import { rememberedBytes, sizeOf } from '../../../src/model/party-combinations.ts';
@@ -8,7 +8,7 @@ import { schemasOfFile } from '../../support/schemas.ts';
 
 const schemas = schemasOfFile();
 
-/** Party sets with the size of the complete limit: a long list, and a name that fills the rest to the byte. */
+/** Party sets that together have the size of the limit: a long list, and a name that fills the remaining bytes. */
 function thatFillTheLimit(): readonly Lists[] {
   const long: Lists = [['ö €'], Array.from({ length: 40_000 }, (_, index) => `p${index}`), []];
   const room = rememberedBytes - sizeOf(long) - sizeOf([[''], [], []]);
@@ -25,7 +25,7 @@ async function store(schema: string, pk: number, lists: Lists): Promise<void> {
   await query(schemas.url, `insert into ${schema}.contract_parties values (${pk}, ${values})`);
 }
 
-it('are the newest ones up to the last byte of the limit', async () => {
+it('loaded party sets are the newest ones, up to the last byte of the limit', async () => {
   const [long, filling] = thatFillTheLimit() as [Lists, Lists];
   const database = await schemas.migrated('exact');
   await store('exact', 1, [['before'], [], []]);
@@ -36,7 +36,7 @@ it('are the newest ones up to the last byte of the limit', async () => {
   expect(contractParties.number(['before'], [], [])).toBe(4);
 });
 
-it('omit a set that exceeds the limit by one byte', async () => {
+it('loaded party sets omit a set that exceeds the limit by one byte', async () => {
   const [long, filling] = thatFillTheLimit() as [Lists, Lists];
   const database = await schemas.migrated('beyond');
   await store('beyond', 1, long);
@@ -45,7 +45,7 @@ it('omit a set that exceeds the limit by one byte', async () => {
   expect(contractParties.number(...long)).toBe(3);
 });
 
-it('are none after one that is too large, and the numbers continue', async () => {
+it('no party sets are loaded if the newest one is too large, and the numbers continue', async () => {
   const database = await schemas.migrated('large');
   await store('large', -1, [['staged'], [], []]);
   await store('large', 1, [['before'], [], []]);

@@ -1,10 +1,10 @@
-/** No test depends on chance: a test that draws its own random numbers would draw others in the next run. */
+/** No test depends on chance: a test that draws random numbers without a seed would draw others in the next run. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '../../..');
-/** Files that pass given seeds on, or that are not tests. */
+/** Files that pass seeds on, or that are not tests. */
 const allowed = new Set([
   'test/support/chance/property.ts',
   'test/support/chance/chance.test.ts',
@@ -15,7 +15,7 @@ const drawn =
 
 const folders = ['test', 'packages/lake/test', 'packages/ledger-sandbox/test', 'packages/embedded-postgres/test'];
 
-it('random numbers of tests always have a seed', () => {
+it('random numbers in tests always have a seed', () => {
   const files = folders
     .flatMap((folder) =>
       readdirSync(join(root, folder), { recursive: true }).map((file) => `${folder}/${String(file)}`),

@@ -1,22 +1,22 @@
 /**
- * Random tests without chance: every property and every random history has a fixed seed. `TEST_SEED` gives
- * another seed and `TEST_RUNS` the number of runs. A failure names the command that repeats it.
+ * Random tests without chance: every property and every random history has a fixed seed. `TEST_SEED` sets another seed,
+ * and `TEST_RUNS` the number of runs. A failure contains the command that repeats it.
  */
 import { relative } from 'node:path';
 import * as fc from 'fast-check';
 import { beforeEach, expect } from 'vitest';
 
-/** Any number: it only has to be the same in every run. */
+/** Any number that is the same in every run. */
 const fixedSeed = 20_261_124;
 /** The default of fast-check. */
 const fixedRuns = 100;
 
-/** The seed that TEST_SEED gives, otherwise `fixed`. */
+/** The seed in TEST_SEED, otherwise `fixed`. */
 export function seedFor(fixed = fixedSeed): number {
   return numberIn('TEST_SEED') ?? fixed;
 }
 
-/** The number of runs that TEST_RUNS gives, otherwise `fixed`. */
+/** The number of runs in TEST_RUNS, otherwise `fixed`. */
 export function runsFor(fixed = fixedRuns): number {
   return numberIn('TEST_RUNS') ?? fixed;
 }
@@ -28,7 +28,7 @@ function numberIn(variable: string): number | undefined {
   return Number(text);
 }
 
-/** Fails with the counterexample and the command that finds it again. @param runs unless TEST_RUNS gives the number */
+/** Fails with the counterexample and the command that repeats it. @param runs number of runs unless TEST_RUNS is set */
 export function expectProperty<T>(property: fc.IAsyncProperty<T>, runs?: number): Promise<void>;
 export function expectProperty<T>(property: fc.IProperty<T>, runs?: number): void;
 export function expectProperty<T>(
@@ -46,7 +46,7 @@ export function expectProperty<T>(
   return details instanceof Promise ? details.then(judge) : judge(details);
 }
 
-/** Prints, for each test of this file that fails, the command that repeats it. For tests over random histories. */
+/** Prints the command that repeats a failed test, for each test of the file. For tests with random histories. */
 export function printRepeatCommand(seed: number, runs?: number): void {
   beforeEach(({ onTestFailed }) => {
     onTestFailed(() => {

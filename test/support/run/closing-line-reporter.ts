@@ -1,7 +1,7 @@
 /**
- * Prints each failed test, one line per reason for skips, and `N passed, N failed, N skipped` (test cases) as the very
- * last line of a run, after all other output, so that scripts can rely on it. Files that cannot be loaded and errors
- * outside tests count as failed.
+ * Prints each failed test, one line per reason for skips, and `N passed, N failed, N skipped` (test cases). This is the
+ * very last line of a run, after all other output, so that scripts can rely on it. Files that cannot be loaded and
+ * errors outside of tests count as failed.
  */
 import { readFileSync, writeSync } from 'node:fs';
 import type { Reporter, TestCase, TestModule, Vitest } from 'vitest/node';
@@ -10,7 +10,7 @@ interface Outcome {
   passed: number;
   failed: string[];
   skipped: number;
-  /** Skipped tests by reason. */
+  /** Number of skipped tests by reason. */
   reasons: Map<string, number>;
 }
 
@@ -25,25 +25,25 @@ interface FastFigure {
 
 const figureFile = new URL('fast-figure.json', import.meta.url);
 
-/** Slower files of the fast tier belong to the slow one, or need less work. */
+/** Fast test files that take longer belong to the slow tier, or must become faster. */
 const longestFastMs = 15_000;
-/** A run of fewer files is a selection, and the figure of the tier does not apply to it. */
+/** With fewer files, the run is a selection, to which the detection rate of the tier does not apply. */
 const leastOfTier = 100;
 
-/** As a shell reports it for a program that SIGPIPE ended. */
+/** Exit code that a shell reports for a program ended by SIGPIPE. */
 const endedByPipe = 141;
 
 export class ClosingLineReporter implements Reporter {
   #fast: readonly string[] = [];
   #outcome: Outcome | undefined;
-  /** Tests were selected by name: then the names of all others are not printed. */
+  /** Whether tests were selected by name. Then skips of the other tests are not printed. */
   #chosen = false;
 
   onInit(vitest: Vitest): void {
     this.#chosen = vitest.config.testNamePattern !== undefined;
-    // The process ends after the summary, the teardown and their messages.
+    // The process exits after the summary, the teardown and their messages.
     process.once('exit', () => this.#print());
-    // The reader has closed the output. An error without a listener would end the process before the server is ended.
+    // The output was closed. Without a listener, the error would end the process before the database server is stopped.
     process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
       if (code === 'EPIPE') process.exit(endedByPipe);
     });
@@ -58,7 +58,7 @@ export class ClosingLineReporter implements Reporter {
   }
 
   #print(): void {
-    // No outcome: the run ended before the first test, e.g. because there is no database server.
+    // Without an outcome, the run ended before the first test, for example because there is no database server.
     const { passed, failed, skipped, reasons } = this.#outcome ?? beforeTests;
     const lines = failed.map((line) => `failed: ${line}`);
     if (!this.#chosen) lines.unshift(...skippedLines(reasons));
@@ -67,7 +67,7 @@ export class ClosingLineReporter implements Reporter {
     try {
       writeSync(1, `${lines.join('\n')}\n`);
     } catch (thrown) {
-      // Other listeners of the exit end the server.
+      // Other exit listeners stop the server.
       if ((thrown as NodeJS.ErrnoException).code !== 'EPIPE') throw thrown;
     }
   }
@@ -93,7 +93,7 @@ function noteTest(test: TestCase, outcome: Outcome): void {
   else outcome.failed.push(`${name}: ${firstLine(result.errors?.[0]?.message ?? 'cut off')}`);
 }
 
-/** For a run of fast tests alone: its long files, and the share of injected bugs that it detects. */
+/** Lines for a run of fast tests only: the files that take too long, and the detection rate of injected bugs. */
 function fastLines(modules: readonly TestModule[]): readonly string[] {
   if (modules.length < leastOfTier || modules.some(({ project }) => project.name !== 'fast')) return [];
   const long = modules

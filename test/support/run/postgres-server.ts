@@ -1,6 +1,6 @@
 /**
- * The Postgres server of a test run, chosen once and reported in one line: TEST_DATABASE_URL if set, otherwise a
- * container (TEST_POSTGRES=testcontainers, or an engine that has the image already), otherwise the embedded server.
+ * The Postgres server of a test run. It is chosen once and reported in one line: TEST_DATABASE_URL if set, otherwise a
+ * container (if TEST_POSTGRES=testcontainers or an engine has the image), otherwise the embedded server.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -38,7 +38,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   process.env['TEST_POSTGRES_TEMPLATES'] = templates;
   project.provide('postgresUrl', server.url);
   return async () => {
-    // The server may outlive the run.
+    // The server may outlive the run, so the templates are dropped.
     const left = await query(server.url, `select datname from pg_database where starts_with(datname, '${templates}')`);
     for (const { datname } of left) await dropDatabase(server.url, String(datname));
     await server.stop();
@@ -67,7 +67,7 @@ async function hasImage(): Promise<boolean> {
 
 async function startContainer(): Promise<Server> {
   const container = await new PostgreSqlContainer(IMAGE)
-    // The image starts a first server to prepare the data; the second ready line is the one that counts.
+    // The image starts a first server to prepare the data. The second ready message is from the final server.
     .withWaitStrategy(Wait.forLogMessage(/database system is ready to accept connections/, 2))
     .start();
   return {
@@ -83,20 +83,20 @@ async function startEmbedded(): Promise<Server> {
   const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-test-'));
   const server = await startEmbeddedPostgres({
     dataDir: join(folder, 'postgres'),
-    // Several may run at once, each for small tables: truncating one searches all pages of the shared memory.
+    // Several servers may run at once, each for small tables. To truncate a table, Postgres scans all shared buffers.
     settings: { max_connections: '200', shared_buffers: '128MB', max_wal_size: '1GB' },
   });
   const abandoned = (): void => {
     try {
       process.kill(server.pid, 'SIGKILL');
     } catch {
-      // It has ended before us.
+      // The server has already ended.
     }
     rmSync(folder, { recursive: true, force: true });
   };
   process.once('exit', abandoned);
   const guard = guardOf(folder, server.pid);
-  // Vitest stops no server on a signal, and a library kills the process if it finds no other listener.
+  // Vitest stops no server on a signal. In addition, a library kills the process if there is no other listener.
   for (const [signal, code] of [
     ['SIGTERM', 143],
     ['SIGINT', 130],
@@ -116,13 +116,13 @@ async function startEmbedded(): Promise<Server> {
   };
 }
 
-/** A shell that outlives this process and then ends the server: after SIGKILL no code of this process runs. */
+/** A shell that outlives this process and then ends the server, because after SIGKILL no code of this process runs. */
 function guardOf(folder: string, pid: number): ChildProcess {
   const ends =
     'cat >/dev/null; [ "$(head -n 1 "$1/postgres/cluster/postmaster.pid")" = "$2" ] && kill -9 "$2"; rm -rf "$1"';
   const guard = spawn('sh', ['-c', ends, 'sh', folder, String(pid)], {
-    // Its end of the pipe is closed when this process is gone, however it ended. A signal of the terminal is not for
-    // the guard.
+    // The guard's end of the pipe is closed when this process has ended for any reason. The guard ignores signals of
+    // the terminal.
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
   });

@@ -1,4 +1,4 @@
-/** Skips tests whose tool, right or platform is missing. Each skip carries its reason, which the reporter prints. */
+/** Skips tests whose tool, right or platform is missing. Each skip has a reason, which the reporter prints. */
 declare module 'vitest' {
   interface TaskMeta {
     /** Why the test is skipped. */
@@ -13,14 +13,15 @@ interface Skip {
 
 /**
  * Options of a test or a suite: `describe('…', needs(noBrowser), …)`.
- * @param reason the requirement, and how to meet it, such as `needs pgbouncer (PGBOUNCER)`; undefined if it is there
+ * @param reason the missing requirement and how to meet it, such as `needs pgbouncer (PGBOUNCER)`; undefined if it is
+ * met
  */
 export function needs(reason: string | undefined): Skip {
   return reason === undefined ? {} : { skip: true, meta: { skipReason: reason } };
 }
 
-/** The reason on a platform other than Linux. */
+/** The reason for a skip on a platform other than Linux; undefined on Linux. */
 export const noLinux = process.platform === 'linux' ? undefined : 'needs Linux';
 
-/** The reason for any user but root. */
+/** The reason for a skip if the user is not root; undefined for root. */
 export const noRoot = process.getuid?.() === 0 ? undefined : 'needs root';

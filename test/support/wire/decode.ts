@@ -1,10 +1,10 @@
-/** Frames decoded as they come from a socket: as bytes in a piece of memory that holds others before and after. */
+/** Frames decoded as they arrive from a socket: as bytes in memory that contains other bytes before and after them. */
 import * as decode from '../../../src/ledger/frames/decode.ts';
 import type { UnknownNames } from '../../../src/model/unknown.ts';
 import type { ActiveContractEntry, Update } from '../../../src/model/update.ts';
 import { Utf8 } from '../../../src/model/utf8.ts';
 
-/** Bytes that would end a frame elsewhere, if they were taken for a part of it. */
+/** Bytes that would end the frame elsewhere if they were read as a part of it. */
 const before = Buffer.from('{"update":"\\');
 const after = Buffer.from('"}]},\\""]}');
 
@@ -21,7 +21,7 @@ export function decodeActiveContract(text: string, unknown?: UnknownNames): Acti
   return decode.decodeActiveContract(frameOf(text), unknown);
 }
 
-/** The same with strings in the place of texts that lie in a frame. */
+/** A copy with strings instead of texts that refer to a frame. */
 export function copied<T>(value: T): T {
   if (value instanceof Utf8) return value.toString() as T;
   if (Array.isArray(value)) return value.map(copied) as T;

@@ -5,10 +5,10 @@ import { gunzipSync } from 'node:zlib';
 
 const folder = join(import.meta.dirname, '../../fixtures');
 
-/** Several parts of a test file want the same one. */
+/** Cache, because several parts of a test file need the same fixture. */
 const texts = new Map<string, string>();
 
-/** The text of a fixture, e.g. `recordings/errors.json`; long ones are kept as `.gz`. */
+/** The text of a fixture, for example `recordings/errors.json`. Long fixtures are stored as `.gz`. */
 export function fixture(name: string): string {
   const known = texts.get(name);
   if (known !== undefined) return known;
@@ -18,12 +18,12 @@ export function fixture(name: string): string {
   return text;
 }
 
-/** The lines of a `.jsonl`, byte for byte. */
+/** The lines of a `.jsonl` fixture, byte for byte. */
 export function fixtureLines(name: string): readonly string[] {
   return fixture(name).split('\n').filter(Boolean);
 }
 
-/** The names of the samples, e.g. `updates/assigned.json`, in order. */
+/** Names of the samples in order, for example `updates/assigned.json`. */
 export function sampleNames(): readonly string[] {
   return readdirSync(join(folder, 'samples'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.json'))
@@ -31,7 +31,7 @@ export function sampleNames(): readonly string[] {
     .sort();
 }
 
-/** A sample as it is sent: in one line, without blanks. */
+/** A sample as it is sent: in one line without blanks. */
 export function sample(name: string): string {
   return JSON.stringify(JSON.parse(fixture(`samples/${name}`)));
 }
