@@ -28,7 +28,7 @@ export const connectionFaults: readonly Fault[] = [
         'is reopened when it breaks in the middle of a frame, and nothing is missing',
       ],
       'test/chaos/campaign.long.test.ts': [
-        'stores the same rows when the indexer dies before every fortieth message of both connections',
+        'the indexer stores the same rows when it dies before every fortieth message of both connections',
       ],
     },
   },

@@ -19,7 +19,7 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'The response to a commit is lost, or the commit is',
     indexer: 'Reads the checkpoint again; both are harmless',
     tests: {
-      'test/chaos/campaign.long.test.ts': ['stores the same rows after faults of many kinds'],
+      'test/chaos/campaign.long.test.ts': ['the indexer stores the same rows after faults of many kinds'],
     },
   },
   {
@@ -28,7 +28,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'As S02',
     tests: {
       'test/chaos/campaign.long.test.ts': [
-        'stores the same rows when the indexer dies before every fortieth message of both connections',
+        'the indexer stores the same rows when it dies before every fortieth message of both connections',
       ],
     },
   },
