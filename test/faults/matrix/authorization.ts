@@ -132,7 +132,7 @@ export const authorizationFaults: readonly Fault[] = [
     indexer: 'Names the reason that the token itself contains',
     tests: {
       'test/ledger/transport/refused-stream.test.ts': ['names the visible flaw of a rejected token'],
-      'test/cli/check.slow.test.ts': ['token: wrong, expired, or without the right to read the participant id'],
+      'test/cli/check.slow.test.ts': ['fails for a wrong or expired token, and warns about one without an audience'],
     },
   },
 ];
