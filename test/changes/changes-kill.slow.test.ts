@@ -10,7 +10,7 @@ import { listen } from './listener.ts';
 /** Number of SIGKILLs. A chaos run sets a higher number. */
 const kills = Number(process.env['CHANGES_KILLS'] ?? 4);
 
-it(`/changes delivers every change once over ${String(kills)} SIGKILLs`, { timeout: 60_000 + kills * 5_000 }, async () => {
+it(`/changes sends every change once over ${String(kills)} SIGKILLs`, { timeout: 60_000 + kills * 5_000 }, async () => {
   const world = await HistoryWorld.open(60);
   const port = await freePort();
   const { LEDGER_URL: ledgerUrl = '', DATABASE_URL: databaseUrl = '' } = world.env();
