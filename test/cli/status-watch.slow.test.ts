@@ -69,7 +69,7 @@ describe('the screen of status --watch', () => {
     lastError: { code: 'LEDGER_PING_TIMEOUT', message: 'two\nlines', at: '2026-01-01T00:00:00.000Z' },
   };
 
-  it('shows state, offsets, lag, rates, remaining time and last error in lines that fit', () => {
+  it('prints state, offsets, lag, rates, remaining time and last error in lines that fit', () => {
     const lines = statusScreen(catchingUp, 70);
     const text = lines.join('\n');
     for (const part of [
@@ -94,7 +94,7 @@ describe('the screen of status --watch', () => {
     expect(lines.join('\n')).toContain('990 offsets,');
   });
 
-  it('shows the age of the last known distance while the ledger does not respond, and a remedy', () => {
+  it('prints the age of the last known distance while the ledger does not respond, and a remedy', () => {
     const away = { ...catchingUp, state: 'backing_off', ledgerEndAgeSeconds: 158.2, remedy: 'start the participant' };
     const text = statusScreen(away, 120).join('\n');
     expect(text).toContain('990 offsets 158 s ago, unknown since then');

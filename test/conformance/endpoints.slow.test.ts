@@ -50,7 +50,7 @@ function checkRefusal(row: Row, error: unknown, world: World): void {
   const { status, ledgerCode, code } = expectedOf(row.outcome as Outcome);
   const streams = row.operation.startsWith('WS ');
   if (row.outcome === 'removed') {
-    // The client requests the version once, and sends nothing else.
+    // The client requests the version once, and sends no other request.
     expect(world.recorder.answers.filter(({ path }) => path !== '/v2/version')).toEqual([]);
     expect(error).toMatchObject({ code, facts: { removedIn: '3.7' } });
     return;

@@ -1,6 +1,6 @@
 /**
  * Dashboards as the packages of Grafana declare them, converted to JSON: enums by their values, and no unknown fields.
- * Options of panels and of their fields may be omitted, because Grafana completes them. Everything else is as strict as
+ * Options of panels and of their fields may be omitted, because Grafana completes them. All other fields are as strict as
  * in Grafana.
  */
 import type * as prometheus from '@grafana/grafana-foundation-sdk/prometheus';

@@ -165,7 +165,7 @@ describe('the chart, rendered by Helm', needs(noHelm), () => {
     const own = objects.filter(({ apiVersion }) => !apiVersion.startsWith('monitoring.coreos.com/'));
     const plain = parseAllDocuments(read(plainFile)).map((document) => document.toJS() as KubernetesObject);
     expect([...own, ...plain].flatMap((object) => kubernetes.problemsOf(object))).toEqual([]);
-    // Shows that the check can fail.
+    // Verifies that the check can fail.
     const [first] = plain.filter(({ kind }) => kind === 'Deployment');
     expect(kubernetes.problemsOf({ ...first, replica: 2 } as unknown as KubernetesObject)).toHaveLength(1);
   });

@@ -32,7 +32,7 @@ export async function exchange(port: number, text: string): Promise<string> {
 }
 
 /**
- * A request that asks the server to close its connection. @param lines request line and headers; a local `Host` is
+ * A request after which the server must close the connection. @param lines request line and headers; a local `Host` is
  * added if there is none
  */
 export function head(...lines: readonly string[]): string {
