@@ -1,7 +1,7 @@
 /**
  * Dashboards as the packages of Grafana declare them, converted to JSON: enums by their values, and no unknown fields.
- * Options of panels and of their fields may be omitted, because Grafana completes them. All other fields are as strict as
- * in Grafana.
+ * Options of panels and of their fields may be omitted, because Grafana completes them. All other fields are as strict
+ * as in Grafana.
  */
 import type * as prometheus from '@grafana/grafana-foundation-sdk/prometheus';
 import type * as units from '@grafana/grafana-foundation-sdk/units';

@@ -7,8 +7,8 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'The connection is refused, or the host name cannot be resolved',
     indexer: 'Retries forever; live, not ready',
     tests: {
-      'test/e2e/bad-input.slow.test.ts': ['keeps trying when the port is closed, and writes nothing'],
-      'test/faults/connection.long.test.ts': ['is retried indefinitely, because names come back'],
+      'test/e2e/bad-input.slow.test.ts': ['is retried without writes when the port is closed'],
+      'test/faults/connection.long.test.ts': ['is retried indefinitely, because the name may become resolvable again'],
     },
   },
   {
@@ -37,7 +37,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'Half open: nothing arrives, nothing is closed',
     indexer: 'Closes it after two unanswered pings',
     tests: {
-      'test/faults/connection.long.test.ts': ['is closed after unanswered pings when it is half open'],
+      'test/faults/connection.long.test.ts': ['is closed when it is half open and pings are not answered'],
     },
   },
   {
@@ -86,7 +86,7 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Stores what came before, parks with its position',
     tests: {
       'test/faults/connection.long.test.ts': [
-        'larger than LEDGER_MAX_FRAME_BYTES parks with its position, after everything before it is stored',
+        'larger than LEDGER_MAX_FRAME_BYTES parks the indexer with its position, after everything before it is stored',
       ],
     },
   },
@@ -95,7 +95,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'A small compressed frame that becomes a large one',
     indexer: 'Never offers compression',
     tests: {
-      'test/faults/connection.long.test.ts': ['is never offered, so that a small frame cannot become a large one'],
+      'test/faults/connection.long.test.ts': ['is never offered, so that a small frame cannot expand into a large one'],
     },
   },
   {
@@ -104,8 +104,8 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Requests it again, then parks with its position',
     tests: {
       'test/faults/connection.long.test.ts': [
-        'that is %s is requested again, then parks with its position',
-        'that is damaged once (%s) is stored when it comes again',
+        'that is %s is requested again, then parks the indexer with its position',
+        'that is damaged once (%s) is stored when it is sent again',
       ],
     },
   },
@@ -116,7 +116,7 @@ export const connectionFaults: readonly Fault[] = [
     tests: {
       'test/faults/connection.long.test.ts': [
         'in two fragments is read as one',
-        'of an unknown kind is stored as it came',
+        'of an unknown kind is stored unchanged',
       ],
       'test/ledger/frames/decode.test.ts': ['tolerates every absent field of a %s or refuses it by path and offset'],
       'test/faults/unknown.slow.test.ts': [
@@ -140,7 +140,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'The stream closes cleanly (1000, 1001, 1011)',
     indexer: 'Reopens it, because updates have no end',
     tests: {
-      'test/faults/connection.long.test.ts': ['is not taken for complete when it is closed with 1000, 1001 or 1011'],
+      'test/faults/connection.long.test.ts': ['is not treated as completed when it is closed with 1000, 1001 or 1011'],
     },
   },
   {
@@ -151,7 +151,7 @@ export const connectionFaults: readonly Fault[] = [
       'test/ledger/transport/frame-stream.test.ts': [
         'are distinguished from an error frame, which has precedence over a clean close after it',
       ],
-      'test/faults/connection.long.test.ts': ['are errors also without a text'],
+      'test/faults/connection.long.test.ts': ['are recognized also without a text'],
     },
   },
   {
@@ -159,7 +159,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'Repeated internal errors of the ledger',
     indexer: 'Retries; parks after the twentieth without progress',
     tests: {
-      'test/faults/connection.long.test.ts': ['park when internal ones occur twenty times without progress'],
+      'test/faults/connection.long.test.ts': ['park the indexer after twenty internal errors without progress'],
     },
   },
   {
@@ -167,7 +167,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'An update or an OffsetCheckpoint arrives twice',
     indexer: 'Drops the repetition',
     tests: {
-      'test/faults/connection.long.test.ts': ['allows repetitions, which leave no trace'],
+      'test/faults/connection.long.test.ts': ['permits repeated updates and checkpoints, which are ignored'],
       'test/faults/order.slow.test.ts': ['at the offset of the last update allows a repetition of that update'],
     },
   },
@@ -177,8 +177,8 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Writes nothing of the batch, retries, parks the third time',
     tests: {
       'test/faults/connection.long.test.ts': [
-        'is checked: swapped updates are rejected, and park the third time',
-        'is accepted when a wrong order is corrected on the next attempt',
+        'is checked: swapped updates are rejected, and park the indexer the third time',
+        'is accepted if a wrong order is corrected on the next attempt',
       ],
     },
   },
@@ -235,7 +235,7 @@ export const connectionFaults: readonly Fault[] = [
     tests: {
       'test/e2e/ledger-errors.slow.test.ts': [
         'waits while requests are rejected because of load',
-        'resumes after every transient error frame, and stores the same as without them',
+        'resumes after every transient error frame, and stores the same rows as without errors',
       ],
     },
   },
@@ -256,8 +256,8 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Parks',
     tests: {
       'test/e2e/bad-input.slow.test.ts': [
-        'parks when the URL leads to a web server that is not a ledger, and writes nothing',
-        'parks when https meets a plain http port, and writes nothing',
+        'parks the indexer without writes when the URL leads to a web server that is not a ledger',
+        'parks the indexer without writes when the URL is https and the port is plain http',
       ],
     },
   },
@@ -268,10 +268,10 @@ export const connectionFaults: readonly Fault[] = [
       'Confirms a list complete before it counts: continues after the last token, or reads it again; parks without progress',
     tests: {
       'test/faults/cut-lists.long.test.ts': [
-        'resumes after each early close, and is published when the ledger has no more entries',
-        'is read again from its beginning after an early close until two readings agree',
-        'is confirmed without reading it again after a crash between its last entry and the check',
-        'is not confirmed complete by closes if HTTP does not return lists, of %s',
+        'is resumed after each early close, and published when the ledger has no more entries',
+        'is read again from its beginning after an early close, until two readings agree',
+        'is confirmed without being read again after a crash between its last entry and the check',
+        'is not confirmed complete if HTTP does not return lists and the gateway closes %s',
       ],
     },
   },
@@ -281,9 +281,9 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Ends no contract, reports neither equal nor different, never prints a partial list as complete',
     tests: {
       'test/faults/cut-reads.long.test.ts': [
-        'ends only contracts that are missing from the complete list, behind a gateway that closes lists early',
-        '--acs of a list that is not confirmed complete is undecided, neither equal nor different',
-        '--range resumes after an early close, and reports no surplus rows',
+        'ends only contracts that are missing in the complete list, behind a gateway that closes lists early',
+        'with --acs is undecided about a list that is not confirmed complete',
+        'with --range resumes after an early close, and reports no surplus rows',
         'acs prints the complete list, or fails',
       ],
     },
@@ -295,7 +295,7 @@ export const connectionFaults: readonly Fault[] = [
       'Requests the range up to the ledger end in two ways after `INDEXER_IDLE_PROBE_AFTER` without a frame. If both return nothing, moves the checkpoint',
     tests: {
       'test/faults/idle-probe.long.test.ts': [
-        'are passed soon: both waits end, and the indexer is caught up',
+        'are passed soon: /wait and wait_for_offset return, and the indexer is caught up',
         'are passed if commands were rejected, and if the filter matches no update',
       ],
     },
@@ -306,9 +306,9 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Moves nothing; the stream sends it',
     tests: {
       'test/faults/idle-probe.long.test.ts': [
-        'is not passed when it %s, and is stored once',
-        'is not passed because of a response older than the newest frame',
-        'is not passed while the ledger rejects requests, which is logged once',
+        'is not passed when it %s, and is stored exactly once',
+        'is not passed because of a response that is older than the newest frame',
+        'is not passed while the ledger rejects the requests, which is logged once',
       ],
     },
   },
@@ -337,8 +337,8 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Waits that long, for at most five minutes',
     tests: {
       'test/e2e/away.long.test.ts': [
-        'is honored: no request comes before',
-        'of a ledger-end request does not affect the stream',
+        'is honored: no request is sent earlier',
+        'in the response to a ledger-end request does not affect the stream',
       ],
     },
   },

@@ -101,7 +101,7 @@ export const contentFaults: readonly Fault[] = [
     indexer:
       'Finds it by writing update by update; stops the stream, or quarantines the complete update and stores it later',
     tests: {
-      'test/e2e/quarantine.slow.test.ts': ['is quarantined if that is allowed, and stored later like any other update'],
+      'test/e2e/quarantine.slow.test.ts': ['is quarantined if that is allowed, and is later stored'],
     },
   },
   {

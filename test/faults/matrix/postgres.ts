@@ -11,7 +11,7 @@ export const postgresFaults: readonly Fault[] = [
         'survives the end of its backend in the middle of a transaction, and the next transaction works',
         'survives the end of an idle backend',
       ],
-      'test/e2e/disturbed.long.test.ts': ['stores the same when Postgres ends all its connections again and again'],
+      'test/e2e/disturbed.long.test.ts': ['stores the same rows when Postgres repeatedly ends all its connections'],
     },
   },
   {
@@ -144,7 +144,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Exits with 78, changes nothing',
     tests: {
       'test/e2e/bad-input.slow.test.ts': [
-        'ends with 78 when a newer version created the schema, and does not change it',
+        'ends the program with 78 when a newer version created the schema, which stays unchanged',
       ],
     },
   },
@@ -207,8 +207,8 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Exits with 78; parks',
     tests: {
       'test/e2e/bad-input.slow.test.ts': [
-        'ends with 78 when the database does not store UTF8, and creates nothing in it',
-        'parks when the database does not exist',
+        'ends the program with 78 when the database does not store UTF8, and nothing is created in it',
+        'parks the indexer when the database does not exist',
       ],
     },
   },

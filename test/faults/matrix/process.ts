@@ -8,7 +8,7 @@ export const processFaults: readonly Fault[] = [
     indexer: 'Recovers at the start',
     tests: {
       'test/e2e/kill.slow.test.ts': [
-        'stores what an uninterrupted one stores, killed while starting, seeding and following',
+        'stores the same rows as an uninterrupted one, killed while starting, seeding and following',
       ],
     },
   },
@@ -50,7 +50,7 @@ export const processFaults: readonly Fault[] = [
     fault: 'The writer disappears in the middle of a batch, its locks held',
     indexer: 'The new holder of the lock ends its session',
     tests: {
-      'test/e2e/takeover.long.test.ts': ['takes over within the lease when the network freezes %f through a batch'],
+      'test/e2e/takeover.long.test.ts': ['takes over within the lease when the connection freezes at %f of a batch'],
     },
   },
   {
@@ -59,7 +59,7 @@ export const processFaults: readonly Fault[] = [
     indexer: 'As frozen',
     tests: {
       'test/e2e/takeover.long.test.ts': [
-        'takes over from a process whose event loop is blocked for longer than the lease, which becomes a standby',
+        'takes over from a process with an event loop blocked for longer than the lease, which becomes a standby',
       ],
     },
   },
