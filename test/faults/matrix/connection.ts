@@ -54,7 +54,7 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Reopens it after 120 s without a frame while the ledger end rises',
     tests: {
       'test/faults/silence.slow.test.ts': [
-        'a stream without updates is detected by a ledger end past the checkpoint, and is reopened',
+        'a stream without updates is reopened when the ledger end stays past the checkpoint',
       ],
     },
   },
@@ -77,7 +77,7 @@ export const connectionFaults: readonly Fault[] = [
       'test/pipeline/inbox.test.ts': [
         'pauses the socket once when full and resumes it when half is free, by frames and by bytes',
       ],
-      'test/faults/process.long.test.ts': ['waits, because buffers are bounded'],
+      'test/faults/process.long.test.ts': ['stays within its memory, because buffers are bounded'],
     },
   },
   {
@@ -129,7 +129,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'Any damaged frame',
     indexer: 'Decodes or refuses it, and fails in no other way',
     tests: {
-      'test/fuzz/decoder.long.test.ts': ['damaged frames'],
+      'test/fuzz/decoder.long.test.ts': ['damaged ones is decoded or rejected'],
       'test/ledger/frames/decode.test.ts': [
         'give a model value or a rejection when their text is truncated or patched',
       ],
@@ -168,7 +168,7 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Drops the repetition',
     tests: {
       'test/faults/connection.long.test.ts': ['permits repeated updates and checkpoints, which are ignored'],
-      'test/faults/order.slow.test.ts': ['at the offset of the last update allows a repetition of that update'],
+      'test/faults/order.slow.test.ts': ['permits a repetition of an update at its offset'],
     },
   },
   {
@@ -189,8 +189,8 @@ export const connectionFaults: readonly Fault[] = [
       'As out of order. If the OffsetCheckpoint is committed, stores the update at its offset, provided the ledger has it there',
     tests: {
       'test/faults/order.slow.test.ts': [
-        'rejects an update %s its offset, and nothing of the batch is stored',
-        'does not hide an update below it that comes after its commit: the update is stored at its offset',
+        'leads to the rejection of an update %s its offset, and nothing of the batch is stored',
+        'does not hide an update below it that arrives after its commit: the update is stored at its offset',
       ],
     },
   },
@@ -199,7 +199,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'The stream of active contracts is interrupted, or closed with another code than 1000',
     indexer: 'Continues after the last stored token, or starts over; publishes nothing before the end',
     tests: {
-      'test/faults/seed.slow.test.ts': ['that is repeatedly %s stores what an undisturbed one stores'],
+      'test/faults/seed.slow.test.ts': ['that is repeatedly %s stores the same rows as an undisturbed one'],
     },
   },
   {
@@ -207,7 +207,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'The ledger advances during the seed',
     indexer: 'Opens the stream at the stored offset of the seed',
     tests: {
-      'test/faults/seed.slow.test.ts': ['joins the stream at one offset, however far the ledger moves meanwhile'],
+      'test/faults/seed.slow.test.ts': ['and the stream after it meet at one offset, however far the ledger moves'],
     },
   },
   {
@@ -215,7 +215,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'The offset of the seed is pruned during the seed',
     indexer: 'Starts over at a new ledger end',
     tests: {
-      'test/history/parks.long.test.ts': ['during a seed restarts it at a new ledger end, without parking'],
+      'test/history/parks.long.test.ts': ['restarts a seed at a new ledger end, without parking'],
     },
   },
   {
@@ -245,8 +245,8 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Waits for five minutes, then parks',
     tests: {
       'test/history/parks.long.test.ts': [
-        'is waited for without a park, and followed again when it has caught up',
-        'parks after five minutes, with the command for a restored backup',
+        'is waited for without a park, and is followed again when it has caught up',
+        'parks the indexer after five minutes, with the command for a restored backup',
       ],
     },
   },

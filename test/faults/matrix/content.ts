@@ -110,9 +110,9 @@ export const contentFaults: readonly Fault[] = [
     indexer: 'Names offset or contract and key; stops the stream, or quarantines the complete update',
     tests: {
       'test/faults/repeated-keys.long.test.ts': [
-        'stops the stream with its offset and the key, where that is the %s',
+        'stops the stream with its offset and the key, if the key is the %s',
         'is quarantined if that is allowed, and later updates are stored',
-        'parks with its number and its contract, at %s',
+        'parks the indexer with its number and contract, at %s',
       ],
     },
   },
@@ -126,8 +126,8 @@ export const contentFaults: readonly Fault[] = [
       ],
       'test/ledger/frames/unknown-fields.test.ts': ['are named in every message'],
       'test/faults/unknown-future.slow.test.ts': [
-        'stores everything known and counts the rest',
-        'is reported with its code while it rejects requests, and followed again then',
+        'is indexed with everything known, and the rest is counted',
+        'is reported with its code while it rejects requests, and is followed again',
       ],
     },
   },

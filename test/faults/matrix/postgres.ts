@@ -50,7 +50,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Finds the new primary, continues from its checkpoint',
     tests: {
       'test/ha/failover.slow.test.ts': [
-        'connects to the primary, and to the promoted standby after the primary has died',
+        'leads to the primary, and to the promoted standby after the primary has crashed',
       ],
     },
   },
@@ -67,7 +67,7 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'No connection is left',
     indexer: 'Waits',
     tests: {
-      'test/ha/postgres.long.test.ts': ['waits while its role has no connection left, and resumes automatically'],
+      'test/ha/postgres.long.test.ts': ['waits while its role has no free connections, and resumes automatically'],
     },
   },
   {
@@ -88,7 +88,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'The server ends it within the lease; its locks are free',
     tests: {
       'test/ha/postgres.long.test.ts': [
-        'that becomes idle is ended by the server within the lease, and its locks are free',
+        'that becomes idle is ended by the server within the lease, and its locks are released',
       ],
     },
   },
@@ -98,7 +98,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Waits, retries every 30 s; quarantines nothing',
     tests: {
       'test/ha/disk-full.long.test.ts': [
-        'is waited for; after disk space is freed, everything is stored as without the fault',
+        'is waited for; after disk space is freed, the same rows are stored as without the fault',
       ],
       'test/pipeline/retry/retry.test.ts': ['waits half a minute for a full disk'],
     },
@@ -134,7 +134,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Parks, writes nothing',
     tests: {
       'test/ha/postgres.long.test.ts': [
-        'parks when a column is missing, writes nothing, and leaves the lock to a recovered writer',
+        'parks when a column is missing, writes nothing, and leaves the lock to a working writer',
       ],
     },
   },
@@ -154,7 +154,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Times out after five seconds, so that others do not wait',
     tests: {
       'test/ha/postgres.long.test.ts': [
-        'that waits for a reader of the table fails after five seconds, so that others are not blocked',
+        'that waits for a reader of the table fails after five seconds, so that it does not block others',
       ],
     },
   },
@@ -187,7 +187,7 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'A pooler that shares sessions',
     indexer: 'Parks before anything is written',
     tests: {
-      'test/ha/pooler.outside.test.ts': ['the lock is rejected in %s mode, with a remedy'],
+      'test/ha/pooler.outside.test.ts': ['is rejected in %s mode, with a remedy'],
     },
   },
   {
