@@ -1,6 +1,7 @@
 /**
  * Errors with which Postgres rejects one update, raised by Postgres at a row of that update. An error that is not
- * caused by the data is retried or parks the indexer, however long it lasts. The update is never quarantined or skipped.
+ * caused by the data is retried or parks the indexer, however long it lasts. The update is never quarantined or
+ * skipped.
  */
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';

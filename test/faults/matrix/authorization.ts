@@ -56,7 +56,7 @@ export const authorizationFaults: readonly Fault[] = [
     indexer: 'Uses the old token until it expires, then retries',
     tests: {
       'test/e2e/oidc.slow.test.ts': ['survives an outage of the provider that is longer than the lifetime of a token'],
-      'test/ledger/access/oauth.slow.test.ts': ['times out if it does not respond, also in the middle of a response'],
+      'test/ledger/access/oauth.slow.test.ts': ['causes a timeout if it does not respond, or stops within a response'],
     },
   },
   {
@@ -75,9 +75,9 @@ export const authorizationFaults: readonly Fault[] = [
     fault: 'The wall clock is wrong',
     indexer: 'Measures token life with the monotonic clock',
     tests: {
-      'test/ledger/access/oauth.slow.test.ts': ['live as long as the provider states although the local clock differs'],
+      'test/ledger/access/oauth.slow.test.ts': ['have the lifetime that the provider states'],
       'test/ledger/access/token.test.ts': [
-        'is bounded by its claims when the wall clock is far off, and never causes renewals without a pause',
+        'is limited by its claims if the wall clock is wrong, and never causes renewals without a pause',
       ],
     },
   },
@@ -131,7 +131,7 @@ export const authorizationFaults: readonly Fault[] = [
     fault: 'A token lives too long, has expired, is not yet valid, has no audience',
     indexer: 'Names the reason that the token itself contains',
     tests: {
-      'test/ledger/transport/refused-stream.test.ts': ['names the visible flaw of a rejected token'],
+      'test/ledger/transport/refused-stream.test.ts': ['reports the visible flaw of the token'],
       'test/cli/check.slow.test.ts': ['fails for a wrong or expired token, and warns about one without an audience'],
     },
   },

@@ -64,8 +64,8 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Keeps pinging, and tolerates missing pongs while paused',
     tests: {
       'test/ledger/transport/frame-stream.test.ts': [
-        'keeps pinging while paused, does not time out, and resumes after the pause',
-        'still detects a dead ledger after a pause',
+        'continues to ping while the stream is paused, does not time out, and permits a resumption',
+        'detects a ledger that does not respond to pings after a pause',
       ],
     },
   },
@@ -118,7 +118,7 @@ export const connectionFaults: readonly Fault[] = [
         'in two fragments is read as one',
         'of an unknown kind is stored unchanged',
       ],
-      'test/ledger/frames/decode.test.ts': ['tolerates every absent field of a %s or refuses it by path and offset'],
+      'test/ledger/frames/decode.test.ts': ['accepts the absence of each field, or rejects it with path and offset'],
       'test/faults/unknown.slow.test.ts': [
         'parks the stream with kind and offset if an update of an unknown kind names contracts',
       ],
@@ -130,9 +130,7 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Decodes or refuses it, and fails in no other way',
     tests: {
       'test/fuzz/decoder.long.test.ts': ['damaged ones is decoded or rejected'],
-      'test/ledger/frames/decode.test.ts': [
-        'give a model value or a rejection when their text is truncated or patched',
-      ],
+      'test/ledger/frames/decode.test.ts': ['are decoded or rejected if their text is truncated or patched'],
     },
   },
   {
@@ -224,7 +222,7 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'The indexer reads streams, which have no such limit; `ledger` commands report it',
     tests: {
       'test/ledger/api/api-sandbox.test.ts': [
-        'gets an error when a list is longer than the node allows, or begins after its end',
+        'reports an error if a list is longer than the node permits, or begins after the ledger end',
       ],
     },
   },
@@ -348,7 +346,7 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Parks, and names the header',
     tests: {
       'test/ledger/transport/refused-stream.test.ts': [
-        'names the header that a gateway dropped from the response, and not the URL',
+        'reports the header that a gateway dropped from the response, and not the URL',
       ],
     },
   },

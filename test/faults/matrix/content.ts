@@ -34,7 +34,7 @@ export const contentFaults: readonly Fault[] = [
     fault: 'Keys such as `__proto__`',
     indexer: 'Treats them as ordinary keys',
     tests: {
-      'test/ledger/frames/raw-json.test.ts': ['as an ordinary key and leaves Object.prototype alone'],
+      'test/ledger/frames/raw-json.test.ts': ['as an ordinary key and leaves Object.prototype unchanged'],
     },
   },
   {
@@ -124,7 +124,7 @@ export const contentFaults: readonly Fault[] = [
       'test/faults/unknown.slow.test.ts': [
         'is stored raw or skipped, logged once with its first offset, counted by name and listed',
       ],
-      'test/ledger/frames/unknown-fields.test.ts': ['are named in every message'],
+      'test/ledger/frames/unknown-fields.test.ts': ['are reported in every message'],
       'test/faults/unknown-future.slow.test.ts': [
         'is indexed with everything known, and the rest is counted',
         'is reported with its code while it rejects requests, and is followed again',
