@@ -1,4 +1,4 @@
-/** The alerts in Prometheus: each fires when it should and only then. */
+/** Runs the alert rules in Prometheus: each alert fires when it should, and only then. */
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';

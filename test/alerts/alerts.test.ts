@@ -1,5 +1,5 @@
 /**
- * The alerts: each has a case in which it fires and one in which it does not, uses existing metrics, and is
+ * The alert rules: each alert has a case in which it fires and one in which it does not, uses existing metrics, and is
  * documented.
  */
 import { readFileSync, readdirSync } from 'node:fs';

@@ -1,6 +1,7 @@
 /**
- * Runs every command and query in a code block of the runbook against a running indexer: each succeeds, and its output
- * has the names of the output block after it. Commands that change something are in the text, and are not run here.
+ * Runs every command and query in a code block of the runbook against a running indexer. Each succeeds, and its output
+ * contains the names in the output block after it. Commands that change something are inline in the text and are not
+ * run here.
  */
 import { execFile } from 'node:child_process';
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,7 +26,7 @@ interface Block {
   readonly heading: string;
   readonly language: string;
   readonly body: string;
-  /** The block after it, if that is an output. */
+  /** The code block after this one, if it is expected output. */
   readonly expectedOutput: { readonly language: string; readonly body: string } | undefined;
 }
 
@@ -76,7 +77,7 @@ async function shell(body: string): Promise<string> {
 }
 
 /**
- * Texts that the output has to contain: names of metrics and fields, keys of an object; values differ from day to day.
+ * Names that the output must contain: metrics, fields, keys of an object. Values are not compared, because they vary.
  */
 function namesOf({ language, body }: { readonly language: string; readonly body: string }): string[] {
   if (language === 'json') return Object.keys(JSON.parse(body) as object).map((key) => `"${key}":`);

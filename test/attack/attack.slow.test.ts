@@ -1,4 +1,7 @@
-/** The quick attempts of `npm run attack`, against one indexer: no promise of docs/explanation/security-model.md is broken by any of them. */
+/**
+ * The quick attempts of `npm run attack` against one indexer: none of them breaks a promise of
+ * docs/explanation/security-model.md.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { noLimits } from '../support/skips/server-version.ts';
 import { needs } from '../support/skips/needs.ts';
@@ -24,7 +27,7 @@ describe('an indexer behind a ledger with traffic', needs(noLimits), () => {
     expect(results.length).toBeGreaterThan(2);
   });
 
-  it('has more than a hundred quick attempts with unique names', () => {
+  it('is attacked by more than a hundred quick attempts with unique names', () => {
     const ids = groups.flatMap(({ attempts }) => attempts.map(({ id }) => id));
     expect(new Set(ids).size).toBe(ids.length);
     expect(quick.flatMap(({ attempts }) => attempts).length).toBeGreaterThan(100);

@@ -1,23 +1,23 @@
 /**
- * Terms of the attack suite: one attempt to break a promise of docs/explanation/security-model.md, and a group of
- * them.
+ * Types of the attack suite: an attempt to break a promise of docs/explanation/security-model.md, and a group of
+ * attempts.
  */
 import type { World } from './world/world.ts';
 
 /** The result of an attempt. */
 export interface Verdict {
-  /** The product kept its promise. */
+  /** Whether the product kept its promise. */
   readonly held: boolean;
-  /** The deciding observation, without secrets. */
+  /** The observation that decided the result, without secrets. */
   readonly seen: string;
 }
 
 export interface Attempt {
-  /** Unique, in plain English: `two-host-headers`. */
+  /** Unique and readable, for example `two-host-headers`. */
   readonly id: string;
   /** The action of the attacker. */
   readonly what: string;
-  /** The promise. */
+  /** The result if the product keeps its promise. */
   readonly expected: string;
   readonly run: (world: World) => Promise<Verdict>;
 }
@@ -25,22 +25,22 @@ export interface Attempt {
 export interface Group {
   readonly name: string;
   readonly what: string;
-  /** Runs in `npm test` as well. Such a group takes seconds and uses up nothing that others share. */
+  /** Whether `npm test` also runs the group. Such a group takes seconds and exhausts no shared resource. */
   readonly quick: boolean;
   readonly attempts: readonly Attempt[];
 }
 
-/** The promise was kept. */
+/** The result of an attempt whose promise was kept. */
 export function held(seen: string): Verdict {
   return { held: true, seen: cut(seen) };
 }
 
-/** The promise was broken. */
+/** The result of an attempt whose promise was broken. */
 export function broken(seen: string): Verdict {
   return { held: false, seen: cut(seen) };
 }
 
-/** Held if the condition is true. */
+/** A kept promise if `isHeld`, a broken one otherwise. */
 export function verdict(isHeld: boolean, seen: string): Verdict {
   return isHeld ? held(seen) : broken(seen);
 }

@@ -1,9 +1,9 @@
-/** Makes attempts one after the other, and records what the watcher observed during each. */
+/** Runs the attempts one after the other, and records the observations of the watcher during each. */
 import { broken, type Attempt, type Group, type Verdict } from './attempt.ts';
 import { pause } from '../support/wait-for.ts';
 import type { World } from './world/world.ts';
 
-/** An attempt that takes longer has failed to end. */
+/** An attempt that runs longer than this counts as a finding. */
 const longestAttemptMs = 300_000;
 
 export interface Result extends Verdict {
@@ -11,7 +11,7 @@ export interface Result extends Verdict {
   readonly group: string;
   readonly what: string;
   readonly expected: string;
-  /** The process of the indexer ended. */
+  /** Whether the indexer process ended. */
   readonly crashed: boolean;
   readonly ingestionStoppedSeconds: number;
   readonly livezSeconds: number;
@@ -48,7 +48,7 @@ async function runAttempt(world: World, group: string, attempt: Attempt): Promis
   world.watcher.begin();
   const { held, seen } = await bounded(attempt, world);
   const crashed = await world.revive();
-  // An indexer that stays stopped would hold up the attempts that follow.
+  // If ingestion has not resumed, restart the indexer, so that it does not delay the next attempts.
   if (!(await world.watcher.settled())) await world.restart();
   const { stoppedSeconds, livezSeconds } = world.watcher.observed();
   const seconds = (performance.now() - begin) / 1000;
@@ -56,7 +56,7 @@ async function runAttempt(world: World, group: string, attempt: Attempt): Promis
   return { id, group, what, expected, held, seen, crashed, ...watched };
 }
 
-/** An attempt that could not be made is a finding: without it there is no evidence that the promise was kept. */
+/** An attempt that could not run counts as a finding: without it there is no evidence that the promise was kept. */
 async function bounded(attempt: Attempt, world: World): Promise<Verdict> {
   const limit = new AbortController();
   const late = pause(longestAttemptMs, broken('the attempt did not end'), { signal: limit.signal });

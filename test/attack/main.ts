@@ -1,4 +1,4 @@
-/** `npm run attack`: attacks an indexer from outside. Prints the findings; exit code 1 if there is one. */
+/** `npm run attack`: attacks an indexer from outside. Prints the findings; the exit code is 1 if there are any. */
 import { writeFileSync } from 'node:fs';
 import { groups } from './groups.ts';
 import { help, readOptions, type AttackOptions } from './options.ts';
@@ -28,7 +28,7 @@ async function attack({ database, updatesPerSecond, only, json }: AttackOptions)
   if (chosen.length === 0) throw new Error('--only: no attempt and no group matches');
   await using world = await World.open({ databaseUrl: database, updatesPerSecond });
   say(`attacking on Postgres ${world.server.version}, ${world.server.isOwn ? 'embedded' : 'given by URL'}`);
-  // After each group, so that a run that is interrupted has results as well.
+  // Called after each group, so that an interrupted run also has results.
   const save = (results: readonly Result[]): void => {
     if (json !== undefined) writeFileSync(json, `${JSON.stringify(reportOf(results), undefined, 2)}\n`);
   };
@@ -48,6 +48,6 @@ else {
     process.once(signal, () => process.exit(code));
   }
   const isClean = await attack(options);
-  // A hostile peer may have left a socket open.
+  // Ends the process even if a hostile peer left a socket open.
   process.exit(isClean ? 0 : 1);
 }

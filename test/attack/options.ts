@@ -3,16 +3,16 @@ import { parseArgs } from 'node:util';
 
 export interface AttackOptions {
   readonly json: string | undefined;
-  /** URL of a superuser on the Postgres server to use; an embedded server if absent. */
+  /** URL of a superuser on the Postgres server to use; an embedded server is started if absent. */
   readonly database: string | undefined;
-  /** Ids of attempts to make, or names of groups. */
+  /** Matches ids of attempts or names of groups; absent: all attempts run. */
   readonly only: RegExp | undefined;
   readonly updatesPerSecond: number;
 }
 
 const usualRate = 10;
 
-/** Undefined when help was requested. @throws TypeError on an option that does not exist */
+/** Undefined when help was requested. @throws TypeError on an unknown option */
 export function readOptions(args: readonly string[], env: NodeJS.ProcessEnv): AttackOptions | undefined {
   const { values } = parseArgs({
     args: [...args],

@@ -1,7 +1,7 @@
-/** Results of a run as lines and as JSON. */
+/** Formats the results of a run as lines and as JSON. */
 import type { Result } from './campaign.ts';
 
-/** Longest pause of ingestion that counts as normal, in seconds: a busy machine needs that without any attack. */
+/** Longest interruption of ingestion that counts as normal, in seconds. A busy machine causes it without an attack. */
 const longestStop = 2;
 
 export interface Report {
@@ -22,12 +22,12 @@ export function reportOf(results: readonly Result[]): Report {
   };
 }
 
-/** Whether every promise was kept. */
+/** Whether every promise was kept, no process crashed, and ingestion was never interrupted for too long. */
 export function isGood({ findings, crashed, ingestion_stopped_s: stopped }: Report): boolean {
   return findings === 0 && crashed === 0 && stopped <= longestStop;
 }
 
-/** One line for each result that is not good. */
+/** The lines for results that are findings, crashes or long interruptions. */
 export function findingLines({ results }: Report): readonly string[] {
   return results.flatMap(({ group, id, expected, seen, held, crashed, ingestionStoppedSeconds: stopped }) => [
     ...(held ? [] : [`finding ${group}/${id}: expected ${expected}; seen ${seen}`]),

@@ -1,6 +1,6 @@
 /**
- * Checks that each baseline layout of the benchmark holds every event of the recording completely, and reports what is
- * missing.
+ * Checks that each baseline layout of the benchmark contains every event of the recording, and that missing events are
+ * reported.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -43,7 +43,7 @@ function recorded(preloaded = 0): Recording {
   return updatesRecording({ folder, profile, count: transactions, preloaded, say: () => undefined });
 }
 
-/** The frames that an indexer makes of the recording, in two batches. */
+/** Stores the frames of the recording as an indexer does, in two batches. */
 async function written(recording: Recording, database: RunDatabase): Promise<void> {
   const [positions, bytes] = [recordingIndex(recording.path), readFileSync(recording.path)];
   const { json, hash } = preloadedFilter();
@@ -116,13 +116,13 @@ describe('a recording in the tables of the indexer', () => {
       },
       'contents: found',
     ],
-  ])('is not reported as loaded when %s is missing', async (_, change, complaint) => {
+  ])('is reported as incomplete without %s', async (_, change, complaint) => {
     const rows = await rowsOf({ ...pqsLayout, ...change }, database, recording);
     expect((await runBaseline(server, rows, 'settled')).error).toContain(complaint);
   });
 });
 
-describe('a recording with contracts from before its begin', () => {
+describe('a recording with contracts that were created before its beginning', () => {
   const preloaded = 1_000;
 
   it('archives old contracts in half of the cases, in the layout and in the tables of the indexer', async () => {

@@ -1,4 +1,4 @@
-/** JSON output of the benchmark: the same values as its columns, and null for a value that was not measured. */
+/** JSON output of the benchmark: the same values as in its columns, with null for values that were not measured. */
 import { describe, expect, it } from 'vitest';
 import { figureOf, type Figure, type Line } from '../../bench/figures/figures.ts';
 import { keyFigures, type Measured } from '../../bench/figures/report.ts';
@@ -8,7 +8,7 @@ import { readOptions } from '../../bench/options.ts';
 const events = 1_000;
 const cost = { seconds: 2, nodeCpu: 12_000, postgresCpu: 20_000, replayCpu: 1_000 };
 
-/** Measurements of a run of a thousand events. */
+/** Measurements of a run with a thousand events. */
 function figure(bytes: number, us: number): Figure {
   const weight = {
     walBytes: 2 * bytes * events,
@@ -53,7 +53,7 @@ describe('measurements of a benchmark call', () => {
     });
   });
 
-  it('are null when a value was not measured or only measured with an error', () => {
+  it('are null when a value was not measured, or only in a run that failed', () => {
     const lines = [line('ingest', { ...figure(1_000, 20), error: 'wrong' }), line(`PQS's layout`, figure(2_000, 40))];
     expect(keyFigures(measuredOf(lines), 'default')).toMatchObject({
       bytes_per_event: null,

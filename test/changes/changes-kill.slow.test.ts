@@ -7,10 +7,10 @@ import { pause, waitFor } from '../support/wait-for.ts';
 import { freePort } from '../../packages/embedded-postgres/src/embedded-postgres.ts';
 import { listen } from './listener.ts';
 
-/** A chaos run sets a higher number. */
+/** Number of SIGKILLs. A chaos run sets a higher number. */
 const kills = Number(process.env['CHANGES_KILLS'] ?? 4);
 
-it(`delivers every change once over ${String(kills)} SIGKILLs`, { timeout: 60_000 + kills * 5_000 }, async () => {
+it(`/changes sends every change once over ${String(kills)} SIGKILLs`, { timeout: 60_000 + kills * 5_000 }, async () => {
   const world = await HistoryWorld.open(60);
   const port = await freePort();
   const { LEDGER_URL: ledgerUrl = '', DATABASE_URL: databaseUrl = '' } = world.env();
@@ -24,7 +24,7 @@ it(`delivers every change once over ${String(kills)} SIGKILLs`, { timeout: 60_00
   try {
     for (let killed = 0; killed < kills; killed += 1) {
       world.grow(15);
-      // At any moment: during the start, a write or a response.
+      // At varying moments: during the start, a write or a response.
       await pause(100 + ((killed * 397) % 1_100));
       await daemon.kill();
       daemon = start();

@@ -8,7 +8,7 @@ import { query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { listen, type Heard } from './listener.ts';
 
-/** More than the test with many clients opens, so that only the test of the limit reaches it. */
+/** More streams than any test except the one of the limit opens. */
 const mostStreams = 70;
 let world: HistoryWorld;
 let indexer: IndexerRun;
@@ -33,7 +33,7 @@ async function stored(where = 'true'): Promise<readonly string[]> {
 const heard = (what: Heard, count: number) =>
   waitFor(`${String(count)} changes`, () => (what.ids.length >= count ? true : undefined));
 
-/** Response to one request with the given headers. */
+/** Response to one request with these headers. */
 function sendRequest(path: string, headers: Readonly<Record<string, string>> = {}, method = 'GET') {
   interface Answered {
     readonly status: number;
@@ -149,7 +149,7 @@ describe('a stream of changes', () => {
     some.close();
   });
 
-  it('begins with a note when nothing has the party or template of the request', async () => {
+  it('begins with a note when no event has the requested party or template', async () => {
     const [party, template] = ['Mistyped::1220ab', 'splice-amulet:Splice.Amulet:Amulett'];
     const noted = await sendRequest(`/changes?party=${party}&template=${template}`);
     expect(noted.body).toContain(
@@ -265,7 +265,7 @@ describe('a request to /changes', () => {
     for (const one of all) one.close();
   });
 
-  it('occupies no slot after a hundred of them on one connection, once that is closed', async () => {
+  it('occupies no slot after its connection is closed, also with a hundred requests on one connection', async () => {
     const socket = connect(Number(new URL(indexer.httpUrl).port), '127.0.0.1');
     const request = 'GET /changes?party=none::1220 HTTP/1.1\r\nHost: localhost\r\n\r\n';
     socket.on('error', () => undefined).write(request.repeat(100));
@@ -279,7 +279,7 @@ describe('a request to /changes', () => {
     expect((await sendRequest('/changes', {}, method)).status).toBe(405);
   });
 
-  it('with SQL in its parameters returns nothing, and the table still exists', async () => {
+  it('returns nothing for SQL in its parameters, and the table still exists', async () => {
     const before = await stored();
     const odd = listen(
       `${indexer.httpUrl}/changes?after=0&template=${encodeURIComponent("p:M:'; drop table ledger.updates; --")}`,
@@ -303,7 +303,7 @@ describe('a request to /changes', () => {
     there.close();
   });
 
-  it('for pruned history gets the first available offset; open streams get the same notice', async () => {
+  it('gets the first available offset when its position was pruned; open streams end with the reason', async () => {
     const [row] = await query(world.database.url, 'select checkpoint::int from ledger.stream');
     const checkpoint = Number(row?.['checkpoint']);
     const there = listen(`${indexer.httpUrl}/changes?after=${String(checkpoint)}`);

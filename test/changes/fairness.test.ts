@@ -1,6 +1,6 @@
 /**
- * `/changes` with one token that sends many requests at once: delay of the requests of another token. Real requests;
- * the test decides when a page read ends.
+ * `/changes` with one token that sends many concurrent requests: measures the delay for another token. The requests are
+ * real; the test decides when each page read ends.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ChangesPage, ChangesRequest } from '../../src/model/push/changes.ts';
@@ -23,7 +23,7 @@ interface Read {
   readonly finish: () => void;
 }
 
-/** Reads that have begun, in order; none ends before the test ends it. */
+/** Page reads that have begun, in order. The test ends each of them. */
 let reads: Read[];
 let server: RunningHttpServer;
 let waiters: CheckpointWaiters;
@@ -65,7 +65,7 @@ function readPage({ eventTypes, after }: ChangesRequest): Promise<ChangesPage> {
   });
 }
 
-/** Status of the response, once it has begun. The stream stays open. */
+/** Status of the response when it begins. The stream stays open. */
 async function fetchStatus(reader: string, kind: string): Promise<number> {
   const before = requestCount;
   const headers = reader === thisMachine ? {} : { authorization: reader };
@@ -75,7 +75,7 @@ async function fetchStatus(reader: string, kind: string): Promise<number> {
   return (await answer).status;
 }
 
-/** Sends this many requests with different filters, and waits until all have arrived. */
+/** Sends `count` requests with different filters, and waits until all have arrived. */
 async function flood(reader: string, count: number): Promise<void> {
   const before = requestCount;
   const answers = Array.from({ length: count }, (_, nth) => fetchStatus(reader, `${reader}-${String(nth)}`));
@@ -83,7 +83,7 @@ async function flood(reader: string, count: number): Promise<void> {
   await waitFor('the requests', () => (requestCount === before + count ? true : undefined));
 }
 
-/** Ends reads one by one until one of the given kind begins, then that one. Returns how many began before it. */
+/** Ends reads one by one, until a read of `kind` has begun and ended. Returns how many reads began before that one. */
 async function turnsBefore(kind: string): Promise<number> {
   for (let nth = 0; ; nth += 1) {
     const { kind: next, finish } = await waitFor('a read', () => reads[nth]);
@@ -93,18 +93,18 @@ async function turnsBefore(kind: string): Promise<number> {
 }
 
 describe('a token with many concurrent requests', () => {
-  it('delays the first response of another token only by the turns that have begun', async () => {
+  it('delays the first response of another token only by the page reads that have already begun', async () => {
     await flood('busy', 40);
     const other = fetchStatus('other', 'wanted');
     other.catch(() => undefined);
     await waitFor('the request', () => (requestCount === 41 ? true : undefined));
     expect(reads.length).toBe(turnsAtOnce);
-    // The reads that have begun, and one of the other client.
+    // The reads that had already begun, and one of the other client.
     expect(await turnsBefore('wanted')).toBeLessThanOrEqual(turnsAtOnce + 1);
     expect(await other).toBe(200);
   });
 
-  it('takes turns with other tokens, however many clients each has', async () => {
+  it('alternates page reads with other tokens, however many clients each has', async () => {
     await flood('busy', 40);
     for (const reader of ['b', 'c', 'd']) await flood(reader, 3);
     for (let nth = 0; nth < 12; nth += 1) {
@@ -127,7 +127,7 @@ describe('a token with many concurrent requests', () => {
     expect(reads.filter(({ kind }) => kind === 'busy-39').length).toBe(1);
   });
 
-  it('is rejected when it holds as many streams as slots are left; other tokens and this machine are accepted', async () => {
+  it('is rejected when it has as many streams as there are free slots; other tokens and local requests are accepted', async () => {
     await flood('busy', most / 2 + 1);
     const refused = await fetch(`${server.url}/changes`, { headers: { authorization: 'busy' }, signal: left.signal });
     expect(refused.status).toBe(429);

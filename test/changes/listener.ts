@@ -6,7 +6,7 @@ export interface Heard {
   readonly ids: readonly string[];
   readonly data: readonly Readonly<Record<string, unknown>>[];
   readonly ends: readonly string[];
-  /** Status of the last response that was not a stream. */
+  /** Status of the last response that was an error instead of a stream. */
   readonly refused: number | undefined;
   /** Resolves when the stream has begun. */
   readonly begun: Promise<void>;

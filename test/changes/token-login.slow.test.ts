@@ -1,6 +1,6 @@
 /**
- * Login of a token whose password was changed: Postgres lets every role change its own password, and then rejects the
- * indexer.
+ * Tokens whose login has a changed password. Postgres lets every role change its own password, and then rejects the
+ * password that the indexer uses.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loginPasswordOf } from '../../src/reader-token.ts';
@@ -44,7 +44,7 @@ describe('a token whose login has another password', needs(noLimits), () => {
     });
   });
 
-  it('is logged once, without the token', async () => {
+  it('is reported once in the log, without its text', async () => {
     for (let nth = 0; nth < 2; nth += 1) expect((await runQuery(reader?.token)).status).toBe(403);
     const lines = world.indexer.log.filter((line) => line.includes('login of a token refused'));
     expect(lines.length).toBe(1);
@@ -59,7 +59,7 @@ describe('a token whose login has another password', needs(noLimits), () => {
     expect((await runQuery(other?.token)).status).toBe(200);
   });
 
-  it('and a token whose login may not log in report different causes', async () => {
+  it('gets another remedy than a token whose login may not log in', async () => {
     const rows = await world.sql(
       `select login_name as login from ledger.reader_tokens where id = '${String(other?.id)}'`,
     );
@@ -70,7 +70,7 @@ describe('a token whose login has another password', needs(noLimits), () => {
     expect(body['remedy']).toContain(`alter role "${its}" login`);
   });
 
-  it('is replaced by those commands', async () => {
+  it('is replaced by the commands in the remedy', async () => {
     await world.token('revoke', String(reader?.id));
     const { lines } = await world.token('create', '--role', String(reader?.role));
     expect(await runQuery(lines[0])).toMatchObject({ status: 200, body: { rows: [['1']] } });

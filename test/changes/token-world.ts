@@ -1,4 +1,4 @@
-/** A ledger of many parties, an indexer and its standby, and readers of two of the parties, each with a token. */
+/** A ledger with many parties, an indexer and its standby, and readers of two of the parties, each with a token. */
 import { randomBytes } from 'node:crypto';
 import { request as ask } from 'node:http';
 import { Writable } from 'node:stream';
@@ -24,7 +24,7 @@ export interface Answer {
   readonly body: string;
 }
 
-/** Header that a proxy adds: a request with it does not come from this machine. */
+/** Header that a proxy adds, so that the request does not count as local. */
 export const elsewhere = { 'x-forwarded-for': '10.0.0.1' };
 export const appOrigin = 'https://app.example';
 
@@ -68,7 +68,7 @@ export class TokenWorld {
     return query(this.history.database.url, text);
   }
 
-  /** The parties that see most; none sees everything. */
+  /** The parties that see most events; none of them sees all events. */
   async parties(count: number): Promise<readonly string[]> {
     const rows = await this.sql(
       `select p as party from explore.events e cross join unnest(e.parties) p group by p
@@ -77,7 +77,7 @@ export class TokenWorld {
     return rows.map((row) => String(row['party']));
   }
 
-  /** Creates a role for the party. */
+  /** Creates a role that is limited to the party. */
   async role(party: string): Promise<string> {
     const role = `reads_${randomBytes(4).toString('hex')}`;
     this.#roles.push(role);
@@ -132,7 +132,7 @@ export class TokenWorld {
     return { role, party, token: lines.join('\n'), id };
   }
 
-  /** Ids that the role may see in history, in order; null for all ids. */
+  /** Ids of changes that the role may see, in order; null for all ids. */
   async visible(role: string | null): Promise<readonly string[]> {
     const { url } = this.history.database;
     const rows = await query(
@@ -142,7 +142,7 @@ export class TokenWorld {
     return rows.map(({ id }) => String(id));
   }
 
-  /** Sends one request; for an endless response, returns its first part. */
+  /** Sends one request. If the response is endless, returns its first part. */
   request(
     path: string,
     headers: Readonly<Record<string, string>>,
@@ -165,7 +165,7 @@ export class TokenWorld {
     });
   }
 
-  /** Sends a statement to the query page from another machine. */
+  /** Sends a statement to the query page through a proxy. */
   question(token: string, statement: string): Promise<Answer> {
     const headers = { ...elsewhere, 'content-type': 'application/json', authorization: `Bearer ${token}` };
     return this.request('/query', headers, { method: 'POST', body: { statement } });

@@ -1,5 +1,5 @@
 /**
- * Reader tokens: a request with a token sees what the role of the token may see, from any machine, until the token
+ * Reader tokens: a request with a token, from any machine, sees the rows that the token's role may see, until the token
  * ends.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -46,7 +46,7 @@ describe('a reader token', needs(noLimits), () => {
     stream.close();
   }
 
-  it('is printed alone, stored as a hash, listed without its text, and readable by no reader', async () => {
+  it('is printed alone, stored as a hash, listed without its text, and hidden from all readers', async () => {
     const { lines, noted } = await world.token('create', '--role', one.role);
     expect(lines).toEqual([expect.stringMatching(/^lir_[\w-]{43}$/)]);
     expect(noted).not.toContain(lines[0]);
@@ -63,7 +63,7 @@ describe('a reader token', needs(noLimits), () => {
     }
   });
 
-  it('is created for roles of grant-reader only', async () => {
+  it('is created only for roles of grant-reader', async () => {
     const [me] = await world.sql('select current_user as name');
     for (const role of ['nobody_here', String(me?.['name'])]) {
       await expect(world.token('create', '--role', role)).rejects.toMatchObject({ code: 'READER_TOKEN_REFUSED' });
@@ -73,12 +73,12 @@ describe('a reader token', needs(noLimits), () => {
   });
 
   it.each([
-    ['changes the stream row', 'update on ledger.stream', 'may change stream'],
-    ['changes a column', 'update (payload) on ledger.contracts', 'may change contracts'],
-    ['deletes', 'delete on ledger.live', 'may change live'],
-    ['empties tables', 'truncate on ledger.updates', 'may change updates'],
-    ['makes objects', 'create on schema explore', 'create objects'],
-  ])('is rejected while its role %s', async (_, right, named) => {
+    ['change the stream row', 'update on ledger.stream', 'may change stream'],
+    ['change a column', 'update (payload) on ledger.contracts', 'may change contracts'],
+    ['delete rows', 'delete on ledger.live', 'may change live'],
+    ['empty tables', 'truncate on ledger.updates', 'may change updates'],
+    ['create objects', 'create on schema explore', 'create objects'],
+  ])('is rejected while its role may %s', async (_, right, named) => {
     await world.sql(`grant ${right} to ${one.role}`);
     try {
       expect((await world.question(one.token, 'select 1')).status).toBe(401);
@@ -92,7 +92,7 @@ describe('a reader token', needs(noLimits), () => {
     expect((await world.question(one.token, 'select 1')).status).toBe(200);
   });
 
-  it('is rejected for a role that can log in, and its role cannot log in afterwards', async () => {
+  it('is rejected for a role that can log in, and its role cannot get a login later', async () => {
     const login = await world.roleOfAll();
     await world.sql(`alter role ${login} login`);
     const made = world.token('create', '--role', login);
@@ -113,7 +113,7 @@ describe('a reader token', needs(noLimits), () => {
       await expect(world.webhook(role), group).rejects.toMatchObject({ code: 'WEBHOOK_REFUSED' });
       await world.sql(`revoke ${group} from ${role}`);
     }
-    // The login of a token reads as its role does, and ends with the token.
+    // The login of a token has the rights of its role, and ends with the token.
     const login = String(token?.['login']);
     await expect(world.token('create', '--role', login)).rejects.toMatchObject({ code: 'READER_TOKEN_REFUSED' });
   });
@@ -135,7 +135,7 @@ describe('a reader token', needs(noLimits), () => {
     expect(await queryStatus()).toBe(400);
   });
 
-  it('returns at /changes what its role may see, also with other tokens at the same offset', async () => {
+  it('returns only changes of its role at /changes, also while other tokens read the same offset', async () => {
     const [all, ofOne, ofOther] = [
       await world.visible(null),
       await world.visible(one.role),
@@ -148,7 +148,7 @@ describe('a reader token', needs(noLimits), () => {
     const local = listen(`${world.indexer.httpUrl}/changes?after=0`);
     opened.push(local);
     await heard(local, all.length);
-    // One after the other, so that rows read for one request are cached when the next one arrives.
+    // One after the other, so that the second request finds the rows of the first one in the cache.
     const [first, second] = [hear(one.token, '?after=0'), hear(other.token, '?after=0')];
     await heard(first, ofOne.length);
     await heard(second, ofOther.length);
@@ -162,7 +162,7 @@ describe('a reader token', needs(noLimits), () => {
     }
   });
 
-  it('returns at /query what its role may see, whatever the statement tries', async () => {
+  it('returns only rows of its role at /query, whatever the statement tries', async () => {
     const counted = async ({ token }: Reader, statement: string) => {
       const { status, body } = await world.question(token, statement);
       return { status, value: (JSON.parse(body) as { rows?: readonly string[][] }).rows?.[0]?.[0], body };
@@ -170,7 +170,7 @@ describe('a reader token', needs(noLimits), () => {
     for (const reader of [one, other]) {
       const seen = String((await world.visible(reader.role)).length);
       expect(await counted(reader, 'select count(*) from explore.events')).toMatchObject({ status: 200, value: seen });
-      // Settings of its session that a statement can change, and reads by a nested statement.
+      // Session settings that a statement can change, and reads by a nested statement.
       for (const [name, value] of [
         ['role', 'none'],
         ['role', (reader === one ? other : one).role],
@@ -203,7 +203,7 @@ describe('a reader token', needs(noLimits), () => {
       const { status, body } = await world.question(one.token, statement);
       expect([status, body]).toEqual([400, expect.stringContaining('explain reveals values of rows')]);
     }
-    // No read-only function runs it.
+    // A read-only function cannot run the plan either.
     const within = await world.question(one.token, `select query_to_xml('${plan}', true, false, '')`);
     expect(within.status).toBe(400);
     const everything = await world.readerOf(await world.roleOfAll(), one.party);
@@ -212,13 +212,13 @@ describe('a reader token', needs(noLimits), () => {
 
   it.each([
     ['unknown', () => bearer(wrongToken), /unknown token/],
-    ['cut short', () => bearer(one.token.slice(0, -1)), /unknown token/],
+    ['truncated', () => bearer(one.token.slice(0, -1)), /unknown token/],
     [
       'of another kind',
       () => ({ authorization: `Basic ${Buffer.from(`x:${one.token}`).toString('base64')}` }),
       /known/,
     ],
-  ])('that is %s is rejected, from this machine too', async (_, headers, why) => {
+  ])('that is %s is rejected, also in local requests', async (_, headers, why) => {
     for (const from of [elsewhere, {}]) {
       const response = await world.request('/changes', { ...from, ...headers() });
       expect([response.status, response.headers['www-authenticate']]).toEqual([401, 'Bearer realm="ledger-indexer"']);
@@ -245,8 +245,8 @@ describe('a reader token', needs(noLimits), () => {
     expect((await world.question(one.token, 'select 1')).status).toBe(200);
   });
 
-  it('is what its hash is not', async () => {
-    // A hash read from the table cannot be used as a token.
+  it('cannot be replaced by its stored hash', async () => {
+    // The table contains only the hash, which is not accepted as a token.
     const [row] = await world.sql(
       `select encode(hash, 'hex') as hash from ledger.reader_tokens where id = '${one.id}'`,
     );
@@ -269,7 +269,7 @@ describe('a reader token', needs(noLimits), () => {
       }
     }
     expect((await world.request('/events', elsewhere)).status).toBe(401);
-    // Probes and Prometheus have no token.
+    // Liveness probes and Prometheus have no token.
     for (const path of ['/livez', '/metrics']) expect((await world.request(path, elsewhere)).status).toBe(200);
   });
 
@@ -283,7 +283,7 @@ describe('a reader token', needs(noLimits), () => {
     expect((await world.request('/query', elsewhere)).status).toBe(200);
   });
 
-  it('that is revoked ends its streams, also those of the standby', async () => {
+  it('that is revoked ends its streams, also on the standby', async () => {
     const reader = await world.readerOf(one.role, one.party);
     const [mine, standbyStream, stays] = [hear(reader.token), hear(reader.token, '', world.standby), hear(one.token)];
     await Promise.all([mine.begun, standbyStream.begun, stays.begun]);
@@ -298,7 +298,7 @@ describe('a reader token', needs(noLimits), () => {
     expect((await world.token('list')).lines.find((line) => line.startsWith(reader.id))).toContain(' revoked ');
   });
 
-  it('that is revoked loses the objects of its login, and the command reports any that remain', async () => {
+  it('that is revoked loses the objects of its login, and the command reports objects that remain', async () => {
     const [plain, far] = [await world.readerOf(one.role, one.party), await world.readerOf(one.role, one.party)];
     const other = await createTestDatabase();
     try {
@@ -311,7 +311,7 @@ describe('a reader token', needs(noLimits), () => {
         );
         const own = new URL(url);
         [own.username, own.password] = [String(found?.['login']), loginPasswordOf(reader.token)];
-        // As after a manual grant of the function.
+        // Sets up the effect of a manual grant of the function.
         await query(url, `grant execute on function lo_from_bytea(oid, bytea) to ${String(found?.['login'])}`);
         const making = `begin read write; select lo_from_bytea(0, 'x');
                         alter default privileges grant select on tables to public; commit`;
@@ -327,11 +327,11 @@ describe('a reader token', needs(noLimits), () => {
     } finally {
       await other.drop();
     }
-    // Now no object remains.
+    // After the other database was dropped, no object remains.
     await world.token('revoke', far.id);
   });
 
-  it('that expires, or whose role is dropped and created again, ends as well', async () => {
+  it('ends when it expires, and when its role is dropped and created again', async () => {
     const party = other.party;
     const [short, dropped] = [await world.readerOf(other.role, party, '--expires', '1m'), await world.reader(party)];
     const [shortStream, droppedStream] = [hear(short.token), hear(dropped.token)];
@@ -345,7 +345,7 @@ describe('a reader token', needs(noLimits), () => {
     expect((await world.question(dropped.token, 'select 1')).status).toBe(401);
   });
 
-  it('is in no line of the log', () => {
+  it('does not appear in the log', () => {
     const lines = [...world.indexer.log, ...world.standby.log].join('\n');
     expect(lines.length).toBeGreaterThan(100);
     expect(lines).not.toContain('lir_');
@@ -371,7 +371,7 @@ describe('a reader token', needs(noLimits), () => {
       expect([wait.status, wait.headers['access-control-allow-origin']]).toEqual([200, appOrigin]);
     });
 
-    it('is rejected from another origin, and for endpoints that pages do not read', async () => {
+    it('is rejected from another origin, and at endpoints that are not for pages', async () => {
       const origin = 'https://evil.example';
       for (const [path, from, method] of [
         ['/changes', origin, 'OPTIONS'],
@@ -384,7 +384,7 @@ describe('a reader token', needs(noLimits), () => {
         expect(headers['access-control-allow-origin'], `${method} ${path}`).toBeUndefined();
         if (path === '/changes') expect(headers['vary']).toBe('Origin');
       }
-      // Without a token, a page of another origin gets nothing from this machine either.
+      // Without a token, a page of another origin gets no response to local requests either.
       expect((await world.request('/changes', { origin })).status).toBe(403);
       expect((await world.request('/changes', { origin: appOrigin })).status).toBe(200);
       expect((await world.request('/changes', { origin: appOrigin, ...elsewhere })).status).toBe(403);

@@ -1,6 +1,6 @@
 /**
- * A short run of the chaos suite: some of the crash points and some of the seeds that `npm run chaos` goes through in
- * full. Whatever happens to the indexer, it stores in the end what an undisturbed indexer stores.
+ * A short run of the chaos suite: some of the crash points and seeds that `npm run chaos` runs completely. Whatever
+ * happens to the indexer, in the end it stores the same rows as an undisturbed indexer.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { crashPoints } from './tiers/crash-points.ts';
@@ -37,7 +37,7 @@ function contextOf(report: Report, some: Partial<TierContext>): TierContext {
   };
 }
 
-it('stores the same rows when the indexer dies before every fortieth message of both connections', async () => {
+it('the indexer stores the same rows when it dies before every fortieth message of both connections', async () => {
   const report = new Report();
   await crashPoints.run(contextOf(report, { stride: 40 }));
   expect(report.failures).toEqual([]);
@@ -45,7 +45,7 @@ it('stores the same rows when the indexer dies before every fortieth message of 
   expect(report.crashPointsEqual).toBe(report.crashPoints);
 }, 600_000);
 
-it('stores the same rows after faults of many kinds', async () => {
+it('the indexer stores the same rows after faults of many kinds', async () => {
   const report = new Report();
   await seeded.run(contextOf(report, { seeds: 18 }));
   expect(report.failures).toEqual([]);

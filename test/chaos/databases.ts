@@ -1,4 +1,4 @@
-/** The Postgres server of a run of the suite and its databases: each test run gets one that is migrated and empty. */
+/** The Postgres server of a run of the suite, and its databases. Each test run gets a migrated, empty database. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,10 +8,10 @@ import { openDatabase } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
 import { pause } from '../support/wait-for.ts';
 
-/** Where the tables are, in every database. */
+/** Schema of the tables in every database. */
 export const schema = 'ledger';
 
-/** Only the indexer is tested, not the disk: a server that never waits for it serves more runs. */
+/** The suite tests the indexer, not the disk. A server that never waits for the disk handles more runs. */
 const settings = {
   max_connections: '300',
   fsync: 'off',
@@ -25,25 +25,25 @@ const settings = {
 export interface ChaosServer extends AsyncDisposable {
   readonly host: string;
   readonly port: number;
-  /** A migrated database without rows: a new one, or one given back, emptied. */
+  /** Lends a migrated, empty database: a new one, or one that was returned and emptied. */
   lend(): Promise<ChaosDatabase>;
 }
 
 export interface ChaosDatabase {
   readonly url: string;
   readonly name: string;
-  /** A connection of the test's own. */
+  /** The test's own connection. */
   readonly client: Client;
   /** A second connection, for concurrent statements. */
   readonly aside: Client;
-  /** Ends every other connection to the database; resolves when they are gone. */
+  /** Ends every other connection to the database; resolves when all have ended. */
   endOthers(): Promise<void>;
-  /** Removes every row. */
+  /** Deletes all rows. */
   empty(): Promise<void>;
   giveBack(): void;
 }
 
-/** @param url of a server where databases may be created; an embedded one is started otherwise */
+/** @param url of a server on which databases may be created; if absent, an embedded server is started */
 export async function openChaosServer(url?: string): Promise<ChaosServer> {
   const started = url === undefined ? await startEmbedded() : undefined;
   const address = started?.url ?? url ?? '';
@@ -64,7 +64,7 @@ export async function openChaosServer(url?: string): Promise<ChaosServer> {
         await known.empty();
         return known;
       }
-      // One after the other: a database must not be the template of two copies at the same time.
+      // Sequentially, because a database must not be the template of two copies at the same time.
       making = making.then(() => createDatabase(admin, address, template.name));
       const clone = await making;
       const clients = { client: await clientOf(clone.url), aside: await clientOf(clone.url, 'chaos aside') };
@@ -89,12 +89,12 @@ async function startEmbedded(): Promise<{ readonly url: string; stop(): Promise<
   const folder = mkdtempSync(join(tmpdir(), 'ledger-indexer-chaos-'));
   const server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres'), settings });
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
-  // A run with an injected bug may crash; its server must not outlive it.
+  // A run with an injected bug may crash. Its server must not outlive it.
   const abandoned = (): void => {
     try {
       process.kill(server.pid, 'SIGKILL');
     } catch {
-      // It has ended before us.
+      // The server has ended before this process.
     }
     remove();
   };
@@ -116,7 +116,7 @@ async function clientOf(url: string, name = 'chaos'): Promise<Client> {
   return client;
 }
 
-/** Thousands of connections are opened, and password checks are slow on purpose. */
+/** Thousands of connections are opened, and password checks are slow by design. */
 async function makeLoginCheap(admin: Client, address: string): Promise<void> {
   const { username, password } = new URL(address);
   await admin.query('set scram_iterations = 1');
@@ -165,7 +165,7 @@ function chaosDatabase(
     client,
     aside,
     endOthers: async () => {
-      // The function can wait for the end itself, but checks only ten times a second.
+      // `pg_terminate_backend` could wait for the end itself, but it checks only ten times per second.
       while ((await client.query(endOtherSessions)).rowCount !== 0) await pause(1);
     },
     empty: async () => {

@@ -1,4 +1,4 @@
-/** A batch may be committed after its session has failed: the reported state must not become live by it. */
+/** A batch may be committed after its session has failed. The reported state must not become `live` because of it. */
 import { expect, it } from 'vitest';
 import { CheckpointWatch } from './tiers/checkpoint-watch.ts';
 import { openChaosServer } from './databases.ts';
@@ -11,7 +11,7 @@ import { pause } from '../support/wait-for.ts';
 
 const lateMs = 300;
 
-/** The reply to the next batch comes late. */
+/** Delays the reply to the next batch. */
 function delayNextCommit(wires: WireFaults): Promise<void> {
   let committing: number | undefined;
   return wires.arm('postgres', (unit, connection, done) => {
@@ -22,7 +22,7 @@ function delayNextCommit(wires: WireFaults): Promise<void> {
   });
 }
 
-it('stays parked when a pending batch is committed', async () => {
+it('the indexer stays parked when a pending batch is committed', async () => {
   const databaseUrl = process.env['TEST_DATABASE_URL'];
   await using server = await openChaosServer(databaseUrl === '' ? undefined : databaseUrl);
   const database = await server.lend();
@@ -39,7 +39,7 @@ it('stays parked when a pending batch is committed', async () => {
     at: 'updates',
     after: 1,
     act: async ({ socket }): Promise<StreamOutcome> => {
-      // Not before the only sent frame is on its way to the database.
+      // Waits until the only sent frame is on its way to the database.
       await delayed;
       refuse(socket, ledgerErrors.denied);
       return 'over';

@@ -1,4 +1,4 @@
-/** `npm run chaos`: runs the suite. Prints faults and findings; exit code 1 if there is a finding. */
+/** `npm run chaos`: runs the suite. Prints faults and findings; the exit code is 1 if there are findings. */
 // For its side effect: the other modules need these files as soon as they are imported.
 // oxlint-disable-next-line import/no-unassigned-import
 import './link-files.ts';
@@ -16,7 +16,7 @@ import { seeded } from './tiers/seeded.ts';
 import { servers } from './tiers/servers.ts';
 import type { Tier } from './tiers/tier.ts';
 
-/** In the order in which they run. */
+/** In the order of execution. */
 const tiers: readonly Tier[] = [crashPoints, seeded, reseeds, processes, servers, causes, mutation, planted];
 
 const progressEveryMs = 15_000;
@@ -31,7 +31,7 @@ async function campaign(options: CampaignOptions): Promise<number> {
   const { server: url, firstSeed, seeds, lanes, stride, stepTimeoutMs, point, fault, fastOnly } = options;
   await using server = await openChaosServer(url);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    // The server must not outlive this process; one that does not stop is killed as the process ends.
+    // The server must not outlive this process. If it does not stop in time, it is killed when the process ends.
     process.once(signal, () => {
       setTimeout(() => process.exit(130), stopMs);
       void Promise.resolve(server[Symbol.asyncDispose]()).finally(() => process.exit(130));

@@ -1,50 +1,52 @@
-/** Options of `npm run chaos`. */
+/** Command-line options of `npm run chaos`. */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import type { OperationsOptions } from './operations/campaign.ts';
 import type { Tier } from './tiers/tier.ts';
 
 export interface CampaignOptions {
-  /** Names of tiers; all of them when absent. */
+  /** Names of tiers to run; all tiers if absent. */
   readonly tiers: readonly string[] | undefined;
   readonly firstSeed: number;
   readonly seeds: number;
   readonly lanes: number;
   readonly stride: number;
   readonly stepTimeoutMs: number;
-  /** One crash point, to repeat it; or one operation. */
+  /** A crash point to repeat, or the name of an operation. */
   readonly point: string | undefined;
-  /** Part of the name of a fault that each seed has while it follows; absent: one after the other. */
+  /**
+   * Part of the name of a fault that every seed gets while it follows; if absent, seeds take turns through all faults.
+   */
   readonly fault: string | undefined;
-  /** Injected bugs are measured with the fast tier only. */
+  /** Whether injected bugs are tested only with the fast tier. */
   readonly fastOnly: boolean;
-  /** Least number of hits of every kind of fault. */
+  /** Minimum number of times that each kind of fault must happen. */
   readonly least: number;
   readonly json: string | undefined;
   /** URL of a server to use instead of an embedded one. */
   readonly server: string | undefined;
-  /** End at the first failure. */
+  /** Whether to end at the first failure. */
   readonly bail: boolean;
-  /** Instead of the tiers: operations of an operator while the indexer runs. */
+  /** Operations of an operator, which run instead of the tiers. */
   readonly operations: OperationsOptions | undefined;
-  /** Print the log of the indexer for each failure. */
+  /** Whether to print the log of the indexer for each failure. */
   readonly loud: boolean;
 }
 
 const defaultSeeds = 500;
-/** Greatest drawn seed, so that further seeds can be counted up from it. */
+/** Greatest random first seed, so that the following seeds stay in range. */
 const greatestSeed = 1_000_000_000;
-/** A kind of fault that a full run hits fewer times counts as untested. */
+/** A kind of fault that happens fewer times in a full run counts as untested. */
 const leastOfFull = 5;
-/** Seconds: a step that takes one on an idle machine may take many on a busy one, and is not a failure there. */
+/** A step that takes one second on an idle machine may take many on a busy one, which is not a failure. */
 const defaultStepTimeoutSeconds = 60;
 
-/** As in the results of docs/explanation/reliability.md. */
+/** The number used for the results in docs/explanation/reliability.md. */
 const contractsOfOperations = 50_000;
-/** Seconds: a rebuild of those contracts is one step forward there. */
+/** A rebuild of those contracts is one step. */
 const operationStepTimeoutSeconds = 600;
 
-/** Undefined when help was requested. @throws TypeError on an option that does not exist */
+/** Undefined when help was requested. @throws TypeError on an unknown option */
 export function readOptions(args: readonly string[], tiers: readonly Tier[]): CampaignOptions | undefined {
   const { values } = parseArgs({
     args: [...args],
@@ -74,7 +76,7 @@ export function readOptions(args: readonly string[], tiers: readonly Tier[]): Ca
   const unknown = named?.find((name) => !tiers.some((tier) => tier.name === name));
   if (unknown !== undefined) throw new TypeError(`there is no tier ${unknown}`);
   const firstSeed = parseInteger(values.seed, randomInt(1, greatestSeed));
-  // One seed repeats a run, many are a run of the suite.
+  // With a first seed, one seed repeats a run. Without it, the default is a run of the suite.
   const seeds = parseInteger(values.seeds, values.seed === undefined ? defaultSeeds : 1);
   const least = parseInteger(values.least, named === undefined && seeds >= defaultSeeds ? leastOfFull : 0);
   return {
@@ -121,7 +123,7 @@ function parseInteger(text: string | undefined, otherwise: number): number {
   return Number(text);
 }
 
-/** The usage text. */
+/** Usage text of the command. */
 export function help(tiers: readonly Tier[]): string {
   return [
     'npm run chaos -- [options]',

@@ -1,21 +1,21 @@
 /**
- * Results of a run of the suite: counts, failures with the command that repeats them, a table for people and JSON for
+ * Results of a run of the suite: counts, failures with the command that repeats each, a table for people and JSON for
  * machines.
  */
 import { writeFileSync } from 'node:fs';
 
-/** A run that did not end as expected. */
+/** An unexpected result of a run. */
 export interface Failure {
   readonly tier: string;
-  /** The command that repeats it. */
+  /** The command that repeats the run. */
   readonly replay: string;
   readonly found: readonly string[];
 }
 
-/** Bugs injected into one area of the sources. */
+/** Number of bugs injected into one area of the sources. */
 interface Area {
   readonly planted: number;
-  /** A test failed. */
+  /** How many of them made a test fail. */
   readonly caught: number;
 }
 
@@ -43,18 +43,18 @@ export class Report {
     this.#bail = bail;
   }
 
-  /** Adds a kind to the report, whether it is ever hit or not. */
+  /** Adds a kind of fault to the report, even if it never happens. */
   expect(kind: string): void {
     if (!this.hits.has(kind)) this.hits.set(kind, 0);
   }
 
-  /** A fault happened. */
+  /** Counts a fault that happened. */
   hit(kind: string): void {
     this.faults += 1;
     this.hits.set(kind, (this.hits.get(kind) ?? 0) + 1);
   }
 
-  /** A bug was injected into an area. */
+  /** Counts a bug that was injected into an area. */
   planted(area: string, wasCaught: boolean): void {
     const { planted, caught } = this.#areas.get(area) ?? { planted: 0, caught: 0 };
     this.#areas.set(area, { planted: planted + 1, caught: caught + (wasCaught ? 1 : 0) });
@@ -65,16 +65,16 @@ export class Report {
     process.stdout.write(
       `FAILED ${failure.tier}: ${failure.found.join('; ').slice(0, 2_000)}\n  again: ${failure.replay}\n`,
     );
-    // As a signal, so that the servers are stopped.
+    // A signal instead of an exit, so that the servers are stopped.
     if (this.#bail && this.failures.length === 1) process.kill(process.pid, 'SIGTERM');
   }
 
-  /** Kinds hit fewer than `least` times: bugs that only they reveal are not ruled out. */
+  /** Kinds of faults that happened fewer than `least` times, so that bugs that only they reveal may remain. */
   missed(least: number): readonly string[] {
     return [...this.hits].filter(([, count]) => count < least).map(([kind, count]) => `${kind} (${String(count)})`);
   }
 
-  /** One line on the progress. */
+  /** The progress in one line. */
   progress(): string {
     const { seeds, faults, failures, seconds } = this.figures();
     const points = `${String(this.crashPointsEqual)} of ${String(this.crashPoints)} crash points equal`;
@@ -104,7 +104,7 @@ export class Report {
     };
   }
 
-  /** Kinds and counts in columns, then the totals. */
+  /** Prints kinds and counts in columns, then the totals. */
   print(): void {
     const rows = [...this.hits]
       .sort(([a], [b]) => (a < b ? -1 : 1))

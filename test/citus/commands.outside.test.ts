@@ -1,4 +1,6 @@
-/** Commands on a history distributed over Citus workers and on plain Postgres: equal output, equal remaining rows. */
+/**
+ * Runs commands on a history distributed over Citus workers and on plain Postgres: output and remaining rows are equal.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { prune, planPrune } from '../../src/store/retention/prune.ts';
 import { emptyHistory, planEmpty, planReset, resetTo } from '../../src/store/history/reset.ts';
@@ -14,7 +16,7 @@ import { citusPlace, citusUrl, noCitus, plainPlace, type CitusPlace } from './pl
 const history = randomHistory(33, 200);
 const never = new AbortController().signal;
 
-/** All of them on one history, in an order in which each command leaves data for the next. */
+/** Runs all commands on one history, in an order in which each command leaves data for the next. */
 async function collectResults(place: CitusPlace): Promise<Readonly<Record<string, unknown>>> {
   const { database } = place;
   const results: Record<string, unknown> = {};
@@ -62,7 +64,7 @@ describe('commands', needs(noCitus), () => {
       await collectResults(places[1] as CitusPlace),
     ];
     expect(distributed).toEqual(plain);
-    // The filter of this history has no valid hash.
+    // The test history has a filter without a valid hash, so the hash is ignored.
     for (const rules of ['rules', 'rules after reset', 'rules after prune']) {
       const { broken } = plain[rules] as Awaited<ReturnType<typeof brokenRules>>;
       expect(broken.map(({ rule }) => rule)).toEqual(['I26']);

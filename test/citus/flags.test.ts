@@ -9,7 +9,7 @@ it.each([
   [['--citus', '--shards', '0'], '--shards takes 1 to 1024, found "0"'],
   [['--citus', '--shards', '1025'], '--shards takes 1 to 1024, found "1025"'],
   [['--citus', '--shards', 'four'], '--shards takes 1 to 1024, found "four"'],
-])('%j is rejected', async (words, message) => {
+])('migrate rejects %j', async (words, message) => {
   const refused = runCommand(migrateCommand, words, {});
   await expect(refused).rejects.toMatchObject({
     code: 'USAGE',
@@ -18,8 +18,8 @@ it.each([
   });
 });
 
-it('accepts this many', async () => {
-  // It continues to the database, which is not configured.
+it('migrate --citus accepts 1024 shards', async () => {
+  // The command continues to the database, which is not configured.
   const refused = runCommand(migrateCommand, ['--citus', '--shards', '1024', '--data-dir', '/nowhere/at/all'], {});
   await expect(refused).rejects.toMatchObject({ code: 'CONFIGURATION_INVALID' });
 });

@@ -1,10 +1,10 @@
-/** Triggers that limit what the redactor may change: on Citus, only those on tables that stay on the coordinator. */
+/** Triggers that limit the changes of the redactor. On Citus, only tables on the coordinator have them. */
 import { expect, it } from 'vitest';
 import { needs } from '../support/skips/needs.ts';
 import { citusPlace, citusUrl, noCitus } from './places.ts';
 
 it(
-  'the guards of the stream row and of redactions exist, and reject a role that is not the owner',
+  'the triggers of the stream row and of redactions exist, and reject roles other than the owner',
   needs(noCitus),
   async () => {
     await using place = await citusPlace(citusUrl ?? '', 'citus_guards', 4);

@@ -1,4 +1,4 @@
-/** The same history on plain Postgres and over Citus workers: equal rows, also when workers are lost meanwhile. */
+/** The same history on plain Postgres and over Citus workers: equal rows, also when workers fail meanwhile. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -13,7 +13,7 @@ import { citusPlace, citusUrl, killCommand, noCitus, noKill, plainPlace, type Ci
 
 const history = randomHistory(21, 240);
 
-describe('a history over the workers', needs(noCitus), () => {
+describe('a history over Citus workers', needs(noCitus), () => {
   let plain: CitusPlace;
   let distributed: CitusPlace;
   beforeAll(async () => {
@@ -72,7 +72,7 @@ describe('a history over the workers', needs(noCitus), () => {
     ]);
   });
 
-  it('migrates again without a flag, and rejects a schema whose tables are on the coordinator', async () => {
+  it('keeps its distributed tables when it is migrated again, with or without the flag', async () => {
     expect(await migrate(distributed.database)).toEqual([]);
     expect(await migrate(distributed.database, { distribution: { shards: 4 } })).toEqual([]);
     expect(
@@ -82,7 +82,7 @@ describe('a history over the workers', needs(noCitus), () => {
   });
 });
 
-/** Ends the sessions of the coordinator on all workers, six times, each as soon as one is active. */
+/** Ends the sessions of the coordinator on all workers six times, each time when at least one session is active. */
 async function cutConnections(place: CitusPlace, stop: AbortSignal): Promise<void> {
   const cut = `select count(pg_terminate_backend(pid)) from pg_stat_activity
                 where application_name like 'citus_internal%' and state <> 'idle' and pid <> pg_backend_pid()`;
@@ -92,12 +92,12 @@ async function cutConnections(place: CitusPlace, stop: AbortSignal): Promise<voi
   }
 }
 
-/** Kills a worker by its number and starts it again. */
+/** Kills the worker with this number; the command also restarts it. */
 async function killWorker(number: number): Promise<void> {
   await promisify(execFile)('sh', ['-c', `${killCommand ?? ''} ${String(number)}`]);
 }
 
-/** Writes until everything is stored, and retries after each failure. Returns the codes of the failures. */
+/** Writes until everything is stored, retrying after each failure. Returns the error codes of the failures. */
 async function writeInSpiteOfLosses(
   place: CitusPlace,
   limitMs: number,

@@ -1,4 +1,7 @@
-/** The statements for Citus on plain Postgres: equal rows in batches of one, and no row left of a failed batch. */
+/**
+ * Runs the statements for Citus on plain Postgres. Batches with one update store equal rows, and a failed batch leaves
+ * no row.
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { migrate } from '../../src/store/schema/migrations.ts';
 import { randomHistory } from '../read/random-history.ts';
@@ -17,7 +20,7 @@ afterAll(async () => {
   await plain[Symbol.asyncDispose]();
 });
 
-it('is rejected without Citus or with existing tables, and changes nothing', async () => {
+it('migrate with a distribution is rejected for existing tables on plain Postgres, and changes nothing', async () => {
   await expect(migrate(plain.database, { distribution: {} })).rejects.toMatchObject({
     code: 'CITUS_REFUSED',
     exitCode: 78,
@@ -25,12 +28,12 @@ it('is rejected without Citus or with existing tables, and changes nothing', asy
   expect(await migrate(plain.database)).toEqual([]);
 });
 
-it('stores the same rows in batches of one, each committed by its own statement', async () => {
+it('a history stores the same rows in batches of one update, each committed by its own statement', async () => {
   await using other = await plainPlace('citus_history');
   await other.write(history, 1);
   expect(await digestOf(other.url, other.schema)).toBe(await digestOf(plain.url, plain.schema));
 });
 
-it('leaves no row of a batch in which one statement fails', async () => {
+it('a batch in which one statement fails leaves no row', async () => {
   expect(await leftByFailure(plain)).toEqual([{ left: 0 }]);
 });

@@ -1,9 +1,9 @@
-/** A transaction over several workers that fails. */
+/** A transaction on several workers that fails. */
 import { expect } from 'vitest';
 import { inOneTransaction, type Statement } from '../../src/store/connection/round-trip.ts';
 import type { CitusPlace } from './places.ts';
 
-/** Rows on one worker each, then a row that fails: none of them may remain. */
+/** Writes rows that are each on one worker, then a row that fails. Returns the rows that remain, which must be none. */
 export async function leftByFailure(place: CitusPlace): Promise<unknown> {
   const insert = (offset: number): Statement => ({
     name: 'add-completion',

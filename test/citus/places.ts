@@ -1,4 +1,4 @@
-/** Schemas on a plain server and, if available, on Citus: runs the same on both and compares the results. */
+/** Schemas on a plain server and, if available, on Citus, to run the same on both and compare the results. */
 import { Client, escapeIdentifier } from 'pg';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { readSchemas } from '../../src/store/connection/read-schemas.ts';
@@ -10,11 +10,12 @@ import { text, type JsonRecord } from '../support/frames.ts';
 import { identity } from '../support/schemas.ts';
 import { decodeUpdate } from '../support/wire/decode.ts';
 
-/** Names a database of a coordinator with the extension and its workers; its role may make schemas there. */
+/** URL of a database on a Citus coordinator with workers. Its role may create schemas. */
 export const citusUrl = process.env['TEST_CITUS_URL'];
 
 /**
- * Command that kills the worker with the number appended to it (0 or 1) by SIGKILL, starts it again and then returns.
+ * Command that kills a worker with SIGKILL and restarts it before it returns. The number of the worker (0 or 1) is
+ * appended.
  */
 export const killCommand = process.env['TEST_CITUS_KILL'];
 
@@ -27,19 +28,19 @@ export interface CitusPlace extends AsyncDisposable {
   readonly url: string;
   readonly schema: string;
   readonly database: Database;
-  /** Runs a statement whose unqualified names are those of the storage. */
+  /** Runs a statement in which unqualified names refer to the schema of the indexer. */
   query(sql: string, values?: unknown[]): Promise<readonly Record<string, unknown>[]>;
-  /** Writes the frames of a history that are not stored yet, in batches of the given size, over two connections. */
+  /** Writes the frames of a history that are not stored yet, in batches of `inBatch` updates, over two connections. */
   write(frames: readonly JsonRecord[], inBatch: number): Promise<void>;
 }
 
-/** A migrated schema on a server of this kind. @param begun whether its stream begins at genesis, for `write` */
+/** A migrated schema on plain Postgres. @param begun whether its stream begins at genesis, as `write` requires */
 export async function plainPlace(schema: string, begun = true): Promise<CitusPlace> {
   const created = await createTestDatabase();
   return openPlace(created.url, schema, { drop: () => created.drop(), begun });
 }
 
-/** The same, distributed over the workers. */
+/** A migrated schema that is distributed over the workers. */
 export async function citusPlace(url: string, schema: string, shards: number, begun = true): Promise<CitusPlace> {
   await dropSchemas(url, schema);
   return openPlace(url, schema, { drop: () => dropSchemas(url, schema), begun, distribution: { shards } });
@@ -72,7 +73,7 @@ async function openPlace(url: string, schema: string, { drop, begun, distributio
   };
 }
 
-/** Offsets of the frames are 1, 2, 3 …: the checkpoint is the number of stored frames. */
+/** The offsets of the frames are 1, 2, 3 …, so the checkpoint equals the number of stored frames. */
 async function writeAll(database: Database, frames: readonly JsonRecord[], inBatch: number): Promise<void> {
   const session = await openSession(database, identity);
   let at = session.state.checkpoint ?? 0;
@@ -81,7 +82,7 @@ async function writeAll(database: Database, frames: readonly JsonRecord[], inBat
     const batch = session.newBatch(at);
     for (const frame of frames.slice(at, at + inBatch)) batch.add(decodeUpdate(text(frame)));
     const written = session.writeBatch(batch, at, before);
-    // The caller that awaits it gets the error; until then it must not end the process.
+    // The caller awaits `written` and gets the error. Until then it must not end the process.
     written.catch(() => undefined);
     await before;
     before = written;
@@ -90,7 +91,7 @@ async function writeAll(database: Database, frames: readonly JsonRecord[], inBat
   await before;
 }
 
-/** The storage and the schemas created with it. */
+/** Drops the schema and the schemas for readers that were created with it. */
 async function dropSchemas(url: string, storage: string): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();

@@ -1,6 +1,6 @@
 /**
- * An indexer over Citus workers and one on plain Postgres, both of the same ledger: equal results for the statements of
- * readers.
+ * One indexer over Citus workers and one on plain Postgres, both of the same ledger: readers get equal results for
+ * their statements.
  */
 import { Client, DatabaseError } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -18,15 +18,15 @@ import { pause, waitFor } from '../support/wait-for.ts';
 import { citusPlace, citusUrl, noCitus, plainPlace, type CitusPlace } from './places.ts';
 
 /**
- * Statements that Citus rejects and why, by kind. Empty means that all succeed; document every new entry in
+ * Statements that Citus rejects, with the reason, by kind. Empty means that all succeed. Document every new entry in
  * docs/how-to/run/citus.md.
  */
 const refused: Readonly<Record<string, readonly string[]>> = { documented: [], views: [], functions: [] };
 
-/** Minimum number of statements of each kind: a list that is too short verifies nothing. */
+/** Minimum number of statements of each kind. A shorter list would verify nothing. */
 const fewest: Readonly<Record<string, number>> = { documented: 50, views: 232, functions: 115 };
 
-describe('statements of readers', needs(noCitus), () => {
+describe('the statements of readers', needs(noCitus), () => {
   let sandbox: Sandbox;
   let places: readonly [plain: CitusPlace, distributed: CitusPlace];
   let on: readonly [plain: Client, distributed: Client];
@@ -37,7 +37,7 @@ describe('statements of readers', needs(noCitus), () => {
     places = [await plainPlace('ledger', false), await citusPlace(citusUrl ?? '', 'ledger', 2, false)];
     await index(sandbox, places);
     on = [await connect(places[0].url), await connect(places[1].url)];
-    // Each server stored the rows at its own time.
+    // The servers stored the rows at different times, so the column is overwritten.
     for (const place of places) await place.query(`update batches set indexed_at = '2026-01-01Z'`);
   }, 120_000);
   afterAll(async () => {
@@ -47,7 +47,7 @@ describe('statements of readers', needs(noCitus), () => {
   });
 
   it.each([[['--tail', '100']], [['--acs']], [['--invariants']]])(
-    'return data equal to the ledger according to verify %j',
+    'return data that verify %j finds equal to the ledger',
     async (words) => {
       const stdout = new Captured({ env: {} });
       const env = { DATABASE_URL: places[1].url, LEDGER_URL: sandbox.url, INDEXER_HTTP_PORT: '1' };
@@ -80,7 +80,7 @@ describe('statements of readers', needs(noCitus), () => {
   }, 300_000);
 });
 
-/** Runs both until each has read the same packages, created the views for readers, and is idle. */
+/** Runs both indexers until each has read the same packages, created the views for readers, and is idle. */
 async function index(sandbox: Sandbox, places: readonly [CitusPlace, CitusPlace]): Promise<void> {
   const options = { LEDGER_URL: sandbox.url, LEDGER_INTERFACES: demoInterfaces.join(','), INDEXER_START: 'genesis' };
   await using plain = await runIndexer({ ...options, DATABASE_URL: places[0].url });
@@ -116,7 +116,7 @@ async function connect(url: string): Promise<Client> {
   return client;
 }
 
-/** Result of a statement on both servers: sorted rows without the time of storage, or SQLSTATE and message. */
+/** Results of a statement on both servers: sorted rows without the storage time, or SQLSTATE and message. */
 function answers(on: readonly [Client, Client], sql: string) {
   return Promise.all([answer(on[0], sql), answer(on[1], sql)]);
 }

@@ -1,4 +1,4 @@
-/** `account-statement` over a recording of a participant, and `verify --account-statement` over its output. */
+/** `account-statement` on a recording of a participant, and `verify --account-statement` on its output. */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -74,7 +74,7 @@ async function statement(...words: readonly string[]): Promise<Printed> {
 }
 
 describe('account-statement', () => {
-  it('has every change with its balance, and a hash of its lines', async () => {
+  it('prints every change with its balance, and a hash of its lines', async () => {
     const printed = await statement();
     expect(printed.rows.map((row) => [row[0], row[7], row[10], row[11]])).toEqual([
       ['1', 'received', '10.5', '10.5'],
@@ -86,7 +86,7 @@ describe('account-statement', () => {
     expect(printed.sha256).toBe(createHash('sha256').update(lines).digest('hex'));
   });
 
-  it('begins with the balance at an offset or a time, and ends at the requested one', async () => {
+  it('begins with the balance at an offset or a time, and ends at the requested offset or time', async () => {
     const later = await statement('--from', '1', '--to', '2', '--instrument', 'Amulet');
     expect(later.rows.map((row) => [row[0], row[7], row[11]])).toEqual([
       ['1', 'opening', '10.5'],
@@ -119,7 +119,7 @@ describe('account-statement', () => {
   });
 });
 
-it('ends silently when the reader closes the output', async () => {
+it('account-statement ends silently when the reader of its output closes it', async () => {
   const words = [main, 'account-statement', '--party', alice, '--json'];
   const env = { PATH: process.env['PATH'], DATABASE_URL: database.url };
   const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -130,7 +130,7 @@ it('ends silently when the reader closes the output', async () => {
   expect([code, errors]).toEqual([0, '']);
 });
 
-describe('text that others wrote', () => {
+describe('account-statement on text of other parties', () => {
   const evil = '=HYPERLINK("http://evil")\n\u001b[2Jsecond line\u202e';
   const carol = 'Carol::1220cc';
   let other: ReadDatabase;
@@ -142,7 +142,7 @@ describe('text that others wrote', () => {
     await other.write(
       frames.transaction(1, [coin('00c1', 'dso::1220', 'Amulet', 0), coin('00c2', 'Mallory::1220', 'Amulet', 1)]),
       frames.transaction(2, [coin('00c3', 'Mallory::1220', evil, 0)]),
-      // A contract of a party without tokens.
+      // A contract that is not a token holding.
       frames.transaction(3, [
         { CreatedEvent: frames.created({ offset: 3, observers: [frames.bob], interfaceViews: [] }) },
       ]),
@@ -150,7 +150,7 @@ describe('text that others wrote', () => {
   });
   afterAll(() => other[Symbol.asyncDispose]());
 
-  it('is not a formula in a spreadsheet or an extra line in a table, and is complete in JSON', async () => {
+  it('escapes formulas in CSV and line breaks in tables, and prints the complete text in JSON', async () => {
     const csv = await runProgram('account-statement', '--party', carol, '--csv');
     expect(csv.stdout).toContain(`,"'=HYPERLINK(""http://evil"")\n`);
     const table = await runProgram('account-statement', '--party', carol, '--table');
@@ -160,7 +160,7 @@ describe('text that others wrote', () => {
     expect(rows.map((row) => row[6])).toContain(evil);
   });
 
-  it('is not matched as the instrument of the requested admin', async () => {
+  it('does not return the same instrument of another admin', async () => {
     const words = ['--party', carol, '--instrument', 'Amulet', '--admin', 'dso::1220'];
     const { rows } = JSON.parse((await runProgram('account-statement', ...words, '--json')).stdout) as Printed;
     expect(rows.map((row) => [row[5], row[11]])).toEqual([['dso::1220', '1']]);
@@ -196,7 +196,7 @@ describe('text that others wrote', () => {
 });
 
 describe('verify --account-statement', () => {
-  it('reports equal, a changed file, and a difference from the tables', async () => {
+  it('reports an equal statement, a changed file, and a difference from the tables', async () => {
     const file = join(folder, 'alice.json');
     const { stdout } = await run('account-statement', '--party', alice, '--to', '3', '--json');
     await writeFile(file, stdout);

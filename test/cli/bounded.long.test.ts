@@ -1,4 +1,4 @@
-/** Runs with an end: they store exactly a prefix of the history, also when they are killed meanwhile. */
+/** Runs with an end: they store exactly a prefix of the history, also if they are killed meanwhile. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
@@ -12,7 +12,7 @@ import { program, startProgram, type Ended } from './program.ts';
 
 let sandbox: Sandbox;
 let database: TestDatabase;
-/** End of the first part of the history. */
+/** Last offset of the first part of the history. */
 let stop: number;
 beforeEach(async () => {
   sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
@@ -25,7 +25,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-/** More history, after `stop`. */
+/** Adds updates after `stop`. */
 function goOn(): void {
   generateHistory(sandbox.ledger, { seed: 22, updates: 150, startAt: Date.parse('2026-02-01T08:00:00Z') });
 }
@@ -55,10 +55,10 @@ async function checkpoint(schema: string): Promise<number> {
   return Number(row?.['checkpoint']);
 }
 
-/** Digests by the start of the run: the sandbox of each test has the same history. */
+/** Digests by start option. The sandbox of each test has the same history. */
 const digests = new Map<string, string>();
 
-/** Digest of the first part, as a run without an end stores it while no more exists. */
+/** Digest of the first part, as stored by a run without an end while the ledger has no more updates. */
 async function digestOfFirstPart(start: string): Promise<string> {
   const known = digests.get(start);
   if (known !== undefined) return known;
@@ -109,7 +109,7 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
     expect(await digestOf(database.url, 'ledger')).toBe(expectedDigest);
   });
 
-  it('does not take a stream for complete that was closed early, even with a normal close', async () => {
+  it('does not treat a stream that closed early as complete, even after a normal close', async () => {
     const expectedDigest = await digestOfFirstPart('genesis');
     goOn();
     sandbox.faults.close = { code: 1000, afterFrames: 40, times: 3, path: '/v2/updates' };
@@ -118,7 +118,7 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
     expect(await digestOf(database.url, 'ledger')).toBe(expectedDigest);
   });
 
-  it('does not take a stream for empty that was closed before its first frame', async () => {
+  it('does not treat a stream that closed before its first frame as empty', async () => {
     const expectedDigest = await digestOfFirstPart('genesis');
     goOn();
     sandbox.faults.close = { code: 1000, afterFrames: 0, times: 2, path: '/v2/updates' };
@@ -160,7 +160,7 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
     expect(await run.metric('indexer_access_token_renewals_total')).toBe(0);
   });
 
-  it('"end" is the ledger end at the start; a second run of a finished range stores nothing', async () => {
+  it('stores everything up to the ledger end at the start if the end is "end"', async () => {
     await bounded('ledger', 'run', '--start', 'genesis', '--stop-at', 'end');
     expect(await checkpoint('ledger')).toBe(stop);
     await bounded('ledger', 'run', '--stop-at', String(stop));
@@ -174,7 +174,7 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
     expect(ended.stderr).toContain('reset --to 100');
   });
 
-  it('continues without an end afterwards as if it had never ended', async () => {
+  it('stores the same as one run when it is continued to a later end', async () => {
     await bounded('ledger', 'run', '--start', 'genesis', '--stop-at', '123');
     await bounded('ledger', 'run', '--stop-at', String(stop));
     await bounded('whole', 'run', '--start', 'genesis', '--stop-at', String(stop));
@@ -190,14 +190,14 @@ describe('backfill', { timeout: 240_000 }, () => {
     await bounded('ledger', 'backfill', '--from', '0', '--to', '200');
   });
 
-  it('without arguments stores from the oldest offset to the ledger end', async () => {
+  it('stores from the oldest offset to the ledger end by default', async () => {
     sandbox.ledger.pruneTo(50);
     await bounded('ledger', 'backfill');
     const [row] = await query(database.url, 'select seed_offset, checkpoint from ledger.stream');
     expect(row).toMatchObject({ seed_offset: '50', checkpoint: String(stop) });
   });
 
-  it('rejects a range that would leave a gap or begin before what is stored', async () => {
+  it('rejects a range that would leave a gap or begin before stored history', async () => {
     await bounded('ledger', 'backfill', '--from', '100', '--to', '200');
     for (const [from, why] of [
       ['300', 'leave a gap'],
@@ -228,7 +228,7 @@ describe('backfill', { timeout: 240_000 }, () => {
 it.each([
   [{ LEDGER_TOKEN_FILE: '/nonexistent/token' }, 78, 'LEDGER_TOKEN_UNREADABLE'],
   [{ LEDGER_URL: 'http://127.0.0.1:9' }, 69, 'LEDGER_UNREACHABLE'],
-])('backfill with %j times out', { timeout: 60_000 }, async (wrong, code, name) => {
+])('backfill with %j fails after INDEXER_PROGRESS_TIMEOUT', { timeout: 60_000 }, async (wrong, code, name) => {
   const limits = { INDEXER_PROGRESS_TIMEOUT: '1s', INDEXER_RETRY_MAX_DELAY: '500ms' };
   const ended = await program(['backfill'], { ...env('ledger'), ...limits, ...wrong });
   expect([ended.code, ended.stdout + ended.stderr]).toEqual([code, expect.stringContaining(name)]);

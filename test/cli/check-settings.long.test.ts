@@ -1,6 +1,6 @@
 /**
- * `check` on settings of Postgres: reports settings that are expensive with a long history, each with a fix that works;
- * none of them fails the check.
+ * Settings of Postgres in `check`: it warns about settings that are expensive with a long history, each with a fix that
+ * works. A warning does not fail the check.
  */
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -23,7 +23,7 @@ interface Line {
   readonly fix?: string;
 }
 
-/** Line of a setting; the only failure is the missing ledger. */
+/** Returns a function that finds the line of a setting. The missing ledger is the only failure. */
 async function advice(url: string): Promise<(name: string) => Line | undefined> {
   const { code, stdout, stderr } = await program(['check', '--json', '--timeout', '30'], { DATABASE_URL: url });
   expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
@@ -32,7 +32,7 @@ async function advice(url: string): Promise<(name: string) => Line | undefined> 
   return (name) => checks.find((line) => line.name === name);
 }
 
-/** The statements that a fix names. */
+/** The statements in a fix. */
 function statements(line: Line | undefined): readonly string[] {
   return [...(line?.fix ?? '').matchAll(/`([^`]+)`/g)].map(([, statement = '']) => statement);
 }
@@ -43,11 +43,11 @@ async function runFix(url: string, line: Line | undefined): Promise<void> {
   for (const statement of named) await query(url, statement);
 }
 
-describe('settings of each session', () => {
+describe('check of session settings', () => {
   it.each([
     ['wal_compression', 'on', /^pglz, expected lz4 or off|^on, which is pglz, expected lz4 or off/, /^(lz4|off)$/],
     ['random_page_cost', '4', /^4, .* expected 1\.1:/, /^1\.1$/],
-  ])('%s = %s gets a warning, and the statement of the fix removes it', async (name, value, found, better) => {
+  ])('warns about %s = %s, and the statement of the fix corrects it', async (name, value, found, better) => {
     await using database = await createTestDatabase();
     const named = new URL(database.url).pathname.slice(1);
     await query(database.url, `alter database ${named} set ${name} = ${value}`);
@@ -61,7 +61,7 @@ describe('settings of each session', () => {
     });
   });
 
-  it('jit gets a warning when plans can be compiled, although the indexer disables it in its own sessions', async () => {
+  it('warns about jit when plans can be compiled, although the indexer disables jit in its own sessions', async () => {
     await using database = await createTestDatabase();
     const named = new URL(database.url).pathname.slice(1);
     await query(database.url, `alter database ${named} set jit = on`);
@@ -77,18 +77,18 @@ describe('settings of each session', () => {
   });
 });
 
-/** With the defaults of Postgres, and after the fixes. */
+/** Values that get a warning (mostly the defaults of Postgres), and the values after the fixes. */
 const small = { shared_buffers: '128MB', max_wal_size: '1GB', checkpoint_timeout: '5min' };
 const large = { shared_buffers: '1GB', max_wal_size: '8GB', checkpoint_timeout: '15min' };
 
-describe('settings of the server', { timeout: 180_000 }, () => {
+describe('check of server settings', { timeout: 180_000 }, () => {
   let folder: string;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'check-settings-'));
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  it('get a warning when small, and the statements of the fixes remove it', async () => {
+  it('warns about small values, and the statements of the fixes correct them', async () => {
     const made = await startEmbeddedPostgres({ dataDir: folder });
     await made.stop();
     {
@@ -108,7 +108,7 @@ describe('settings of the server', { timeout: 180_000 }, () => {
     for (const [name, found] of Object.entries(large)) expect(line(name)).toEqual({ name, state: 'pass', found });
   });
 
-  it('are changed at the start command of the server when they are set there, because no statement overrides that', async () => {
+  it('suggests changing the start command of the server if it contains the settings, because no statement overrides it', async () => {
     await using server = await startEmbeddedPostgres({ dataDir: folder, settings: small });
     const line = await advice(server.url);
     for (const name of Object.keys(small)) {
@@ -118,7 +118,7 @@ describe('settings of the server', { timeout: 180_000 }, () => {
   });
 });
 
-/** A server whose settings are those of its files. @param url with name and password of its role */
+/** Starts a server whose settings come only from its files. @param url with name and password of its role */
 async function startPlainly(dataDir: string, url: string): Promise<AsyncDisposable & { readonly url: string }> {
   const account = chooseAccount();
   const installation = { account, binaries: await findBinaries(account, join(dataDir, 'links')) };

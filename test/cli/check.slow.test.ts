@@ -56,7 +56,7 @@ function env(more: Env = {}): Env {
   return { LEDGER_URL: sandbox.url, LEDGER_TOKEN: readers, DATABASE_URL: database.url, ...more };
 }
 
-/** The lines by name; the exit code is non-zero if one failed, and no secret is printed. */
+/** Lines of `check` by name. The exit code must be non-zero exactly if a line failed, and no secret may be printed. */
 async function check(variables: Env, ...words: readonly string[]): Promise<ReadonlyMap<string, Line>> {
   const { code, stdout, stderr } = await programInProcess(['check', '--json', ...words], variables);
   expect(stderr).toBe('');
@@ -73,7 +73,7 @@ function failures(lines: ReadonlyMap<string, Line>): readonly string[] {
   return [...lines.values()].filter(({ state }) => state === 'fail').map(({ name }) => name);
 }
 
-/** Stores the history with these settings. */
+/** Indexes the history with these variables. */
 async function store(variables: Env = env()): Promise<void> {
   const { code, stderr } = await programInProcess(
     ['run', '--stop-at', 'end', '--http-port', '0', '--log-level', 'error'],
@@ -88,8 +88,8 @@ async function listening(server: Server | ReturnType<typeof createTcpServer>): P
 }
 
 /**
- * A proxy that passes requests but no upgrade, and may return another time; `beforeAnswer` runs before each response is
- * passed on.
+ * A proxy that forwards requests but no upgrades, and can return another date. It calls `beforeAnswer` before it
+ * forwards each response.
  */
 async function startProxy(
   to: string,
@@ -119,7 +119,7 @@ async function startProxy(
 }
 
 describe('check', { timeout: 180_000 }, () => {
-  it('passes every line when all is correct, with nothing stored yet and with everything stored', async () => {
+  it('passes every line of a correct setup, before anything is stored and when everything is stored', async () => {
     const before = await check(env());
     expect(failures(before)).toEqual([]);
     expect(before.get('stored stream')).toMatchObject({ state: 'skip' });
@@ -148,18 +148,18 @@ describe('check', { timeout: 180_000 }, () => {
     expect(stdout).not.toContain('hidden');
   });
 
-  it('reports that an embedded part needs no check', async () => {
+  it('reports that embedded servers need no check', async () => {
     const lines = await check({});
     expect(failures(lines)).toEqual([]);
     for (const name of ['ledger', 'postgres']) expect(lines.get(name)?.found).toContain('embedded');
   });
 
-  it('configuration: lists every problem at once', async () => {
+  it('lists every configuration problem at once', async () => {
     const lines = await check({ INDEXER_BATCH_UPDATE: '1', LEDGER_URL: 'nonsense' });
     expect(lines.get('configuration')?.found).toMatch(/INDEXER_BATCH_UPDATE:.*\n.*LEDGER_URL:/);
   });
 
-  it('token: wrong, expired, or without the right to read the participant id', async () => {
+  it('fails for a wrong or expired token, and warns about one without an audience', async () => {
     const foreignSigner = sharedSecret('another secret, which is not valid');
     const foreign = await check(env({ LEDGER_TOKEN: await token(foreignSigner) }));
     expect(foreign.get('ledger')?.state).toBe('pass');
@@ -186,7 +186,7 @@ describe('check', { timeout: 180_000 }, () => {
     });
   });
 
-  it('user rights: names the parties that cannot be read and the call that grants the right', async () => {
+  it('names the parties that the user may not read, and the call that grants the right', async () => {
     const nobody = await token(signer, { sub: 'nobody' });
     const any = await check(env({ LEDGER_TOKEN: nobody }));
     expect(any.get('user rights')?.found).toContain('CanReadAsAnyParty');
@@ -199,7 +199,7 @@ describe('check', { timeout: 180_000 }, () => {
     expect(named.get('user rights')?.fix).toContain('POST /v2/users/nobody/rights');
   });
 
-  it('parties: names those that the participant does not know, with the nearest known one', async () => {
+  it('warns about parties that the participant does not know, and names the nearest known party', async () => {
     const [party = ''] = sandbox.ledger.localParties();
     const mistyped = `${party.slice(0, -1)}${party.endsWith('0') ? '1' : '0'}`;
     const lines = await check(env({ LEDGER_PARTIES: `${party},${mistyped},Zoe::1220ab` }));
@@ -215,7 +215,7 @@ describe('check', { timeout: 180_000 }, () => {
     expect(hint.get('configuration')?.found).toMatch(/LEDGER_PARTIES: expected complete party ids.*got "alice"/);
   });
 
-  it('parties: names the nearest in other capitals, and of the same namespace', async () => {
+  it('names the nearest party in other capitals, and of the same namespace', async () => {
     const [party = ''] = sandbox.ledger.localParties();
     const [hint = '', fingerprint = ''] = party.split('::');
     const capitals = await check(env({ LEDGER_PARTIES: `${hint.toUpperCase()}::1220ab` }));
@@ -224,7 +224,7 @@ describe('check', { timeout: 180_000 }, () => {
     expect(other.get('parties')?.found).toContain(`(nearest: ${party}`);
   });
 
-  it('filter: an interface that its package lacks, a template given as interface, and the nearest package', async () => {
+  it('warns about an unknown interface, a template given as interface and an unknown package', async () => {
     const holding = '#splice-api-token-holding-v1:Splice.Api.Token.HoldingV1:Holding';
     const mistyped = await check(env({ LEDGER_INTERFACES: `${holding}s` }));
     expect(mistyped.get('filter')).toMatchObject({
@@ -241,7 +241,7 @@ describe('check', { timeout: 180_000 }, () => {
     expect((await check(env({ LEDGER_INTERFACES: holding }))).get('filter')?.state).toBe('pass');
   });
 
-  it('websocket: a proxy that does not pass the upgrade; ledger clock: another time', async () => {
+  it('fails for a proxy that rejects the WebSocket upgrade, and for a ledger clock with another time', async () => {
     await using proxy = await startProxy(sandbox.url, new Date(Date.now() + 3_600_000).toUTCString());
     const lines = await check(env({ LEDGER_URL: proxy.url }));
     expect(lines.get('ledger end')?.state).toBe('pass');
@@ -249,13 +249,13 @@ describe('check', { timeout: 180_000 }, () => {
     expect(lines.get('ledger clock')?.found).toMatch(/35\d\d\.\d s ahead/);
   });
 
-  it('filter: a package that is not vetted', async () => {
+  it('fails for a template of a package that is not vetted', async () => {
     const lines = await check(env({ LEDGER_TEMPLATES: '#no-such-package:Main:Thing' }));
     expect(lines.get('filter')?.found).toContain('no-such-package');
     expect(lines.get('websocket')).toMatchObject({ state: 'fail', code: 'LEDGER_FILTER_UNKNOWN' });
   });
 
-  it('stored stream: another participant behind the URL, another filter', async () => {
+  it('detects another participant at the URL, and another filter', async () => {
     await store();
     await using other = await startLedger('participant2::1220bb');
     const participant = await check(env({ LEDGER_URL: other.url }));
@@ -264,7 +264,7 @@ describe('check', { timeout: 180_000 }, () => {
     expect(filter.get('stored stream')?.fix).toContain('filter accept');
   });
 
-  it('release: what is deprecated or removed, and the effect on this configuration', async () => {
+  it('reports deprecated and removed calls of the release, and their effect on this configuration', async () => {
     const found = async (options: SandboxOptions, more: Env = {}): Promise<Line | undefined> => {
       await using other = await startSandbox(options);
       return (await check(env({ LEDGER_URL: other.url, ...more }))).get('release');
@@ -284,7 +284,7 @@ describe('check', { timeout: 180_000 }, () => {
     expect(undescribed).toMatchObject({ state: 'warn', fix: expect.stringContaining('verify --acs') });
   });
 
-  it('stored seed: a release that leaves out reassignments in flight without an option', async () => {
+  it('warns about a seed from a release that omits reassignments in flight', async () => {
     await store();
     expect((await check(env())).get('stored seed')).toMatchObject({
       state: 'pass',
@@ -296,7 +296,7 @@ describe('check', { timeout: 180_000 }, () => {
     expect(line?.fix).toMatch(/verify --acs.*reseed/u);
   });
 
-  it('stored history: pruned past the checkpoint, and a ledger that ends before it', async () => {
+  it('detects a ledger pruned past the checkpoint, and a ledger that ends before it', async () => {
     await store();
     const stored = sandbox.ledger.ledgerEnd();
     generateHistory(sandbox.ledger, { seed: 4, updates: 20 });
@@ -306,11 +306,11 @@ describe('check', { timeout: 180_000 }, () => {
     expect((await check(env())).get('stored history')?.found).toContain('before the checkpoint 100000');
   });
 
-  it('stored history: an indexer that moves the checkpoint during the ledger-end request', async () => {
+  it('passes while an indexer moves the checkpoint during the ledger-end request', async () => {
     await store();
     const writer = new Client({ connectionString: database.url });
     await writer.connect();
-    // The checkpoint can be read only when it lies after the first ledger end in the response.
+    // The lock is released only after the first ledger-end response, so the checkpoint that is read is later than it.
     await writer.query('begin; lock table ledger.stream in access exclusive mode');
     const requests = { times: 0 };
     await using proxy = await startProxy(sandbox.url, undefined, async (path) => {
@@ -327,7 +327,7 @@ describe('check', { timeout: 180_000 }, () => {
     });
   });
 
-  it('schema: outdated when the start may not migrate, or newer than the program', async () => {
+  it('fails for an outdated schema that must not be migrated, and for a schema newer than the program', async () => {
     const outdated = await check(env({ POSTGRES_MIGRATE: 'never' }));
     expect(outdated.get('schema')).toMatchObject({ state: 'fail', code: 'SCHEMA_OUTDATED' });
     await store();
@@ -337,13 +337,13 @@ describe('check', { timeout: 180_000 }, () => {
     expect((await check(env())).get('schema')).toMatchObject({ state: 'fail', code: 'SCHEMA_NEWER' });
   });
 
-  it('schema: created for another INDEXER_EXERCISE_JSON', async () => {
+  it('fails for a schema created with another INDEXER_EXERCISE_JSON', async () => {
     await store();
     const found = (await check(env({ INDEXER_EXERCISE_JSON: 'json' }))).get('schema');
     expect(found).toMatchObject({ state: 'fail', code: 'SCHEMA_EXERCISE_JSON' });
   });
 
-  it('postgres rights: a role that may create nothing', async () => {
+  it('fails for a role that may not create a schema', async () => {
     const role = `check_${String(process.pid)}_${String(Date.now())}`;
     await query(database.url, `create role ${role} login password 'x'`);
     try {
@@ -359,7 +359,7 @@ describe('check', { timeout: 180_000 }, () => {
     }
   });
 
-  it('writer: names the session that holds the writer lock', async () => {
+  it('names the session that holds the writer lock', async () => {
     await store();
     const options = {
       ledgerUrl: sandbox.url,
@@ -379,7 +379,7 @@ describe('check', { timeout: 180_000 }, () => {
     expect(lines.get('writer')?.found).toContain(`:${String(daemon.pid)}`);
   });
 
-  it('dead addresses: closed ports fail at once, silent ones within the limit, each side separately', async () => {
+  it('fails at once for closed ports, and within the limit for silent ones, separately for ledger and database', async () => {
     const closed = await check({ LEDGER_URL: 'http://127.0.0.1:1', DATABASE_URL: 'postgres://a:b@127.0.0.1:1/c' });
     expect(failures(closed)).toEqual(['ledger', 'postgres']);
     const sockets = new Set<Socket>();
@@ -387,7 +387,7 @@ describe('check', { timeout: 180_000 }, () => {
     const address = await listening(silent);
     try {
       const variables = { LEDGER_URL: `http://${address}`, DATABASE_URL: `postgres://a:b@${address}/c` };
-      // No server responds: without the limit it would not end.
+      // The server never responds, so only the limit ends the check.
       const lines = await check(variables, '--timeout', '2');
       expect(failures(lines)).toContain('ledger');
       expect(failures(lines)).toContain('postgres');

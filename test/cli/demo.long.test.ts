@@ -1,6 +1,6 @@
 /**
  * The demo as a new user meets it: two demos start at the same moment in two folders. Each prints its banner when its
- * first query has rows, other commands find it by its folder, and a restart uses the same ports.
+ * first query has rows. Other commands find the demo by its folder, and a restart uses the same ports.
  */
 import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo, type Server } from 'node:net';
@@ -15,9 +15,9 @@ import { programInProcess } from './in-process.ts';
 import { main, program, startProgram, type Ended, type RunningProgram } from './program.ts';
 import { needs } from '../support/skips/needs.ts';
 
-/** Enough history for every command here, and no traffic after it: an idle demo costs little CPU. */
+/** Enough history for every command in this file, and no traffic after it, because an idle demo needs little CPU. */
 const small = { INDEXER_DEMO_MAX_UPDATES: '1200' };
-/** Two demos on a machine that does other work too. */
+/** Time limit for two demos on a busy machine. */
 const limitMs = 240_000;
 
 interface Facts {
@@ -32,13 +32,13 @@ interface Facts {
 interface Demo extends AsyncDisposable {
   readonly folder: string;
   readonly running: RunningProgram;
-  /** The log line that replaces the banner without a terminal. */
+  /** Resolves to the log line that replaces the banner without a terminal. */
   readonly greeted: Promise<Facts>;
-  /** Another command in the same folder, without any option or variable. */
+  /** Runs another command in the same folder, without options or variables. */
   run(...argv: readonly string[]): Promise<Ended>;
-  /** The same in the process of the test. */
+  /** Runs the command inside the test process. */
   runInProcess(...argv: readonly string[]): Promise<Ended>;
-  /** Ends it like Ctrl-C. */
+  /** Stops the demo as Ctrl-C does. */
   stop(): Promise<Ended>;
 }
 
@@ -54,7 +54,7 @@ function startDemo(folder: string): Demo {
     },
     limitMs,
   );
-  // Awaited by the tests.
+  // The tests await it; until then a rejection must not end the process.
   greeted.catch(() => undefined);
   const stop = async (): Promise<Ended> => {
     running.signal('SIGINT');
@@ -88,14 +88,13 @@ async function withPassword({ database, passwordFile }: Facts): Promise<string> 
 
 let folders: readonly [string, string];
 let demos: readonly [Demo, Demo];
-/** Output of each demo, and the result of the query in its banner at the moment the banner appeared. */
+/** The facts in the banner of each demo, and the number of rows of the query in the banner at that moment. */
 let banners: readonly { readonly facts: Facts; readonly rows: number }[];
 
 beforeAll(async () => {
   const folder = (): Promise<string> => mkdtemp(join(tmpdir(), 'ledger-indexer-demo-'));
   folders = [await folder(), await folder()];
-  // Away from the ports that other demos of this machine try first, and the same for both: one of the two has to choose
-  // others.
+  // Ports that other demos on this machine do not try first. Both demos try the same ports, so one must choose others.
   const basePort = 20_000 + (process.pid % 10_000);
   const ports = JSON.stringify({ postgres: basePort, ledger: basePort + 10, http: basePort + 20 });
   for (const each of folders) {
@@ -123,14 +122,14 @@ describe('a demo', () => {
     for (const { rows } of banners) expect(rows).toBeGreaterThan(1);
   });
 
-  it('also returns those rows to the query command', async () => {
+  it('returns rows to the query command for the query in its banner', async () => {
     const { demo, facts } = first();
     const { code, stdout } = await demo.run('query', facts.query);
     expect(code).toBe(0);
     expect(lines(stdout).length).toBeGreaterThan(1);
   });
 
-  it('is caught up with its ledger then', async () => {
+  it('reports in its log that it has caught up with its ledger', async () => {
     const log = lines(first().demo.running.stdout()).map(({ msg }) => msg);
     expect(log.indexOf('live')).toBeGreaterThan(0);
     expect(log.indexOf('caught up with the ledger')).toBeGreaterThan(log.indexOf('live'));
@@ -175,13 +174,13 @@ describe('a demo on a terminal', { timeout: limitMs }, () => {
   });
 });
 
-describe('demo-info', () => {
-  it('prints the same data again, with the password, as text and as JSON', async () => {
+describe('the command demo-info', () => {
+  it('prints the data of the banner, with the password, as text and as JSON', async () => {
     const { demo, facts } = first();
     const { code, stdout } = await demo.run('demo-info');
     expect(code).toBe(0);
     for (const part of [facts.page, facts.ledger, await withPassword(facts)]) expect(stdout).toContain(part);
-    // A log line has the query on one line.
+    // In the log, the query is on one line.
     const onOneLine = (text: string): string => text.replaceAll(/\s+/g, ' ');
     expect(onOneLine(stdout)).toContain(facts.query);
     const json = JSON.parse((await demo.runInProcess('demo-info', '--json')).stdout) as Facts & {
@@ -204,7 +203,7 @@ describe('demo-info', () => {
 });
 
 /**
- * Calls that change nothing, one per command that works on a database or a ledger, each with output that confirms the
+ * Calls that change nothing, one for each command that needs a database or a ledger. Each output confirms the
  * connection.
  */
 const calls: Readonly<Record<string, readonly [shows: RegExp, ...argv: string[]]>> = {
@@ -244,17 +243,17 @@ const calls: Readonly<Record<string, readonly [shows: RegExp, ...argv: string[]]
 };
 
 describe('in the folder of a demo, without options', () => {
-  it('every command that needs a database or a ledger is covered', () => {
+  it('the tests cover every command that needs a database or a ledger', () => {
     const needing = commands.filter(({ alone }) => alone === undefined).map(({ name }) => name);
     expect(Object.keys(calls).sort()).toEqual(needing.sort());
   });
 
-  it.each(Object.entries(calls))('%s finds it', { timeout: 120_000 }, async (name, [pattern, ...argv]) => {
+  it.each(Object.entries(calls))('%s finds the demo', { timeout: 120_000 }, async (name, [pattern, ...argv]) => {
     const { stdout, stderr } = await first().demo.runInProcess(name, ...argv);
     expect(stdout + stderr).toMatch(pattern);
   });
 
-  it('status queries the demo of the folder and prints which one', async () => {
+  it('the command status queries the demo of the folder and prints which one', async () => {
     for (const [at, demo] of demos.entries()) {
       const status = JSON.parse((await demo.runInProcess('status', '--json')).stdout) as {
         source: string;
@@ -267,8 +266,8 @@ describe('in the folder of a demo, without options', () => {
   });
 });
 
-describe('status', () => {
-  it('does not take the indexer of another database for its own', async () => {
+describe('the command status', () => {
+  it('ignores the indexer of another database', async () => {
     const [one, other] = banners.map(({ facts }) => facts);
     const env = { INDEXER_HTTP_PORT: new URL(other?.page ?? '').port, DATABASE_URL: await withPassword(one as Facts) };
     const status = JSON.parse((await programInProcess(['status', '--json'], env)).stdout) as Record<string, unknown>;
@@ -276,7 +275,7 @@ describe('status', () => {
     expect(status['reason']).toContain(`the indexer at ${other?.page.slice(0, -1) ?? ''} writes to 127.0.0.1`);
   });
 
-  it('identifies its own indexer by the holder of the writer lock, whatever the server is called', async () => {
+  it('identifies its own indexer by the holder of the writer lock, even if the URL names the server differently', async () => {
     const { facts } = first();
     const url = (await withPassword(facts)).replace('@127.0.0.1:', '@0.0.0.0:');
     const env = { INDEXER_HTTP_PORT: new URL(facts.page).port, DATABASE_URL: url };
@@ -284,7 +283,7 @@ describe('status', () => {
     expect(status['source']).toBe(facts.page.slice(0, -1));
   });
 
-  it('queries the indexer at --http-port, and without the flag no other indexer', async () => {
+  it('queries the indexer at --http-port, and fails without the flag if no demo runs', async () => {
     const { facts } = first();
     const elsewhere = await mkdtemp(join(tmpdir(), 'ledger-indexer-nothing-'));
     try {
@@ -300,13 +299,13 @@ describe('status', () => {
   });
 });
 
-describe('two demos at the same time', () => {
+describe('two concurrent demos', () => {
   it('use separate ports', () => {
     const ports = banners.flatMap(({ facts }) => portsOf(facts));
     expect(new Set(ports).size).toBe(6);
   });
 
-  it('remember them', async () => {
+  it('remember their ports', async () => {
     for (const [at, { folder }] of demos.entries()) {
       const kept: unknown = JSON.parse(await readFile(join(folder, '.ledger-indexer', 'ports.json'), 'utf8'));
       const [http, ledger, postgres] = portsOf(banners[at]?.facts ?? ({} as Facts));
@@ -342,7 +341,7 @@ describe('the ports of a demo', { timeout: 2 * limitMs }, () => {
     }
   });
 
-  it('fail before anything starts when a requested port is in use', async () => {
+  it('cause an error before anything starts if a requested port is in use', async () => {
     const holder = await hold(0);
     const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-taken-'));
     try {

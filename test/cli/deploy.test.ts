@@ -1,4 +1,4 @@
-/** The examples of docs/deploy against the program: existing options, served paths, valid files. */
+/** The examples of docs/deploy: their options exist, the indexer serves their paths, and the files are valid. */
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -48,13 +48,13 @@ describe('docs/deploy/kubernetes.yaml', () => {
   const { spec } = deployment.spec.template;
   const [container] = spec.containers;
 
-  it('parses, and names only options that exist', () => {
+  it('is valid YAML and names only options that exist', () => {
     for (const document of documents) expect(document.errors).toEqual([]);
     expect(parsed.map(({ kind }) => kind)).toEqual(['PodDisruptionBudget', 'Secret', 'Service', 'Deployment']);
     for (const { name } of container.env) expect(known, name).toContain(name);
   });
 
-  it('responds under the name of its service', () => {
+  it('allows requests with the name of its service', () => {
     const service = parsed.find(({ kind }) => kind === 'Service') as unknown as { metadata: { name: string } };
     const names = container.env.find(({ name }) => name === 'INDEXER_HTTP_ALLOWED_HOSTS')?.value;
     expect(names?.split(',')).toContain(service.metadata.name);
@@ -67,7 +67,7 @@ describe('docs/deploy/kubernetes.yaml', () => {
     expect(spec.terminationGracePeriodSeconds).toBeGreaterThan(10);
   });
 
-  it('probes paths that the indexer serves', async () => {
+  it('probes only paths that the indexer serves', async () => {
     await using sandbox = await startSandbox();
     await using database = await createTestDatabase();
     const options = { ledgerUrl: sandbox.url, databaseUrl: database.url, schema: 'ledger' };
@@ -94,7 +94,7 @@ describe('docs/deploy/ledger-indexer.service', () => {
     expect(names).not.toContain('LEDGER_TOKEN');
   });
 
-  it('waits longer than the indexer takes to stop, and does not restart after permanent failures', () => {
+  it('waits longer than the indexer takes to stop, and does not restart it after permanent failures', () => {
     expect(values('TimeoutStopSec')).toEqual(['20s']);
     expect(values('RestartPreventExitStatus')).toEqual(['2 77 78']);
   });

@@ -24,7 +24,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Indexes a ledger of this participant into the embedded database, and leaves a journal of an earlier version. */
+/** Indexes the ledger of this participant into the embedded database, and adds a journal of an earlier version. */
 async function indexed(participantId?: string): Promise<void> {
   await using server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
   const sandbox = await startSandbox(participantId === undefined ? {} : { participantId });
@@ -42,7 +42,7 @@ function journal(): string {
   return join(folder, 'sandbox-1.journal');
 }
 
-/** Rows of updates after the restart from scratch. */
+/** Number of stored updates after the restart from scratch. */
 async function updatesLeft(): Promise<number> {
   const config = loadConfig({ INDEXER_DATA_DIR: folder, INDEXER_DEMO_SEED: '1', INDEXER_DEMO_MAX_UPDATES: '5' });
   const { logger } = createLogger({ level: 'error', format: 'json', stream: { write: () => true } });
@@ -56,7 +56,7 @@ async function updatesLeft(): Promise<number> {
 }
 
 describe('a demo that restarts from scratch', { timeout: 120_000 }, () => {
-  it('empties what an earlier demo stored', async () => {
+  it('deletes the data of an earlier demo', async () => {
     await indexed();
     expect(await updatesLeft()).toBe(0);
   });
@@ -69,7 +69,7 @@ describe('a demo that restarts from scratch', { timeout: 120_000 }, () => {
 });
 
 it(
-  'names the participant whose history a folder holds, and keeps it while the address of another one parks',
+  'run keeps the participant of a data folder, and parks with the address of another participant',
   { timeout: 240_000 },
   async () => {
     await using first = await startSandbox({ participantId: 'participant::1220first' });
@@ -94,11 +94,11 @@ it(
 );
 
 it(
-  'rejects the data folder of a running demo, because both would write one journal',
+  'a demo rejects the data folder of a running demo, because both would write one journal',
   { timeout: 120_000 },
   async () => {
     await using _server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
-    // The parent process certainly runs, and is another process.
+    // The parent process is certainly running, and it is another process.
     await writeFile(join(folder, 'postgres', 'owner.pid'), String(process.ppid));
     await expect(updatesLeft()).rejects.toMatchObject({ code: 'DEMO_RUNNING', exitCode: 78 });
     await expect(stat(journal())).rejects.toMatchObject({ code: 'ENOENT' });
@@ -109,7 +109,7 @@ it.each([
   ['a file', () => join(folder, 'file'), 'ENOTDIR'],
   ['below a file', () => join(folder, 'file', 'below'), 'ENOTDIR'],
   ['where no folder can be made', () => '/proc/nowhere/at/all', 'ENOENT'],
-])('rejects a data folder that is %s', async (_, getPath, reason) => {
+])('a demo rejects a data folder that is %s', async (_, getPath, reason) => {
   await writeFile(join(folder, 'file'), '');
   const config = loadConfig({ INDEXER_DATA_DIR: getPath() });
   const { logger } = createLogger({ level: 'silent', format: 'json', stream: process.stdout });
@@ -120,7 +120,7 @@ it.each([
   });
 });
 
-it('names the option when the port of the sandbox is invalid', async () => {
+it('the command sandbox names the option of an invalid port', async () => {
   const never = new AbortController().signal;
   await expect(
     runCommand(sandboxCommand, ['--speed', '3'], { SANDBOX_PORT: 'abc' }, { stop: never }),

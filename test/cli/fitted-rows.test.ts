@@ -1,4 +1,4 @@
-/** Rows on a terminal: no line is wider than the terminal, whatever the rows hold. */
+/** Rows on a terminal: no line is wider than the terminal, whatever the rows contain. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fitRows } from '../../src/cli/command-line/output.ts';
@@ -25,7 +25,7 @@ describe('a table', () => {
     ).toBe('name      n\none       7\nthree  1234\n');
   });
 
-  it('has its widest values truncated, but no number', () => {
+  it('truncates its widest values, but no numbers', () => {
     const rows = [[`00${'a'.repeat(130)}`, 'short', '12345678901234567890']];
     expect(fitRows([id, name, count], rows, 50)(rows)).toBe(
       'contract_id            name                      n\n00aaaaaaaaaaaaaaaaaa…  short  12345678901234567890\n',
@@ -38,7 +38,7 @@ describe('a table', () => {
     expect(format([['longer', 'the rest of the line is for the last']])).toBe('lon…  the rest of the line is…\n');
   });
 
-  it('counts a wide character twice, and a combining one not at all', () => {
+  it('counts wide characters as two columns, and combining characters as none', () => {
     const rows = [
       ['漢字漢字', 'e\u0301e\u0301e\u0301'],
       ['x', 'y'],
@@ -49,7 +49,7 @@ describe('a table', () => {
   });
 });
 
-describe('rows with too little width per column', () => {
+describe('rows that are too wide for columns', () => {
   it('are printed with one line per column', () => {
     const columns = ['one', 'two', 'three', 'four'].map((title) => ({ title }));
     const rows = [
@@ -75,13 +75,13 @@ describe('rows with too little width per column', () => {
     expect(format([['next', '', '', '']]).split('\n')[0]).toBe('-[ 3 ]--------------');
   });
 
-  it('include rows with numbers that are wider than the terminal', () => {
+  it('include rows with a number that is wider than the terminal', () => {
     const rows = [['1'.repeat(30), '2'.repeat(30)]];
     expect(fitRows([count, { title: 'm', right: true }], rows, 50)(rows)).toContain(`n  ${'1'.repeat(30)}\n`);
   });
 });
 
-it('no line is wider than the terminal, and values that fit are not truncated', () => {
+it('the lines of a table are never wider than the terminal, and a single column that fits is not truncated', () => {
   const cell = fc.oneof(fc.string({ maxLength: 8 }), fc.string({ unit: 'grapheme', maxLength: 120 }), fc.constant(''));
   const table = fc.integer({ min: 1, max: 9 }).chain((columns) =>
     fc.record({
@@ -107,7 +107,7 @@ it('no line is wider than the terminal, and values that fit are not truncated', 
   );
 });
 
-/** Independent definition for the characters of the generator: a character outside of ASCII takes at most two cells. */
+/** An independent definition for the generated characters: a character outside of ASCII takes at most two columns. */
 function widthOf(line: string): number {
   return Array.from(line).filter((character) => !/[\p{Mn}\p{Me}\p{Cf}]/u.test(character)).length;
 }

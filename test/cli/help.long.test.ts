@@ -14,7 +14,7 @@ import { needs } from '../support/skips/needs.ts';
 
 describe('the list of commands', () => {
   it.each(commands.map((command) => [command.name, command] as const))(
-    '%s: its help has usage, flags, two examples and exit codes, in lines that fit',
+    'has help for %s: usage, flags, two examples and exit codes, in lines that fit',
     (name, command) => {
       const text = commandHelp(command);
       expect(text).toContain(`usage: ledger-indexer ${name} `);
@@ -26,10 +26,10 @@ describe('the list of commands', () => {
     },
   );
 
-  it('uses only flags that exist in its examples', () => {
+  it('uses only existing flags in its examples', () => {
     const options = optionList.flatMap(({ name }) => [`--${name}`, `--no-${name}`]);
     for (const { name, examples, flags } of commands) {
-      // The verbs of `ledger` have flags of their own.
+      // The subcommands of `ledger` have flags of their own.
       if (name === 'ledger') continue;
       const known = [...options, ...flags.map((flag) => `--${flag.name}`)];
       for (const argument of examples.flatMap((example) => example.split(' '))) {
@@ -68,14 +68,14 @@ describe('ledger-indexer', () => {
     [['prune', '--befor', '3'], 2, 'did you mean --before?'],
     [['status', '--wach'], 2, 'did you mean --watch?'],
     [['run', '--stop-att', 'end'], 2, 'did you mean --stop-at?'],
-  ])('rejects %j with exit code %d and suggests the likely command', async (words, code, hint) => {
+  ])('rejects %j with exit code %d and suggests a similar word', async (words, code, hint) => {
     const ended = await program(words);
     expect(ended.code).toBe(code);
     expect(ended.stderr).toContain(hint);
   });
 
   it.each(['INDEXER_STOP', 'LEDGER_PARTYS', 'POSTGRES_SCHEMAS'])(
-    'rejects the variable %s with a suggestion',
+    'rejects the variable %s and suggests a similar name',
     async (name) => {
       const ended = await program(['config'], { [name]: 'x' });
       expect(ended.code).toBe(78);
@@ -83,7 +83,7 @@ describe('ledger-indexer', () => {
     },
   );
 
-  it('ignores variables of others: POSTGRES_USER, POSTGRES_PASSWORD, POSTGRES_DB', async () => {
+  it('ignores variables of other programs: POSTGRES_USER, POSTGRES_PASSWORD, POSTGRES_DB', async () => {
     const env = {
       POSTGRES_USER: 'a',
       POSTGRES_PASSWORD: 'b',
@@ -94,7 +94,7 @@ describe('ledger-indexer', () => {
     expect(await program(['config'], env)).toMatchObject({ code: 0 });
   });
 
-  it('knows each command of the list: none of them is unknown', async () => {
+  it('recognizes every command of the list', async () => {
     for (const { name } of commands) {
       if (name === 'ledger') continue;
       expect(await program([name, '--help']), name).toMatchObject({ code: 0, stderr: '' });
@@ -102,10 +102,10 @@ describe('ledger-indexer', () => {
   });
 });
 
-describe('completion', () => {
+describe('the completion script', () => {
   const noBash = spawnSync('bash', ['--version']).status === 0 ? undefined : 'needs bash';
 
-  /** Completions that a real bash offers for the words typed; the last word is being completed. */
+  /** Completions that a real bash offers for the typed words, the last of which is incomplete. */
   async function offered(words: readonly string[]): Promise<readonly string[]> {
     const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-completion-'));
     try {
@@ -121,7 +121,7 @@ describe('completion', () => {
     }
   }
 
-  it('offers commands, words, flags and values in a real bash', needs(noBash), async () => {
+  it('offers commands, operands, flags and values in a real bash', needs(noBash), async () => {
     expect(await offered([''])).toEqual(commands.map(({ name }) => name));
     expect(await offered(['pr'])).toEqual(['prune']);
     expect(await offered(['views', ''])).toEqual(['list', 'rebuild']);
@@ -140,7 +140,7 @@ describe('completion', () => {
       expect(completionScript(shell, commands)).not.toMatch(/ledger-token(?!-)/);
   });
 
-  it.each(['bash', 'zsh', 'fish'])('is a script that %s accepts, if available', (shell) => {
+  it.each(['bash', 'zsh', 'fish'])('is accepted by %s, if available', (shell) => {
     const script = completionScript(shell, commands);
     for (const { name } of commands) expect(script).toContain(name);
     const checked = spawnSync(shell, ['-n'], { input: script, encoding: 'utf8' });
@@ -148,7 +148,7 @@ describe('completion', () => {
     else expect({ status: checked.status, stderr: checked.stderr }).toEqual({ status: 0, stderr: '' });
   });
 
-  it('rejects other shells', async () => {
+  it('is not available for other shells', async () => {
     expect(await program(['completion', 'tcsh'])).toMatchObject({ code: 2 });
   });
 });

@@ -1,6 +1,6 @@
 /**
- * The program without its process: the result of `program()` of program.ts, at a tenth of the CPU time. For tests of
- * what a command does; signals, exit after an uncaught error and the start itself need the real process.
+ * Runs commands without a new process, with a tenth of the CPU time. Same result as `program()` of program.ts. For
+ * tests of the effect of a command. Tests of signals, of uncaught errors and of the start need a real process.
  */
 import { Readable, Writable } from 'node:stream';
 import { tmpdir } from 'node:os';
@@ -12,8 +12,8 @@ import { scrub } from '../../src/observe/figures/scrub.ts';
 import type { Ended } from './program.ts';
 
 /**
- * Runs the command to its end, in the folder `cwd`, with only these variables. One at a time: the folder belongs to the
- * process.
+ * Runs the command to its end, in the folder `cwd`, with only these variables. Only one call at a time, because the
+ * current folder belongs to the process.
  */
 export async function programInProcess(
   [name = '', ...words]: readonly string[],

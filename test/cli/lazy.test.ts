@@ -1,11 +1,11 @@
-/** Help and completion load no package: they read the file of every command, but not its dependencies. */
+/** Help and completion import no packages: they load the file of every command, but not its dependencies. */
 import { readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Modules that a file imports at load time: neither types nor dynamic imports. */
+/** Modules that a file imports when it is loaded, without types and dynamic imports. */
 function imports(file: string): readonly string[] {
   const statements = readFileSync(file, 'utf8').matchAll(/^(?:import|export)\s+(?!type\b)([^;]*?)\bfrom\s+'([^']+)'/gm);
   return [...statements].flatMap(([, names = '', target = '']) =>
@@ -13,7 +13,7 @@ function imports(file: string): readonly string[] {
   );
 }
 
-it('no module that is loaded before a command runs imports a package', () => {
+it('modules that are loaded before a command runs import no packages', () => {
   const read = new Set(['src/program.ts', 'src/cli/commands.ts'].map((file) => join(root, file)));
   const packages: string[] = [];
   for (const file of read) {

@@ -4,17 +4,17 @@ import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts'
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { run } from './verb-run.ts';
 
-/** Nothing listens there: mistakes are reported before any request. */
+/** No server listens on this port. Mistakes are reported before any request. */
 const env = { LEDGER_URL: 'http://127.0.0.1:1' };
 
-describe('the command line', () => {
+describe('the command line of ledger', () => {
   const usage = (message: string): object => ({
     code: 'USAGE',
     exitCode: 2,
     message: expect.stringContaining(message) as string,
   });
 
-  it('is rejected with a hint for each wrong verb, flag and value, all at once', async () => {
+  it('is rejected with a hint for each wrong subcommand, flag and value, all at once', async () => {
     await expect(run(['acd'], { env })).rejects.toMatchObject(usage('did you mean acs?'));
     await expect(run([], { env })).rejects.toMatchObject(usage('expected a verb'));
     const wrong = run(['acs', '--tempalte', 'x', '--at', 'soon', 'more'], { env });
@@ -28,7 +28,7 @@ describe('the command line', () => {
     );
   });
 
-  it('accepts the options of the configuration before and after its own, and needs LEDGER_URL', async () => {
+  it('accepts configuration options before and after its own flags, and requires LEDGER_URL', async () => {
     await using sandbox = await startSandbox();
     const byFlag = ['update', '--ledger-url', sandbox.url, '1', '--ledger-topology=false'];
     generateHistory(sandbox.ledger, { seed: 2, updates: 2 });
@@ -40,7 +40,7 @@ describe('the command line', () => {
     await expect(run(['end'], { env: { LEDGER_URL: 'x' } })).rejects.toMatchObject({ code: 'CONFIGURATION_INVALID' });
   });
 
-  it('prints help with an example for each verb', async () => {
+  it('prints help with an example for each subcommand', async () => {
     const { text } = await run(['--help'], { env: {} });
     const names = [...text.matchAll(/^ {2}([a-z-]+)(?: \S+)? {2,}/gm)].map((match) => match[1] ?? '');
     expect(names.length).toBe(13);

@@ -1,4 +1,4 @@
-/** `ledger-indexer ledger`: every verb against a sandbox over real sockets, and one through the built program. */
+/** `ledger-indexer ledger`: every subcommand against a sandbox over real sockets, and one with the built program. */
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -46,7 +46,7 @@ async function alice(): Promise<string> {
   return parties.find(({ party }) => party.startsWith('alice::'))?.party ?? '';
 }
 
-/** An Iou of alice. */
+/** Commands as JSON that create an Iou of Alice. */
 async function iou(commandId: string): Promise<string> {
   const party = await alice();
   const createArguments = { issuer: party, owner: party, currency: 'USD', amount: '1.0', observers: [] };
@@ -92,7 +92,7 @@ describe('packages', () => {
     expect((await readFile(saved)).equals(payload)).toBe(true);
   });
 
-  it('that are broken are rejected with advice for an upload, not for an indexer', async () => {
+  it('that are invalid are rejected with advice about the DAR', async () => {
     const file = join(folder, 'broken.dar');
     await writeFile(file, 'no zip');
     await expect(run(['upload-dar', file])).rejects.toMatchObject({
@@ -109,7 +109,7 @@ describe('active contracts and updates', () => {
     generateHistory(sandbox.ledger, { seed: 2, updates: 900 });
   });
 
-  it('are printed without the limit of 200 that lists over HTTP have, each as the ledger sent it', async () => {
+  it('are printed as the ledger sent them, without the limit of 200 of lists over HTTP', async () => {
     const contracts = await rows('acs');
     expect(contracts.length).toBeGreaterThan(200);
     expect(contracts[0]).toHaveProperty('contractEntry.JsActiveContract.createdEvent.contractId');
@@ -135,7 +135,7 @@ describe('active contracts and updates', () => {
     expect(await rows('updates', '--from', '100', '--limit', '3')).toHaveLength(3);
   });
 
-  it('are aligned with shortened ids in a table, whatever the output is', async () => {
+  it('are aligned columns with shortened ids in a table, also in a pipe', async () => {
     const lines = (await run(['updates', '--table', '--limit', '40'])).text.trimEnd().split('\n');
     const column = lines[0]?.indexOf('CONTRACT') ?? -1;
     expect(lines[1]?.slice(column)).toMatch(/^00[0-9a-f]{10}…[0-9a-f]{6} {2}\S/);
@@ -143,7 +143,7 @@ describe('active contracts and updates', () => {
     expect((await run(['acs', '--limit', '2'], { isTTY: true })).text).toMatch(/^CONTRACT +STATE/);
   });
 
-  it('follow the ledger until they are stopped, without checkpoints', async () => {
+  it('are printed as they are committed until the command is stopped, without checkpoints', async () => {
     const stop = new AbortController();
     const end = sandbox.ledger.ledgerEnd();
     const { stdout, done } = start(['updates', '--follow'], { stop: stop.signal });
@@ -157,7 +157,7 @@ describe('active contracts and updates', () => {
     expect(stdout.text).not.toContain('OffsetCheckpoint');
   });
 
-  it('continue with the next token when one expires, without a gap or a repetition', async () => {
+  it('continue with the next token when one expires, without a gap or repetition', async () => {
     await using secured = await startSecured();
     const file = join(folder, 'token');
     const clock = stopClock();
@@ -182,7 +182,7 @@ describe('active contracts and updates', () => {
     expect(offsets).toEqual(all.rows.map(offsetOf));
   });
 
-  it('that are interrupted by a signal before their end exit with a failure', async () => {
+  it('end with a failure when a signal interrupts the command', async () => {
     const stop = new AbortController();
     stop.abort();
     await expect(run(['acs'], { stop: stop.signal })).rejects.toMatchObject({ code: 'INTERRUPTED', exitCode: 75 });
@@ -202,7 +202,7 @@ describe('active contracts and updates', () => {
     await expect(run(['update', '999999999'])).rejects.toMatchObject({ code: 'UPDATE_NOT_FOUND', exitCode: 65 });
   });
 
-  it('that the ledger rejects print a remedy for this command', async () => {
+  it('end with a remedy for this command when the ledger rejects the request', async () => {
     await expect(run(['updates', '--from', '999999999'])).rejects.toMatchObject({
       code: 'LEDGER_OFFSET_AFTER_END',
       remedy: expect.stringContaining('ledger end') as string,
@@ -214,7 +214,7 @@ describe('active contracts and updates', () => {
 });
 
 describe('commands', () => {
-  it('are submitted from a file or from standard input, and their completions printed', async () => {
+  it('are submitted from a file or from standard input, and their completions are printed', async () => {
     generateHistory(sandbox.ledger, { seed: 2, updates: 20 });
     const before = sandbox.ledger.ledgerEnd();
     const file = join(folder, 'commands.json');
@@ -239,7 +239,7 @@ describe('commands', () => {
     expect((await run([...own, '--table'])).text).toMatch(/^ +\d+ {2}accepted +one +ops +alice::/m);
   });
 
-  it('that are incomplete, or would lose digits, are not sent', async () => {
+  it('are not sent if they are incomplete or would lose digits', async () => {
     const before = sandbox.ledger.ledgerEnd();
     const commandsJson = await iou('one');
     for (const stdin of [
@@ -276,7 +276,7 @@ describe('rights', () => {
 });
 
 describe('the built program', () => {
-  it('runs the verbs', async () => {
+  it('runs a subcommand of ledger', async () => {
     assertBuilt();
     const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
     const child = spawn(process.execPath, [program, 'ledger', 'version'], {
@@ -289,7 +289,7 @@ describe('the built program', () => {
     expect([code, output.slice(0, 20)]).toEqual([0, '{"version":"3.5.10",']);
   });
 
-  it('ends silently when the reader closes the pipe, as under `| head`', async () => {
+  it('ends silently when the reader of its output closes the pipe, as with `| head`', async () => {
     const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
     const child = spawn(process.execPath, [program, 'config'], { env: {}, stdio: ['ignore', 'pipe', 'pipe'] });
     child.stdout.destroy();

@@ -1,21 +1,21 @@
-/** Commands in messages to users: they must run this very program, not a package of the same name in a registry. */
+/** Commands in messages to users must run this program, not a package of the same name in a registry. */
 import { describe, expect, it } from 'vitest';
 import { formatBanner, ownCommand } from '../../src/cli/demo/banner.ts';
 
-describe('the command of this program', () => {
+describe('the command in messages', () => {
   it.each([
     ['a clone', '/home/me/clone/dist/main.js', '/home/me/clone', 'node dist/main.js'],
     ['a folder with a blank', '/home/me/my clone/dist/main.js', '/home/me', "node 'my clone/dist/main.js'"],
     ['elsewhere', '/opt/indexer/dist/main.js', '/home/me', 'node /opt/indexer/dist/main.js'],
     ['an installation', '/usr/local/bin/ledger-indexer', '/home/me', 'ledger-indexer'],
     ['a dependency', '/app/node_modules/.bin/ledger-indexer', '/app', 'node node_modules/.bin/ledger-indexer'],
-  ])('of %s', (_, program, folder, expected) => {
+  ])('names the program in %s', (_, program, folder, expected) => {
     expect(ownCommand(program, folder)).toBe(expected);
   });
 });
 
 describe('the banner', () => {
-  it.each([true, false])('links to the query page, and no line is wider than a window; demo: %s', (isDemo) => {
+  it.each([true, false])('links to the query page, and has lines of at most 100 characters; demo: %s', (isDemo) => {
     const sides = { ledgerUrl: 'http://127.0.0.1:1', databaseUrl: 'postgres://127.0.0.1:2/ledger' };
     const text = formatBanner(
       { ...sides, embeddedLedger: isDemo, embeddedDatabase: isDemo },

@@ -14,7 +14,7 @@ import { verbArguments } from '../../src/cli/ledger/verb.ts';
 import { optionList } from '../../src/config/option-table.ts';
 import { expectProperty } from '../support/chance/property.ts';
 
-/** No server is there, in case a command begins its work. */
+/** No server listens on these ports, in case a command begins its work. */
 const env = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', LEDGER_URL: 'http://127.0.0.1:1' };
 
 function run(verb: string, argv: readonly string[]): Promise<unknown> {
@@ -23,7 +23,7 @@ function run(verb: string, argv: readonly string[]): Promise<unknown> {
   return runCommandNamed(verb, call);
 }
 
-/** All arguments, in any order. */
+/** The meaning of a command line, independent of the order of its arguments. */
 function sense(syntax: Syntax, argv: readonly string[]): object {
   const args = parse(syntax, argv);
   const flags = syntax.flags.map(({ name }) => [name, args.has(name), args.texts(name)]);
@@ -32,10 +32,10 @@ function sense(syntax: Syntax, argv: readonly string[]): object {
 
 const commands = allCommands.filter(({ name }) => name !== 'ledger');
 
-/** Words as people write them: none begins with two dashes. */
+/** Operands as users write them: none begins with a hyphen. */
 const word = fc.string({ minLength: 1, maxLength: 12 }).filter((text) => !text.startsWith('-') && !text.includes('\0'));
 
-/** A flag with its possible values, as one group of words that stay together. */
+/** A flag with possible values, as a group of words that must stay together. */
 function groupOf({ name, value, type }: CommandFlag): fc.Arbitrary<readonly string[]> {
   if (value === undefined) return fc.constant([`--${name}`]);
   const isOfType = (text: string): boolean => type === undefined || 'value' in type.parse(text);
@@ -46,7 +46,7 @@ function groupOf({ name, value, type }: CommandFlag): fc.Arbitrary<readonly stri
   return value.startsWith('[') ? inline : fc.oneof(behind, inline);
 }
 
-/** The groups of a call: one per operand, one per flag with its values. */
+/** The groups of a call: one per operand, and one per flag with its values. */
 function callOf(
   syntax: Syntax,
 ): fc.Arbitrary<{ readonly operands: readonly string[][]; readonly flags: readonly (readonly string[])[] }> {
@@ -64,7 +64,7 @@ function callOf(
   });
 }
 
-/** The groups in random order, the operands in their own order. */
+/** Groups in random order; the operands keep their order. */
 function mixed(
   operands: readonly (readonly string[])[],
   flags: readonly (readonly string[])[],
@@ -79,7 +79,7 @@ function mixed(
 }
 
 describe.each(commands.map((command) => [command.name, command] as const))('%s', (_, command) => {
-  it('means the same in every order that keeps the order of its operands', () => {
+  it('has the same meaning in every order of its arguments that keeps the order of the operands', () => {
     const call = callOf(command);
     const picks = fc.array(fc.boolean(), { maxLength: 12 });
     const order = fc.array(fc.nat(), { maxLength: 12 });
@@ -93,7 +93,7 @@ describe.each(commands.map((command) => [command.name, command] as const))('%s',
   });
 
   const valued = command.flags.filter(({ value }) => value !== undefined && !value.startsWith('['));
-  it.each(valued)('--$name accepts neither another flag nor nothing as $value', async ({ name, value = '' }) => {
+  it.each(valued)('--$name requires $value and rejects another flag as its value', async ({ name, value = '' }) => {
     const operands = command.operands.map(({ words }) => words?.[0] ?? 'some');
     for (const found of [
       ...command.flags.map((flag) => `--${flag.name}`),
@@ -120,7 +120,7 @@ describe.each(commands.map((command) => [command.name, command] as const))('%s',
   });
 
   const single = command.flags.filter(({ list }) => list !== true);
-  it.each(single)('--$name is accepted once', ({ name, value }) => {
+  it.each(single)('--$name is rejected if repeated', ({ name, value }) => {
     const operands = command.operands.map(({ words }) => words?.[0] ?? 'some');
     const group = [`--${name}`, ...(value === undefined || value.startsWith('[') ? [] : value.split(' '))];
     const twice = (): unknown => parse(command, [...operands, ...group, ...group]);
@@ -142,7 +142,7 @@ describe.each(commands.map((command) => [command.name, command] as const))('%s',
   });
 });
 
-describe('earlier defects', () => {
+describe('command lines that were once parsed wrong', () => {
   it.each([
     ['redact', ['contract', '00ab', '--reason', '--json'], '--reason: expected TEXT after it, found "--json"'],
     ['grant-reader', ['r', '--party', '--dry-run'], '--party: expected PARTY after it, found "--dry-run"'],
@@ -154,7 +154,7 @@ describe('earlier defects', () => {
       ['contrct', '00ab', '--reason', 'x'],
       '"contrct": expected one of contract, exercise, party; did you mean contract?',
     ],
-  ])('%s %j', async (name, argv, message) => {
+  ])('are rejected: %s %j', async (name, argv, message) => {
     await expect(run(name, argv)).rejects.toMatchObject({ code: 'USAGE', exitCode: 2, message: `${name}: ${message}` });
   });
 
@@ -166,29 +166,29 @@ describe('earlier defects', () => {
     ['redact', ['contract', '00ab', '--reason=--json']],
     ['query', ['-- the newest\nselect 1']],
     ['query', ['--json', 'select 1']],
-  ])('%s %j reaches the database', async (name, argv) => {
+  ])('are accepted: %s %j reaches the database', async (name, argv) => {
     const code = expect.stringMatching(/^(STORE_UNREACHABLE|INTERRUPTED)$/) as string;
     await expect(run(name, argv)).rejects.toMatchObject({ code });
   });
 
-  it('sandbox --port', () => {
+  it('are accepted: sandbox --port', () => {
     expect(parse(commandNamed('sandbox'), ['--port', '7001', '--seed', '5']).text('port')).toBe('7001');
   });
 
-  it('the value of a mistyped flag is not printed, because it may be a secret', async () => {
+  it('are reported without the value of a mistyped flag, because it may be a secret', async () => {
     const refused = run('migrate', ['--database-ulr', 'postgres://me:hunter2@db/ledger']);
     const message = 'migrate: --database-ulr: no such flag; did you mean --database-url?';
     await expect(refused).rejects.toMatchObject({ exitCode: 2, message });
   });
 
-  it('every problem of a command line is reported at once', async () => {
+  it('are reported with every problem at once', async () => {
     const message =
       'redact:\n  --reason: expected TEXT after it, found "--yes"\n  --paint: no such flag\n  expected ID, found nothing';
     await expect(run('redact', ['contract', '--reason', '--yes', '--paint'])).rejects.toMatchObject({ message });
   });
 });
 
-describe('a flag of a verb of `ledger`', () => {
+describe('a flag of a subcommand of `ledger`', () => {
   const verbs = [nodeVerbs, packageVerbs, partyVerbs, contractVerbs, updateVerbs, completionVerbs, submitVerbs].flat();
   const all = verbs.flatMap((verb) =>
     verb.flags.flatMap(({ name: flag, value }) =>
@@ -204,7 +204,7 @@ describe('a flag of a verb of `ledger`', () => {
   });
 });
 
-describe('an option of the configuration', () => {
+describe('a configuration option as flag', () => {
   const all = optionList.filter(({ type, secret }) => type !== 'boolean' && secret !== 'value');
 
   it.each(all.map(({ name }) => name))('--%s rejects another flag as its value', (name) => {

@@ -1,10 +1,10 @@
-/** The built program, run to its end as from a shell. */
+/** Runs the built program to its end, as from a shell. */
 import { spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { assertBuilt } from '../e2e/runs/daemon.ts';
 
-/** The built program. */
+/** Path of the built program. */
 export const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 export interface Ended {
@@ -16,14 +16,14 @@ export interface Ended {
 
 export interface RunningProgram {
   readonly ended: Promise<Ended>;
-  /** Its output so far. */
+  /** Its standard output so far. */
   stdout(): string;
   signal(signal: NodeJS.Signals): void;
 }
 
 /**
- * Starts it with only these variables, without the configuration of the caller.
- * @param cwd the folder it is started in; by default outside of the project, where a demo of the developer may run
+ * Starts the program with only these variables, without the configuration of the caller.
+ * @param cwd the folder it is started in; by default outside of the project, where a developer's demo may run
  */
 export function startProgram(
   argv: readonly string[],
@@ -56,7 +56,7 @@ export function startProgram(
   };
 }
 
-/** The same, to its end. */
+/** Runs the program to its end. */
 export async function program(
   argv: readonly string[],
   env: Readonly<Record<string, string>> = {},

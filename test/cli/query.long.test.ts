@@ -1,4 +1,4 @@
-/** `query`: its output, its arguments, and that it changes nothing. */
+/** `query`: its output and its arguments. It never changes data. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, openSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -42,7 +42,7 @@ describe('query prints', () => {
       '{"n":12345678901234567890.123456789012345678,"nothing":null,"empty":"","text":"a,\\"b","yes":true,' +
         '"at":"2026-01-05T08:00:00+00:00","list":["x",null],"body":{"deep": [1.10]}}\n',
     );
-    // A column called as the row is inside.
+    // A column with the same name as the alias of the row inside the program.
     expect(await printed('select 1 as answer;')).toBe('{"answer":1}\n');
   });
 
@@ -68,7 +68,7 @@ describe('query prints', () => {
     expect(await printed('select 1 where false', '--table')).toBe('none\n');
   });
 
-  it('the same with a semicolon and a trailing comment', async () => {
+  it('the same rows for a statement with a semicolon and a trailing comment', async () => {
     for (const format of ['--json', '--csv', '--table']) {
       expect(await printed('select 1 as n; -- done\n', format)).toBe(await printed('select 1 as n', format));
     }
@@ -108,14 +108,14 @@ describe('query rejects', () => {
     expect(await query(database.url, 'select n from kept.rows')).toEqual([{ n: 1 }]);
   });
 
-  it('a large object: from Postgres 16 on it is not created at all', async () => {
+  it('a large object, which Postgres 16 and later do not create at all', async () => {
     const { code } = await ask("select lo_from_bytea(0, 'x')");
     const [server] = await query(database.url, `select current_setting('server_version_num')::integer as version`);
     expect(code).toBe(Number(server?.['version']) < 160_000 ? 0 : 2);
     expect(await query(database.url, 'select oid from pg_largeobject_metadata')).toEqual([]);
   });
 
-  it('a mistake, with the message of Postgres and its position', async () => {
+  it('a statement with an error, and prints the message of Postgres with its position', async () => {
     for (const format of ['--json', '--table']) {
       const { code, stderr } = await ask("select n\n  from kept.rows\n where 'ä' = nn", format);
       expect(stderr).toMatch(/QUERY_REFUSED: column "nn" does not exist at line 3, column 14 \(SQLSTATE 42703\)/);
@@ -123,19 +123,19 @@ describe('query rejects', () => {
     }
   });
 
-  it('the changes of explain analyze', async () => {
+  it('changes that explain analyze would make', async () => {
     await printed('explain analyze create table kept.made as select 1 as n');
     await printed('explain analyze select 1 as n into kept.made');
     expect(await query(database.url, `select to_regclass('kept.made') as made`)).toEqual([{ made: null }]);
   });
 
-  it('words without quotes, and two formats', async () => {
+  it('words without quotes and two output formats', async () => {
     expect((await ask('select', 'n', 'from', 'kept.rows')).stderr).toContain('put it in quotes');
     expect((await ask('select 1', '--csv', '--json')).stderr).toContain('one output format');
     expect(await ask('--json', '--postgres-schema', 'x', 'select 1 as one')).toMatchObject({ stdout: '{"one":1}\n' });
   });
 
-  it('tables that the role may not read, with 77', async () => {
+  it('a statement on tables that the role may not read, with exit code 77', async () => {
     const role = `nobody_${String(process.pid)}`;
     await query(database.url, `create role ${role} login password 'x'`);
     const url = new URL(database.url);
@@ -148,7 +148,7 @@ describe('query rejects', () => {
   });
 });
 
-describe('query finds unqualified names', () => {
+describe('query resolves unqualified names', () => {
   it('in the order of readers: explore, typed, pqs, storage', async () => {
     const schemas = ['explore', 'typed', 'pqs', 'ledger', 'desk_explore', 'desk'];
     await query(
@@ -165,7 +165,7 @@ describe('query finds unqualified names', () => {
 });
 
 describe('query on a terminal', () => {
-  /** Output on a terminal of this width. */
+  /** Output lines on a terminal with this number of columns. */
   function runInTerminal(columns: number, ...words: readonly string[]): readonly string[] {
     const command = [process.execPath, main, 'query', ...words].map((word) => `'${word.replaceAll("'", `'\\''`)}'`);
     const { stdout, status } = spawnSync(
@@ -235,11 +235,11 @@ it('query reports that its output cannot be written', needs(noFullDevice), () =>
   expect(status).toBe(75);
 });
 
-it('query lets the reader of its output pause for an hour', async () => {
+it('query allows the reader of its output to pause for an hour', async () => {
   expect(await printed('show idle_in_transaction_session_timeout', '--csv')).toContain('1h');
 });
 
-it('query does not begin once it is stopped', async () => {
+it('query sends nothing if it is already stopped', async () => {
   const { url } = database;
   const stopped = openDatabase({ url, schema: 'kept', statementTimeoutMs: 10_000, applicationName: 'test' });
   const options = { asJson: false, stop: AbortSignal.abort() };
@@ -263,8 +263,8 @@ it('query is cancelled on the server by Ctrl-C', async () => {
   expect(await query(database.url, asleep)).toEqual([]);
 });
 
-describe('without DATABASE_URL', () => {
-  it('query uses the running embedded server of the data folder, or reports that none runs', async () => {
+describe('query without DATABASE_URL', () => {
+  it('uses the running embedded server of the data folder, or reports that there is none', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-query-'));
     const runQuery = () => program(['query', 'select current_database() as name'], { INDEXER_DATA_DIR: folder });
     try {

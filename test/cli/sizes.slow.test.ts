@@ -1,4 +1,4 @@
-/** `status --sizes` compared with the values of Postgres, and its output when a value is not available. */
+/** `status --sizes` compared with values from Postgres, and its output if a value is not available. */
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -42,12 +42,15 @@ async function printed(env: NodeJS.ProcessEnv, ...words: readonly string[]): Pro
 
 let database: ReadDatabase;
 
-/** The same 4000 bytes for the same name. */
+/** 4000 bytes that depend only on the name. */
 function incompressible(name: string): string {
   return createHash('shake256', { outputLength: 4_000 }).update(name).digest('base64');
 }
 
-/** Its events are creates, or an exercise that archives `ended`. Payloads do not compress enough to fit into a row. */
+/**
+ * A transaction with `creates` creates and, if `ended` is given, an exercise that archives it. The payloads do not
+ * compress enough to fit into a row.
+ */
 function at(offset: number, recordTime: string, creates: number, ended?: string): frames.JsonRecord {
   const contract = (node: number): frames.JsonRecord => ({
     CreatedEvent: frames.created({
@@ -77,7 +80,7 @@ beforeAll(async () => {
 });
 afterAll(() => database[Symbol.asyncDispose]());
 
-/** Size of the files and number of rows of each table, according to Postgres. */
+/** Size of the files and number of rows of each table, as Postgres reports them. */
 async function counted(): Promise<readonly Record<string, unknown>[]> {
   const sizes = await query(
     database.url,
@@ -102,7 +105,7 @@ function as(role: string): string {
 }
 
 describe('status --sizes', () => {
-  it('has the bytes of every table as in Postgres, and after analyze the rows', async () => {
+  it('prints the size of every table as Postgres reports it, and the rows after analyze', async () => {
     const { tables, groups, bytes, indexes } = await sizesAt(database.url);
     const named = (a: { readonly table?: unknown }, b: { readonly table?: unknown }): number =>
       String(a.table) < String(b.table) ? -1 : 1;
@@ -115,11 +118,11 @@ describe('status --sizes', () => {
     expect(tables.find(({ table }) => table === 'contracts')?.toast).toBeGreaterThan(11 * 4_000);
   });
 
-  it('has the events of a week by full hours of record time, and how long the free space lasts', async () => {
+  it('prints the events of a week by full hours of record time, and how long the free space will last', async () => {
     const { events, bytesPerEvent, bytes, growth, disk, takenAt } = await sizesAt(database.url, '--free', '10MiB');
     expect(events).toBe(12);
     expect(bytesPerEvent).toBeCloseTo(bytes.total / 12, 0);
-    // Neither the first hour nor the current one, nor hours older than a week.
+    // Without the first hour, the current hour, and hours older than a week.
     expect(growth).toMatchObject({ from: '2026-08-16T10:00:00.000Z', to: '2026-08-23T10:00:00.000Z', hours: 168 });
     expect(growth?.days.map((day) => day.events)).toEqual([3, 0, 4, 0, 0, 0, 0]);
     expect(growth).toMatchObject({ events: 7, eventsPerDay: 1, bytesPerDay: Math.round(bytesPerEvent ?? 0) });
@@ -128,7 +131,7 @@ describe('status --sizes', () => {
     expect(Date.parse(disk.fullAt) - Date.parse(String(takenAt))).toBe(disk.daysLeft * 86_400_000);
   });
 
-  it('subtracts the databases of the server and a cycle of write-ahead log from a disk', async () => {
+  it('subtracts the databases of the server and the maximum size of the write-ahead log from a given disk size', async () => {
     const { disk, bytes } = await sizesAt(database.url, '--disk', '1TB');
     const [wal] = await query(database.url, `select pg_size_bytes(current_setting('max_wal_size'))::float8 as bytes`);
     expect(disk.source).toBe('disk');
@@ -136,7 +139,7 @@ describe('status --sizes', () => {
     expect(disk.free).toBeGreaterThan(9e11);
   });
 
-  it('works for every role and marks tables that the role may not read as unknown', async () => {
+  it('works for every role, and reports tables that the role may not read as unknown', async () => {
     const [fullReader, none] = ['whole', 'none'].map((name) => `sizes_${name}_${String(process.pid)}`) as [
       string,
       string,
@@ -152,7 +155,7 @@ describe('status --sizes', () => {
       await query(database.url, `create role ${none} login password 'secret'`);
       const [asOwner, reader] = [await sizesAt(database.url), await sizesAt(as(fullReader))];
       expect(reader).toEqual({ ...asOwner, takenAt: reader.takenAt });
-      // Roles for which the tables do not exist, and roles that may not read them.
+      // First the role may not use the schema, then it may not read the tables.
       for (const grant of ['select', `grant usage on schema ledger to ${none}`]) {
         await query(database.url, grant);
         const unprivileged = await sizesAt(as(none));
@@ -170,7 +173,7 @@ describe('status --sizes', () => {
     }
   });
 
-  it('reads the disk of an embedded server, even without a schema of the indexer', async () => {
+  it('reads the disk of an embedded server, also without a schema of the indexer', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'sizes-'));
     const server = await startEmbeddedPostgres({ dataDir: join(dir, 'postgres') });
     try {
@@ -227,8 +230,8 @@ const growing: StoredSizes = {
 const report = (change: object, room: Room = { source: 'free', freeBytes: 2.4e9 }): SizeReport =>
   sizeReport({ ...growing, ...change }, room, hour('22T00:00'));
 
-describe('the report', () => {
-  it('has a table, the days, and the day on which the disk is full', () => {
+describe('the size report', () => {
+  it('prints a table, the days, and the day on which the disk will be full', () => {
     const text = sizeLines('database a/b, schema "ledger"', report({})).join('\n');
     for (const part of [
       /^contracts +150,000 +57\.2 MiB +0 B +38\.1 MiB +95\.4 MiB +50\.0 % +500 B$/m,
@@ -266,11 +269,11 @@ describe('the report', () => {
       /^2 databases/,
     ],
     ['a ledger at rest', { growth: { ...growing.growth, events: 0 } }, undefined, /nothing grew/],
-  ])('reports %s', (_, change, room, note) => {
+  ])('notes %s', (_, change, room, note) => {
     expect(report(change, room).notes).toContainEqual(expect.stringMatching(note));
   });
 
-  it('names no day without rows, growth or disk space', () => {
+  it('prints no day without row counts, growth or disk space', () => {
     const unknown = { daysLeft: null, fullAt: null };
     expect(report({ tables: [{ table: 'exercises', rows: null, ...table }] })).toMatchObject({
       bytesPerEvent: null,

@@ -1,4 +1,4 @@
-/** `status --watch`: one line of JSON per second without a terminal, and the screen with one. */
+/** `status --watch`: without a terminal, one line of JSON per second; with a terminal, a screen. */
 import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { statusScreen } from '../../src/cli/inspect/status-screen.ts';
@@ -17,7 +17,7 @@ function states(output: string): readonly string[] {
 }
 
 describe('status --watch', () => {
-  it('follows the indexer, reports its end from the database, and exits with 0 on SIGINT', async () => {
+  it('follows the indexer, reports its end by reading the database, and exits with 0 on SIGINT', async () => {
     await using sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
     generateHistory(sandbox.ledger, { seed: 5, updates: 30 });
     await using database = await createTestDatabase();
@@ -38,7 +38,7 @@ describe('status --watch', () => {
     }
   });
 
-  it('works on a terminal of 0 columns', needs(noTerminal), async () => {
+  it('works on a terminal with 0 columns', needs(noTerminal), async () => {
     await using sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
     await using database = await createTestDatabase();
     await using daemon = startDaemon({ ledgerUrl: sandbox.url, databaseUrl: database.url, schema: 'ledger' });
@@ -55,7 +55,7 @@ describe('status --watch', () => {
   });
 });
 
-describe('the screen', () => {
+describe('the screen of status --watch', () => {
   const catchingUp = {
     state: 'catching_up',
     reason: '990 offsets behind the ledger end',
@@ -69,7 +69,7 @@ describe('the screen', () => {
     lastError: { code: 'LEDGER_PING_TIMEOUT', message: 'two\nlines', at: '2026-01-01T00:00:00.000Z' },
   };
 
-  it('has state, offsets, lag, rates, remaining time and last error in lines that fit', () => {
+  it('prints state, offsets, lag, rates, remaining time and last error in lines that fit', () => {
     const lines = statusScreen(catchingUp, 70);
     const text = lines.join('\n');
     for (const part of [
@@ -88,20 +88,20 @@ describe('the screen', () => {
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(70);
   });
 
-  it.each([undefined, 0])('has the usual width on a terminal of %s columns', (columns) => {
+  it.each([undefined, 0])('has the default width on a terminal of %s columns', (columns) => {
     const lines = statusScreen({ ...catchingUp, reason: 'x'.repeat(200) }, columns);
     expect(lines.map((line) => line.length)).toContain(80);
     expect(lines.join('\n')).toContain('990 offsets,');
   });
 
-  it('has the age of the distance while the ledger does not respond, and a remedy', () => {
+  it('prints the age of the last known distance while the ledger does not respond, and a remedy', () => {
     const away = { ...catchingUp, state: 'backing_off', ledgerEndAgeSeconds: 158.2, remedy: 'start the participant' };
     const text = statusScreen(away, 120).join('\n');
     expect(text).toContain('990 offsets 158 s ago, unknown since then');
     expect(text).toContain('start the participant');
   });
 
-  it('leaves out unknown values', () => {
+  it('omits unknown values', () => {
     const text = statusScreen({ state: 'not_running', checkpoint: null }).join('\n');
     expect(text).not.toMatch(/null|undefined|NaN/);
   });

@@ -1,4 +1,4 @@
-/** Verbs of `ledger-indexer ledger`, run in this process, with an output that a test can read or break. */
+/** Runs subcommands of `ledger-indexer ledger` in this process, with an output that a test can read or break. */
 import { Readable, Writable } from 'node:stream';
 import { ledgerCommand } from '../../src/cli/ledger/ledger.ts';
 import { runCommand } from '../support/run-command.ts';
@@ -8,7 +8,7 @@ export interface RunOptions {
   readonly stdin?: string;
   readonly isTTY?: boolean;
   readonly stop?: AbortSignal;
-  /** Accepts this many writes, then fails like a pipe whose reader has gone. */
+  /** Number of writes that succeed. Later writes fail like a pipe whose reader has closed it. */
   readonly writes?: number;
 }
 
@@ -43,7 +43,7 @@ export interface Running {
   readonly done: Promise<unknown>;
 }
 
-/** Runs one verb in this process, as the program does. */
+/** Starts a subcommand in this process, as the program does. */
 export function start(argv: readonly string[], options: RunOptions): Running {
   const stdout = new Captured(options);
   const stdin = Readable.from([options.stdin ?? '']);
@@ -53,7 +53,7 @@ export function start(argv: readonly string[], options: RunOptions): Running {
   return { stdout, done };
 }
 
-/** The same, awaited. */
+/** Runs a subcommand to its end. */
 export async function run(argv: readonly string[], options: RunOptions): Promise<Captured> {
   const { stdout, done } = start(argv, options);
   await done;

@@ -24,7 +24,7 @@ const compilerOptions = {
   noEmit: true,
 };
 
-/** Diagnostics of the compiler for these files together, by file name; empty if there are none. */
+/** Diagnostics of the compiler for all these files, with their names; empty if there are none. */
 export async function complaints(
   files: Readonly<Record<string, string>>,
   more: Readonly<Record<string, unknown>> = {},

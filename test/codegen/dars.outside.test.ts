@@ -1,4 +1,4 @@
-/** Types of packages that a compiler made: all together, and each DAR separately. */
+/** Types of packages from compilers: generated for all of them together, and for each DAR separately. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ExitCode } from '../../src/errors/exit-code.ts';
@@ -10,7 +10,7 @@ import { complaints } from './compiled.ts';
 
 describe('codegen of DARs', () => {
   it(
-    'generates types that compile, for each DAR and for all of them, independent of their order',
+    'generates types that compile, for each DAR separately and for all DARs together in any order',
     needs(noDars),
     async () => {
       const files = darNames().map((name) => join(darsFolder, name));

@@ -1,4 +1,4 @@
-/** Types of a DAR, in a file. */
+/** Generates the types of a DAR into a file. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { compiled, darOf } from '../../packages/ledger-sandbox/test/packages/dar
 import { codegen } from './codegen-run.ts';
 
 describe('codegen of DARs', () => {
-  it('writes a file, reports a difference from it, and rejects a file that is not a DAR', async () => {
+  it('writes a file, reports a difference from it, and rejects files that are not DARs', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-codegen-'));
     try {
       const [dar, out, noDar] = ['model.dar', 'ledger.ts', 'no.dar'].map((name) => join(folder, name)) as [

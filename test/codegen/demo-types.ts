@@ -1,6 +1,6 @@
 /**
- * Generated types and the demo: the types compile, the rows of the demo fit them, and columns that are never null have
- * no null there. Part of test/read/demo/demo-queries.long.test.ts, which has indexed the demo.
+ * Generated types and the demo: the types compile, and the rows of the demo fit them. Columns that are marked as never
+ * null contain no null. Part of test/read/demo/demo-queries.long.test.ts, which indexes the demo.
  */
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -19,7 +19,7 @@ async function codegen(url: string): Promise<string> {
   return text;
 }
 
-/** Rows of each view, as values of its type. */
+/** A program with sample rows of each view as values of the generated type. */
 function program(views: readonly ViewRows[]): string {
   const lines = views.map(
     ({ view, sample }, at) => `export const rows${String(at)}: DB['${view}'][] = [${sample.map(literal).join(',\n')}];`,
@@ -27,10 +27,10 @@ function program(views: readonly ViewRows[]): string {
   return ["import type { DB } from './ledger.js';", ...lines].join('\n');
 }
 
-/** @param demo after it is indexed */
+/** @param demo returns the database after the demo is indexed */
 export function describeGeneratedTypes(demo: () => DemoDatabase): void {
   describe('codegen of the demo', () => {
-    /** As programs connect: without settings. */
+    /** Connected as programs do, without settings. */
     let client: Client;
     let types: string;
     let views: readonly ViewRows[];
@@ -42,15 +42,15 @@ export function describeGeneratedTypes(demo: () => DemoDatabase): void {
       views = await rowsOfViews(client);
     });
     afterAll(() => client.end());
-    it('generates the same types each time, and rows of all views fit them', async () => {
+    it('generates the same types each time, and all sample rows fit them', async () => {
       const rows = program(views);
-      // The samples hold names of templates, which the demo decides.
+      // The samples contain names of templates, which depend on the demo.
       expect(rows).toContain('"splice-amulet:Splice.');
       expect(await complaints({ 'ledger.ts': types, 'rows.ts': rows })).toBe('');
       expect(await codegen(demo().url)).toBe(types);
     });
 
-    it('gives Kysely the columns of a view, and a program the payload of a contract', async () => {
+    it('types the columns of a view for Kysely, and the payload of a contract for programs', async () => {
       const use = `
       import type { Kysely } from 'kysely';
       import type { ContractOf, DB, Interfaces } from './ledger.js';
@@ -74,7 +74,7 @@ export function describeGeneratedTypes(demo: () => DemoDatabase): void {
       expect(await complaints({ 'ledger.ts': types, 'use.ts': use })).toBe('');
     });
 
-    it('marks as never null only columns that are never null, and most of them', async () => {
+    it('marks only columns without null as never null, and marks most of them', async () => {
       const { never, nullable } = declaredColumns(types);
       const counted = views.flatMap(({ columns }) => columns);
       expect(counted.filter(({ column, nulls }) => nulls > 0 && never.has(column))).toEqual([]);
@@ -89,7 +89,7 @@ export function describeGeneratedTypes(demo: () => DemoDatabase): void {
       expect(known.length / filled.length).toBeGreaterThan(0.75);
     });
 
-    it('marks as never null each column for which the planner can derive it', async () => {
+    it('marks every column as never null for which the planner can derive it', async () => {
       const { rows } = await client.query<{ version: number }>(
         "select current_setting('server_version_num')::int as version",
       );
@@ -113,7 +113,7 @@ export function describeGeneratedTypes(demo: () => DemoDatabase): void {
       expect([...neverNull].filter((column) => !there.has(column))).toEqual([]);
     });
 
-    it('allows null for contents once some were removed', async () => {
+    it('allows null in contents after contents were redacted', async () => {
       const before = declaredColumns(types).never;
       await client.query(
         "insert into ledger.redactions (redaction_id, subject, reason, requested_by) values ('r', 'party', 'a test', 'test')",

@@ -1,4 +1,4 @@
-/** Types of packages that try to break the generated file: names, incompatible versions, nested arguments. */
+/** Types of packages that could break the generated file: names, incompatible versions, nested arguments. */
 import { describe, expect, it } from 'vitest';
 import type { DamlType, PackageModel, TemplateModel } from '../../src/daml/package-model.ts';
 import { complaints } from './compiled.ts';
@@ -11,13 +11,13 @@ const from = (packageId: string, name: string, ...args: DamlType[]): DamlType =>
   arguments: args,
 });
 
-/** Names with a meaning to the compiler, to objects or to the generated file, and near duplicates. */
+/** Names with a meaning to the compiler, to objects or to the generated file, and names that are easily confused. */
 const words = (
   'eval arguments constructor __proto__ prototype toString hasOwnProperty let static yield await async undefined NaN type require ' +
   'exports module default globalThis Promise Array Partial Record Date Object string unique out using DB db Templates ContractOf ' +
   "Interval daml Daml DAML Last Json a-b a_b A-B a_b_2 a.b $ $$ _ __ 1st Ünï x*/y it's"
 ).split(' ');
-/** The name of a module has dots between its parts. */
+/** Names without dots, because a dot separates the parts of a module name. */
 const modules = words.filter((word) => !word.includes('.'));
 
 function hostile(packageId: string, name: string): PackageModel {
@@ -61,7 +61,7 @@ function hostile(packageId: string, name: string): PackageModel {
 }
 
 describe('the generated file compiles', () => {
-  it('with any names of packages, modules, types, parameters, fields and choices', async () => {
+  it('with arbitrary names of packages, modules, types, parameters, fields and choices', async () => {
     const others = words.map((word, at) =>
       model(`q${String(at)}`, { 'Main:T': record({ [word]: text }) }, { name: word }),
     );
@@ -76,7 +76,7 @@ describe('the generated file compiles', () => {
     expect(await complaints({ 'ledger.cts': types, 'use.ts': use })).toBe('');
   });
 
-  it('with versions that differ in their parameters, each with its own arguments', async () => {
+  it('with versions whose type parameters differ, each with its own arguments', async () => {
     const { key: _none, ...keyless } = model('p1', {}).templates[0] as TemplateModel;
     const keyed = (key: DamlType): readonly TemplateModel[] => [{ ...keyless, key }];
     const one = model(
@@ -121,7 +121,7 @@ describe('the generated file compiles', () => {
     expect(types).toContain('readonly key: null | made_up.Main.Box_2<string, string> | daml.Party;');
   });
 
-  it('with other parameter names in a version, as one type', async () => {
+  it('with renamed type parameters in another version, as one type', async () => {
     const boxed = (packageId: string, parameter: string, added: Readonly<Record<string, DamlType>>): PackageModel =>
       model(
         packageId,
@@ -212,7 +212,7 @@ describe('fields that the ledger omits at the end of a record', () => {
     ],
   ];
 
-  it('are optional if an argument of any depth is an Optional, and nowhere otherwise', async () => {
+  it('are optional if a type argument at any depth is an Optional, and required otherwise', async () => {
     const fields = Object.fromEntries(cases.map(([name, type]) => [name, type]));
     const types = generated(model('p1', { ...dataTypes, 'Main:T': record({ ...fields, end: int }) }));
     const values = (list: readonly string[], name: string): readonly string[] =>
@@ -235,8 +235,8 @@ describe('fields that the ledger omits at the end of a record', () => {
   });
 });
 
-describe('values of', () => {
-  it('Numeric of any scale, including a parameter as scale', async () => {
+describe('the generated types accept', () => {
+  it('Numeric with any scale, also with a parameter as scale', async () => {
     const scales = Array.from({ length: 38 }, (_, scale) => [`s${String(scale)}`, { kind: 'numeric', scale }] as const);
     const types = generated(
       model('p1', {
@@ -249,7 +249,7 @@ describe('values of', () => {
     await fits(types, [value("'0.1'")], [value('0.1')]);
   });
 
-  it('maps with any type of key', async () => {
+  it('maps with any key type', async () => {
     const types = generated(
       model('p1', {
         'Main:T': record({

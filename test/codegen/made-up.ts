@@ -1,4 +1,4 @@
-/** Packages for a test, and programs with values of the generated types. */
+/** Packages for tests, and programs with values of the generated types. */
 import { expect } from 'vitest';
 import { typescriptOf } from '../../src/codegen/typescript.ts';
 import type { DamlField, DamlType, DataType, PackageModel, TemplateModel } from '../../src/daml/package-model.ts';
@@ -48,7 +48,7 @@ export function generated(...packages: readonly PackageModel[]): string {
   return typescriptOf({ packages, names: new Set(packages.map(({ name }) => name)), views: undefined });
 }
 
-/** A program with values that fit the payload of `made-up:Main:T`, and others that are expected errors. */
+/** A program with values that fit the payload of `made-up:Main:T`, and values that the compiler must reject. */
 function program(good: readonly string[], bad: readonly string[] = []): string {
   return [
     "import type { Templates } from './ledger.js';",
@@ -58,7 +58,7 @@ function program(good: readonly string[], bad: readonly string[] = []): string {
   ].join('\n');
 }
 
-/** Values of the type, and values that must not be accepted. */
+/** Expects that the compiler accepts `good` as values of the type, and rejects `bad`. */
 export async function fits(types: string, good: readonly string[], bad: readonly string[]): Promise<void> {
   expect(await complaints({ 'ledger.ts': types, 'use.ts': program(good, bad) })).toBe('');
 }

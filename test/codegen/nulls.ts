@@ -1,8 +1,8 @@
-/** Columns of the reader views that are null: rows of a database compared with the generated types. */
+/** Counts the nulls in the columns of the reader views, to compare them with the generated types. */
 import type { Client } from 'pg';
 
 export interface ColumnNulls {
-  /** `explore.contracts.payload` */
+  /** Schema, view and column: `explore.contracts.payload`. */
   readonly column: string;
   readonly rows: number;
   readonly nulls: number;
@@ -20,11 +20,11 @@ const views = `
 export interface ViewRows {
   readonly view: string;
   readonly columns: readonly ColumnNulls[];
-  /** Some of its rows, as the driver returns them. */
+  /** Sample rows, as the driver returns them. */
   readonly sample: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** Of every view; each is queried once, since some are slow. */
+/** The contents of every view. Each view is queried only once, because some are slow. */
 export async function rowsOfViews(client: Pick<Client, 'query'>): Promise<readonly ViewRows[]> {
   const found: ViewRows[] = [];
   for (const { view, columns } of await readViews(client)) {
@@ -46,14 +46,14 @@ export async function rowsOfViews(client: Pick<Client, 'query'>): Promise<readon
   return found;
 }
 
-/** The views, with their columns in order. */
+/** The views, each with its columns in order. */
 export async function readViews(
   client: Pick<Client, 'query'>,
 ): Promise<readonly { readonly view: string; readonly columns: readonly string[] }[]> {
   return (await client.query<{ view: string; columns: string[] }>(views)).rows;
 }
 
-/** Columns of `DB` in a generated file: those that are never null, and those that can be. */
+/** Columns of `DB` in a generated file, divided into columns that are never null and columns that can be null. */
 export function declaredColumns(file: string): {
   readonly never: ReadonlySet<string>;
   readonly nullable: ReadonlySet<string>;

@@ -1,4 +1,4 @@
-/** Types of packages made for the test: each kind of type, with values that fit and values that do not. */
+/** Types of packages that are built in the test: each kind of type, with values that fit and values that do not. */
 import { describe, expect, it } from 'vitest';
 import {
   fits,
@@ -15,8 +15,8 @@ import {
   variant,
 } from './made-up.ts';
 
-describe('types of payloads', () => {
-  it('accept values as the ledger writes them, and no others', async () => {
+describe('generated payload types', () => {
+  it('accept values in the format of the ledger, and no others', async () => {
     const types = generated(
       model('p1', {
         'Main:T': record({
@@ -46,7 +46,7 @@ describe('types of payloads', () => {
     await fits(types, [value, ...good.map(changed)], [...bad.map(changed), '{}']);
   });
 
-  it('rename what clashes, or is a keyword of TypeScript or a reserved name', async () => {
+  it('are renamed if the name is ambiguous, a keyword of TypeScript or a reserved name', async () => {
     const own = model('p1', {
       'Main:T': record({
         class: named('Main:String'),
@@ -94,7 +94,7 @@ describe('types of payloads', () => {
     expect(both).toContain('/** Versions 1.0.0, 1.9.0, 1.10.0. */');
   });
 
-  it('leave unknown parts untyped', async () => {
+  it('accept every value in unknown parts', async () => {
     const types = generated(
       model('p1', { 'Main:T': record({ far: { kind: 'named', name: 'p9:Far:Away', arguments: [] } }) }),
     );

@@ -1,4 +1,4 @@
-/** Values as node-postgres returns them, written as TypeScript, so that the compiler compares them with a type. */
+/** Writes values as node-postgres returns them as TypeScript, so that the compiler compares them with a type. */
 
 /** An expression that evaluates to the value. */
 export function literal(value: unknown): string {
@@ -7,7 +7,7 @@ export function literal(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'undefined';
   const entries = Object.entries(value).map(([key, inside]) => `${JSON.stringify(key)}: ${literal(inside)}`);
-  // An interval has methods.
+  // An interval object has methods.
   if ('toPostgres' in value) entries.push("toPostgres: () => '', toISO: () => '', toISOString: () => ''");
   return `{ ${entries.join(', ')} }`;
 }

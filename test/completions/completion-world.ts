@@ -50,7 +50,7 @@ export class CompletionWorld {
     return runIndexer(this.env(schema, more));
   }
 
-  /** Creates a contract; the same command id again is rejected as a duplicate, which leaves a completion. */
+  /** Creates a contract. A repeated command id is rejected as a duplicate, which also produces a completion. */
   async submit(commandId: string, more: Readonly<Record<string, unknown>> = {}): Promise<Submitted> {
     const createArguments = { issuer: alice, owner: alice, currency: 'USD', amount: '1', observers: [] };
     const command = { CreateCommand: { templateId: '#model-tests:Iou:Iou', createArguments } };
@@ -67,7 +67,7 @@ export class CompletionWorld {
     return query(this.database.url, text);
   }
 
-  /** Waits until completions are stored up to the offset. */
+  /** Waits until the completions up to the offset are stored. */
   async reaches(offset: number, schema = 'ledger', limitMs?: number): Promise<void> {
     const text = `select max(to_offset)::int as at from ${schema}.completion_ranges`;
     await waitFor(

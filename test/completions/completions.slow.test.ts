@@ -1,6 +1,6 @@
 /**
- * Completions, followed concurrently with the stream: the outcome of every command is in the tables, also when no
- * update contains it.
+ * Completions, followed concurrently with the stream: the outcome of every command is stored, even if no update
+ * contains it.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { waitFor } from '../support/wait-for.ts';
@@ -13,7 +13,7 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 describe('the completion of a command', () => {
-  it('is a row: accepted with its update, rejected with its reason', async () => {
+  it('is stored as a row: accepted with its update, or rejected with its reason', async () => {
     await using indexer = await world.run();
     const { body } = await world.submit('c-1', { submissionId: 's-1', actAs: [bank, alice] });
     expect((await world.submit('c-1', { submissionId: 's-2', actAs: [bank, alice] })).status).toBe(409);
@@ -55,8 +55,8 @@ describe('the completion of a command', () => {
   });
 });
 
-describe('completions that the indexer cannot read', () => {
-  it('from a participant before 3.5.7 are reported once, in the log, in /status and in the metrics', async () => {
+describe('completions that the indexer does not read', () => {
+  it('are reported once in the log, in /status and in the metrics for a participant before 3.5.7', async () => {
     const older = await CompletionWorld.open({ release: '3.4' });
     await using indexer = await older.run();
     await older.submit('c-1');
@@ -72,7 +72,7 @@ describe('completions that the indexer cannot read', () => {
     await older.close();
   });
 
-  it('that are turned off are not requested', async () => {
+  it('are not requested if they are turned off', async () => {
     await using indexer = await world.run('ledger', { INDEXER_COMPLETIONS: 'off' });
     await world.submit('c-1');
     await indexer.reaches(1);
@@ -80,7 +80,7 @@ describe('completions that the indexer cannot read', () => {
     expect(await world.rows('select from ledger.completion_ranges')).toEqual([]);
   });
 
-  it('that this user may not read do not hold the stream up, and are read from the last position once allowed', async () => {
+  it('do not delay the stream while requests for them fail, and are read from the last position afterwards', async () => {
     const path = '/v2/commands/command-completions';
     world.sandbox.faults.refuseUpgrade = { path, as: 'SERVICE_NOT_RUNNING' };
     await using indexer = await world.run();
@@ -100,7 +100,7 @@ describe('completions that the indexer cannot read', () => {
 });
 
 describe('completions that the participant has pruned', () => {
-  it('are recorded as a gap, and later completions are complete', async () => {
+  it('are recorded as a gap, and later completions are stored completely', async () => {
     {
       await using blind = await world.run('ledger', { INDEXER_COMPLETIONS: 'off' });
       for (const id of ['c-1', 'c-1', 'c-2', 'c-2', 'c-3']) await world.submit(id);
@@ -132,7 +132,7 @@ describe('completions that the participant has pruned', () => {
 });
 
 describe('a rejected command', () => {
-  it('has its cost, whether it may be retried, and its final outcome', async () => {
+  it('is stored with its cost, whether it may be retried, and its final outcome', async () => {
     await using indexer = await world.run();
     world.sandbox.ledger.completions.add(rejected(world, 'late', { code: 'NOT_SEQUENCED_TIMEOUT', errorCategory: 2 }));
     await world.submit('late');
@@ -161,7 +161,7 @@ describe('a rejected command', () => {
     ]);
   });
 
-  it('keeps no content of a contract that is redacted, before or after it arrives', async () => {
+  it('is stored without contents of a redacted contract, whether it arrives before or after the redaction', async () => {
     const contractId = `00${'ab'.repeat(32)}`;
     const refusal = { code: 'CONTRACT_NOT_FOUND', errorCategory: 11, resources: [['CONTRACT_ID', contractId]] };
     await using indexer = await world.run();
@@ -193,7 +193,7 @@ describe('a rejected command', () => {
   });
 });
 
-/** Completion of a command that was rejected after sequencing, at an offset of its own. */
+/** Completion of a command that was rejected after sequencing, with its own offset. */
 function rejected({ sandbox: { ledger } }: CompletionWorld, commandId: string, refusal: object) {
   ledger.skipOffsets(1);
   const at = ledger.clock();

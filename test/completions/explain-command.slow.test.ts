@@ -19,7 +19,7 @@ beforeAll(async () => {
     choiceArgument: {},
   };
   await world.submit('gone-18', { commands: [{ ExerciseCommand: missing }] });
-  // A command whose id is an offset, and one whose id is that of a contract.
+  // A command whose id is also an offset.
   await world.submit(String(accepted));
   const end = world.sandbox.ledger.ledgerEnd();
   await indexer.reaches(end);
@@ -34,7 +34,7 @@ const explain = (...words: readonly string[]): Promise<Ended> =>
   });
 
 describe('explain of a command', () => {
-  it('reports that it was accepted, then rejected as a duplicate, and prints its update', async () => {
+  it('prints that it was accepted, then rejected as a duplicate, and its update', async () => {
     const { code, stdout, stderr } = await explain('pay-17');
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toContain(`accepted as update`);
@@ -45,7 +45,7 @@ describe('explain of a command', () => {
     expect(stdout.split('\n').filter((line) => Array.from(line).length > 80)).toEqual([]);
   });
 
-  it('returns the same in JSON and in SQL', async () => {
+  it('returns the same facts in JSON and in SQL', async () => {
     const { stdout } = await explain('pay-17', '--json');
     const { kind, outcomes, update } = JSON.parse(stdout) as {
       kind: string;
@@ -71,13 +71,13 @@ describe('explain of a command', () => {
     expect(update.events).toHaveLength(1);
   });
 
-  it('reports that nothing has the id of a command that was rejected at once, and the possible reasons', async () => {
+  it('prints that the id of a command that was rejected at once is unknown, and why', async () => {
     const { code, stdout, stderr } = await explain('gone-18');
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(/no update, contract or command of id "gone-18"[\s\S]*refused at once leaves no completion/);
   });
 
-  it('requests a choice when an id is an offset as well', async () => {
+  it('requires --as if the id is also an offset', async () => {
     const { code, stdout, stderr } = await explain(String(accepted));
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(/is the offset of an update and a command here[\s\S]*--as update/);
@@ -85,7 +85,7 @@ describe('explain of a command', () => {
     expect((await explain(String(accepted), '--as', 'update')).stdout).toMatch(/^transaction /);
   });
 
-  it('reports that nothing has an id, and which ids it accepts', async () => {
+  it('prints that an id is unknown, and which kinds of ids it accepts', async () => {
     expect((await explain('nothing')).stderr).toMatch(
       /no update, contract or command of id "nothing" is here; history is known from/,
     );

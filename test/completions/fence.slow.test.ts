@@ -1,5 +1,5 @@
 /**
- * Completions under the fence of the stream: a replaced writer stores none, and a new writer waits for running writes.
+ * Completions behind the fence of the stream: a replaced writer stores none, and a new writer waits for running writes.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Client } from 'pg';
@@ -32,7 +32,7 @@ afterEach(async () => {
   await created.drop();
 });
 
-/** A session of a stream that has reached the offset. */
+/** Opens a session of a stream whose checkpoint is `offset`. */
 async function streamAt(offset: number): Promise<StoreSession> {
   const session = await openSession(database, identity);
   await session.publishSeed(0, 'genesis');
@@ -68,20 +68,20 @@ const start = { begin: 0, parties: [] };
 const fenced = { code: 'WRITER_FENCED', retry: 'fenced' };
 
 describe('completions', () => {
-  it('are stored with their checkpoint or not at all', async () => {
+  it('are stored together with their checkpoint, or not at all', async () => {
     const session = await streamAt(10);
     const from = await session.completions.open(start);
     await session.completions.write([completion(3), completion(7)], from, 8);
     expect(await session.completions.open(start)).toBe(8);
-    // The same again, as after a commit whose response was lost.
+    // Repeats the write, as after a commit whose response was lost.
     await expect(session.completions.write([completion(3), completion(7)], from, 8)).rejects.toMatchObject(fenced);
-    // A failed write also rolls the checkpoint back.
+    // A failed write does not move the checkpoint.
     await expect(session.completions.write([completion(7)], 8, 9)).rejects.toMatchObject({ code: 'STORE_DUPLICATE' });
     expect(await session.completions.open(start)).toBe(8);
     expect(await stored()).toEqual([3, 7]);
   });
 
-  it('are never past the checkpoint of the stream', async () => {
+  it('are never stored beyond the checkpoint of the stream', async () => {
     const session = await streamAt(10);
     const from = await session.completions.open(start);
     await expect(session.completions.write([completion(11)], from, 11)).rejects.toMatchObject(fenced);
@@ -102,11 +102,11 @@ describe('completions', () => {
     expect(await stored()).toEqual([]);
   });
 
-  it('that are being stored delay a takeover, and never a batch of updates', async () => {
+  it('delay a takeover while they are being stored, but never a batch of updates', async () => {
     const session = await streamAt(10);
     const from = await session.completions.open(start);
     await client.query('begin');
-    // The write has passed the fence, and waits for this table.
+    // Holds the write after it has passed the fence, because it needs this table.
     await client.query('lock table submitters in access exclusive mode');
     const write = session.completions.write([completion(3)], from, 4);
     await waitFor('the write waits', async () => {
@@ -129,7 +129,7 @@ describe('completions', () => {
     expect(await next.completions.open(start)).toBe(4);
   });
 
-  it('of other parties begin their own range after the end of the previous one', async () => {
+  it('of other parties begin a new range at the end of the previous range', async () => {
     const session = await streamAt(10);
     await session.completions.write([completion(3)], await session.completions.open(start), 5);
     expect(await session.completions.open({ ...start, parties: ['b', 'a'] })).toBe(5);

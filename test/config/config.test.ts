@@ -12,7 +12,7 @@ import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { optionList } from '../../src/config/option-table.ts';
 import { runCommand } from '../support/run-command.ts';
 
-/** Parses flags like every command. */
+/** Parses the flags as every command does. */
 function flags(...argv: readonly string[]): OptionFlags {
   return parse({ name: 'run', operands: [], flags: [] }, argv).options;
 }
@@ -39,7 +39,7 @@ function withFile<T>(content: string, use: (path: string) => T): T {
 }
 
 describe('loadConfig', () => {
-  it('has a default for everything, so nothing at all is a valid configuration', () => {
+  it('has defaults for all options, so an empty configuration is valid', () => {
     expect(loadConfig({})).toEqual({
       ledger: {
         url: undefined,
@@ -112,7 +112,7 @@ describe('loadConfig', () => {
     });
   });
 
-  it('rejects a flag that holds a password, at any position of an address, without printing it', () => {
+  it('rejects a flag with a password anywhere in an address, without printing the password', () => {
     for (const url of [
       'postgres://me:hunter2@db/x',
       'postgres://db/x?user=me&password=hunter2',
@@ -127,7 +127,7 @@ describe('loadConfig', () => {
     expect(loadConfig({}, allowed).database.url).toContain('me@db');
   });
 
-  it('keeps the path of the token file instead of its content, and drops a fixed token next to it', () => {
+  it('keeps the path of the token file instead of its content, and ignores a fixed token', () => {
     const { ledger } = loadConfig({ LEDGER_TOKEN: 'abc', LEDGER_TOKEN_FILE: '/nowhere/token' });
     expect(ledger).toMatchObject({ token: undefined, tokenFile: '/nowhere/token' });
   });
@@ -162,11 +162,11 @@ describe('loadConfig', () => {
     });
   });
 
-  it('treats an empty variable as one that is not set', () => {
+  it('treats an empty variable like an unset one', () => {
     expect(loadConfig({ INDEXER_BATCH_UPDATES: '', DATABASE_URL: ' ' }).database.url).toBeUndefined();
   });
 
-  it('reports every problem at once, each by the name the operator used', () => {
+  it('reports every problem at once, with the names that the operator used', () => {
     const error = refusal(
       { INDEXER_BATCH_UPDATES: '1k', POSTGRES_SCHEMA: 'Ledger', INDEXER_STALLED_AFTER: '5' },
       '--http-port=70000',
@@ -186,7 +186,7 @@ describe('loadConfig', () => {
     'LEDGER_INTERFACES',
     'INDEXER_HTTP_ALLOWED_HOSTS',
     'INDEXER_CORS_ORIGINS',
-  ])('rejects %s of commas alone, which differs from no list', (name) => {
+  ])('rejects %s that contains only commas, which is not an empty list', (name) => {
     const problem = `${name}: expected at least one entry between the commas, or an empty value, got " , ": the variables`;
     expect(() => loadConfig({ [name]: ' , ' })).toThrow(problem.replace('" , "', '","'));
     expect(() => loadConfig({ [name]: '' })).not.toThrow();
@@ -196,7 +196,7 @@ describe('loadConfig', () => {
     ['INDEXER_LEDGER_URL', 'LEDGER_URL'],
     ['INDEXER_DATABASE_URL', 'DATABASE_URL'],
     ['LEDGER_INDEXER_START', 'INDEXER_START'],
-  ])('reads %s as %s with one prefix too many', (name, meant) => {
+  ])('suggests the name without the extra prefix: %s as %s', (name, meant) => {
     expect(() => loadConfig({ [name]: 'x' })).toThrow(`${name}: no such variable; did you mean ${meant}?`);
   });
 
@@ -207,7 +207,7 @@ describe('loadConfig', () => {
     expect(() => flags('--htp-port', '5')).toThrow('--htp-port: no such flag; did you mean --http-port?');
   });
 
-  it('ignores variables of others: POSTGRES_*, those of the tests and the service links of Kubernetes', () => {
+  it('ignores variables of other programs: POSTGRES_*, variables of the tests, service links of Kubernetes', () => {
     const env = {
       POSTGRES_PASSWORD: 'x',
       LEDGER_DARS: '/dars',
@@ -232,7 +232,7 @@ describe('loadConfig', () => {
     expect(error.message).toContain('a package id names one version only');
   });
 
-  it('rejects a token on the command line and credentials in the ledger address, without repeating them', () => {
+  it('rejects a token on the command line and credentials in the ledger address, without printing them', () => {
     const error = refusal(
       { LEDGER_URL: 'https://me:hunter2@node', DATABASE_URL: 'mysql://me:hunter2@db' },
       '--ledger-token',
@@ -242,7 +242,7 @@ describe('loadConfig', () => {
     expect(error.message).not.toContain('hunter2');
   });
 
-  it('prints addresses without their query, both rejected and accepted ones', () => {
+  it('prints accepted and rejected addresses without their query strings', () => {
     const addresses = ['https://node/x?api_key=hunter2', 'https://me:hun#ter2@node', 'https://node/#hunter2'];
     const spoiled = ['node/?key=hunter2', '"https://node/?key=hunter2"', 'me:hunter2@node', 'me:hun#ter2@node:7575'];
     for (const address of [...addresses, ...spoiled]) {
@@ -258,7 +258,7 @@ describe('loadConfig', () => {
     expect(rows.find((row) => row.env === 'LEDGER_OAUTH_TOKEN_URL')?.value).toBe('https://id.example/token?***');
   });
 
-  it('accepts an OAuth client with its secret from the environment or a file, and keeps the address unchanged', () => {
+  it('accepts an OAuth client with a secret from the environment or a file, and keeps the address unchanged', () => {
     withFile('hunter2\n', (path) => {
       const env = { LEDGER_OAUTH_ISSUER: 'https://id.example/realms/x/', LEDGER_OAUTH_CLIENT_ID: 'indexer' };
       const { oauth } = loadConfig({ ...env, LEDGER_OAUTH_CLIENT_SECRET_FILE: path }).ledger;
@@ -311,7 +311,7 @@ describe('loadConfig', () => {
     },
   );
 
-  it('rejects half an OAuth client, two kinds of token, and a certificate without its key, all at once', () => {
+  it('rejects an incomplete OAuth client, two kinds of token and a certificate without its key, all at once', () => {
     const error = refusal({
       LEDGER_TOKEN: 'abc',
       LEDGER_OAUTH_ISSUER: 'http://id.example',
@@ -359,7 +359,7 @@ describe('describeConfig', () => {
 });
 
 describe('the option table', () => {
-  it('has unique names and documents each of them', () => {
+  it('has unique names, and a description of each option', () => {
     expect(new Set(optionList.map((option) => option.name)).size).toBe(optionList.length);
     const lines = configMarkdown().split('\n');
     expect(lines).toHaveLength(optionList.length + 2);

@@ -1,4 +1,4 @@
-/** Addresses in arguments, which every user of the machine can read. */
+/** Addresses in command-line arguments, which every user of the machine can read. */
 import { describe, expect, it } from 'vitest';
 import { addressFromFlags } from '../../src/cli/command-line/database-address.ts';
 import type { Args } from '../../src/cli/command-line/parse.ts';
@@ -11,18 +11,18 @@ import { secretFile } from '../support/secret-file.ts';
 const env = { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none', LEDGER_URL: 'http://127.0.0.1:9' };
 const secret = 'postgres://me:hunter2@127.0.0.1:9/x';
 
-describe('an address that holds a password', () => {
+describe('an address that contains a password', () => {
   it.each([
     ['compare-pqs --pqs', comparePqsCommand, ['--pqs', secret]],
     ['rebuild --into', rebuildCommand, ['--into', secret]],
     ['webhook add --url', webhookCommand, ['add', 'x', '--url', secret, '--role', 'r']],
-  ])('%s rejects it as an argument, and does not print it', async (_, command, argv) => {
+  ])('is rejected as an argument by %s, and is not printed', async (_, command, argv) => {
     const refused = await runCommand(command, argv, env).then(String, (thrown: unknown) => thrown);
     expect(refused).toMatchObject({ code: 'USAGE', message: expect.stringContaining('contains a password') as string });
     expect(JSON.stringify(refused)).not.toContain('hunter2');
   });
 
-  it('is read from a file, whose contents and path are both kept', () => {
+  it('is read from a file, of which both the content and the path are kept', () => {
     const file = secretFile(secret);
     expect(addressFromFlags(argsWith({ 'url-file': file }), 'url', '')).toEqual({ url: secret, urlFile: file });
     expect(() => addressFromFlags(argsWith({ 'url-file': file, url: 'postgres://db/x' }), 'url', '')).toThrow(

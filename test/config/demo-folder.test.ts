@@ -1,6 +1,6 @@
 /**
- * Combinations that a demo must reject: the database of another application, and the folder of another demo or of a
- * participant. Nothing is written before the error.
+ * Combinations that a demo must reject: the database of another application, and the data folder of another demo or of
+ * a participant. Nothing is written before the error.
  */
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import { query, createTestDatabase } from '../support/database.ts';
 import { noteParticipant, takeDataDir } from '../../src/cli/demo/data-dir.ts';
 import { program, type Ended } from '../cli/program.ts';
 
-/** Nothing listens there. */
+/** No server listens on this port. */
 const ledger = 'http://127.0.0.1:9';
 
 let folder: string;
@@ -24,8 +24,8 @@ afterEach(async () => {
 const run = (words: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> =>
   program(words, { INDEXER_DATA_DIR: folder, INDEXER_HTTP_PORT: '0', ...env });
 
-describe('a named database without a ledger', () => {
-  it.each([[['run']], [['backfill']]])('%s is rejected, and stays unchanged', async (words) => {
+describe('a configured database without a ledger', () => {
+  it.each([[['run']], [['backfill']]])('makes %s fail, and stays unchanged', async (words) => {
     await using database = await createTestDatabase();
     const { code, stdout, stderr } = await run(words, { DATABASE_URL: database.url });
     expect(code).toBe(78);
@@ -37,16 +37,16 @@ describe('a named database without a ledger', () => {
   });
 });
 
-it('a named database without a ledger fails the check as well', async () => {
+it('a configured database without a ledger also makes check fail', async () => {
   await using database = await createTestDatabase();
   const { code, stdout } = await run(['check'], { DATABASE_URL: database.url });
   expect(code).toBe(1);
   expect(stdout).toMatch(/^✗ ledger +LEDGER_URL_MISSING: DATABASE_URL is set and LEDGER_URL is not/mu);
 });
 
-describe('a ledger with a database that is named in another way', () => {
+describe('a ledger, with the database in another variable', () => {
   it.each([['DATABASE_URI'], ['POSTGRES_URL'], ['POSTGRES_URI'], ['POSTGRESQL_URL'], ['PG_URL'], ['PGURL']])(
-    '%s is rejected by run and check, and no embedded Postgres starts',
+    'is rejected by run and check for %s, and no embedded Postgres starts',
     async (name) => {
       const env = { LEDGER_URL: ledger, [name]: 'postgres://me:hidden@127.0.0.1:1/mine' };
       const ran = await run(['run'], env);
@@ -62,14 +62,14 @@ describe('a ledger with a database that is named in another way', () => {
   );
 });
 
-describe('the folder of a demo with seed 7', () => {
+describe('the data folder of a demo with seed 7', () => {
   beforeEach(() => writeFile(join(folder, 'sandbox-7.journal'), ''));
 
   it.each([
     ['a demo with another seed', ['demo'], {}, '--demo-seed 7'],
     ['a run without URLs', ['run'], {}, '--demo-seed 7'],
     ['a run of a participant', ['run'], { LEDGER_URL: ledger }, 'set DATABASE_URL'],
-  ])('%s is rejected', async (_what, words, env, remedy) => {
+  ])('is not usable by %s', async (_what, words, env, remedy) => {
     const { code, stdout, stderr } = await run(words, env);
     expect(code).toBe(78);
     expect(stdout + stderr).toMatch(/DATA_DIR_TAKEN.*holds a demo with seed 7/su);
@@ -78,13 +78,13 @@ describe('the folder of a demo with seed 7', () => {
   });
 });
 
-describe('the folder of a participant', () => {
+describe('the data folder of a participant', () => {
   const taken = 'http://me:hidden@ledger.example:7575/path';
   beforeEach(() => {
     takeDataDir(folder, { ledgerUrl: taken });
   });
 
-  it.each([[['demo']], [['run']]])('%s is rejected, because its Postgres holds another history', async (words) => {
+  it.each([[['demo']], [['run']]])('makes %s fail, because its Postgres contains another history', async (words) => {
     const { code, stdout, stderr } = await run(words, {});
     expect(code).toBe(78);
     expect(stdout + stderr).toMatch(/DATA_DIR_TAKEN.*participant at ledger\.example:7575.*set LEDGER_URL/su);
@@ -92,7 +92,7 @@ describe('the folder of a participant', () => {
     expect(await readFile(join(folder, 'participant'), 'utf8')).not.toContain('hidden');
   });
 
-  it('is used by a participant again, and keeps its address until another participant is confirmed', async () => {
+  it('can be used by the same participant again, and keeps its address until another participant is confirmed', async () => {
     expect(takeDataDir(folder, { ledgerUrl: taken })).toBeUndefined();
     expect(takeDataDir(folder, { ledgerUrl: ledger })).toBe('ledger.example:7575');
     expect(await readFile(join(folder, 'participant'), 'utf8')).toBe('ledger.example:7575\n');

@@ -1,6 +1,6 @@
 /**
- * A stream never uses the schema of another one in the same database: `check` and the start reject it before anything
- * is created.
+ * A stream never uses the schema of another stream in the same database: `check` and the start of the indexer reject it
+ * before anything is created.
  */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -44,7 +44,7 @@ async function check(variables: Env): Promise<readonly Line[]> {
   return (JSON.parse(stdout) as { readonly checks: readonly Line[] }).checks;
 }
 
-/** Every schema of the database and how many relations it has. */
+/** Every schema of the database, with its number of relations. */
 const made = (): ReturnType<typeof query> =>
   query(
     database.url,
@@ -57,7 +57,7 @@ it.each([
   ['pqs', 'ledger'],
   ['desk_typed', 'desk'],
   ['ledger', 'typed'],
-])('schema %s is rejected for a database with the stream in %s', async (name, stream) => {
+])('schema %s is rejected in a database with a stream in schema %s', async (name, stream) => {
   expect(await run(env(stream))).toMatchObject({ code: 0 });
   const before = await made();
   const line = (await check(env(name))).find((one) => one.name === 'schema');

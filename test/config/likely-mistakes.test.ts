@@ -1,4 +1,4 @@
-/** Likely mistakes of a first configuration that are visible in a value: each is reported before anything is done. */
+/** Likely mistakes in a first configuration that a value reveals: each is reported before anything is done. */
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
@@ -70,7 +70,7 @@ describe('a likely mistake', () => {
     expect(message).not.toContain('hunter2');
   });
 
-  it('is not reported if the value is right', () => {
+  it('is not reported for correct values', () => {
     const config = loadConfig({
       LEDGER_URL: 'https://gateway.example/v2x/participant',
       DATABASE_URL: postgres,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { pause } from '../../src/config/pause.ts';
 
 describe('pause', () => {
-  it('ends at once, without error, when the signal is or gets aborted', async () => {
+  it('ends immediately and without an error when the signal is aborted, before or during the pause', async () => {
     await pause(1_000_000, AbortSignal.abort());
     const stop = new AbortController();
     const paused = pause(1_000_000, stop.signal);

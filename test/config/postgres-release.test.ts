@@ -1,4 +1,4 @@
-/** End of support of the major version of a server, as `check` reports it. */
+/** `check` reports when the major version of a server is no longer supported. */
 import { expect, it } from 'vitest';
 import { judgedPostgres } from '../../src/cli/check/release-checks.ts';
 

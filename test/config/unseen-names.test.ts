@@ -1,4 +1,4 @@
-/** Unknown names in arguments of commands: each command reports them with the nearest names. */
+/** Unknown names in arguments of commands: each command reports them, with the nearest names. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createReadDatabase, type ReadDatabase } from '../read/read-database.ts';
@@ -41,7 +41,7 @@ const run = (...words: readonly string[]): Promise<Ended> => programInProcess(wo
 const add = (name: string, ...words: readonly string[]): Promise<Ended> =>
   run('webhook', 'add', name, '--role', role, '--url', 'https://hooks.example.com/told', ...words);
 
-it('webhook add: adds it, and reports an unknown party and template with the nearest names', async () => {
+it('webhook add adds the webhook, and reports an unknown party and template with the nearest names', async () => {
   const { code, stdout } = await add('mistyped', '--party', 'alise::1220aa', '--template', `${template}t`);
   expect(code).toBe(0);
   expect(stdout).toContain(
@@ -52,12 +52,12 @@ it('webhook add: adds it, and reports an unknown party and template with the nea
   );
 });
 
-it('webhook add: reports nothing for known names', async () => {
+it('webhook add reports nothing for known names', async () => {
   const { code, stdout } = await add('known', '--party', frames.alice, '--template', template);
   expect([code, stdout.split('\n').length]).toEqual([0, 3]);
 });
 
-it('grant-reader --dry-run: reports an unknown party, as a comment of the SQL', async () => {
+it('grant-reader --dry-run reports an unknown party as a comment in the SQL', async () => {
   const { code, stdout } = await run('grant-reader', role, '--party', 'alise::1220aa', '--dry-run');
   expect(code).toBe(0);
   expect(stdout).toContain(
@@ -70,7 +70,7 @@ it.each([
   [['--instrument', 'amulet'], 'no holding of an instrument "amulet"'],
   [['--admin', 'DSO'], 'no holding of an instrument of DSO'],
 ])(
-  'account-statement %j: notes that the party never had the instrument, and which ones it had',
+  'account-statement %j notes that the party never had the instrument, and which instruments it had',
   async (words, found) => {
     const { code, stdout } = await run('account-statement', '--party', frames.alice, '--json', ...words);
     expect(code).toBe(0);
@@ -82,13 +82,13 @@ it.each([
   },
 );
 
-it('account-statement: notes nothing for an instrument that the party had outside of these bounds', async () => {
+it('account-statement notes nothing for an instrument that the party had outside of the requested range', async () => {
   const words = ['--instrument', 'Amulet', '--from', '0', '--to', '0'];
   const { stdout } = await run('account-statement', '--party', frames.alice, '--json', ...words);
   expect(JSON.parse(stdout)).toMatchObject({ notes: [], rows: [] });
 });
 
-it('redact party: rejects an unknown party with the nearest', async () => {
+it('redact party rejects an unknown party and names the nearest party', async () => {
   const { code, stderr } = await run('redact', 'party', 'alice', '--reason', 'left');
   expect(code).toBe(78);
   expect(stderr).toContain(`no contract of this party is stored here (nearest parties: ${frames.alice}`);
@@ -97,7 +97,7 @@ it('redact party: rejects an unknown party with the nearest', async () => {
 it.each([
   ['payload.ownr', /no stored contract has this field yet, so the index is empty\. Nearest fields: owner/],
   ['payload.owner', /^built: \S+ on [^\n]*\n$/],
-])('index create %s', async (field, printed) => {
+])('index create %s reports whether stored contracts have the field', async (field, printed) => {
   const { code, stdout } = await run('index', 'create', field);
   expect(code).toBe(0);
   expect(stdout).toMatch(printed);

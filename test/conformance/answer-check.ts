@@ -1,12 +1,12 @@
 /**
- * Problems of a recorded response or frame, by the participant's own descriptions, those of 3.5.10. Known differences
- * of other releases, or of the real server, are listed here.
+ * Checks recorded responses and frames against the participant's own descriptions, those of release 3.5.10. Known
+ * differences of other releases, or of the real server, are listed here.
  */
 import type { Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
 import type { RecordedAnswer, RecordedFrame } from './recorder.ts';
 import { readWireSchemas } from './wire-schemas.ts';
 
-/** Operations that no description names. */
+/** Operations that the descriptions do not contain. */
 const undescribed = [
   'GET /docs/openapi',
   'GET /docs/asyncapi',
@@ -14,9 +14,9 @@ const undescribed = [
   'POST /v2/commands/completion-by-hash',
 ];
 
-/** Known differences from the descriptions of 3.5, which are not problems. */
+/** Known differences from the descriptions of 3.5, which do not count as problems. */
 const deviations: readonly { readonly releases: readonly Release[]; readonly is: RegExp }[] = [
-  // 3.6 adds the hash of a transaction, and the record times of the ledger end.
+  // Release 3.6 adds the hash of a transaction, and the record times of the ledger end.
   { releases: ['3.6', '3.7'], is: /"additionalProperty":"(?:transactionHash|synchronizerTimes)"/u },
 ];
 
@@ -26,7 +26,7 @@ const refusalKeys =
 export interface AnswerCheck {
   answerProblems(answer: RecordedAnswer, release: Release): readonly string[];
   frameProblems(frame: RecordedFrame, release: Release): readonly string[];
-  /** The path template of a call, e.g. `GET /v2/users/{user-id}`; the path itself when none fits. */
+  /** The path template of a call, such as `GET /v2/users/{user-id}`; the path itself if no template matches. */
   operationOf(method: string, path: string): string;
 }
 
@@ -42,12 +42,12 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The participant writes compact JSON with `null` for absent fields. */
+/** The participant writes compact JSON, with `null` for absent fields. */
 function isCompact(text: string, value: unknown): boolean {
   return text === JSON.stringify(value);
 }
 
-/** The only rejection that was recorded without the other keys. */
+/** This is the only recorded rejection that has just the first four keys. */
 const disabledKeys = refusalKeys.slice(0, 4);
 
 function isDisabled(body: unknown): boolean {
@@ -61,7 +61,7 @@ function refusalProblems(body: unknown): readonly string[] {
   return keys.join() === expected ? [] : [`expected the keys ${expected}, found ${keys.join()}`];
 }
 
-/** Matches a path with templates; those with fixed segments only come first. */
+/** Finds the template that matches a path. Templates with fewer parameters come first. */
 function matcher(operations: Iterable<string>): AnswerCheck['operationOf'] {
   const sorted = [...operations].sort((a, b) => a.split('{').length - b.split('{').length);
   const patterns = sorted.map((operation) => {
@@ -74,7 +74,7 @@ function matcher(operations: Iterable<string>): AnswerCheck['operationOf'] {
   };
 }
 
-/** @param templates operations to recognize that are not described */
+/** @param templates operations that are known although the descriptions do not contain them */
 export function answerCheck(templates: readonly string[]): AnswerCheck {
   const schemas = readWireSchemas();
   const operationOf = matcher(new Set([...schemas.operations, ...templates]));
@@ -109,7 +109,7 @@ export function answerCheck(templates: readonly string[]): AnswerCheck {
         return [400, 413, 503].includes(status) ? [] : [`${status} as text/plain`];
       }
       const content = parsed(body);
-      // The only rejection that is not an error object: an unknown path.
+      // The rejection of an unknown path is the only one that is not an error object.
       if (status === 404 && isObject(content) && 'errors' in content) return [];
       return refused(body, release);
     },

@@ -1,7 +1,7 @@
 /**
- * Every endpoint of the client, with every rejection it can meet: the result of the client, and whether
- * the response matches the participant's own descriptions. Against a sandbox of each release, or, when
- * LEDGER_URL is set, against that participant, which is only read.
+ * Every endpoint of the client, with every rejection that it can receive: checks the result of the client, and that the
+ * response matches the participant's own descriptions. Runs against a sandbox of each release. If LEDGER_URL is set, it
+ * runs against that participant, with read-only calls.
  */
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
@@ -23,9 +23,9 @@ const check = answerCheck(cases.map(({ operation }) => operation));
 
 const needsSandbox = url === undefined ? undefined : 'needs the sandbox: LEDGER_URL is set';
 
-/** Rows that completed, as `operation outcome`. */
+/** Rows that have passed, as `operation outcome`. */
 const covered = new Set<string>();
-/** Reasons for skipped rows, with their number. */
+/** Number of skipped rows, by reason. */
 const skipped = new Map<string, number>();
 
 function skip(context: TestContext, reason: string): never {
@@ -37,7 +37,7 @@ function nameOf({ operation, outcome, how, as }: Row): string {
   return `${operation}: ${outcome}${how === '' ? '' : ` (${how})`}${outcome === '403' ? ` as ${as}` : ''}`;
 }
 
-/** The error a call ended with, or its result. */
+/** The error or the result of a call. */
 async function outcomeOf(call: Promise<unknown>): Promise<{ readonly error?: unknown; readonly result?: unknown }> {
   try {
     return { result: await call };
@@ -50,7 +50,7 @@ function checkRefusal(row: Row, error: unknown, world: World): void {
   const { status, ledgerCode, code } = expectedOf(row.outcome as Outcome);
   const streams = row.operation.startsWith('WS ');
   if (row.outcome === 'removed') {
-    // The version is read once, and no other request is sent.
+    // The client requests the version once, and sends no other request.
     expect(world.recorder.answers.filter(({ path }) => path !== '/v2/version')).toEqual([]);
     expect(error).toMatchObject({ code, facts: { removedIn: '3.7' } });
     return;
@@ -102,7 +102,7 @@ async function runRow(row: Row, world: World, context: TestContext): Promise<voi
   covered.add(`${row.operation} ${row.outcome}`);
 }
 
-/** Runs the rows one after the other; those of one world share its recorder. */
+/** Runs the rows one after the other. The rows of one world share its recorder. */
 function suite(chosen: readonly Row[], start: () => Promise<World>): void {
   let world: World | undefined;
   beforeAll(async () => {
@@ -134,7 +134,7 @@ if (url !== undefined) {
   });
 }
 
-describe('the table', () => {
+describe('the conformance table', () => {
   afterAll(() => {
     const endpoints = new Set([...covered].filter((name) => name.endsWith(' success')));
     const refusals = [...covered].filter((name) => !name.includes(' success'));
@@ -143,7 +143,7 @@ describe('the table', () => {
     console.log(`conformance: ${endpoints.size} endpoints, ${refusals.length} error rows, ${count} releases`);
   });
 
-  it('has a successful row for every endpoint of the interface', needs(needsSandbox), () => {
+  it('has a passed success row for every endpoint of the interface', needs(needsSandbox), () => {
     expect(required.filter((operation) => !covered.has(`${operation} success`))).toEqual([]);
   });
 

@@ -1,6 +1,6 @@
 /**
- * Every error the wire knows, raised by the sandbox and classified by the client: over HTTP and over WebSocket, with
- * code, retry class, exit code, facts and remedy; and every entry of the client's tables was the one that decided.
+ * Every error of the interface, raised by the sandbox and classified by the client, over HTTP and WebSocket: code,
+ * retry class, exit code, facts and remedy. Every entry of the client's tables must have decided at least one of them.
  */
 import { afterAll, describe, expect, it } from 'vitest';
 import { ExitCode } from '../../src/errors/exit-code.ts';
@@ -21,7 +21,7 @@ import { scriptedRows } from './rows/error-rows-scripted.ts';
 
 const rows: readonly ErrorRow[] = [...naturalRows, ...accessRows, ...commandRows, ...scriptedRows];
 
-/** Retry class and exit code of each error; written out, not taken from the source. */
+/** Expected retry class and exit code of each error, written out independently of the source. */
 const classes: Readonly<Record<string, readonly [RetryClass, ExitCode]>> = {
   LEDGER_PRUNED: ['park', ExitCode.undecodable],
   LEDGER_OFFSET_AFTER_END: ['retry', ExitCode.temporary],
@@ -40,7 +40,7 @@ const classes: Readonly<Record<string, readonly [RetryClass, ExitCode]>> = {
   LEDGER_NOT_A_LEDGER: ['park', ExitCode.configuration],
 };
 
-/** The table entry that must have decided, judging by the fields of the error. */
+/** The table entry that must have decided, according to the facts of the error. */
 function decider({ facts }: IndexerError): string {
   if (byLedgerCode.has(String(facts['ledgerCode']))) return `code ${facts['ledgerCode']}`;
   if (byCategory.has(Number(facts['category'] ?? NaN))) return `category ${facts['category']}`;
@@ -91,7 +91,7 @@ for (const way of ['http', 'ws'] as const) {
 }
 
 describe('the table of error classes', () => {
-  it('does not take a normal close without an error frame for an error', async () => {
+  it('does not classify a normal close without an error frame as an error', async () => {
     const end = await onStage({}, (stage) => {
       stage.sandbox.faults.close = { code: 1000, afterFrames: 2 };
       return ending('/v2/updates', after(0))(stage);
@@ -99,7 +99,7 @@ describe('the table of error classes', () => {
     expect(end).toBeUndefined();
   });
 
-  it('has only entries that a row needs', () => {
+  it('has only entries that decided at least one row', () => {
     expect(entries.filter((entry) => !seen.http.has(entry) && !seen.ws.has(entry))).toEqual([]);
   });
 

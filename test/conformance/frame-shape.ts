@@ -1,6 +1,6 @@
-/** Compares two messages by their form: keys, their order, and types. Contents of Daml values do not count. */
+/** Compares two messages by their form: keys, order of the keys, and types. Daml values are not compared. */
 
-/** Daml values: their keys are those of a template, not of the interface. */
+/** Fields with Daml values, whose keys belong to a template and not to the interface. */
 const payloads = new Set([
   'createArgument',
   'contractKey',
@@ -11,9 +11,9 @@ const payloads = new Set([
 ]);
 
 export interface ShapeOptions {
-  /** False: the keys of the recording were sorted when it was saved. */
+  /** False if the keys of the recording were sorted when it was saved. */
   readonly ordered?: boolean;
-  /** Paths whose keys need not agree. */
+  /** Paths whose keys are not compared. */
   readonly except?: readonly string[];
 }
 
@@ -22,7 +22,7 @@ function typeOf(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value;
 }
 
-/** The variant of an element of a list: the first capitalized one of nested only keys, '' when it is not a sum type. */
+/** The variant of a list element: the first capitalized key in a chain of single keys; '' if it is not a sum type. */
 function variantOf(value: unknown): string {
   if (typeOf(value) !== 'object') return '';
   const [only, ...more] = Object.keys(value as object);
@@ -30,7 +30,7 @@ function variantOf(value: unknown): string {
   return /^[A-Z]/u.test(only) ? only : variantOf((value as Record<string, unknown>)[only]);
 }
 
-/** How `found` differs in form from `wanted`; both directions, null and empty lists agreeing with everything. */
+/** Differences in form between `expected` and `found`, in both directions. Null and empty lists match everything. */
 export function shapeProblems(
   expected: unknown,
   found: unknown,
@@ -45,7 +45,7 @@ export function shapeProblems(
   return objectProblems(expected as Record<string, unknown>, found as Record<string, unknown>, options, path);
 }
 
-/** Every element is compared with the first one of its variant. */
+/** Compares every element with the first expected element of the same variant. */
 function listProblems(
   expected: readonly unknown[],
   found: readonly unknown[],
@@ -72,7 +72,7 @@ function objectProblems(
     .flatMap((key) => shapeProblems(expected[key], found[key], options, `${path}.${key}`));
 }
 
-/** The kinds of updates, events and entries in a message, for which a comparison needs a counterpart. */
+/** The kinds of updates, events and entries in a message, each of which needs a counterpart for the comparison. */
 export function kindsIn(message: unknown): ReadonlySet<string> {
   const found = new Set<string>();
   const walk = (value: unknown): void => {

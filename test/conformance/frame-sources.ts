@@ -1,4 +1,4 @@
-/** For each sample: how to make the sandbox send the same, and the permitted differences. */
+/** For each sample: how to make the sandbox send the same message, and the permitted differences. */
 import { assign, assignAhead, authorize, unassign } from '../../packages/ledger-sandbox/src/ledger/reassignments.ts';
 import type { FailureName } from '../../packages/ledger-sandbox/src/faults/named-failures.ts';
 import type { Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
@@ -11,15 +11,15 @@ import { token } from '../support/tokens.ts';
 import type { ShapeOptions } from './frame-shape.ts';
 
 export interface Source extends ShapeOptions {
-  /** Relative to the folder of the samples. */
+  /** Path relative to the folder of the samples. */
   readonly sample: string;
-  /** 3.5 unless given. */
+  /** Release of the sandbox; 3.5 by default. */
   readonly release?: Release;
-  /** The messages to compare: all of one kind. */
+  /** Returns the messages to compare, which must all be of one kind. */
   readonly messages: (sandbox: Sandbox) => Promise<readonly unknown[]>;
-  /** Kinds of the sample that the sandbox does not make, with the reason. */
+  /** Kinds in the sample that the sandbox does not produce, each with the reason. */
   readonly without?: Readonly<Record<string, string>>;
-  /** Keys of an error's context that only the sample, or only the sandbox, has, with the reason. */
+  /** Keys of the error context that only the sample or only the sandbox has, each with the reason. */
   readonly context?: Readonly<Record<string, string>>;
 }
 
@@ -36,7 +36,7 @@ function changeHosting({ ledger }: Sandbox, kind: 'Changed' | 'Onboarding'): voi
   ledger.append({ TopologyTransaction: { value: { events: [{ event }] } } });
 }
 
-/** A sandbox whose history has everything in the samples. */
+/** A sandbox whose history contains every kind of message in the samples. */
 export async function eventful(release: Release): Promise<Sandbox> {
   const sandbox = await startSandbox({ seed: 9, release });
   const { ledger } = sandbox;

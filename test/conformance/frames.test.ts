@@ -1,6 +1,6 @@
 /**
- * The frames and responses of the sandbox, read without the client, have the form of the samples of
- * participants: the same keys in the same order, the same types, and the same rejections.
+ * Frames and responses of the sandbox, read without the client, have the form of the samples of participants: the same
+ * keys in the same order, the same types, and the same rejections.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { releases, type Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
@@ -28,7 +28,7 @@ async function messagesOf({ messages, release = '3.5' }: Source): Promise<readon
   return sandbox === undefined ? [] : await messages(sandbox);
 }
 
-/** A text without the parts that differ from ledger to ledger. */
+/** A text without the ids and numbers that differ between ledgers. */
 function wording(text: unknown): string {
   return String(text).replaceAll(/\b[0-9a-f]{4,}\b|\d+/gu, '#');
 }
@@ -41,7 +41,7 @@ function typesOf(resources: unknown): readonly unknown[] {
   return ((resources ?? []) as readonly (readonly unknown[])[]).map(([type]) => type);
 }
 
-describe('messages of the sandbox', () => {
+describe('a message of the sandbox', () => {
   it.each(sources)('has the form of $sample', async (source) => {
     const sample = read(source.sample);
     const messages = await messagesOf(source);
@@ -61,7 +61,7 @@ describe('messages of the sandbox', () => {
       if (key in sample) expect([key, message?.[key]]).toEqual([key, sample[key]]);
     }
     expect(wording(message?.['cause'])).toBe(wording(sample['cause']));
-    // A recording that its source truncated has but these two keys.
+    // Recordings that their source truncated have only these two keys.
     if (Object.keys(sample).length === 2) return;
     expect(
       shapeProblems(sample, message, { ...(ordered === undefined ? {} : { ordered }), except: ['$.context'] }),
@@ -71,9 +71,9 @@ describe('messages of the sandbox', () => {
     expect(typesOf(message?.['resources'])).toEqual(typesOf(sample['resources']));
   });
 
-  it('covers the sample of every frame, entry, response and rejection', () => {
+  it('is compared for the sample of every frame, entry, response and rejection', () => {
     const covered = new Set([...sources, ...refusals].map(({ sample }) => sample));
-    // The sandbox does not support older formats; a separate test compares users.
+    // The sandbox does not support the older formats. A separate test compares users.
     const files = sampleNames().filter((name) => !/^(?:older|users)\//u.test(name));
     expect(files.filter((name) => !covered.has(name))).toEqual([]);
     expect(files.length).toBeGreaterThan(30);

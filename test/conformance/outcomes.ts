@@ -1,11 +1,11 @@
 /**
- * The documented rejections: HTTP status and code on the wire, and the resulting error of the client. Streams have the
- * same codes without a status.
+ * The documented rejections: HTTP status and code of the response, and the resulting error of the client. In streams,
+ * the codes are the same and there is no status.
  */
 
 export interface Expected {
   readonly status: number;
-  /** Code of the body; undefined for responses that are not an error object. */
+  /** Code in the response body; undefined for responses that are not an error object. */
   readonly ledgerCode?: string;
   /** Code of the client's error; undefined if the client returns undefined for "not found". */
   readonly code?: string;
@@ -23,7 +23,7 @@ export const outcomes = {
   '400 text/plain': { status: 400, code: 'LEDGER_REQUEST_INVALID' },
   '413 text/plain': { status: 413, code: 'LEDGER_REQUEST_INVALID' },
   '404 unknown path': { status: 404, code: 'LEDGER_NOT_A_LEDGER' },
-  /** Refused by the client, before anything is sent. */
+  /** The client refuses the call before it sends anything. */
   removed: { status: 0, code: 'LEDGER_API_DISABLED' },
   '401': { status: 401, ledgerCode: 'NA', code: 'LEDGER_UNAUTHENTICATED' },
   '403': { status: 403, ledgerCode: 'NA', code: 'LEDGER_PERMISSION_DENIED' },
@@ -107,7 +107,7 @@ export const outcomes = {
 
 export type Outcome = keyof typeof outcomes;
 
-/** The error of an outcome, on the wire and in the client. */
+/** The status and codes of an outcome. */
 export function expectedOf(outcome: Outcome): Expected {
   return outcomes[outcome];
 }

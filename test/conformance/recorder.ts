@@ -1,6 +1,6 @@
 /**
- * A reverse proxy between client and participant that keeps the bytes of the participant: every response, and
- * every text frame of a stream. It changes nothing but the host name.
+ * A reverse proxy between client and participant that records every response, and every text frame of a stream. It only
+ * changes the host name.
  */
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -8,13 +8,13 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { textFrames } from './text-frames.ts';
 
-/** One response to a request, or the rejection of a handshake. */
+/** One response to a request, or to a rejected handshake. */
 export interface RecordedAnswer {
   readonly method: string;
-  /** Without the path of the base URL, with the query. */
+  /** Path and query, without the path of the base URL. */
   readonly path: string;
   readonly status: number;
-  /** '' when there was none. */
+  /** '' if there is no content type. */
   readonly contentType: string;
   readonly body: string;
 }
@@ -25,11 +25,11 @@ export interface RecordedFrame {
 }
 
 export interface Recorder extends AsyncDisposable {
-  /** In front of the participant; with the path of its base URL, without a trailing slash. */
+  /** URL of the recorder, with the path of the participant's base URL and without a trailing slash. */
   readonly url: string;
   readonly answers: readonly RecordedAnswer[];
   readonly frames: readonly RecordedFrame[];
-  /** Discards the recorded bytes. */
+  /** Discards everything that was recorded. */
   clear(): void;
 }
 
@@ -50,16 +50,16 @@ async function bodyOf(response: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Joins two sockets: bytes of one go to the other, and both end together. */
+/** Connects two sockets: forwards bytes in both directions, and ends both together. */
 function join(client: Duplex, participant: Duplex): void {
   client.on('error', () => participant.destroy()).on('close', () => participant.destroy());
-  // Ended and not destroyed: the last frame may still be on its way.
+  // `end` instead of `destroy`, because the last frame may not have been sent yet.
   participant.on('error', () => client.destroy()).on('close', () => client.end());
   client.pipe(participant);
   participant.pipe(client);
 }
 
-/** Starts a recorder on a free port of this machine. @param target base URL of the participant */
+/** Starts a recorder on a free local port. @param target base URL of the participant */
 export async function startRecorder(target: string): Promise<Recorder> {
   const base = new URL(target);
   const prefix = base.pathname.replace(/\/$/u, '');

@@ -1,6 +1,6 @@
 /**
- * The table that the script generates from a participant's descriptions: every fact and no prose, or an error that says
- * where.
+ * The table that the script generates from a participant's descriptions: it has every fact and no prose. If a fact
+ * would be lost, the script fails with an error that names the position.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ afterEach(() => {
 const json = (schema: object): object => ({ content: { 'application/json': { schema } } });
 const named = (name: string): object => ({ $ref: `#/components/schemas/${name}` });
 
-/** The output of the script; the descriptions are YAML, of which JSON is a part. */
+/** Output and error output of the script. The descriptions are written as JSON, which is valid YAML. */
 function reduce(schemas: object, paths: object = {}, channels: object = {}): { output: string; refused: string } {
   const files = { openapi: { paths, components: { schemas } }, asyncapi: { channels } };
   for (const [name, value] of Object.entries(files)) writeFileSync(join(folder, `${name}.yaml`), JSON.stringify(value));
@@ -31,7 +31,7 @@ function reduce(schemas: object, paths: object = {}, channels: object = {}): { o
 }
 
 describe('the descriptions of a participant', () => {
-  it('are reduced to operations and types, without explanations', () => {
+  it('are reduced to operations and types without explanations', () => {
     const schemas = {
       Thing: {
         title: 'Thing',
@@ -92,7 +92,7 @@ describe('the descriptions of a participant', () => {
     ['T.a: cannot reduce the type null', { properties: { a: { type: 'null' } } }],
     ['T.a: cannot reduce values of the type integer', { properties: { a: { type: 'integer', enum: [1] } } }],
     ['T: b is required and not described', { required: ['b'], properties: {} }],
-  ])('are refused where a fact would be lost: %s', (why, schema) => {
+  ])('are rejected if a fact would be lost: %s', (why, schema) => {
     const { output, refused } = reduce({ T: schema });
     expect(output).toBe('');
     expect(refused).toContain(why);

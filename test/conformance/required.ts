@@ -1,4 +1,4 @@
-/** The endpoints of the interface, each of which must succeed in some release. */
+/** The endpoints of the interface, each of which must succeed in at least one release. */
 export const required: readonly string[] = [
   'POST /v2/dars',
   'POST /v2/dars/validate',

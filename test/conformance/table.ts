@@ -1,4 +1,4 @@
-/** The complete table: every case as rows, with the rejections that all operations have in common. */
+/** The complete conformance table: every case as rows, with the rejections that all operations share. */
 import { expect } from 'vitest';
 import { isFrom, releases as all, type Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
 import type { StreamPath } from '../../src/ledger/transport/frame-stream.ts';
@@ -27,12 +27,12 @@ export const cases: readonly Case[] = [
   ...interactiveCases,
 ];
 
-/** A path of the operation with values for its parameters. */
+/** The path of the operation, with a value for each parameter. */
 function pathOf(operation: string): string {
   return (operation.split(' ')[1] ?? '').replaceAll(/\{[^}]+\}/gu, 'nobody');
 }
 
-/** Requests that no typed call sends: a body or a query that cannot be decoded. */
+/** Calls that the typed client never makes, with a body or query that cannot be decoded. */
 function undecodable({ operation, body, badQuery = [] }: Case): readonly (readonly [string, Call])[] {
   const method = operation.split(' ')[0] as 'GET' | 'POST' | 'PATCH';
   const sent = Buffer.from(body === 'json' ? '{' : '');
@@ -45,7 +45,7 @@ function undecodable({ operation, body, badQuery = [] }: Case): readonly (readon
   return body === undefined ? queries : [[`body of ${body}`, broken], ...queries];
 }
 
-/** Outcomes that end a running stream, whatever it carries. */
+/** Outcomes that end any running stream. */
 const streamEnds: readonly Outcome[] = ['ACCESS_TOKEN_EXPIRED', 'STALE_STREAM_AUTHORIZATION', 'SERVICE_NOT_RUNNING'];
 
 function streamRefusals({ operation, call }: Case): readonly (readonly [Outcome, Refusal])[] {
@@ -78,7 +78,9 @@ function rowOf(of: Case, outcome: Row['outcome'], refusal: Refusal, how = ''): R
   };
 }
 
-/** The client rejects operations that a release has removed, except streams, which only this suite opens. */
+/**
+ * The client refuses operations that a release has removed. Streams are only opened by this suite and are not refused.
+ */
 function absentRows(of: Case, absent: readonly Release[]): readonly Row[] {
   const { call, as = 'reader', operation, deprecated = false } = of;
   if (absent.length === 0) return [];
@@ -93,7 +95,7 @@ function absentRows(of: Case, absent: readonly Release[]): readonly Row[] {
 
 function rowsOf(of: Case): readonly Row[] {
   const { call, needs = 'right', refused = {}, also = {}, as = 'reader' } = of;
-  // 3.6 rejects a deprecated operation before any other check.
+  // Release 3.6 rejects a deprecated operation before it checks anything.
   const disabled = (release: Release): boolean => of.deprecated === true && release === '3.6';
   const absent = all.filter((release) => of.releases?.includes(release) === false && !disabled(release));
   const refusals = Object.entries(refused).map(([outcome, spec]) => {

@@ -1,4 +1,4 @@
-/** Text frames from the bytes of a WebSocket server (RFC 6455: unmasked), for a recorder in between. */
+/** Extracts text frames from the bytes of a WebSocket server (RFC 6455, unmasked), for the recorder. */
 
 const textOpcode = 1;
 
@@ -8,7 +8,7 @@ interface Head {
   readonly end: number;
 }
 
-/** The head of the first frame; undefined while its length is incomplete. */
+/** The header of the first frame; undefined while it is incomplete. */
 function headOf(bytes: Buffer): Head | undefined {
   if (bytes.length < 2) return undefined;
   const opcode = bytes.readUInt8(0) & 0x0f;
@@ -20,8 +20,8 @@ function headOf(bytes: Buffer): Head | undefined {
 }
 
 /**
- * A reader of chunks: calls `seen` for every complete text frame. Fragmented ones, which the ledger never sends, are
- * not read.
+ * Returns a function that receives chunks and calls `seen` for every complete text frame. Fragmented frames, which the
+ * ledger never sends, are not supported.
  */
 export function textFrames(seen: (text: string) => void): (chunk: Buffer) => void {
   let rest = Buffer.alloc(0);

@@ -1,6 +1,6 @@
 /**
- * A participant to test: a sandbox with users, history, parties and a DAR, or the one that LEDGER_URL names, which is
- * only read.
+ * The participant under test: a sandbox with users, history, parties and a DAR, or the participant of LEDGER_URL, on
+ * which nothing is changed.
  */
 import { createLedgerClient, type LedgerClient } from '../../src/ledger/api/client.ts';
 import type { IndexerError } from '../../src/errors/indexer-error.ts';
@@ -15,33 +15,33 @@ import { endsIn, sharedSecret, token } from '../support/tokens.ts';
 import { startRecorder, type Recorder } from './recorder.ts';
 import type { Session, UserName } from './rows/row.ts';
 
-/** The row needs something that only a sandbox of the suite has, e.g. a user without rights: it is skipped. */
+/** Thrown if a row needs something that only a sandbox has, such as a user without rights. The row is then skipped. */
 export class Missing extends Error {}
 
 export interface World extends AsyncDisposable {
-  /** For people: the tested participant. */
+  /** Description of the tested participant, for the output. */
   readonly target: string;
   readonly release: Release;
   readonly recorder: Recorder;
-  /** Undefined when it is another participant. */
+  /** Undefined if the participant is not a sandbox. */
   readonly sandbox: Sandbox | undefined;
   readonly session: (user: UserName) => Session;
   readonly ledgerEnd: number;
-  /** The lowest legal `beginExclusive`. */
+  /** The lowest valid `beginExclusive`. */
   readonly pruned: number;
-  /** First offset for reading rows: the pruned offset, or, on a long history, one near its end. */
+  /** Offset after which rows read: the pruned offset or, with a long history, a later one near the end. */
   readonly begin: number;
-  /** A visible update, and a contract that is active at the ledger end. */
+  /** A visible update. `contractId` below is a contract that is active at the ledger end. */
   readonly update: { readonly offset: number; readonly updateId: string };
   readonly contractId: string;
-  /** Allocated here; the admin may act for both. Only in a sandbox. */
+  /** Parties that were allocated for the tests and for which the admin may act; only in a sandbox. */
   readonly bank: string;
   readonly alice: string;
-  /** The second one is '' when there is but one. */
+  /** The second synchronizer is '' if there is only one. */
   readonly synchronizers: readonly [string, string];
-  /** Of a DAR that was uploaded; only in a sandbox. */
+  /** Package of the uploaded DAR; only in a sandbox. */
   readonly packageId: string;
-  /** A unique text. */
+  /** Returns a text that was not used before. */
   readonly unique: (prefix: string) => string;
 }
 
@@ -63,9 +63,9 @@ const users = [
   { id: 'reader', rights: [plain('CanReadAsAnyParty')] },
   { id: 'nobody', rights: [] },
 ];
-/** More than a list response may have (200). */
+/** More than the 200 entries that a list response may contain. */
 const manyAccounts = 205;
-/** How far back the rows read on an external participant. */
+/** Number of offsets that rows read on an external participant. */
 const recentOffsets = 1000;
 
 type Tokens = Readonly<Record<UserName, string | undefined>>;
@@ -103,8 +103,8 @@ function releaseIn(version: string): Release {
 }
 
 /**
- * Facts that reading rows need, requested from the participant itself.
- * @throws Error when there is nothing to read
+ * Facts that read-only rows need, requested from the participant.
+ * @throws Error if there is nothing to read
  */
 async function factsOf({ node, state, updates }: LedgerClient): Promise<Facts> {
   const release = releaseIn((await node.version()).version);
@@ -133,7 +133,10 @@ interface Furnished {
   readonly packageId: string;
 }
 
-/** Traffic, a pruned beginning, parties, more contracts, updates and completions than a list holds, a package. */
+/**
+ * Adds traffic, a pruned beginning, parties, a package, and more contracts, updates and completions than a list may
+ * contain.
+ */
 async function furnish(sandbox: Sandbox, { client }: Session): Promise<Furnished> {
   generateHistory(sandbox.ledger, { seed: 2, updates: 60 });
   sandbox.ledger.pruneTo(5);
@@ -155,7 +158,7 @@ function counter(): World['unique'] {
   return (prefix) => `${prefix}-${(count += 1)}`;
 }
 
-/** A sandbox of a release, with everything the rows need. */
+/** Starts a sandbox of this release, with everything that the rows need. */
 export async function startWorld(release: Release): Promise<World> {
   const sandbox = await startSandbox({ seed: 7, release, auth: { secret, users } });
   const recorder = await startRecorder(sandbox.url);
@@ -185,9 +188,8 @@ export async function startWorld(release: Release): Promise<World> {
 }
 
 /**
- * An external participant, with one token for every user.
- * @throws IndexerError LEDGER_TOKEN_INSECURE when the token would travel in clear text and LEDGER_INSECURE is not
- * `true`
+ * Uses an external participant, with one token for every user.
+ * @throws IndexerError LEDGER_TOKEN_INSECURE if the token would be sent unencrypted and LEDGER_INSECURE is not `true`
  */
 export async function joinWorld(url: string, bearer: string | undefined): Promise<World> {
   assertTokenMayTravel(url, bearer, process.env['LEDGER_INSECURE'] === 'true');

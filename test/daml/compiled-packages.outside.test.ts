@@ -1,4 +1,4 @@
-/** Packages from compilers: mutated archives, the columns of payloads, and their omitted fields. */
+/** Packages from real compilers: mutated archives, the columns of payloads, and their omitted fields. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { omittedFieldsOf } from '../../src/daml/optional-fields.ts';
@@ -15,7 +15,7 @@ function brief(columns: readonly PayloadColumn[]): readonly string[] {
 }
 
 describe('the reader of compiled packages', needs(noDars), () => {
-  it('reads or refuses compiled packages when bytes are changed', () => {
+  it('reads or rejects compiled packages with changed bytes', () => {
     const archives = [...archivesOf('richtypes.dar').values()].filter(({ length }) => length < 100_000);
     expectProperty(
       fc.property(fc.constantFrom(...archives), mutation, (original, change) => {
@@ -26,7 +26,7 @@ describe('the reader of compiled packages', needs(noDars), () => {
     );
   });
 
-  it('has a column of the right type for every field of richtypes', () => {
+  it('derives a column of the right type for every field of richtypes', () => {
     const { main, packages } = readDar('richtypes.dar', 'richtypes');
     expect(brief(columnsOf(`${main.packageId}:RichTypes:RichRecord`, packages))).toEqual([
       'owner text owner',
@@ -70,7 +70,7 @@ describe('the reader of compiled packages', needs(noDars), () => {
     ]);
   });
 
-  it('keeps records of unknown packages in one column', () => {
+  it('derives one column for a record of an unknown package', () => {
     const { main } = readDar('splice-api-token-holding-v1-1.0.0.dar', 'splice-api-token-holding-v1');
     const found = columnsOf(`${main.packageId}:Splice.Api.Token.HoldingV1:HoldingView`, lookup(main));
     expect(brief(found).slice(6)).toEqual([
@@ -80,7 +80,7 @@ describe('the reader of compiled packages', needs(noDars), () => {
     ]);
   });
 
-  it('completes the lock in a Holding, which itself is never missing because meta follows', () => {
+  it('completes the lock of a Holding, but not the Holding itself, because its last field is meta', () => {
     const { main, packages } = readDar('splice-api-token-holding-v1-1.0.0.dar', 'splice-api-token-holding-v1');
     expect(omittedFieldsOf(`${main.packageId}:Splice.Api.Token.HoldingV1:HoldingView`, packages)).toEqual({
       nulls: {},
@@ -88,7 +88,7 @@ describe('the reader of compiled packages', needs(noDars), () => {
     });
   });
 
-  it('has no omitted fields for richtypes', () => {
+  it('finds no omitted fields in richtypes', () => {
     const { main, packages } = readDar('richtypes.dar', 'richtypes');
     expect(omittedFieldsOf(`${main.packageId}:RichTypes:RichRecord`, packages)).toBeUndefined();
   });

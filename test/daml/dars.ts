@@ -6,17 +6,17 @@ import { readPackageArchive } from '../../src/daml/package-archive.ts';
 import type { PackageLookup, PackageModel } from '../../src/daml/package-model.ts';
 import { darsFolder } from '../support/wire/recorded.ts';
 
-/** Why there are no DARs; undefined if there are. */
+/** Reason for skipping if there are no DARs; undefined if there are. */
 export const noDars = existsSync(darsFolder)
   ? undefined
   : 'needs DARs of other compilers (LEDGER_DARS names their folder)';
 
-/** Names of the files. Without any, a placeholder name, so that the cases are counted as skipped. */
+/** Names of the DAR files. If there are none, a placeholder, so that the cases are counted as skipped. */
 export function darNames(): readonly string[] {
   return noDars === undefined ? readdirSync(darsFolder).filter((name) => name.endsWith('.dar')) : ['every DAR'];
 }
 
-/** The archives in a DAR by the name of their files, without folder. */
+/** The archives in a DAR, by file name without folder. */
 export function archivesOf(dar: string): ReadonlyMap<string, Uint8Array> {
   const files = unzipSync(readFileSync(join(darsFolder, dar)));
   const archives = Object.entries(files).filter(([name]) => name.endsWith('.dalf'));
@@ -29,7 +29,7 @@ export interface Dar {
   readonly packages: PackageLookup;
 }
 
-/** A DAR with everything in it read. */
+/** Reads a DAR with all its packages. */
 export function readDar(dar: string, mainName: string): Dar {
   const models = [...archivesOf(dar).values()].map((bytes) => readPackageArchive(bytes));
   const main = models.find(({ name }) => name === mainName);
@@ -37,7 +37,7 @@ export function readDar(dar: string, mainName: string): Dar {
   return { main, packages: (packageId) => models.find((model) => model.packageId === packageId) };
 }
 
-/** The payload in an archive, from the position of its first field; the response format of participants. */
+/** The payload in an archive, in the format of participants' responses: it follows the length of the first field. */
 export function payloadIn(bytes: Uint8Array): Uint8Array {
   let length = 0;
   let at = 1;

@@ -1,4 +1,6 @@
-/** Packages that no compiler wrote: read or rejected within a short time, with no other result. */
+/**
+ * Packages that no compiler has written: the reader reads or rejects each within a short time, with no other result.
+ */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { omittedFieldsOf } from '../../src/daml/optional-fields.ts';
@@ -30,7 +32,7 @@ function richPackage(): Uint8Array {
   return build.payload();
 }
 
-describe('the package reader, on mutated archives', () => {
+describe('the package reader with mutated archives', () => {
   it('reads or rejects a small package', () => {
     const original = richPackage();
     expect(attempt(original)).toMatchObject({ name: 'built' });
@@ -47,7 +49,7 @@ describe('the package reader, on mutated archives', () => {
     );
   });
 
-  it('reads or rejects any bytes', () => {
+  it('reads or rejects arbitrary bytes', () => {
     expectProperty(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => void attempt(bytes)),
       2000,
@@ -55,8 +57,8 @@ describe('the package reader, on mutated archives', () => {
   });
 });
 
-describe('the package reader, on crafted packages', () => {
-  it('rejects types that double with each line of the table', () => {
+describe('the package reader with crafted packages', () => {
+  it('rejects types that double in size with each entry of the type table', () => {
     const build = new PackageBuilder();
     let type = build.intern(build.builtin(code.text));
     for (let line = 0; line < 60; line++) type = build.intern(build.builtin(11, type, type));
@@ -64,7 +66,7 @@ describe('the package reader, on crafted packages', () => {
     expect(attempt(build.payload())).toContain('a type is too large');
   });
 
-  it('rejects many types that are large together', () => {
+  it('rejects many types that are too large in total', () => {
     const build = new PackageBuilder();
     let type = build.intern(build.builtin(code.text));
     for (let line = 0; line < 11; line++) type = build.intern(build.builtin(11, type, type));
@@ -73,7 +75,7 @@ describe('the package reader, on crafted packages', () => {
     expect(attempt(build.payload())).toContain('its types have more than');
   });
 
-  it('rejects a long chain of types in types', () => {
+  it('rejects a long chain of nested types', () => {
     const build = new PackageBuilder();
     let type = build.intern(build.builtin(code.text));
     for (let line = 0; line < 20_000; line++) type = build.intern(build.builtin(code.list, type));
@@ -81,7 +83,7 @@ describe('the package reader, on crafted packages', () => {
     expect(attempt(build.payload())).toContain('levels');
   });
 
-  it('rejects a chain that grows from field to field', () => {
+  it('rejects types that are nested deeper from field to field', () => {
     const build = new PackageBuilder();
     let type = build.intern(build.builtin(code.text));
     const fields = Array.from({ length: 110 }, (_, index) => {
@@ -100,7 +102,7 @@ describe('the package reader, on crafted packages', () => {
     expect(attempt(build.payload())).toContain('arguments');
   });
 
-  it('accepts a large table of types without references', () => {
+  it('accepts a large type table whose entries are not used', () => {
     const build = new PackageBuilder();
     let type = build.intern(build.builtin(code.text));
     for (let line = 0; line < 20_000; line++) type = build.intern(build.apply(type, build.builtin(code.text)));
@@ -108,14 +110,14 @@ describe('the package reader, on crafted packages', () => {
     expect(attempt(build.payload())).toMatchObject({ name: 'built' });
   });
 
-  it('rejects an entry of the table that refers to itself', () => {
+  it('rejects an entry of the type table that refers to itself', () => {
     const build = new PackageBuilder();
     const self = build.intern(build.builtin(code.list, message([8, 0])));
     build.module('Main', [4, build.dataType('R', [build.field('x', self)])]);
     expect(attempt(build.payload())).toContain('no earlier interned type 0');
   });
 
-  it('rejects a type nested in itself without the table', () => {
+  it('rejects a deeply nested type that does not use the type table', () => {
     const build = new PackageBuilder();
     let type = build.builtin(code.text);
     for (let level = 0; level < 2000; level++) type = build.builtin(code.list, type);
@@ -135,7 +137,7 @@ describe('the package reader, on crafted packages', () => {
     expect(attempt(build.payload())).toContain('refers to itself');
   });
 
-  it('rejects type synonyms that double each other', () => {
+  it('rejects type synonyms that double in size with each use', () => {
     const build = new PackageBuilder();
     const use = (level: number, of: Uint8Array): Uint8Array => build.synonym(build.typeName('Main', `S${level}`), of);
     const a = build.variable('a');
@@ -147,7 +149,7 @@ describe('the package reader, on crafted packages', () => {
     expect(typeof attempt(build.payload())).toBe('string');
   });
 
-  it('rejects a few strings combined into very many names', () => {
+  it('rejects a few strings that are combined into very many names', () => {
     const build = new PackageBuilder();
     const long = build.text('A'.repeat(60_000));
     const definitions = Array.from({ length: 400 }, () => {
@@ -164,7 +166,7 @@ describe('the package reader, on crafted packages', () => {
     expect(attempt(build.payload())).toContain('not an identifier');
   });
 
-  it('accepts data types that refer to each other in very many ways', () => {
+  it('accepts data types that refer to each other many times', () => {
     const build = new PackageBuilder();
     const levels = Array.from({ length: 30 }, (_, level) => {
       const inner = level === 0 ? build.builtin(code.text) : build.data(build.typeName('Main', `L${level - 1}`));

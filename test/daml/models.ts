@@ -1,7 +1,7 @@
 /** Package models written by hand. */
 import type { DamlField, DamlType, PackageLookup, PackageModel } from '../../src/daml/package-model.ts';
 
-/** Types, briefly. */
+/** Short constructors of types. */
 export const type = {
   text: { kind: 'builtin', name: 'text' },
   int64: { kind: 'builtin', name: 'int64' },
@@ -28,12 +28,12 @@ export function modelOf(dataTypes: PackageModel['dataTypes']): PackageModel {
   };
 }
 
-/** Resolves these packages and no other. */
+/** Resolves only these packages. */
 export function lookup(...models: readonly PackageModel[]): PackageLookup {
   return (packageId) => models.find((model) => model.packageId === packageId);
 }
 
-/** Fields of a record, or cases of a variant, by the name of the type. */
+/** Fields of a record, or cases of a variant, by type name. */
 export function fieldsOf(model: PackageModel, name: string): readonly (readonly [string, DamlType])[] {
   const found = model.dataTypes[name];
   const fields: readonly DamlField[] =

@@ -5,10 +5,10 @@ import { readPackageArchive } from '../../src/daml/package-archive.ts';
 import type { PackageModel } from '../../src/daml/package-model.ts';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
 
-/** CPU time of the processor. */
+/** Limit of CPU time, in milliseconds. */
 export const longestMs = 1000;
 
-/** The reason for the error, or the model. */
+/** Reads an archive. Returns the model, or the reason why it is rejected. */
 export function attempt(bytes: Uint8Array): string | PackageModel {
   const before = process.cpuUsage();
   try {
@@ -23,7 +23,7 @@ export function attempt(bytes: Uint8Array): string | PackageModel {
   }
 }
 
-/** The payload with some bytes changed, removed or doubled. Without envelope, so that no hash reveals the change. */
+/** Changes, truncates or doubles the bytes of a payload. The payload has no envelope, so no hash reveals the change. */
 export const mutation = fc.record({
   edits: fc.array(fc.tuple(fc.double({ min: 0, max: 0.999_999, noNaN: true }), fc.integer({ min: 0, max: 255 })), {
     maxLength: 12,

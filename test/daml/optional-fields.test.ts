@@ -1,4 +1,4 @@
-/** Fields of a payload that can be missing, and completed values in the format of the ledger. */
+/** Fields that a payload can omit, and completed values in the format of the ledger. */
 import { describe, expect, it } from 'vitest';
 import { omittedFieldsOf, type OmittedFields } from '../../src/daml/optional-fields.ts';
 import type { DamlType, DataType, PackageModel } from '../../src/daml/package-model.ts';
@@ -17,7 +17,7 @@ type Json = null | boolean | number | string | readonly Json[] | { readonly [key
 const isObject = (value: Json): value is { readonly [key: string]: Json } =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The example in the documentation of OmittedFields, word for word. */
+/** Copied from the example in the documentation of OmittedFields. */
 function complete(value: Json, with_: OmittedFields | null | undefined): Json {
   if (with_ === undefined || with_ === null || value === null) return value;
   if ('items' in with_) return Array.isArray(value) ? value.map((each: Json) => complete(each, with_.items)) : value;
@@ -43,7 +43,7 @@ function mapped(value: { readonly [key: string]: Json }, change: (name: string, 
 const inner = record({ id: type.text, note: type.optional(type.text) });
 
 describe('omitted fields', () => {
-  it('include only the last fields', () => {
+  it('include only Optional fields at the end of a record', () => {
     const fields = {
       a: type.optional(type.text),
       b: type.text,
@@ -54,7 +54,7 @@ describe('omitted fields', () => {
     expect(omitted({ 'M:R': record({ a: type.optional(type.text), b: type.text }) })).toBeUndefined();
   });
 
-  it('exclude an Optional in an Optional, of which None is written as []', () => {
+  it('exclude nested Optionals, because their None is written as []', () => {
     const nested = type.optional(type.optional(type.named('p:M:S')));
     const found = omitted({ 'M:R': record({ a: type.optional(type.text), b: nested }), 'M:S': inner });
     expect(found).toEqual({ nulls: {}, fields: { b: { items: { items: { nulls: { note: null } } } } } });
@@ -62,7 +62,7 @@ describe('omitted fields', () => {
     expect(complete({ a: null, b: [[]] }, found)).toEqual({ a: null, b: [[]] });
   });
 
-  it('include parameters that an argument makes optional', () => {
+  it('include fields that are Optional because of a type argument', () => {
     const dataTypes = {
       'M:R': record({ box: type.named('p:M:Box', type.optional(type.text)) }),
       'M:Box': record({ inside: type.variable('a') }, ['a']),
@@ -118,12 +118,12 @@ describe('omitted fields', () => {
     });
   });
 
-  it('end at a recursive type, and at unknown packages', () => {
+  it('stop at recursive types and at unknown packages', () => {
     const fields = { next: type.optional(type.named('p:M:R')), other: type.optional(type.named('q:M:R')) };
     expect(omitted({ 'M:R': record(fields) })).toEqual({ nulls: { next: null, other: null } });
   });
 
-  it('include fields through a tuple in a tuple', () => {
+  it('include fields inside nested tuples', () => {
     const pair = (a: DamlType, b: DamlType): DamlType => type.named('p:M:Pair', a, b);
     const dataTypes = {
       'M:R': record({ x: pair(type.text, pair(type.named('p:M:S'), type.text)) }),
@@ -134,7 +134,7 @@ describe('omitted fields', () => {
     expect(omitted(dataTypes)).toEqual({ nulls: {}, fields: { x: { nulls: {}, fields: { _2: second } } } });
   });
 
-  it('end in a data type with parameters that contains itself', () => {
+  it('stop at a type with parameters that contains itself', () => {
     const dataTypes = {
       'M:R': record({ chain: type.named('p:M:Chain', type.text) }),
       'M:Chain': record({ next: type.optional(type.named('p:M:Chain', type.list(type.variable('a')))) }, ['a']),

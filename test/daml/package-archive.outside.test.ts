@@ -1,4 +1,4 @@
-/** Reads packages from other compilers. */
+/** Reads packages that other compilers have written. */
 import { describe, expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { readPackageArchive } from '../../src/daml/package-archive.ts';
@@ -35,7 +35,7 @@ function failure(read: () => unknown): IndexerError {
 }
 
 describe('the reader of compiled packages', needs(noDars), () => {
-  it.each(darNames())('reads everything in %s, the same with and without its envelope', (dar) => {
+  it.each(darNames())('reads everything in %s, equally with and without envelope', (dar) => {
     for (const [file, bytes] of archivesOf(dar)) {
       const model = readPackageArchive(bytes);
       expect(file).toContain(model.packageId);
@@ -53,7 +53,7 @@ describe('the reader of compiled packages', needs(noDars), () => {
     expect(error.message).toContain('its hash differs');
   });
 
-  it('rejects a package other than the requested one', () => {
+  it('rejects a package that was not requested', () => {
     const [bytes] = archivesOf('richtypes.dar').values();
     const requestedId = 'ab'.repeat(32);
     const error = failure(() => readPackageArchive(bytes ?? new Uint8Array(), requestedId));

@@ -1,4 +1,4 @@
-/** Reads packages made here, with features that other compilers do not use. */
+/** Reads packages that are built here, with features that other compilers do not use. */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
@@ -23,7 +23,7 @@ function failure(read: () => unknown): IndexerError {
   throw new Error('it was read');
 }
 
-describe('the package reader, on rare language features', () => {
+describe('the package reader with rare language features', () => {
   it('resolves type synonyms of the same package', () => {
     const build = new PackageBuilder();
     const pair = build.synonym(build.typeName('Other', 'Maybe'), build.builtin(code.text));
@@ -36,7 +36,7 @@ describe('the package reader, on rare language features', () => {
     expect(fieldsOf(model, 'Main:R')).toEqual([['x', { kind: 'list', of: optional(text) }]]);
   });
 
-  it('reads types that are applied one argument at a time, and packages in the table of imports', () => {
+  it('reads types that are applied to one argument at a time, and packages from the import table', () => {
     const build = new PackageBuilder();
     const tuple = build.intern(build.data(build.typeName('DA.Types', 'Tuple2', 'tuples')));
     const amount = build.apply(build.builtin(code.numeric), build.natural(7));
@@ -50,7 +50,7 @@ describe('the package reader, on rare language features', () => {
     expect(fieldsOf(model, 'Main:R')).toEqual([['x', named('tuples:DA.Types:Tuple2', numeric(7), party)]]);
   });
 
-  it('reads a numeric whose scale is a parameter, and omits functions', () => {
+  it('reads Numeric with a parameter as scale, and treats functions as opaque', () => {
     const build = new PackageBuilder();
     const fields = [
       build.field('amount', build.builtin(code.numeric, build.variable('n'))),
@@ -67,7 +67,7 @@ describe('the package reader, on rare language features', () => {
     });
   });
 
-  it('reads keys, and the interfaces of a template', () => {
+  it('reads keys and interfaces of a template', () => {
     const build = new PackageBuilder();
     const template = message(
       [1, build.name('T')],
@@ -82,7 +82,7 @@ describe('the package reader, on rare language features', () => {
     expect(model.dependencies).toEqual(['elsewhere']);
   });
 
-  it('keeps a field called __proto__', () => {
+  it('keeps a field with the name __proto__', () => {
     const build = new PackageBuilder();
     build.module('Main', [4, build.dataType('R', [build.field('__proto__', build.builtin(code.text))])]);
     expect(fieldsOf(readPackageArchive(build.payload()), 'Main:R')).toEqual([['__proto__', text]]);

@@ -1,9 +1,9 @@
-/** Writes packages of Daml-LF 2 byte by byte, both valid and invalid ones. */
+/** Writes packages of Daml-LF 2 byte by byte, valid and invalid ones. */
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 
 type Value = number | string | Uint8Array;
 
-/** A message of fields in the given order; numbers become varints, everything except numbers is length-delimited. */
+/** A message with the fields in the given order. Numbers become varints, other values are length-delimited. */
 export function message(...fields: readonly (readonly [number, Value])[]): Uint8Array<ArrayBuffer> {
   const writer = new BinaryWriter();
   for (const [field, value] of fields) {
@@ -14,7 +14,7 @@ export function message(...fields: readonly (readonly [number, Value])[]): Uint8
   return writer.finish();
 }
 
-/** Numbers of built-in types in the definition of the language. */
+/** Numbers of built-in types in the definition of Daml-LF. */
 export const code = {
   unit: 0,
   int64: 2,
@@ -29,7 +29,7 @@ export const code = {
 
 const itself = message([1, message()]);
 
-/** One package under construction. Names and types are added to tables on first use. */
+/** A package under construction. Names and types are added to its tables when they are first used. */
 export class PackageBuilder {
   readonly #strings = new Map<string, number>();
   readonly #dotted: Uint8Array[] = [];
@@ -51,7 +51,7 @@ export class PackageBuilder {
     return this.#dotted.push(message(...segments.map((segment) => [1, segment] as const))) - 1;
   }
 
-  /** A TypeConId of this package, or of an imported one. */
+  /** A TypeConId of this package or of an imported one. */
   typeName(module: string, name: string, packageId?: string): Uint8Array {
     const from = packageId === undefined ? itself : message([4, this.#imports.push(packageId) - 1]);
     return message([1, message([1, from], [2, this.name(module)])], [2, this.name(name)]);
@@ -81,7 +81,7 @@ export class PackageBuilder {
     return args.reduce((applied, argument) => message([9, message([1, applied], [2, argument])]), type);
   }
 
-  /** Puts a type into the table and refers to it. */
+  /** Adds a type to the type table and returns a reference to it. */
   intern(type: Uint8Array): Uint8Array {
     return message([8, this.#types.push(type) - 1]);
   }
@@ -115,13 +115,13 @@ export class PackageBuilder {
     ]);
   }
 
-  /** @param definitions by the field numbers of Module: 3 synonyms, 4 data types, 6 templates, 8 interfaces */
+  /** @param definitions each with the field number in Module: 3 synonyms, 4 data types, 6 templates, 8 interfaces */
   module(name: string, ...definitions: readonly (readonly [number, Uint8Array])[]): this {
     this.#modules.push(message([1, this.name(name)], ...definitions));
     return this;
   }
 
-  /** The ArchivePayload. */
+  /** The bytes of the ArchivePayload. */
   payload({ name = 'built', version = '1.0.0', minor = '1' } = {}): Uint8Array<ArrayBuffer> {
     const metadata = message([1, this.text(name)], [2, this.text(version)]);
     const inner = message(

@@ -1,4 +1,4 @@
-/** Columns of a payload. */
+/** Columns that are derived from the type of a payload. */
 import { describe, expect, it } from 'vitest';
 import type { DamlField, DamlType, DataType, PackageModel } from '../../src/daml/package-model.ts';
 import { columnsOf, type PayloadColumn } from '../../src/daml/payload-columns.ts';
@@ -19,7 +19,7 @@ function columns(dataTypes: PackageModel['dataTypes'], reserved?: ReadonlySet<st
 }
 
 describe('the mapping of a payload to columns', () => {
-  it('names three levels and keeps the fourth in one column', () => {
+  it('splits records down to the third level, and keeps the fourth level in one column', () => {
     const dataTypes = {
       'M:R': record({ a: type.named('p:M:S') }),
       'M:S': record({ b: type.named('p:M:T') }),
@@ -29,12 +29,12 @@ describe('the mapping of a payload to columns', () => {
     expect(columns(dataTypes)).toEqual(['a_b_c jsonb a.b.c', 'a_b_d text a.b.d']);
   });
 
-  it('stops at a recursive type', () => {
+  it('does not split recursive types', () => {
     const dataTypes = { 'M:R': record({ text: type.text, next: type.optional(type.named('p:M:R')) }) };
     expect(columns(dataTypes)).toEqual(['text text text', 'next jsonb next']);
   });
 
-  it('replaces parameters by arguments, through several types', () => {
+  it('replaces type parameters by arguments, also across several types', () => {
     const dataTypes = {
       'M:R': record({ x: type.named('p:M:Pair', type.int64, type.named('p:M:Pair', type.party, type.bool)) }),
       'M:Pair': record({ _1: type.variable('a'), _2: type.optional(type.variable('b')) }, ['a', 'b']),
@@ -42,7 +42,7 @@ describe('the mapping of a payload to columns', () => {
     expect(columns(dataTypes)).toEqual(['x__1 bigint x._1', 'x__2__1 text x._2._1', 'x__2__2 boolean x._2._2']);
   });
 
-  it('has no column for unit, and jsonb if null and a value could be confused', () => {
+  it('has no column for unit, and uses jsonb if null and a value could be confused', () => {
     const fields = {
       nothing: type.unit,
       maybe: type.optional(type.unit),
@@ -57,7 +57,7 @@ describe('the mapping of a payload to columns', () => {
     ]);
   });
 
-  it('writes an Optional whose argument is one like that argument', () => {
+  it('treats an Optional of an Optional argument like the argument', () => {
     const dataTypes = {
       'M:R': record({ x: type.named('p:M:Box', type.optional(type.text)) }),
       'M:Box': record({ inside: type.optional(type.variable('a')) }, ['a']),
@@ -65,7 +65,7 @@ describe('the mapping of a payload to columns', () => {
     expect(columns(dataTypes)).toEqual(['x_inside text x.inside']);
   });
 
-  it('has enums as text, variants by case, and optional ones alike', () => {
+  it('has text for enums, a tag and a value for variants, and the same for Optional ones', () => {
     const dataTypes: PackageModel['dataTypes'] = {
       'M:R': record({ colour: type.optional(type.named('p:M:Colour')), shape: type.optional(type.named('p:M:Shape')) }),
       'M:Colour': { kind: 'enum', cases: ['Red'] },
@@ -74,7 +74,7 @@ describe('the mapping of a payload to columns', () => {
     expect(columns(dataTypes)).toEqual(['colour text colour', 'shape_tag text shape.tag', 'shape jsonb shape']);
   });
 
-  it('reads a record as a duration only by its full name', () => {
+  it('treats only RelTime of the standard library as a duration', () => {
     const dataTypes = {
       'M:R': record({ x: type.named('p:M:RelTime') }),
       'M:RelTime': record({ microseconds: type.int64 }),
@@ -82,7 +82,7 @@ describe('the mapping of a payload to columns', () => {
     expect(columns(dataTypes)).toEqual(['x_microseconds bigint x.microseconds']);
   });
 
-  it('writes names in lower case with _ between words', () => {
+  it('writes names in lower case, with _ between words', () => {
     const fields = {
       createdAt: type.text,
       settlementURL: type.text,
@@ -99,7 +99,7 @@ describe('the mapping of a payload to columns', () => {
     ]);
   });
 
-  it('numbers duplicate names', () => {
+  it('adds numbers to duplicate names', () => {
     const fields = { fooBar: type.text, foo: type.named('p:M:S'), foo_bar: type.text, payload: type.text };
     const dataTypes = { 'M:R': record(fields), 'M:S': record({ bar: type.text }) };
     expect(columns(dataTypes, new Set(['payload']))).toEqual([
@@ -110,7 +110,7 @@ describe('the mapping of a payload to columns', () => {
     ]);
   });
 
-  it('truncates long names, differently for each path', () => {
+  it('truncates long names, with a different ending for each path', () => {
     const long = 'a'.repeat(80);
     const fields = { [`${long}X`]: type.text, [`${long}Y`]: type.text };
     const names = columnsOf('p:M:R', lookup(modelOf({ 'M:R': record(fields) }))).map(({ name }) => name);
@@ -118,7 +118,7 @@ describe('the mapping of a payload to columns', () => {
     expect(new Set(names).size).toBe(2);
   });
 
-  it('keeps records in one column when a view would have too many columns', () => {
+  it('keeps records in one column if a view would otherwise have too many columns', () => {
     const many = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`f${index}`, type.named('p:M:S')]));
     const some = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`g${index}`, type.text]));
     const found = columns({ 'M:R': record(many), 'M:S': record(some) });
@@ -128,7 +128,7 @@ describe('the mapping of a payload to columns', () => {
     expect(columns({ 'M:R': record(wide) })).toHaveLength(1000);
   });
 
-  it('has none for a payload that is not a record or not known', () => {
+  it('has no columns for a payload that is unknown or not a record', () => {
     expect(columns({ 'M:R': { kind: 'enum', cases: [] } })).toEqual([]);
     expect(columns({})).toEqual([]);
     expect(columnsOf('q:M:R', () => undefined)).toEqual([]);

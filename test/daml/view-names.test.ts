@@ -12,7 +12,7 @@ function nameOf(packageName: string, template: string, choice = '', taken: Itera
   return viewName({ packageName, moduleName, entityName, choice }, new Set(taken));
 }
 
-describe('view names', () => {
+describe('names of generated views', () => {
   it.each([
     ['splice-amulet', 'Splice.Amulet:LockedAmulet', '', 'splice_amulet__locked_amulet'],
     [
@@ -39,7 +39,7 @@ describe('view names', () => {
     expect(nameOf(packageName, template, choice)).toBe(name);
   });
 
-  it('are extended on a conflict: the choice in full, the package, the module', () => {
+  it('are extended on a conflict: by the full choice name, the package, the module', () => {
     expect(nameOf('app', 'Main:Trade', 'Trade_Settle', ['app__trade__settle'])).toBe('app__trade__trade_settle');
     const short = nameOf('acme-wallet-payments', 'Main:Request');
     expect(short).toBe('wallet_payments__request');
@@ -48,7 +48,7 @@ describe('view names', () => {
     expect(nameOf('iou', 'Main.Two:Iou', 'Transfer', ['iou__iou__transfer'])).toBe('iou__main_two__iou__transfer');
   });
 
-  it('end in a hash if package, module and template differ only in capitals and signs', () => {
+  it('end with a hash if package, module and template differ only in capitals and special characters', () => {
     const taken = ['iou__iou', 'iou__main__iou'];
     const first = nameOf('iou', 'Main:IOU', '', taken);
     expect(first).toMatch(/^iou__main__iou_[0-9a-f]{6}$/);
@@ -57,7 +57,7 @@ describe('view names', () => {
     expect(second).not.toBe(first);
   });
 
-  it('lose words of the package when they are too long, then of the module, then letters; without a hash', () => {
+  it('are shortened without a hash if they are too long: words of the package, then of the module, then letters', () => {
     const [entity, choice] = ['AnEntityWithAFairlyLongNameIndeed', 'Choose'];
     expect(nameOf('very-long-words-of-a-packagename-alltogether', `Main:${entity}`, choice)).toBe(
       'alltogether__an_entity_with_a_fairly_long_name_indeed__choose',
@@ -73,12 +73,12 @@ describe('view names', () => {
     expect(cut).toBe(`package__main__t__${'l'.repeat(45)}`);
   });
 
-  it('never equal the history of another view', () => {
+  it('never equal the name of the history of another view', () => {
     expect(nameOf('iou', 'Main:Iou', 'History', ['iou__iou'])).toBe('iou__main__iou__history');
     expect(nameOf('iou', 'Main:Iou', '', ['iou__iou__history'])).toBe('iou__main__iou');
   });
 
-  it('need no quotes, fit into Postgres and differ, whatever names packages choose', () => {
+  it('are unique, need no quotes and fit into Postgres, for arbitrary package, module and template names', () => {
     const name = fc.string({ unit: 'binary', minLength: 1, maxLength: 90 });
     const alike = fc.constantFrom('A', 'a', 'A_', 'A_B', 'a__b', 'History', 'A_History', 'L'.repeat(70));
     const part = fc.oneof(name, alike);

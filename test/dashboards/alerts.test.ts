@@ -1,10 +1,10 @@
-/** Rules for tested alerts. That promtool accepts rules and cases is tested with the cases. */
+/** Rules about tested alerts. Other tests check that promtool accepts the rules and the cases. */
 import { expect, it } from 'vitest';
 import { checkAlerts, pairUp } from '../../scripts/dashboards/alerts.ts';
 
 const rules = { groups: [{ rules: [{ alert: 'Down' }, { alert: 'Slow' }, { alert: 'Odd' }, {}] }] };
 
-it('requires a case that fires and one that does not, for each alert', () => {
+it('the check of alerts requires a case in which each alert fires and one in which it does not', () => {
   const cases = [
     {
       tests: [
@@ -22,7 +22,7 @@ it('requires a case that fires and one that does not, for each alert', () => {
   expect(pairUp(rules, []).map(({ verdict }) => verdict)).toContain('no case in which it fires, no silent case');
 });
 
-it('reports missing rules', async () => {
+it('the check of alerts reports a missing rules file', async () => {
   expect(await checkAlerts('grafana/nothing.yaml', 'test/alerts')).toEqual({
     alerts: [],
     problems: ['grafana/nothing.yaml is missing'],

@@ -43,7 +43,7 @@ const ofQuery = (expr: string): readonly string[] => ofPanel({ targets: [{ refId
 const other = { ...good, id: 3, title: 'Other', gridPos: { x: 12, y: 1, w: 12, h: 4 } };
 
 describe('a dashboard', () => {
-  it('passes when it keeps the rules', () => {
+  it('passes if it follows the rules', () => {
     expect(ofDashboard({})).toEqual([]);
     expect(ofDashboard({ panels: [row, good, other] })).toEqual([]);
   });
@@ -63,11 +63,11 @@ describe('a dashboard', () => {
     [{ panels: [row, good, { ...other, gridPos: { x: 11, y: 4, w: 12, h: 4 } }] }, '"Up" and "Other" overlap'],
     [{ panels: [{ ...row, title: 'State' }, good] }, 'the title of a row is a question'],
     [{ annotations: { list: [{ name: 'A', expr: 'up' }] } }, 'annotation "A" does not use the variable datasource'],
-  ])('%j', (change, problem) => {
+  ])('is rejected with the change %j', (change, problem) => {
     expect(ofDashboard(change)).toEqual([problem]);
   });
 
-  it('has a uid and a title of its own', () => {
+  it('must have a unique uid and title', () => {
     const file = { name: 'small', dashboard };
     expect(problems([file, file])).toEqual(['two dashboards with uid small', 'two dashboards called "Small"']);
   });
@@ -88,7 +88,7 @@ describe('a panel', () => {
     ],
     [{ targets: [{ refId: 'A', datasource: source, rawSql: 'select $nobody' }] }, 'no variable called nobody'],
     [{ targets: [...(good.targets ?? []), ...(good.targets ?? [])] }, 'two queries called A'],
-  ])('%j', (change, problem) => {
+  ])('is rejected with the change %j', (change, problem) => {
     expect(ofPanel(change)).toEqual([problem]);
   });
 
@@ -98,12 +98,12 @@ describe('a panel', () => {
     ['up{job=~"$job"}', 'up is not limited by instance'],
     ['sum by (le) (up{instance=~"$instance"}) > 0', 'up is not limited by job'],
     ['vector(1)', 'a query that names no metric'],
-  ])('%s', (expr, problem) => {
+  ])('is rejected with the query %s', (expr, problem) => {
     expect(ofQuery(expr)).toEqual([problem]);
   });
 });
 
-describe('provisioning', () => {
+describe('the provisioning of Grafana', () => {
   let files: Provisioning;
   let dashboards: readonly DashboardFile[];
   beforeAll(async () => {
@@ -116,12 +116,12 @@ describe('provisioning', () => {
     return { ...files, datasources: [{ ...file, datasources }] };
   };
 
-  it('fits the dashboards', () => {
+  it('matches the dashboards', () => {
     expect(lintProvisioning(files, dashboards)).toEqual([]);
     expect(lint(dashboards)).toEqual([]);
   });
 
-  it('is described in docs/how-to/query/dashboards.md, each dashboard with its file and its uid', async () => {
+  it('is documented in docs/how-to/query/dashboards.md, with file and uid of each dashboard', async () => {
     const page = await readFile('docs/how-to/query/dashboards.md', 'utf8');
     const named = dashboards.flatMap(({ name, dashboard }) => [
       `grafana/dashboards/${name}.json`,
@@ -138,17 +138,17 @@ describe('provisioning', () => {
     [{ jsonData: {} }, 'data source Ledger: no database in jsonData, taken from the environment'],
     [{ secureJsonData: {} }, 'data source Ledger: no password in secureJsonData, taken from the environment'],
     [{ type: 'mysql' }, 'no data source of type grafana-postgresql-datasource, which dashboard ledger wants'],
-  ])('%j', (change, problem) => {
-    // One dashboard per data source: more would repeat the same.
+  ])('is rejected with the change %j', (change, problem) => {
+    // One dashboard per data source, because further dashboards would report the same problem.
     const two = dashboards.filter(({ name }) => name === 'ledger' || name === 'operations');
     expect(lintProvisioning(without(change), two)).toEqual([problem]);
   });
 
-  it('names each data source by a uid', () => {
+  it('is rejected if a data source has no uid', () => {
     expect(lintProvisioning(without({ uid: undefined }), [])).toEqual(['data source Ledger: no uid']);
   });
 
-  it('needs a provider that reads files, and versions', () => {
+  it('is rejected without a provider that reads files, and without versions', () => {
     const broken = { ...files, providers: [{ providers: [{ name: 'x', type: 'file' }] }] };
     expect(lintProvisioning(broken, [])).toEqual([
       'a file without apiVersion: 1',

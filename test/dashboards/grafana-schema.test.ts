@@ -1,6 +1,6 @@
 /**
- * The dashboards checked against the types of Grafana, in the oldest supported release, in ours and in the newest; each
- * kind of mistake is injected once, and found.
+ * Checks the dashboards against the types of Grafana, in the oldest supported release, in the one that we use and in
+ * the newest. Each kind of mistake is injected once and must be found.
  */
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
@@ -11,7 +11,7 @@ interface Changing {
   [key: string]: Changing;
 }
 
-/** Injected changes of the dashboard of operations, each with text of the line in the expected error. */
+/** Changes to inject into the dashboard of operations, each with a part of the line that the error must name. */
 const mistakes: Readonly<Record<string, readonly [(panel: Changing, dashboard: Changing) => void, string]>> = {
   'a field of the dashboard': [(_panel, dashboard) => rename(dashboard, 'refresh', 'reload'), '"reload"'],
   'a field of a panel': [(panel) => rename(panel, 'description', 'descripton'), '"descripton"'],
@@ -70,7 +70,7 @@ function rename(object: Changing | undefined, from: string, to: string): void {
   delete object[from];
 }
 
-/** Applies a change to a copy of a dashboard with one panel. */
+/** A dashboard with only one panel, with the change applied. */
 function spoilt(text: string, spoil: (panel: Changing, dashboard: Changing) => void): string {
   const dashboard = JSON.parse(text) as Changing;
   const panel = Object.values(dashboard['panels'] ?? {}).find(({ type }) => (type as unknown) === 'timeseries');
@@ -86,8 +86,8 @@ async function dashboards(): Promise<Readonly<Record<string, string>>> {
   return Object.fromEntries(await Promise.all(texts));
 }
 
-describe('types of Grafana', () => {
-  it.each(schemaPackages)('of %s accept all dashboards, and none with a mistake', async (schema) => {
+describe('the types of Grafana', () => {
+  it.each(schemaPackages)('in %s accept all dashboards, and reject every mistake', async (schema) => {
     const files = await dashboards();
     const planted = Object.fromEntries(
       Object.entries(mistakes).map(([name, [spoil]]) => [name, spoilt(files['operations'] ?? '', spoil)]),
@@ -103,7 +103,7 @@ describe('types of Grafana', () => {
       expect([name, byName.get(name)]).toEqual([name, expect.stringContaining(text)]);
   });
 
-  it('are those of Grafana 10 to 13, and of the release that docker-compose.yml runs', async () => {
+  it('cover Grafana 10 to 13, and the release that docker-compose.yml runs', async () => {
     const versions = await Promise.all(
       schemaPackages.map(async (name) => {
         const text = await readFile(`node_modules/${name}/package.json`, 'utf8');

@@ -1,4 +1,4 @@
-/** Dashboards checked by the compiler against the types of a release of Grafana: errors by file. */
+/** Uses the compiler to check dashboards against the types of one release of Grafana. */
 import { join } from 'node:path';
 import { complaints } from '../codegen/compiled.ts';
 
@@ -7,7 +7,7 @@ const types = join(import.meta.dirname, 'grafana-types.ts');
 
 const panelTypes = 'raw/composable/PANEL/panelcfg/x';
 
-/** By package, where its declarations are; the first is the one that `grafana-types.ts` names. */
+/** Paths of the declarations in each package. `grafana-types.ts` imports from the first package. */
 const layouts = {
   '@grafana/schema': undefined,
   'grafana-schema-10': { all: 'dist/index.d.ts', panel: `dist/esm/${panelTypes}/NAMEPanelCfg_types.gen.d.ts` },
@@ -16,7 +16,7 @@ const layouts = {
 export type SchemaPackage = keyof typeof layouts;
 export const schemaPackages = Object.keys(layouts) as readonly SchemaPackage[];
 
-/** Panels, by the folder and the name of their declarations. */
+/** The names of panel types in the declarations, by folder. */
 const panels = {
   barchart: 'BarChart',
   bargauge: 'BarGauge',
@@ -26,12 +26,12 @@ const panels = {
   timeseries: 'TimeSeries',
 } as const;
 
-/** Errors, as `file.json:line: why`. @param files the text of each, by its name without its extension */
+/** Errors as `file.json:line: reason`. @param files text of each dashboard, by its name without extension */
 export async function misfits(
   files: Readonly<Record<string, string>>,
   schema: SchemaPackage,
 ): Promise<readonly string[]> {
-  // Begins on the first line, so that lines are those of the file.
+  // The text starts on the first line, so that line numbers are those of the file.
   const source = (text: string): string =>
     `import type { GrafanaDashboard } from '${types}'; export const dashboard: GrafanaDashboard = ${text}`;
   const compilerOutput = await complaints(
@@ -49,7 +49,7 @@ export async function misfits(
   return found;
 }
 
-/** Declarations that import each other by the name of the package stay within the release. */
+/** Maps imports of the first package to the declarations of this release. */
 function pathsOf(schema: SchemaPackage): Readonly<Record<string, readonly string[]>> {
   const layout = layouts[schema];
   if (layout === undefined) return {};

@@ -1,7 +1,7 @@
 /**
- * Dashboards as the packages of Grafana declare them, for JSON: enums by their values, and no field that Grafana does
- * not know. Options of panels and of their fields may be left out, because Grafana fills them in; everything other than
- * that is as strict as there.
+ * Dashboards as the packages of Grafana declare them, converted to JSON: enums by their values, and no unknown fields.
+ * Options of panels and of their fields may be omitted, because Grafana completes them. All other fields are as strict
+ * as in Grafana.
  */
 import type * as prometheus from '@grafana/grafana-foundation-sdk/prometheus';
 import type * as units from '@grafana/grafana-foundation-sdk/units';
@@ -13,7 +13,7 @@ import type * as stat from '@grafana/schema/dist/esm/raw/composable/stat/panelcf
 import type * as table from '@grafana/schema/dist/esm/raw/composable/table/panelcfg/x/TablePanelCfg_types.gen.js';
 import type * as timeseries from '@grafana/schema/dist/esm/raw/composable/timeseries/panelcfg/x/TimeSeriesPanelCfg_types.gen.js';
 
-/** A type of Grafana, in its JSON form. */
+/** A type of Grafana in its JSON form. */
 type Plain<T> = unknown extends T
   ? T
   : T extends string
@@ -23,10 +23,10 @@ type Plain<T> = unknown extends T
       : T extends object
         ? { [K in keyof T]: Plain<T[K]> }
         : T;
-/** Through its text, since TypeScript accepts any number for an enum of numbers. */
+/** Derived from the text of the number, because TypeScript accepts any number for a numeric enum. */
 type PlainNumber<T extends number> = `${T}` extends `${infer Value extends number}` ? Value : never;
 
-/** The same with everything in it optional. */
+/** The same type with all fields optional, at any depth. */
 type Filled<T> = T extends readonly unknown[]
   ? { [K in keyof T]: Filled<T[K]> }
   : T extends object
@@ -44,7 +44,7 @@ interface PrometheusQuery extends Plain<Omit<prometheus.Dataquery, '_implementsD
   rawQuery?: never;
 }
 
-/** Declared in no package that we may use. */
+/** Not declared in any package that we may use. */
 interface SqlQuery {
   refId: string;
   datasource: Plain<schema.DataSourceRef>;
@@ -56,7 +56,7 @@ interface SqlQuery {
 
 type Defaults = Omit<Plain<schema.FieldConfig>, 'custom' | 'unit'> & { unit?: Unit };
 
-/** One field of the configuration, replacing its default. */
+/** A property of the field configuration that overrides its default. */
 type Property<Custom> =
   | { [K in keyof Required<Defaults>]: { id: K; value: Required<Defaults>[K] } }[keyof Required<Defaults>]
   | {
@@ -90,7 +90,7 @@ type Panel =
   | PanelOf<'table', table.Options, Part<table.FieldConfig>>
   | PanelOf<'timeseries', timeseries.Options, Part<timeseries.FieldConfig>>;
 
-/** With the fields of an annotation that the Prometheus data source reads, and the schema does not declare. */
+/** Adds the annotation fields that the Prometheus data source reads but the schema does not declare. */
 interface Annotation extends Plain<Omit<schema.AnnotationQuery, 'target'>> {
   expr?: string;
   step?: string;
@@ -100,7 +100,7 @@ interface Annotation extends Plain<Omit<schema.AnnotationQuery, 'target'>> {
 }
 
 interface Variable extends Plain<schema.VariableModel> {
-  /** The query in the list of variables: Grafana writes it, and the schema does not declare it. */
+  /** The query in the list of variables. Grafana writes it, but the schema does not declare it. */
   definition?: string;
 }
 

@@ -1,4 +1,4 @@
-/** Queries as Grafana sends them: variables and macros expanded like in its data sources. */
+/** Queries as Grafana sends them: variables and macros are expanded as in its data sources. */
 import { describe, expect, it } from 'vitest';
 import {
   duration,
@@ -23,7 +23,7 @@ const choices: Choices = new Map([
 ]);
 const span = `'2026-01-01T00:00:00.000Z' AND '2026-01-02T00:00:00.000Z'`;
 
-describe('SQL', () => {
+describe('expansion of SQL', () => {
   it.each([
     ['$__timeFilter(hour)', `hour BETWEEN ${span}`],
     ['$__timeFrom() $__timeTo()', `'2026-01-01T00:00:00.000Z' '2026-01-02T00:00:00.000Z'`],
@@ -34,11 +34,11 @@ describe('SQL', () => {
     ['$__timeEpoch(hour)', 'extract(epoch from hour) as "time"'],
     ['$__unixEpochFilter(t)', 't >= 1767225600 AND t <= 1767312000'],
     ['$__interval_ms $__interval', '60000 1m'],
-  ])('%s', (sql, expanded) => {
+  ])('expands %s', (sql, expanded) => {
     expect(expandSql(sql, view, choices)).toBe(expanded);
   });
 
-  it('ends the arguments of a macro at the first closing parenthesis', () => {
+  it('ends the arguments of a macro at the first closing parenthesis, as Grafana does', () => {
     expect(expandSql("$__timeFilter(date_trunc('hour', t))", view, choices)).toBe(`date_trunc('hour' BETWEEN ${span})`);
   });
 
@@ -52,18 +52,18 @@ describe('SQL', () => {
   });
 });
 
-describe('PromQL', () => {
-  it('uses at least four scrapes for rates, and the interval and one scrape', () => {
+describe('expansion of PromQL', () => {
+  it('uses the larger of four scrape intervals and one interval plus one scrape interval for rates', () => {
     expect(expandPromQl('rate(x[$__rate_interval])', view, choices)).toBe('rate(x[75s])');
     expect(expandPromQl('rate(x[$__rate_interval])', { ...view, intervalMs: 5_000 }, choices)).toBe('rate(x[1m])');
   });
 
-  it('expands the range, and escapes chosen values for a regular expression', () => {
+  it('expands the range, and escapes the selected values for a regular expression', () => {
     expect(expandPromQl('x{job=~"$job"}[$__range]', view, choices)).toBe(String.raw`x{job=~"(a\\.b|c)"}[1d]`);
   });
 });
 
-it('writes and reads durations', () => {
+it('durations are written and read in the format of Grafana', () => {
   expect([500, 15_000, 90_000, 7_200_000].map(duration)).toEqual(['500ms', '15s', '90s', '2h']);
   expect(['15s', '5m', '1h', '1d'].map(milliseconds)).toEqual([15_000, 300_000, 3_600_000, 86_400_000]);
   expect(() => milliseconds('soon')).toThrow('soon');

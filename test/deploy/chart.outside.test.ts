@@ -1,4 +1,4 @@
-/** The Helm chart, rendered by helm itself and checked against the schemas of Kubernetes. */
+/** The Helm chart, rendered by Helm and checked against the schemas of Kubernetes. */
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import { KubernetesRelease, noKubernetesSchemas, type KubernetesObject } from '.
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 const noHelm = isHelmInstalled() ? undefined : `needs helm 3 (${howToInstall}; HELM names it)`;
 
-/** Values of a release, in addition to those of the chart. */
+/** Values of a release that override the defaults of the chart. */
 type Values = Readonly<Record<string, unknown>>;
 
 const existing: Values = {
@@ -90,7 +90,7 @@ interface Variable {
 
 let files = 0;
 
-describe('the chart, by helm', needs(noHelm), () => {
+describe('the chart, rendered by Helm', needs(noHelm), () => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-chart-'));
@@ -126,7 +126,7 @@ describe('the chart, by helm', needs(noHelm), () => {
   const environmentOf = (object: KubernetesObject): Readonly<Record<string, string>> =>
     Object.fromEntries((object as Pod).spec.template.spec.containers[0].env.map(({ name, value }) => [name, value]));
 
-  it('passes lint without a finding', async () => {
+  it('passes lint without findings', async () => {
     for (const values of [existing, everything]) {
       const { status, stdout } = helm(root, 'lint', ['--values', await file(values)]);
       expect(status, stdout).toBe(0);
@@ -152,7 +152,7 @@ describe('the chart, by helm', needs(noHelm), () => {
         'ServiceMonitor',
       ],
     ],
-  ])('renders %s, every name once', async (_, values, kinds) => {
+  ])('renders %s, with unique names', async (_, values, kinds) => {
     const objects = await rendered(values);
     expect(objects.map(({ kind }) => kind).toSorted()).toEqual(kinds);
     const names = objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
@@ -165,12 +165,12 @@ describe('the chart, by helm', needs(noHelm), () => {
     const own = objects.filter(({ apiVersion }) => !apiVersion.startsWith('monitoring.coreos.com/'));
     const plain = parseAllDocuments(read(plainFile)).map((document) => document.toJS() as KubernetesObject);
     expect([...own, ...plain].flatMap((object) => kubernetes.problemsOf(object))).toEqual([]);
-    // The check can fail.
+    // Verifies that the check can fail.
     const [first] = plain.filter(({ kind }) => kind === 'Deployment');
     expect(kubernetes.problemsOf({ ...first, replica: 2 } as unknown as KubernetesObject)).toHaveLength(1);
   });
 
-  it('gives the program an environment that it accepts, numbers unchanged', async () => {
+  it('passes an environment that the program accepts, with unchanged numbers', async () => {
     const objects = await rendered(everything);
     const env = environmentOf(one(objects, 'Deployment', 'indexer'));
     expect(env).toMatchObject({
@@ -187,7 +187,7 @@ describe('the chart, by helm', needs(noHelm), () => {
     expect(ledger.parties).toEqual(['alice::1220ab', 'bob::1220cd']);
   });
 
-  it('creates the tables by a Job with another role before the pods, or leaves it to them', async () => {
+  it('creates the tables by a Job with another role before the pods start, or leaves it to the pods', async () => {
     const objects = await rendered(everything);
     const job = one(objects, 'Job', 'indexer-migrate');
     expect(job.metadata).toMatchObject({ annotations: { 'helm.sh/hook': 'pre-install,pre-upgrade' } });

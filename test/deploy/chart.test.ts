@@ -1,4 +1,4 @@
-/** The Helm chart: in step with alerts, dashboards, options and version. */
+/** The Helm chart has the same alerts, dashboards, options and version as the project. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -25,7 +25,7 @@ describe('the chart', () => {
   it('has a default for each value in its schema, and a schema for each default', () => {
     const schema = JSON.parse(read(`${chartFolder}/values.schema.json`)) as ValueSchema;
     const values = parse(read(`${chartFolder}/values.yaml`)) as Readonly<Record<string, unknown>>;
-    // `global` belongs to a chart that has this one inside.
+    // `global` is for charts that include this one.
     expect(Object.keys(values).toSorted()).toEqual(
       Object.keys(schema.properties ?? {})
         .filter((name) => name !== 'global')

@@ -1,6 +1,6 @@
 /**
- * docker-compose.yml and Dockerfile, checked as text; `.ci/compose-test` starts them. Covers mistakes that a run would
- * not detect: an image without a version, a port open to the network, an option that no longer exists.
+ * docker-compose.yml and Dockerfile, checked as text; `.ci/compose-test` starts them. These are mistakes that a run
+ * would not detect: an image without a version, a port open to the network, an option that no longer exists.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -26,7 +26,7 @@ const file = parse(read('docker-compose.yml'), { merge: true }) as { services: R
 const services = Object.entries(file.services);
 const indexer = file.services['ledger-indexer'];
 
-/** Options that docker-compose.yml does not pass on, and why. */
+/** Options that docker-compose.yml does not pass, each with the reason. */
 const settled: Readonly<Record<string, string>> = {
   POSTGRES_SCHEMA: 'roles, passwords and dashboards of the file are made for the schema `ledger`',
   INDEXER_HTTP_HOST: 'the image listens on every address of the container; what is published is for this machine only',
@@ -39,14 +39,14 @@ const settled: Readonly<Record<string, string>> = {
 };
 
 describe('docker-compose.yml', () => {
-  it.each(services)('%s has an image with a version, and publishes ports only on this machine', (_name, service) => {
+  it.each(services)('gives %s an image with a version, and publishes only local ports', (_name, service) => {
     expect(service.image).toMatch(/:-[a-z/-]+:(?:v?\d+\.\d+(?:\.\d+)?|local)\}$/);
     for (const port of service.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:\$\{[A-Z_]+:-\d+\}:\d+$/);
     expect(service.security_opt).toEqual(['no-new-privileges:true']);
   });
 
   it.each(services)(
-    '%s contains no password and mounts existing files',
+    'contains no password for %s and mounts only existing files',
     (_name, { environment = [], volumes = [] }) => {
       const values = Array.isArray(environment)
         ? environment
@@ -69,7 +69,7 @@ describe('docker-compose.yml', () => {
     expect(read('scripts/compose/set-up.mjs')).toMatch(/const env = \{[^}]*INDEXER_EXERCISE_JSON/);
   });
 
-  it('passes every option, except those that it sets itself', () => {
+  it('passes every option, except those that it fixes', () => {
     const variableNames = ['ledger-indexer', 'sandbox'].flatMap((name) => {
       const entries = (file.services[name]?.environment ?? []) as readonly string[];
       return entries.map((entry) => entry.replace(/=.*/, ''));
@@ -79,7 +79,7 @@ describe('docker-compose.yml', () => {
     expect(missing.sort()).toEqual(Object.keys(settled).sort());
   });
 
-  it('makes the indexer respond under the name that Prometheus requests', () => {
+  it('allows requests with the name that Prometheus uses', () => {
     const scraped = /targets: \['(.+):7580'\]/.exec(read('grafana/prometheus.yml'))?.[1] ?? '';
     expect(Object.keys(file.services)).toContain(scraped);
     const names = ((indexer?.environment ?? []) as readonly string[]).find((entry) =>
@@ -88,7 +88,7 @@ describe('docker-compose.yml', () => {
     expect(names?.replace(/^.*=/, '').split(',')).toContain(scraped);
   });
 
-  it('publishes the same parts of the demo as the demo itself', () => {
+  it('follows the same interfaces as the demo', () => {
     const script = indexer?.entrypoint?.at(-1) ?? '';
     expect(/LEDGER_INTERFACES=(\S*)/.exec(script)?.[1]).toBe('tokens');
   });
@@ -102,7 +102,7 @@ describe('docker-compose.yml', () => {
 });
 
 describe('the secrets of docker-compose.yml', () => {
-  it('are random, created once, and readable where they are mounted', () => {
+  it('are random, created only once, and readable where they are mounted', () => {
     const folder = mkdtempSync(join(tmpdir(), 'secrets-'));
     for (const name of ['postgres', 'roles', 'indexer', 'grafana']) mkdirSync(join(folder, name));
     const make = (password: string): string =>
@@ -125,7 +125,7 @@ describe('the secrets of docker-compose.yml', () => {
 });
 
 describe('Dockerfile', () => {
-  it('starts the program like `npm start`', () => {
+  it('starts the program with the same arguments as `npm start`', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: { start: string } };
     const [, ...words] = scripts.start.replace('dist/main.js', '/app/dist/main.js').split(' ');
     expect(words).toHaveLength(3);

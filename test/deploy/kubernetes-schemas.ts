@@ -1,6 +1,6 @@
 /**
- * Schemas of Kubernetes objects, in which unknown fields are rejected. They are in the package kubernetes-validate of
- * PyPI, in the folder that KUBERNETES_SCHEMAS names: `pip download --no-deps kubernetes-validate==1.37.0`.
+ * Schemas of Kubernetes objects that reject unknown fields. They come from the PyPI package kubernetes-validate, in the
+ * folder that KUBERNETES_SCHEMAS names: `pip download --no-deps kubernetes-validate==1.37.0`.
  */
 import { readFileSync } from 'node:fs';
 import type { ValidateFunction } from 'ajv';
@@ -29,7 +29,7 @@ export interface KubernetesObject {
   readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
 }
 
-/** The objects of one release of Kubernetes, such as `1.37`. */
+/** The schemas of one release of Kubernetes, such as `1.37`. */
 export class KubernetesRelease {
   readonly #definitions: Definitions;
   readonly #ajv: Ajv2020;
@@ -45,7 +45,7 @@ export class KubernetesRelease {
     this.#ajv.addSchema(this.#definitions, 'all');
   }
 
-  /** Reasons why Kubernetes would reject it; undefined if it would not. */
+  /** Reasons why Kubernetes would reject the object; empty if there are none. */
   problemsOf(object: KubernetesObject): readonly string[] {
     const check = this.#checkOf(object);
     if (check === undefined) return [`there is no ${object.kind} in ${object.apiVersion}`];

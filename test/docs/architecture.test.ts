@@ -1,11 +1,14 @@
-/** The tree in docs/explanation/architecture.md: it has every folder of src, and no submodule imports one above it. */
+/** The tree in docs/explanation/architecture.md contains every folder of src, and the imports follow its order. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Folders in the order of the tree, relative to the project: modules begin their lines, submodules are indented. */
+/**
+ * Folders in the order of the tree, relative to the project root. Modules begin at the start of a line, submodules are
+ * indented.
+ */
 function drawn(): readonly string[] {
   const page = readFileSync(join(root, 'docs/explanation/architecture.md'), 'utf8');
   const tree = /```text\n(main\.ts[^]*?)```/.exec(page)?.[1] ?? '';
@@ -22,7 +25,7 @@ function drawn(): readonly string[] {
 
 const houses = ['src', 'packages/lake/src', 'packages/ledger-sandbox/src', 'packages/embedded-postgres/src'];
 
-/** Below a module, and the module itself if it is a package. */
+/** All folders inside the source folders, and the source folders of the packages, which are modules. */
 function folders(): readonly string[] {
   return houses.flatMap((house) => {
     const below = readdirSync(join(root, house), { recursive: true, withFileTypes: true }).filter((entry) =>
@@ -35,7 +38,7 @@ function folders(): readonly string[] {
   });
 }
 
-/** Imports as pairs of folders. */
+/** Imports, as pairs of the importing and the imported folder. */
 function arrows(): readonly (readonly [string, string])[] {
   return houses.flatMap((house) => {
     const files = readdirSync(join(root, house), { recursive: true, encoding: 'utf8' }).filter((file) =>
@@ -50,7 +53,7 @@ function arrows(): readonly (readonly [string, string])[] {
   });
 }
 
-/** Drawn in the line of the folder they belong to. */
+/** Folders without their own line, which belong to the line of the folder above. */
 const parts = [
   'src/observe/metrics/catalogue',
   'src/observe/page/browser',
@@ -58,12 +61,12 @@ const parts = [
   ...['market', 'registry', 'templates', 'packages'].map((name) => `packages/ledger-sandbox/src/demo/${name}`),
 ];
 
-/** The folder whose line contains a folder. */
+/** The folder in whose line the given folder is included. */
 function drawnOf(path: string): string {
   return parts.includes(path) ? dirname(path) : path;
 }
 
-/** `src/cli` of `src/cli/verify`. */
+/** The module of a folder, for example `src/cli` for `src/cli/verify`. */
 function roomOf(path: string): string {
   return houses.slice(1).find((house) => path.startsWith(house)) ?? path.split('/').slice(0, 2).join('/');
 }
@@ -73,28 +76,28 @@ describe('the tree in docs/explanation/architecture.md', () => {
     expect([...drawn(), ...parts].toSorted()).toEqual([...folders()].toSorted());
   });
 
-  it('lists modules and submodules in the order of imports', () => {
+  it('lists the submodules of each module so that they import only later ones', () => {
     const positions = new Map(drawn().map((path, at) => [path, at]));
     const upwards = arrows().filter(([from, to]) => {
       const [a, b] = [drawnOf(from), drawnOf(to)];
-      // Files next to the submodules import them, and are not imported by them.
+      // Files directly in a module may import its submodules, but not the other way round.
       return a !== b && roomOf(a) === roomOf(b) && (positions.get(a) ?? -1) > (positions.get(b) ?? -1);
     });
     expect(upwards.map((pair) => pair.join(' -> '))).toEqual([]);
   });
 
-  it('has modules that import none above them', () => {
+  it('lists modules so that none imports an earlier one', () => {
     const positions = new Map(drawn().map((path, at) => [path, at]));
     const upwards = arrows().filter(([from, to]) => {
       const [a, b] = [roomOf(from), roomOf(to)];
       const [above, below] = [positions.get(a), positions.get(b)];
-      // Files next to the modules belong to none.
+      // Files directly in a source folder belong to no module.
       return above !== undefined && below !== undefined && above > below;
     });
     expect(upwards.map((pair) => pair.join(' -> '))).toEqual([]);
   });
 
-  it('keeps every folder small enough for an overview', () => {
+  it('has no folder with more files than its limit', () => {
     const roots = [
       ...houses,
       'test',

@@ -1,6 +1,6 @@
 /**
- * The commands and queries of README.md, CONTRIBUTING.md and docs: each is run against a ledger with traffic and a
- * database that the indexer has filled, or is listed with the reason why not. Needs the built program.
+ * Runs the commands and queries of README.md, CONTRIBUTING.md and docs, against a ledger with traffic and an indexed
+ * database. Commands that are not run are listed with a reason. Needs the built program.
  */
 import { execFile } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -58,7 +58,7 @@ async function placeFor({ ledgerUrl, databaseUrl, httpUrl, query }: LedgerIndexe
   return { ledgerUrl, spareUrl: spare.url, databaseUrl, httpUrl, folder, party, template, ...found };
 }
 
-/** The files that commands name, and the program in the path. */
+/** Writes the files that the commands name, and adds the program to the path. */
 async function writeFiles(folder: string, party: string, template: string): Promise<void> {
   const createArguments = { issuer: party, owner: party, currency: 'USD', amount: '1.0', observers: [] };
   const commands = [{ CreateCommand: { templateId: `#${template}`, createArguments } }];
@@ -81,13 +81,13 @@ async function writeFiles(folder: string, party: string, template: string): Prom
   await chmod(bin, 0o755);
 }
 
-/** Runs it like the shell of a user, in the folder with the files. */
+/** Runs the script in a shell, in the folder with the files. */
 async function runInShell(script: string): Promise<void> {
   const { folder, ledgerUrl, databaseUrl, httpUrl } = place;
   const env = {
     PATH: [folder, process.env['PATH']].join(delimiter),
     HOME: folder,
-    // Without it some builds of bash take this for a remote login and read the files of the user.
+    // Without this variable, some builds of bash assume a remote login and read the startup files of the user.
     SHLVL: '1',
     LEDGER_URL: ledgerUrl,
     DATABASE_URL: databaseUrl,
@@ -97,35 +97,35 @@ async function runInShell(script: string): Promise<void> {
   await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder, env, timeout: 110_000 });
 }
 
-describe('shell commands', () => {
+describe('shell commands of the documentation', () => {
   const runnable = shell.flatMap((block) => {
     const commands = commandsOf(block).filter((command) => reasonNotToRun(block.path, command) === undefined);
     return commands.length === 0 ? [] : [{ name: `${block.path}:${String(block.line)}`, commands }];
   });
 
-  it.each(runnable)('$name', { timeout: 120_000 }, async ({ commands }) => {
-    // A failing command must be corrected on the page, or listed with a reason in shell.ts.
+  it.each(runnable)('succeed: $name', { timeout: 120_000 }, async ({ commands }) => {
+    // Correct a failing command on its page, or list it in shell.ts with a reason.
     await runInShell(commands.map((command) => inPlace(command, place)).join('\n'));
   });
 
-  it('that are listed as not run exist', () => {
+  it('are part of a page if they are listed as not run', () => {
     const listed = shell.flatMap((block) => commandsOf(block).map((command) => reasonNotToRun(block.path, command)));
     expect(notRun.filter((entry) => !listed.includes(entry))).toEqual([]);
     for (const test of elsewhere.values()) expect(isThere(test), test).toBe(true);
   });
 });
 
-describe('queries', () => {
+describe('queries of the documentation', () => {
   const queries = blocks
     .filter((block) => block.language === 'sql' && !(block.path in testedElsewhere) && !isElsewhere(block))
     .map((block) => ({ ...block, name: `${block.path}:${String(block.line)}` }));
 
-  it.each(queries)('$name', async ({ text }) => {
+  it.each(queries)('succeed: $name', async ({ text }) => {
     await on.query(text);
   });
 });
 
-describe('examples in TypeScript', () => {
+describe('TypeScript examples of the documentation', () => {
   const marked = '<!-- runs as a test -->';
   const examples = pages().flatMap((page) =>
     blocksOf(page).filter(({ language, line }) => {
@@ -137,14 +137,14 @@ describe('examples in TypeScript', () => {
     expect(examples).not.toHaveLength(0);
   });
 
-  it.each(examples)('$path:$line', async ({ path, line, text }) => {
+  it.each(examples)('return the documented rows: $path:$line', async ({ path, line, text }) => {
     const [, expected = ''] = /^\/\/ (.+)$/m.exec(text) ?? [];
     const file = join(import.meta.dirname, `zz-example-${path.replaceAll(/\W/g, '-')}-${String(line)}.ts`);
     const module = text.replaceAll("'ledger-indexer/testing'", "'../../src/testing/ledger-indexer.ts'");
     await writeFile(file, `${module}\nexport const shown = rows;\n`);
     try {
       const { shown } = (await import(file)) as { shown: unknown };
-      // The comment has the form that a programmer prints: keys without quotes.
+      // The comment has the format that Node prints: keys without quotes.
       const json = expected.replaceAll(/(\w+):/g, '"$1":').replaceAll("'", '"');
       expect(shown).toEqual(JSON.parse(json));
     } finally {
@@ -153,7 +153,7 @@ describe('examples in TypeScript', () => {
   });
 });
 
-/** Pages whose queries are run by another test, and by which. */
+/** Pages whose queries another test runs, with that test. */
 const testedElsewhere: Readonly<Record<string, string>> = {
   ...Object.fromEntries(queryPages.map((page) => [page, 'test/read/sql-doc.slow.test.ts'])),
   'README.md': 'test/read/sql-doc.slow.test.ts',

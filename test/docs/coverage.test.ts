@@ -1,6 +1,6 @@
 /**
- * docs/reference/coverage.md against the migrations and against the samples of participants: every column it names
- * exists, and every field of a sample has a row in it.
+ * Compares docs/reference/coverage.md with the migrations and with the samples of participants: every named column
+ * exists, and every field of a sample has a row.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { fixture, sampleNames } from '../support/wire/fixtures.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Keys that contain a message, and its name in the table. */
+/** Keys whose value is a message, with the name of the message in the table. */
 const messages: Readonly<Record<string, string>> = {
   Transaction: 'Transaction',
   transaction: 'Transaction',
@@ -42,7 +42,7 @@ const messages: Readonly<Record<string, string>> = {
   status: 'Status',
   deduplicationPeriod: 'DeduplicationPeriod',
 };
-/** Values defined by Daml or left open by the ledger: kept as one value, with any contents. */
+/** Fields with Daml values or with contents that the ledger does not define. Each is stored as one value. */
 const opaque = new Set(['createArgument', 'contractKey', 'choiceArgument', 'exerciseResult', 'viewValue', 'details']);
 
 interface Row {
@@ -69,7 +69,7 @@ function columnsOfMigrations(): ReadonlySet<string> {
   return found;
 }
 
-/** Adds `Message.field` for every leaf below `value`; `message` is undefined outside the messages of the table. */
+/** Adds `Message.field` for every leaf in `value`. `message` is undefined outside of the messages of the table. */
 function collect(value: unknown, message: string | undefined, found: Set<string>): void {
   if (Array.isArray(value)) {
     for (const element of value) collect(element, message, found);
@@ -88,7 +88,7 @@ function collect(value: unknown, message: string | undefined, found: Set<string>
   }
 }
 
-/** Scalars, and lists of scalars. An empty list says nothing about its elements, so it counts as a leaf too. */
+/** Scalars and lists of scalars. An empty list counts as a leaf too, because the type of its elements is unknown. */
 function isLeaf(value: unknown): boolean {
   if (Array.isArray(value)) return value.every((element) => typeof element !== 'object' || element === null);
   return typeof value !== 'object' || value === null;

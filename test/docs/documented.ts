@@ -1,13 +1,13 @@
-/** The statements on the pages for readers. */
+/** The SQL statements on the pages for readers. */
 import { blocksOf, pages, type Page } from './pages.ts';
 
 export interface DocumentedQuery {
   /** Path of the page. */
   readonly page: string;
-  /** The bold lead or the heading before it. */
+  /** The bold text or the heading before the statement. */
   readonly title: string;
   readonly sql: string;
-  /** Whether the page marks it as one that returns rows on the demo. */
+  /** Whether the page states that the statement returns rows on the demo. */
   readonly hasRows: boolean;
 }
 
@@ -18,10 +18,10 @@ export const documentedQueries: readonly DocumentedQuery[] = pages()
   .filter(({ path }) => ofReaders.test(path))
   .flatMap(queriesOf);
 
-/** Paths of the pages that contain them. */
+/** Paths of the pages that contain documented queries. */
 export const queryPages: readonly string[] = [...new Set(documentedQueries.map(({ page }) => page))];
 
-/** The only statement whose title begins with this text. @throws Error if there is none, or more than one */
+/** The only statement whose title begins with this text. @throws Error if there is none or more than one */
 export function documentedQuery(title: string): string {
   const [found, ...others] = documentedQueries.filter((query) => query.title.startsWith(title));
   if (found === undefined || others.length > 0) throw new Error(`expected one statement "${title}" in the pages`);

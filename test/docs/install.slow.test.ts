@@ -1,6 +1,6 @@
 /**
- * No page instructs users to install or run a package by a name that anyone can register, and every file that the
- * program names is in the installed package.
+ * No page instructs users to install or run a package by a name that anyone could register. Every file that the program
+ * names is in the installed package.
  */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { commands } from '../../src/cli/commands.ts';
 import { catalogue } from '../../src/errors/catalogue.ts';
 import { pages, root } from './pages.ts';
 
-/** A position in a file, as text for a failure. */
+/** A line of a file, with its position for failure messages. */
 interface Line {
   readonly where: string;
   readonly text: string;
@@ -36,14 +36,14 @@ const deployed = [
 ];
 const checkedFiles = [...pages().map(({ path }) => path), ...sources, ...deployed, ...filesBelow('scripts', /./)];
 
-/** Commands that download from a registry, with the words after them up to the end of the command. */
+/** Commands that download packages from a registry, with their arguments. */
 const fetches =
   /\b(?:npm (?:i|install|add|exec|x|ci)|npx|yarn (?:add|dlx)|pnpm (?:add|dlx|i|install)|bunx?(?: add| x)?)\b([^`'"|&;]*)/g;
 
-/** The words of a line that name our package as a registry would know it. */
+/** Words of a line that a registry would resolve to a package with our name. */
 function namesIn(line: string): readonly string[] {
   return [...line.matchAll(fetches)].flatMap(([command, words = '']) => {
-    // Commands that use an installed package, or are not run at all.
+    // This command uses only an installed package.
     if (/^npx (?:--no|--no-install) /.test(command)) return [];
     return words
       .split(/\s+/)
@@ -67,11 +67,11 @@ it.each([
   ['npx ledger-sandbox --port 0', true],
   ['npm install --save-dev ./ledger-indexer/ledger-indexer*-0.1.0.tgz', false],
   ['npm install github:ledger-indexer/ledger-indexer', false],
-])('reads %j', (line, found) => {
+])('a command that installs or runs the package by its name is recognized in %j', (line, found) => {
   expect(namesIn(line).length > 0).toBe(found);
 });
 
-it('the package cannot be published by accident, and names its source', () => {
+it('the package cannot be published by accident, and has the address of its source', () => {
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Readonly<Record<string, unknown>>;
   const home = 'https://github.com/ledger-indexer/ledger-indexer';
   expect(manifest).toMatchObject({ private: true, homepage: home, bugs: `${home}/issues` });
@@ -79,10 +79,10 @@ it('the package cannot be published by accident, and names its source', () => {
   expect(manifest['keywords']).toContain('postgres');
 });
 
-/** Lines of the program without its comments: texts that may reach a user. */
+/** Lines of the program without comments, whose texts may reach a user. */
 const spoken = sources.flatMap(linesOf).filter(({ text }) => !/^\s*(?:\/\/|\/?\*|<!--)/.test(text));
 
-it('files that the program names are in the package', () => {
+it('the package contains all files that the program names', () => {
   const { status, stdout, stderr } = spawnSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
     cwd: root,
     encoding: 'utf8',
@@ -99,7 +99,7 @@ it('files that the program names are in the package', () => {
   expect(named.filter(({ path }) => !held.has(path))).toEqual([]);
 }, 90_000);
 
-it('commands in remedies are commands of the program', () => {
+it('remedies name only existing commands', () => {
   const known = new Set(commands.map(({ name }) => name));
   const ofCatalogue = Object.entries(catalogue).map(([code, { remedy = '' }]) => ({ path: code, text: remedy }));
   const ofPlaces = sources.flatMap((path) => {

@@ -1,4 +1,7 @@
-/** test/conformance/interface.md against the project: files, tests and calls exist, and no required operation is missing. */
+/**
+ * Compares test/conformance/interface.md with the project: files, tests and calls exist, and no required operation is
+ * missing.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -10,7 +13,7 @@ const page = 'test/conformance/interface.md';
 const text = readFileSync(join(root, page), 'utf8');
 const suite = 'test/conformance/endpoints.slow.test.ts';
 
-/** The cells of every row of every table, without the rules below the headings. */
+/** The cells of all table rows, without the separator lines. */
 function tableRows(): readonly (readonly string[])[] {
   const lines = text.split('\n').filter((line) => line.startsWith('|') && !/^[|\s-]+$/u.test(line));
   return lines.map((line) =>
@@ -26,20 +29,20 @@ interface Quoted {
   readonly name: string;
 }
 
-/** Quotes of tests in a cell: `file`: "name", "name" */
+/** The test names that a cell quotes, as `file`: "name", "name" */
 function quotedIn(cell: string): readonly Quoted[] {
   return [...cell.matchAll(/`((?:packages\/[\w-]+\/)?test\/[^`]+)`: ("[^"]+"(?:, "[^"]+")*)/gu)].flatMap(
     ([, file = '', names = '']) => [...names.matchAll(/"([^"]+)"/gu)].map(([, name = '']) => ({ file, name })),
   );
 }
 
-/** The names that rows of the conformance table run under. */
+/** The test names of the rows of the conformance table. */
 const rowNames = rows.map(({ operation, outcome, how, as }) => {
   const user = outcome === '403' ? ` as ${as}` : '';
   return `${operation}: ${outcome}${how === '' ? '' : ` (${how})`}${user}`;
 });
 
-/** The texts of a test file and of the tables next to it, which may contain its names. */
+/** The texts of a test file and of the other files in its folder, which may contain its test names. */
 function sourcesOf(file: string): string {
   const folder = join(root, file, '..');
   const tables = readdirSync(folder).filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'));
@@ -76,7 +79,7 @@ describe('test/conformance/interface.md', () => {
     const quoted = cells.flatMap((row) => quotedIn(row[3] ?? ''));
     expect(quoted.length).toBeGreaterThan(100);
     expect(quoted.filter((one) => !exists(one))).toEqual([]);
-    // Every text in quotation marks was read by the parser above.
+    // The parser must have found every text in quotation marks.
     expect(quoted.length).toBe(cells.flatMap((row) => [...(row[3] ?? '').matchAll(/"[^"]+"/gu)]).length);
   });
 

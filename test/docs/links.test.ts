@@ -1,4 +1,4 @@
-/** Every link between pages has a target, every picture exists, and every page is reachable from the first one. */
+/** Every link between pages has a target, every picture exists, and every page can be reached from the README. */
 import { dirname, join } from 'node:path/posix';
 import { describe, expect, it } from 'vitest';
 import { anchorsOf, blocksOf, isThere, pages, proseOf, type Page } from './pages.ts';
@@ -10,7 +10,7 @@ interface Link {
   readonly target: string;
 }
 
-/** Links and pictures with targets inside the project. */
+/** Links and pictures whose targets are inside the project. */
 function linksOf(page: Page): readonly Link[] {
   const prose = proseOf(page);
   const markdown = [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);
@@ -30,7 +30,7 @@ function problemOf({ from, target }: Link): string | undefined {
   return anchorsOf(page).has(anchor) ? undefined : `${from}: ${file} has no heading for #${anchor}`;
 }
 
-describe('the pages', () => {
+describe('the documentation pages', () => {
   it('have no dead links, neither to files nor to headings', () => {
     const problems = all.flatMap((page) => linksOf(page).map(problemOf)).filter((problem) => problem !== undefined);
     expect(problems).toEqual([]);
@@ -49,18 +49,18 @@ describe('the pages', () => {
     expect(all.map(({ path }) => path).filter((path) => !reached.has(path) && !entrances.has(path))).toEqual([]);
   });
 
-  it('name the language of every block, so that all are checked', () => {
+  it('name the language of every code block, so that all blocks are checked', () => {
     const unnamed = all.flatMap(blocksOf).filter(({ language }) => language === '');
     expect(unnamed.map(({ path, line }) => `${path}:${String(line)}`)).toEqual([]);
   });
 
-  it('name no path of the machine they were written on', () => {
+  it('contain no path of the machine on which they were written', () => {
     expect(all.filter(({ text }) => /\/work\/|\.\.\/shared/.test(text)).map(({ path }) => path)).toEqual([]);
   });
 });
 
 describe('README.md', () => {
-  it('fits on a few screens: longer texts have separate pages', () => {
+  it('is short: longer texts are on separate pages', () => {
     const readme = all.find(({ path }) => path === 'README.md');
     expect(readme?.text.split('\n').length).toBeLessThan(200);
   });

@@ -1,10 +1,10 @@
-/** Pages that are followed from their beginning name nothing before it is created. */
+/** Pages that are followed from top to bottom name nothing before it is created. */
 import { expect, it } from 'vitest';
 import { blocksOf, pages } from './pages.ts';
 
 const made = /\bcreate schema (?:if not exists )?(\w+)/g;
 
-it('a schema of the reader is created before a block uses it', () => {
+it('a page creates a schema before it uses the schema', () => {
   const early = pages().flatMap((page) => {
     const blocks = blocksOf(page).filter(({ language }) => ['sql', 'postgresql', 'js', 'ts', 'sh'].includes(language));
     return blocks.flatMap(({ text }, nth) =>

@@ -1,4 +1,4 @@
-/** Pages named by the program, its alerts and its messages: by an address that works from anywhere. */
+/** Pages that the program, its alerts and its messages name: their URL works from anywhere. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -14,7 +14,7 @@ interface Named {
   readonly anchor: string | undefined;
 }
 
-/** The pages named by an address, or by `pageUrl`. */
+/** Pages that a file names by their URL or by `pageUrl`. */
 function named(file: string): readonly Named[] {
   const text = readFileSync(join(root, file), 'utf8').replaceAll("pageUrl('", base);
   return [
@@ -26,8 +26,8 @@ const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf
   .filter((name) => name.endsWith('.ts'))
   .map((name) => `src/${name}`);
 
-describe('pages named outside of the pages', () => {
-  it('exist, with their headings', () => {
+describe('pages named by the program or by alerts', () => {
+  it('exist, and contain the named headings', () => {
     const links = [...sources, 'grafana/alerts/ledger-indexer.rules.yaml'].flatMap(named);
     expect(links.length).toBeGreaterThan(20);
     const dead = links.filter(({ page: path, anchor }) => {
@@ -37,7 +37,7 @@ describe('pages named outside of the pages', () => {
     expect(dead).toEqual([]);
   });
 
-  it('are named by their address in every message', () => {
+  it('are named by their complete URL', () => {
     const bare = sources.flatMap((file) => {
       const code = readFileSync(join(root, file), 'utf8').replaceAll(/\/\*.*?\*\/|^\s*\/\/.*$/gms, '');
       return [...code.matchAll(/^.*docs\/[\w-]+\.md.*$/gm)].map(([line]) => `${file}: ${line.trim()}`);
@@ -46,7 +46,7 @@ describe('pages named outside of the pages', () => {
     expect(bare.filter((line) => !line.includes("pageUrl('docs/") && !line.includes(": page: 'docs/"))).toEqual([]);
   });
 
-  it('are below the home page of the package, if it has one', () => {
+  it('have URLs below the home page of the package, if it has one', () => {
     const { homepage } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { homepage?: string };
     expect(base).toBe(`${(homepage ?? base).replace(/(?:#.*|\/blob\/main\/)$/, '')}/blob/main/`);
   });

@@ -1,27 +1,27 @@
-/** The pages of the documentation and their parts that tests check. */
+/** The documentation pages, and the parts of them that tests check. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
 export const root = join(import.meta.dirname, '../..');
 
 export interface Page {
-  /** Below the project's folder, with forward slashes. */
+  /** Path relative to the project root, with forward slashes. */
   readonly path: string;
   readonly text: string;
 }
 
-/** A fenced block. */
+/** A fenced code block. */
 export interface Block {
   readonly path: string;
-  /** Line of the opening fence, from 1. */
+  /** Line number of the opening fence, from 1. */
   readonly line: number;
-  /** Empty without a language. */
+  /** Empty if the block names no language. */
   readonly language: string;
-  /** Without the indentation of the fence. */
+  /** Without the indentation of the opening fence. */
   readonly text: string;
 }
 
-/** Every Markdown file of the project that readers are pointed to. */
+/** All Markdown files in the project root and in docs. */
 export function pages(): readonly Page[] {
   const own = readdirSync(root).filter((name) => name.endsWith('.md'));
   const below = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).filter((name) =>
@@ -48,12 +48,12 @@ export function blocksOf({ path, text }: Page): readonly Block[] {
   return blocks;
 }
 
-/** The page without its fenced blocks and code spans: the text in which a renderer finds links and headings. */
+/** The page without fenced blocks and inline code: the text in which a renderer recognizes links and headings. */
 export function proseOf({ text }: Page): string {
   return text.replaceAll(/^( *)(`{3,}).*?^\1\2$/gms, '').replaceAll(/`[^`\n]*`/g, '');
 }
 
-/** The anchors of the headings, as on GitHub. */
+/** The anchors of the headings, as GitHub generates them. */
 export function anchorsOf({ text }: Page): ReadonlySet<string> {
   const headings = text.replaceAll(/^( *)(`{3,}).*?^\1\2$/gms, '').matchAll(/^#{1,6} +(.+?) *$/gm);
   const seen = new Map<string, number>();

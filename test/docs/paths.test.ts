@@ -1,4 +1,4 @@
-/** Paths in pages and comments exist: comments can outlive the files they name. */
+/** Paths in pages and in comments of the sources exist. A comment could otherwise outlive the file that it names. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -7,12 +7,14 @@ import { pages, root } from './pages.ts';
 const rooms = readdirSync(join(root, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
 const roots = ['src', 'test', 'scripts', 'packages', 'bench', 'docs', 'grafana', '.ci'];
 
-/** Relative to the project, or to `src` if it begins with a module; undefined for other texts. */
+/**
+ * A path relative to the project root; paths that begin with a module are relative to `src`. Undefined for other texts.
+ */
 function pathOf(mention: string): string | undefined {
   if (!/^[\w.-]+(?:\/[\w.-]+)*\/(?:[\w.-]+\.(?:ts|mjs|md|sql|json|ya?ml))?$/.test(mention)) return undefined;
   const [first = ''] = mention.split('/');
   if (roots.includes(first)) return mention;
-  // A folder alone may be that of another module.
+  // Only files, because a folder name could belong to another module.
   return rooms.some(({ name }) => name === first) && mention.endsWith('.ts') ? join('src', mention) : undefined;
 }
 
@@ -33,7 +35,7 @@ function comments(): readonly Text[] {
 it.each([
   ['a page', pages().map(({ path }) => ({ where: path, text: readFileSync(join(root, path), 'utf8') }))],
   ['a comment of the sources', comments()],
-])('paths that %s names exist', (_, texts: readonly Text[]) => {
+])('the paths that %s names exist', (_, texts: readonly Text[]) => {
   const named = texts.flatMap(({ where, text }) =>
     [...text.matchAll(/`([^`\s]+)`/g)].flatMap(([, mention = '']) => {
       const path = pathOf(mention);

@@ -1,4 +1,7 @@
-/** The fault matrix and the promises of docs/explanation/reliability.md: their tests exist, and each fault has one or a reason. */
+/**
+ * The fault matrix and the promises of docs/explanation/reliability.md: their tests exist, and each fault has a test or
+ * a reason why there is none.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -31,11 +34,11 @@ const quoted: readonly Quoted[] = faults.flatMap(({ tests = {} }) =>
   Object.entries(tests).flatMap(([file, names]) => names.map((name) => ({ file, name }))),
 );
 
-/** Whether a test of the file has the name, or the part of it that is quoted. */
+/** Whether a test in the file has this name, or a name that contains it. */
 function exists({ file, name }: Quoted): boolean {
   if (!existsSync(join(root, file))) return false;
   const source = readFileSync(join(root, file), 'utf8');
-  // Names of `it(…)` itself or of an `it.each([…])(…)`: a string that begins a call or a line.
+  // Names are strings at the beginning of the arguments of `it(…)`, or at the beginning of a line in `it.each([…])(…)`.
   const names = [...source.matchAll(/(?:^\s*|\()(['`])((?:(?!\1).)*)\1,/gmu)].map(([, , found = '']) => found);
   return names.some((found) => found.includes(name));
 }
@@ -48,7 +51,7 @@ describe('the fault matrix', () => {
     expect(ids.filter((id) => !/^[A-Z]\d\d$/u.test(id))).toEqual([]);
   });
 
-  it('gives a test for each fault, or the reason why there is none', () => {
+  it('has a test for each fault, or the reason why there is none', () => {
     const open = faults.filter(
       ({ tests = {}, untested }) => (Object.keys(tests).length === 0) === (untested === undefined),
     );
@@ -62,7 +65,7 @@ describe('the fault matrix', () => {
 });
 
 describe('docs/explanation/reliability.md', () => {
-  it('has a paragraph for each promise, and each promise has tests', () => {
+  it('has a paragraph for each promise, and each promise has test files', () => {
     const ids = [...text.matchAll(/^\| (P\d+) +\|/gmu)].map(([, id]) => id);
     expect(ids).toEqual(Object.keys(promises));
     const files = Object.values(promises).flat();
@@ -74,7 +77,7 @@ describe('docs/explanation/reliability.md', () => {
     expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([]);
   });
 
-  it('has the results of the last chaos suite', () => {
+  it('has the results of the last run of the chaos suite', () => {
     expect(text).toMatch(/<!-- campaign -->[\s\S]*\| Result[\s\S]*<!-- \/campaign -->/u);
   });
 });

@@ -1,19 +1,19 @@
 /**
- * The shell commands of the pages: which are run by the test next to this file, values for the names in them, and which
- * are not run, each with the reason.
+ * The shell commands of the pages: values for the names in them, and the commands that the test in this folder does not
+ * run, each with a reason.
  */
 import type { Block } from './pages.ts';
 
-/** Environment of the commands on the pages. */
+/** Values for the commands on the pages. */
 export interface ShellContext {
   readonly ledgerUrl: string;
-  /** A ledger that tests may change. */
+  /** URL of a ledger that tests may change. */
   readonly spareUrl: string;
   readonly databaseUrl: string;
   readonly httpUrl: string;
-  /** Folder of the files that commands name. */
+  /** Folder with the files that commands name. */
   readonly folder: string;
-  /** A party of the ledger, a template of hers, an update, an exercise and an archived contract. */
+  /** A party of the ledger, a template of one of its contracts, an update, an exercise and an archived contract. */
   readonly party: string;
   readonly template: string;
   readonly offset: number;
@@ -26,7 +26,7 @@ interface Replacement {
   readonly to: (place: ShellContext) => string;
 }
 
-/** Texts of the pages, and their replacements. */
+/** Texts on the pages, with their replacements in tests. */
 const replacements: readonly Replacement[] = [
   { from: /https:\/\/participant\.example(?:\.com)?:7575/g, to: ({ ledgerUrl }) => ledgerUrl },
   { from: /http:\/\/(?:localhost|127\.0\.0\.1):7575/g, to: ({ spareUrl }) => spareUrl },
@@ -42,13 +42,13 @@ const replacements: readonly Replacement[] = [
   { from: /\bexplain 120000\b/g, to: ({ offset }) => `explain ${String(offset)}` },
   { from: /--before 120000\b/g, to: ({ offset }) => `--before ${String(offset)}` },
   { from: /\b00ab…/g, to: ({ archived }) => archived },
-  // A database of ours serves as a PQS, in a separate schema.
+  // The test database also serves as a PQS database, in a separate schema.
   { from: /\bcompare-pqs --pqs-file\b/g, to: () => 'compare-pqs --pqs-schema pqs --pqs-file' },
-  // For commands without an end, only the start is tested.
+  // Commands that do not end are stopped after three seconds.
   { from: /^.* --follow .*$/g, to: () => 'timeout 3 $& || test $? = 124' },
 ];
 
-/** A command as it is run here. */
+/** A command with the values of the test. */
 export function inPlace(command: string, place: ShellContext): string {
   return replacements.reduce(
     (text, { from, to }) => text.replaceAll(from, (found) => to(place).replace('$&', found)),
@@ -57,14 +57,14 @@ export function inPlace(command: string, place: ShellContext): string {
 }
 
 interface NotRun {
-  /** The page, or a folder of pages. */
+  /** Path of a page, or of a folder of pages. */
   readonly page: string;
-  /** Which of its commands. */
+  /** Matches the commands that are not run. */
   readonly command: RegExp;
   readonly reason: string;
 }
 
-/** Commands that are not run by this test. The test reports unused entries. */
+/** Commands that this test does not run. It reports unused entries. */
 export const notRun: readonly NotRun[] = [
   { page: '', command: /^npm start/, reason: 'the daemon itself: test/e2e starts it in every way' },
   { page: '', command: /^npm install /, reason: 'needs the registry; the packed package is installed by its own test' },
@@ -136,13 +136,13 @@ export const notRun: readonly NotRun[] = [
   },
 ];
 
-/** Pages whose commands are run or compared with the program by another test. */
+/** Pages whose commands another test runs or compares with the program. */
 export const elsewhere: ReadonlyMap<string, string> = new Map([
   ['docs/runbook/', 'test/alerts/runbook.long.test.ts'],
   ['docs/deploy/', 'test/cli/deploy.test.ts'],
 ]);
 
-/** The commands of a block, continued lines joined, without comments. */
+/** The commands of a block without comments. Continued lines are joined. */
 export function commandsOf({ text }: Block): readonly string[] {
   return text
     .replaceAll(/\\\n\s*/g, '')
@@ -151,7 +151,7 @@ export function commandsOf({ text }: Block): readonly string[] {
     .filter((line) => line !== '');
 }
 
-/** Why a command is not run, if it is not. */
+/** The entry for a command that is not run; undefined if it is run. */
 export function reasonNotToRun(page: string, command: string): NotRun | undefined {
   return notRun.find((entry) => page.startsWith(entry.page) && entry.command.test(command));
 }

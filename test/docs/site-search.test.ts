@@ -1,4 +1,4 @@
-/** Search of the site, with an index of the staged pages that has the settings of the site. */
+/** The search of the site, with an index of the staged pages and the search settings of the site. */
 import MiniSearch from 'minisearch';
 import { describe, expect, it } from 'vitest';
 import { addressOf, keywords, searchSettings } from '../../scripts/site/generator/search.ts';
@@ -10,7 +10,7 @@ const { options, searchOptions } = searchSettings('/');
 const index = new MiniSearch({ ...options, storeFields: ['title', 'titles'], searchOptions });
 index.addAll(pages.flatMap(sectionsOf));
 
-/** The documents that VitePress makes of a page: one per heading, with the headings above it. */
+/** The documents that VitePress indexes for a page: one per heading, with its parent headings. */
 function sectionsOf({ path, text }: StagedPage) {
   const titles: string[] = [];
   const sections: { id: string; title: string; titles: string[]; text: string }[] = [];
@@ -44,12 +44,12 @@ describe('search of the site', () => {
     ['uninstall', 'how-to/run/uninstall.md'],
     ['Metabase', 'how-to/query/bi-tools.md'],
     ['GDPR', 'how-to/change/redact.md'],
-  ])('returns for "%s" the page %s in its first three results', (query, path) => {
+  ])('returns a result for "%s" on page %s among the first three', (query, path) => {
     const found = index.search(query).slice(0, 3);
     expect(found.map(({ id }) => String(id).replace(/#.*/, ''))).toContain(`/${addressOf(path)}`);
   });
 
-  it('has keywords of existing pages only', () => {
+  it('has keywords only for existing pages', () => {
     const paths = pages.map((page) => page.path);
     expect(Object.keys(keywords).filter((path) => !paths.includes(path))).toEqual([]);
   });

@@ -1,4 +1,4 @@
-/** The staged pages of the site: sidebar, links and code. CI builds the site. */
+/** The staged pages of the site: sidebar, links and code. Only CI builds the site. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { root } from './pages.ts';
 const pages = stagedPages(root, 'https://repository.example');
 
 describe('the site', () => {
-  it('lists every page once in its sidebar, except decision records, which their index lists', () => {
+  it('lists every page once in its sidebar, except decision records, which have their own index', () => {
     const offered = groups.flatMap((group) => group.pages.map(([, path]) => path));
     const listed = pages.map(({ path }) => path).filter((path) => !/^decisions\/.+\//.test(path));
     expect(offered.toSorted()).toEqual(listed.toSorted());
@@ -31,7 +31,7 @@ describe('the site', () => {
     expect(inProse(text, (prose) => prose.replaceAll('x.md', 'y.md'))).toBe(text.replace('x.md', 'y.md'));
   });
 
-  it('is searched for broken links: pages, headings, pictures', async () => {
+  it('is checked for broken links to pages, headings and pictures', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-site-'));
     try {
       await mkdir(join(folder, 'deploy'));
@@ -55,7 +55,7 @@ describe('the site', () => {
     }
   });
 
-  it('is checked for resources of other hosts', async () => {
+  it('is checked for resources from other hosts', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-site-'));
     try {
       const own = '<a href="https://a.example/"><img src="/b.png"><link rel="icon" href="data:,">';

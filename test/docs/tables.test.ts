@@ -1,4 +1,4 @@
-/** Generated tables of the pages, exit codes and error codes, compared with the program. */
+/** Compares generated tables of the pages, exit codes and error codes with the program. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -30,11 +30,11 @@ it('docs/reference/configuration.md documents exactly the options of the program
 });
 
 describe('docs/reference/error-codes.md', () => {
-  it('is the catalogue, every code with a remedy: npm run docs:generate', () => {
+  it('contains the catalogue, with a remedy for every code: npm run docs:generate', () => {
     expect(between('docs/reference/error-codes.md', 'troubleshooting')).toBe(troubleshootingMarkdown());
   });
 
-  it('explains no code that the program does not have', () => {
+  it('explains only codes that the program has', () => {
     const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))
       .map((name) => readFileSync(join(root, 'src', name), 'utf8'))
@@ -57,7 +57,7 @@ it('docs/reference/exit-codes.md documents every exit code', () => {
 describe('the reference of the commands', () => {
   const pages = Object.keys(commandPages) as CommandPage[];
 
-  it('names every command on one page, and no others', () => {
+  it('has every command on exactly one page', () => {
     expect(Object.values(commandPages).flat().toSorted()).toEqual(commands.map(({ name }) => name).toSorted());
   });
 
@@ -65,7 +65,7 @@ describe('the reference of the commands', () => {
     expect(between('docs/reference/commands.md', 'commands')).toBe(commandIndex(commands));
   });
 
-  it.each(pages)('has the sections of docs/reference/commands/%s.md: npm run docs:generate', (page) => {
+  it.each(pages)('has the current sections in docs/reference/commands/%s.md: npm run docs:generate', (page) => {
     expect(between(`docs/reference/commands/${page}.md`, 'commands')).toBe(commandSections(commands, page, verbs));
   });
 });
@@ -74,6 +74,6 @@ it('docs/reference/graphql-names.md lists the relations: npm run docs:generate',
   expect(between('docs/reference/graphql-names.md', 'relations')).toBe(relationsMarkdown());
 });
 
-it('docs/how-to/secure/roles.md lists the least role of each feature: npm run docs:generate', () => {
+it('docs/how-to/secure/roles.md lists the role that each feature needs at least: npm run docs:generate', () => {
   expect(between('docs/how-to/secure/roles.md', 'least-roles')).toBe(leastRolesMarkdown());
 });

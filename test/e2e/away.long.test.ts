@@ -1,6 +1,6 @@
 /**
- * A ledger that is unreachable, or sends Retry-After: requests wait as long as it demands, and it is followed as soon
- * as it returns.
+ * A ledger that is unreachable, or that sends Retry-After. Requests wait as long as it demands, and the indexer follows
+ * it as soon as it returns.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -20,7 +20,7 @@ function start(ledger: GuardedLedger, env: Readonly<Record<string, string>> = {}
   return startDaemon({ ledgerUrl: ledger.url, databaseUrl: database.url, schema: 'ledger', env: more });
 }
 
-/** The shortest time between two of them, milliseconds. */
+/** The shortest interval between two consecutive times, in milliseconds. */
 function shortestPause(times: readonly number[]): number {
   return Math.min(...times.slice(1).map((time, index) => time - (times[index] ?? 0)));
 }
@@ -33,7 +33,7 @@ describe('an unreachable participant', () => {
     ledger.away = true;
     ledger.cut();
     const before = ledger.connected.length;
-    // Under a back-off that grows to half a minute these take two minutes.
+    // With a back-off of up to half a minute, twenty attempts would take two minutes.
     await waitFor('twenty attempts', () => (ledger.connected.length >= before + 20 ? true : undefined), 45_000);
     const lines = daemon.output().split('"msg":"ledger failed, trying again"').length - 1;
     expect(lines).toBeGreaterThanOrEqual(2);
@@ -50,10 +50,10 @@ describe('a Retry-After', () => {
     ['seconds, of a handshake', 503, '2', 'upgrade'],
     ['a date, of a request', 503, new Date(2_000).toUTCString(), 'http'],
   ])(
-    'in %s is honored: no request comes before',
+    'in %s is honored: no request is sent earlier',
     async (_form, status, value, where) => {
       await using ledger = await GuardedLedger.start('good');
-      // The date is by the sender's clock, which may differ.
+      // The date is relative to the clock of the sender, which may differ from ours.
       const headers = { 'retry-after': value, date: new Date(0).toUTCString() };
       ledger.refusal = { status, headers, of: where === 'http' ? 'requests' : 'handshakes' };
       await using daemon = start(ledger);
@@ -67,9 +67,9 @@ describe('a Retry-After', () => {
     60_000,
   );
 
-  it('of a ledger-end request does not affect the stream', async () => {
+  it('in the response to a ledger-end request does not affect the stream', async () => {
     await using ledger = await GuardedLedger.start('good');
-    // Only the poll sends requests, and there is one socket.
+    // Only the poll sends requests, and there is only one socket.
     await using daemon = start(ledger, { INDEXER_IDLE_PROBE_AFTER: '1m', INDEXER_COMPLETIONS: 'off' });
     await storesUpTo(daemon, 3);
     ledger.refusal = { status: 429, headers: { 'retry-after': '2' }, of: 'requests' };

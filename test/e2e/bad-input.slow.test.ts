@@ -1,6 +1,6 @@
 /**
- * Every kind of wrong input ends in one clear error with its remedy, the right exit code or a parked state in
- * `/status` and `/readyz`, and no writes. No run may print a secret.
+ * Every kind of wrong input leads to one clear error with its remedy, to the right exit code or to a parked state in
+ * `/status` and `/readyz`. Nothing is written, and no run prints a secret.
  */
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** Port 9 of this machine (discard): it is closed. */
+/** A closed local port (9, discard). */
 const nobody = 'http://127.0.0.1:9';
 
 /** The environment of a run whose ledger is the input under test. */
@@ -45,7 +45,7 @@ function databaseEnv(url: string): Record<string, string> {
   return { DATABASE_URL: url, LEDGER_URL: nobody, LEDGER_TOKEN: canaryToken };
 }
 
-/** Waits for the state and demands that every surface for operators names the code and the remedy. */
+/** Waits for the state, and checks that every surface for operators names the code and the remedy. */
 async function expectState(
   state: 'parked' | 'backing_off',
   code: string,
@@ -72,7 +72,7 @@ async function expectState(
   }
 }
 
-/** Demands a refusal on stderr that is one line with the code and one with the remedy. */
+/** Checks that stderr has one line with the code and one line with the remedy, and nothing more. */
 function expectRefusal(ended: Ended, exitCode: number, code: string, found: RegExp): void {
   expect(ended.stderr).toMatch(found);
   const [first, second, ...rest] = ended.stderr.trimEnd().split('\n');
@@ -102,7 +102,7 @@ async function fakeLedger(refusal: object): Promise<FakeLedger & AsyncDisposable
 }
 
 describe('a ledger that cannot be used', () => {
-  it('parks when the URL leads to a web server that is not a ledger, and writes nothing', async () => {
+  it('parks the indexer without writes when the URL leads to a web server that is not a ledger', async () => {
     const web = await startFakeLedger({ http: (_request, response) => response.end('<html>welcome</html>') });
     try {
       await expectState('parked', 'LEDGER_NOT_A_LEDGER', ledgerEnv(web.url), /expected JSON from \/v2\//);
@@ -112,13 +112,13 @@ describe('a ledger that cannot be used', () => {
     expect(await rowsStored(database.url)).toBe(0);
   });
 
-  it('parks when the path of the URL is wrong, and writes nothing', async () => {
+  it('parks the indexer without writes when the path of the URL is wrong', async () => {
     await using sandbox = await startSandbox({});
     await expectState('parked', 'LEDGER_NOT_A_LEDGER', ledgerEnv(`${sandbox.url}/wrong`), /HTTP 404/);
     expect(await rowsStored(database.url)).toBe(0);
   });
 
-  it('keeps trying when the port is closed, and writes nothing', async () => {
+  it('is retried without writes when the port is closed', async () => {
     await expectState(
       'backing_off',
       'LEDGER_UNREACHABLE',
@@ -128,21 +128,21 @@ describe('a ledger that cannot be used', () => {
     expect(await rowsStored(database.url)).toBe(0);
   });
 
-  it('parks when https meets a plain http port, and writes nothing', async () => {
+  it('parks the indexer without writes when the URL is https and the port is plain http', async () => {
     await using sandbox = await startSandbox({});
     const url = sandbox.url.replace('http:', 'https:');
     await expectState('parked', 'LEDGER_TLS', ledgerEnv(url), /talking to 127\.0\.0\.1:\d+ failed/);
     expect(await rowsStored(database.url)).toBe(0);
   });
 
-  it('parks after retrying a rejected token, and writes nothing', async () => {
+  it('parks the indexer without writes after retrying a rejected token', async () => {
     await using sandbox = await startSandbox({ token: 'another' });
     generateHistory(sandbox.ledger, { seed: 1, updates: 20 });
     await expectState('parked', 'LEDGER_UNAUTHENTICATED', ledgerEnv(sandbox.url), /security-sensitive/, startRun);
     expect(await rowsStored(database.url)).toBe(0);
   });
 
-  it('parks when the token has no rights for the party, and writes nothing', async () => {
+  it('parks the indexer without writes when the token has no rights for the party', async () => {
     const refusal = { code: 'NA', cause: 'A security-sensitive error has been received', errorCategory: -1 };
     await using ledger = await fakeLedger({ ...refusal, grpcCodeValue: 7, context: {}, resources: [] });
     const env = ledgerEnv(ledger.url, { LEDGER_PARTIES: 'alice::1220ab' });
@@ -150,7 +150,7 @@ describe('a ledger that cannot be used', () => {
     expect(await rowsStored(database.url)).toBe(0);
   });
 
-  it('parks when the filter names a package that the ledger does not have, and writes nothing', async () => {
+  it('parks the indexer without writes when the filter names an unknown package', async () => {
     await using own = await createTestDatabase();
     await using sandbox = await startSandbox({});
     generateHistory(sandbox.ledger, { seed: 1, updates: 20 });
@@ -162,7 +162,7 @@ describe('a ledger that cannot be used', () => {
     expect(await rowsStored(own.url)).toBe(0);
   });
 
-  it('ends with 78 rather than send a token in clear text to another machine', async () => {
+  it('ends the program with 78 if the token would be sent in clear text to another machine', async () => {
     const ended = await commandToEnd(ledgerEnv('http://ledger.example.org:7575'), ['run']);
     expectRefusal(ended, 78, 'LEDGER_TOKEN_INSECURE', /will not send the token in clear text to ledger\.example\.org/);
     expect(await rowsStored(database.url)).toBe(0);
@@ -170,7 +170,7 @@ describe('a ledger that cannot be used', () => {
 });
 
 describe('a database that cannot be used', () => {
-  it('ends with 77 and the missing grant when the role may not create the schema', async () => {
+  it('ends the program with 77 and the missing grant when the role may not create the schema', async () => {
     await using own = await createTestDatabase();
     const role = `limited_${randomBytes(6).toString('hex')}`;
     await query(own.url, `create role ${role} login password '${canaryPassword}'`);
@@ -187,24 +187,24 @@ describe('a database that cannot be used', () => {
     }
   });
 
-  it('parks when the database does not exist', async () => {
+  it('parks the indexer when the database does not exist', async () => {
     const url = new URL(database.url);
     url.pathname = '/no_such_database';
     await expectState('parked', 'STORE_DATABASE_MISSING', databaseEnv(url.href), /does not exist.*3D000/);
   });
 
-  it('keeps trying when the password is wrong, in case it is being rotated, without printing it', async () => {
+  it('is retried when the password is wrong, in case it is being rotated, without printing it', async () => {
     const url = new URL(database.url);
     url.password = canaryPassword;
     await expectState('backing_off', 'STORE_PASSWORD_REFUSED', databaseEnv(url.href), /password/, startRun);
   });
 
-  it('keeps trying when the port of the database is closed', async () => {
+  it('is retried when the port of the database is closed', async () => {
     const env = databaseEnv(`postgres://indexer:${canaryPassword}@127.0.0.1:9/ledger`);
     await expectState('backing_off', 'STORE_UNREACHABLE', env, /cannot be reached at 127\.0\.0\.1:9 \(ECONNREFUSED\)/);
   });
 
-  it('ends with 78 when the database does not store UTF8, and creates nothing in it', async () => {
+  it('ends the program with 78 when the database does not store UTF8, and nothing is created in it', async () => {
     const name = `ascii_${randomBytes(6).toString('hex')}`;
     const provider = `encoding 'SQL_ASCII' locale_provider libc locale 'C' template template0`;
     await query(database.url, `create database ${name} ${provider}`);
@@ -219,7 +219,7 @@ describe('a database that cannot be used', () => {
     }
   });
 
-  it('ends with 78 when a newer version created the schema, and does not change it', async () => {
+  it('ends the program with 78 when a newer version created the schema, which stays unchanged', async () => {
     await using own = await createTestDatabase();
     await commandToEnd(databaseEnv(own.url), ['migrate']);
     await query(own.url, `insert into ${schema}.schema_migrations (id) values ('9999_from_the_future')`);
@@ -228,7 +228,7 @@ describe('a database that cannot be used', () => {
     expect(await rowsStored(own.url)).toBe(0);
   });
 
-  it('ends with 78 when the schema was created with another INDEXER_EXERCISE_JSON, whether it may migrate or not', async () => {
+  it('ends the program with 78 when the schema was created with another INDEXER_EXERCISE_JSON, even if it may migrate', async () => {
     await using own = await createTestDatabase();
     await commandToEnd({ ...databaseEnv(own.url), INDEXER_EXERCISE_JSON: 'json' }, ['migrate']);
     for (const migrate of ['auto', 'never']) {
@@ -245,7 +245,7 @@ describe('a database that cannot be used', () => {
 });
 
 describe('a command line or configuration that cannot be used', () => {
-  it('ends with 78 and lists all problems at once, before it opens a connection', async () => {
+  it('ends the program with 78 and lists all problems at once, before a connection is opened', async () => {
     const ended = await runToEnd({
       LEDGER_URL: 'ledger.example.org',
       LEDGER_TOKEN: `${canaryToken} with blanks`,
@@ -264,14 +264,14 @@ describe('a command line or configuration that cannot be used', () => {
     expect(ended.stderr).toContain('what to do: correct the listed values');
   });
 
-  it('ends with 2, the nearest command and a pointer to the list when the command does not exist', async () => {
+  it('ends the program with 2, the nearest command and a pointer to the list when the command does not exist', async () => {
     const ended = await runToEnd({}, ['indx']);
     expect(ended.code).toBe(2);
     expect(ended.stderr).toContain('there is no command "indx"');
     expect(ended.stderr).toMatch(/did you mean index.*ledger-indexer --help/is);
   });
 
-  it('ends with 78 before it connects to a database when another process has its HTTP port', async () => {
+  it('ends the program with 78 before it connects to a database when another process has its HTTP port', async () => {
     await using own = await createTestDatabase();
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
@@ -305,7 +305,7 @@ describe('secrets', () => {
     expect((await commandToEnd(env, ['config', '--json'])).code).toBe(0);
   });
 
-  it('are in none of the lines that these runs printed', () => {
+  it('are in no line that these runs printed', () => {
     const printed = everythingPrinted();
     expect(printed.length).toBeGreaterThan(5_000);
     expect(printed).not.toContain(canaryToken);

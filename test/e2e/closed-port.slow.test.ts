@@ -1,4 +1,4 @@
-/** A closed port at the start: one log line with the address and the remedy. Every retry is one line. */
+/** A closed port at the start: one log line per attempt, with the address and the remedy. */
 import { createServer, type AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -25,7 +25,7 @@ async function linesOf(daemon: Daemon): Promise<readonly Line[]> {
   return lines().filter(({ msg }) => !usual.has(msg) && !msg.startsWith('listening'));
 }
 
-/** A port that was free a moment ago. */
+/** Returns a port that was free a moment ago. */
 async function closedPort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -35,7 +35,7 @@ async function closedPort(): Promise<number> {
 }
 
 describe('a closed port', () => {
-  it.each(['database', 'ledger'] as const)('of the %s is one log line per attempt', async (side) => {
+  it.each(['database', 'ledger'] as const)('of the %s causes one log line per attempt', async (side) => {
     await using sandbox = await startSandbox();
     await using database = await createTestDatabase();
     const port = await closedPort();

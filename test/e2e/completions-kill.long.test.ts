@@ -1,7 +1,7 @@
 /**
- * Completions under violence: the built program is killed again and again while commands are submitted, accepted and
- * rejected. In the end every command is found by its id, with its outcome, and none twice. A token that loses its
- * rights and gets them back, likewise.
+ * Completions while the built program is killed repeatedly and commands are submitted, accepted and rejected. In the
+ * end every command is found by its id, with its outcome, exactly once. The same applies to a token that loses its
+ * rights and gets them back.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
@@ -24,7 +24,7 @@ const daemon = (env: Readonly<Record<string, string>> = {}): Daemon =>
     env: { INDEXER_START: 'genesis', ...env },
   });
 
-/** The outcome of each submission, as reported to its submitter: one line each. */
+/** The outcome of each submission as reported to its submitter, one line each. */
 async function submitSome(random: Random, from: number, count: number): Promise<readonly string[]> {
   const outcomeLines: string[] = [];
   for (let at = from; at < from + count; at += 1) {
@@ -47,8 +47,8 @@ async function found(): Promise<readonly string[]> {
   return rows.map(({ line }) => String(line));
 }
 
-describe('a daemon killed while it follows completions', () => {
-  it('has each of them once in the end', async () => {
+describe('an indexer that is killed while it follows completions', () => {
+  it('stores each completion exactly once in the end', async () => {
     const random = new Random(3);
     const outcomeLines: string[] = [];
     for (let life = 0; life < 12; life += 1) {
@@ -77,7 +77,7 @@ describe('a daemon killed while it follows completions', () => {
 });
 
 describe('a token that loses its rights', () => {
-  it('loses no completion once it has them again', async () => {
+  it('loses no completions after its rights have returned', async () => {
     const secret = 'a shared secret for completions';
     await world.close();
     const everything = [{ kind: 'CanReadAsAnyParty' as const }];
@@ -85,7 +85,7 @@ describe('a token that loses its rights', () => {
       auth: { secret, rightsCheckMs: 50, users: [{ id: 'reader', rights: everything }] },
     });
     const { sandbox } = world;
-    // Rights that are back before they were seen missing are found with the next try, a minute later.
+    // Enough time: if the indexer does not notice that the rights were missing, its next attempt is a minute later.
     const exp = endsIn(240_000);
     const reader = await token(sharedSecret(secret), { sub: 'reader', exp });
     const admin = await token(sharedSecret(secret), { sub: 'participant_admin', exp });
@@ -124,7 +124,7 @@ describe('a token that loses its rights', () => {
     await waitFor('it is refused', async () => ((await indexer.status()).state === 'parked' ? true : undefined));
     await change('POST');
     submitTwice('after');
-    // Rights that are back before they were seen missing are found with the next try, a minute later.
+    // The next attempt may be a minute later, if the indexer did not notice that the rights were missing.
     await world.reaches(sandbox.ledger.ledgerEnd(), 'ledger', 120_000);
     const rows = await world.rows(
       `select command_id, count(*)::int as n, count(*) filter (where not succeeded)::int as rejected from explore.completions group by 1 order by min("offset")`,

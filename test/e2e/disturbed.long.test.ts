@@ -1,15 +1,15 @@
-/** A daemon that is stopped, replaced or disconnected while it loads stores the same as an undisturbed one. */
+/** A daemon that is stopped, replaced or disconnected under load stores the same rows as an undisturbed one. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
 import { createWorld, progress, type World } from './runs/daemon-world.ts';
 
-/** Longer than the time within which the daemon takes a second signal for an echo of the first. */
+/** Longer than the time in which the daemon treats a second signal as an echo of the first. */
 const echoMs = 1_000;
 
-describe('a daemon disturbed while it loads', () => {
+describe('a daemon that is disturbed under load', () => {
   const fast = { INDEXER_START: 'genesis' };
-  /** Until the disturbance is over; the rest is stored in large batches. */
+  /** Small batches, used until the disturbance is over. The remaining updates are stored in large batches. */
   const slow = { ...fast, INDEXER_BATCH_UPDATES: '3' };
   let world: World;
   let expected: string;
@@ -23,7 +23,7 @@ describe('a daemon disturbed while it loads', () => {
   });
   afterAll(() => world[Symbol.asyncDispose]());
 
-  it('ends with 0 on SIGTERM, and the next one resumes right after its checkpoint', async () => {
+  it('ends with 0 on SIGTERM, and the next daemon resumes right after its checkpoint', async () => {
     const { stored } = world;
     await using first = world.start('stopped', slow);
     await progress(world, first, 'stopped', 200);
@@ -57,7 +57,7 @@ describe('a daemon disturbed while it loads', () => {
       first.signal('SIGTERM');
       await first.logged('stopping');
       expect(first.exit()).toBeUndefined();
-      // Signals in quick succession are one signal that came twice; insisting takes a moment longer.
+      // Signals in quick succession count as one signal. To insist, the second signal must come later.
       await pause(echoMs);
       expect(first.exit()).toBeUndefined();
       first.signal('SIGTERM');
@@ -84,7 +84,7 @@ describe('a daemon disturbed while it loads', () => {
     expect(await world.finish(second, 'shared')).toBe(expected);
   });
 
-  it('stores the same when Postgres ends all its connections again and again', async () => {
+  it('stores the same rows when Postgres repeatedly ends all its connections', async () => {
     const { client } = world.stored;
     await using daemon = world.start('terminated', slow);
     let ended = 0;
@@ -101,7 +101,7 @@ describe('a daemon disturbed while it loads', () => {
     expect(await world.finish(daemon, 'terminated')).toBe(expected);
   });
 
-  it('stores the same when the socket to the ledger breaks every few hundred frames', async () => {
+  it('stores the same rows when the connection to the ledger breaks every few frames', async () => {
     world.sandbox.faults.cutEveryFrames = { min: 20, max: 160 };
     await using daemon = world.start('cut', { ...fast, INDEXER_BATCH_UPDATES: '10' });
     const found = await world.finish(daemon, 'cut').finally(() => {

@@ -1,6 +1,6 @@
 /**
- * A party whose key is never on the participant: onboarded, its transaction prepared, signed and executed through the
- * client, and found again in Postgres with the hash it signed.
+ * A party whose key is never on the participant. The client onboards it, and prepares, signs and executes its
+ * transaction. The transaction is then found in Postgres with the hash that was signed.
  */
 import { Client } from 'pg';
 import { beforeAll, expect, it } from 'vitest';
@@ -70,7 +70,7 @@ async function stored(url: string, offset: number): Promise<Stored | undefined> 
     );
     return rows[0];
   } catch (thrown) {
-    // Before the migration there is no table yet.
+    // The table does not exist before the migration.
     if ((thrown as { code?: string }).code === '42P01') return undefined;
     throw thrown;
   } finally {
@@ -81,7 +81,7 @@ async function stored(url: string, offset: number): Promise<Stored | undefined> 
 it('an externally signed transaction is in Postgres with the hash that was signed', async () => {
   await using database = await createTestDatabase();
   await using sandbox = await startSandbox();
-  // From the first offset: earlier updates would otherwise come as contracts of the seed, without their updates.
+  // Starts at genesis: a seed would store the contracts of earlier updates without their updates.
   const env = { INDEXER_START: 'genesis' };
   await using daemon = startDaemon({ ledgerUrl: sandbox.url, databaseUrl: database.url, schema: 'external', env });
   const tokenSource = createTokenSource({});

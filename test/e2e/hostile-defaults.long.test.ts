@@ -1,6 +1,6 @@
 /**
- * A role with hostile defaults for all settings: stored rows, and the results of commands and readers, are the
- * same as for a role without any.
+ * Hostile defaults for all settings of a role: stored rows, and the results of commands and readers, are the same as
+ * with a role without defaults.
  */
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
@@ -17,7 +17,7 @@ import { runCommand } from '../support/run-command.ts';
 import { runVerify } from '../verify/verify-run.ts';
 import { runIndexer, type IndexerRun } from './runs/indexer-run.ts';
 
-/** Defaults that change the meaning of texts and statements, for `alter role … set`. */
+/** Defaults for `alter role … set` that change the meaning of texts and statements. */
 const meaning = {
   datestyle: `'SQL, DMY'`,
   intervalstyle: 'sql_standard',
@@ -41,7 +41,7 @@ const meaning = {
   synchronous_commit: 'off',
   gin_fuzzy_search_limit: '1',
 };
-/** How statements are planned and numbers are rounded for display: a reader's own choice. */
+/** Settings for planning and for the display of numbers. Readers may choose them. */
 const ownChoice = {
   extra_float_digits: '-15',
   work_mem: `'64kB'`,
@@ -59,8 +59,8 @@ const ownChoice = {
   join_collapse_limit: '1',
 };
 /**
- * Milliseconds; transaction_timeout where there is one. They hold until a session has set its own, so they are longer
- * than a busy machine needs to send the first statement.
+ * Limits in milliseconds. They apply until a session has set its own limits, so they must be longer than a busy machine
+ * needs to send the first statement. Older servers have no transaction_timeout.
  */
 const limits = {
   statement_timeout: 2_000,
@@ -98,15 +98,17 @@ const envOf = (url: string): Record<string, string> => ({
   INDEXER_BATCH_UPDATES: '200',
 });
 
-/** All packages of the stored rows have been read: from then on both can create the same typed views. */
+/**
+ * Waits until all packages of the stored rows have been read, so that both databases can create the same typed views.
+ */
 async function packagesRead(url: string): Promise<void> {
   const missing = `select from ledger.templates t where not exists (select from ledger.packages p where p.package_id = t.package_id)`;
   await waitFor('the packages', async () => ((await query(url, missing)).length === 0 ? true : undefined));
 }
 
 /**
- * A session of the pool outlives the limit of the role. The pool opens another one silently if the server has
- * ended one.
+ * Waits until a session of the pool has been idle for longer than the role allows. If the server had ended it, the pool
+ * would silently open another one.
  */
 async function staysIdle(): Promise<void> {
   const idle = `select from pg_stat_activity where usename = '${writer}' and state = 'idle'
@@ -143,7 +145,7 @@ afterAll(async () => {
 });
 
 describe('with hostile defaults of the role and the database', { timeout: 180_000 }, () => {
-  it('a seed, two connections, a restart and an archive of an earlier contract store the usual rows', async () => {
+  it('a seed, two connections, a restart and an archive of an earlier contract store the expected rows', async () => {
     const steps = new Steps(sandbox.ledger, 5);
     let made = 0;
     const grow = (updates: number): void => {
@@ -158,7 +160,7 @@ describe('with hostile defaults of the role and the database', { timeout: 180_00
       const end = sandbox.ledger.ledgerEnd();
       await Promise.all([one.reaches(end, 60_000), other.reaches(end, 60_000)]);
       await Promise.all([packagesRead(calm.url), packagesRead(hostile.url)]);
-      // A transient failure would hide a missing setting.
+      // A transient failure could hide that a setting is missing.
       const failures = other.log.filter((line) => line.includes('"level":"error"') || line.includes('STORE_'));
       expect(failures.join('\n')).toBe('');
       await staysIdle();
@@ -171,7 +173,7 @@ describe('with hostile defaults of the role and the database', { timeout: 180_00
     expect(await runVerify(['--invariants'], envOf(urlOf(writer)))).toMatchObject({ code: 0, outcome: 'equal' });
   });
 
-  it('commands print the usual output', async () => {
+  it('commands print the expected output', async () => {
     const answers = async (url: string) => {
       const ran = async (...words: string[]) => await programInProcess(words, { DATABASE_URL: url });
       return {
@@ -190,7 +192,7 @@ describe('with hostile defaults of the role and the database', { timeout: 180_00
     expect((await programInProcess(['status'], { DATABASE_URL: urlOf(writer) })).code).toBe(0);
   });
 
-  it('views and functions for readers return the usual rows to a reader with such defaults', async () => {
+  it('views and functions for readers return the expected rows to a reader with such defaults', async () => {
     await runCommand(grantReaderCommand, [reader], { DATABASE_URL: hostile.url });
     await setAgainstUs(reader, meaning);
     const views = await query(
@@ -229,8 +231,8 @@ const functions = [
   );
 
 /**
- * Rows of each query in one order, with times and intervals as such: their output format is a choice of the
- * reader.
+ * Rows of each query in a fixed order. Times and intervals are compared as numbers, because their output format is a
+ * choice of the reader.
  */
 async function answersOf(url: string, questions: readonly string[]): Promise<readonly (readonly string[])[]> {
   const client = new Client({ connectionString: url });

@@ -1,6 +1,6 @@
 /**
- * The promise of the product under violence: however and whenever the daemon is ended or disconnected, it stores in
- * the end what an undisturbed daemon stores. Real processes, a real database, a ledger over real sockets.
+ * The main promise of the product. However and whenever the daemon is killed or disconnected, in the end it stores the
+ * same rows as an undisturbed daemon. Uses real processes, a real database, and a ledger over real sockets.
  */
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
@@ -8,10 +8,14 @@ import { createTestDatabase } from '../support/database.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
 import { createWorld } from './runs/daemon-world.ts';
 
-/** `KILLS=50 npx vitest run test/e2e/kill.slow.test.ts` runs more; a start of the program costs a second of CPU. */
+/**
+ * Number of kills. `KILLS=50 npx vitest run test/e2e/kill.slow.test.ts` runs more; each start of the program costs one
+ * second of CPU.
+ */
 const kills = Number(process.env['KILLS'] ?? 6);
 /**
- * At least so many updates are left to store when a daemon is killed while it follows: more than one life can store.
+ * Minimum number of unstored updates when a daemon is killed while it follows. It cannot store them all before the
+ * kill.
  */
 const atLeastLeft = 1_500;
 
@@ -19,8 +23,8 @@ describe(`a daemon killed with SIGKILL ${String(kills)} times`, () => {
   const seededUpdates = 700;
   const killsBySeeding = Math.ceil(kills / 4);
 
-  it('stores what an uninterrupted one stores, killed while starting, seeding and following', async () => {
-    // Killed while it makes its tables as well.
+  it('stores the same rows as an uninterrupted one, killed while starting, seeding and following', async () => {
+    // The database is not migrated, so the daemon can also be killed while it creates its tables.
     await using world = await createWorld(41, await createTestDatabase());
     const { stored, sandbox } = world;
     const random = new Random(7);
@@ -30,10 +34,11 @@ describe(`a daemon killed with SIGKILL ${String(kills)} times`, () => {
     await using reference = world.start('reference');
     await stored.reaches(reference, 'reference', sandbox.ledger.ledgerEnd());
 
-    // Every third load is written by COPY on concurrent connections, the others by single statements.
+    // Every third load is large and written by COPY on concurrent connections. The others are written by single
+    // statements.
     const sizeOf = (moment: keyof typeof hits): number =>
       moment === 'following' && hits.following % 3 === 0 ? 30 : random.between(1, 6);
-    // The process is hit after a random time, counted from a fact that it reported.
+    // Kills the process after a random time, counted from a message that it logged.
     const hit = async (
       moment: keyof typeof hits,
       message: string,
@@ -57,12 +62,12 @@ describe(`a daemon killed with SIGKILL ${String(kills)} times`, () => {
           const found = await stored.seeded('killed');
           return found > 0 && found !== before ? found : undefined;
         });
-      // Every other one is hit after the seed has certainly begun to store, however slow the machine is.
+      // In every other case, the kill comes after the seed has certainly stored something, however slow the machine is.
       if (hits.seeding % 2 === 0) await hit('seeding', 'seeding', [5, 60]);
       else await hit('seeding', 'seeding', [0, 20], entries);
       if ((await stored.seeded('killed')) > 0 && (await stored.checkpoint('killed')) === undefined) midSeed += 1;
     }
-    // The offset of the seed has to be the same in both schemas, so the ledger moves on only now.
+    // Both schemas must be seeded at the same offset, so new updates are added only now.
     await using seeder = world.start('killed');
     await stored.reaches(seeder, 'killed', sandbox.ledger.ledgerEnd());
     world.grow(2 * atLeastLeft);
@@ -70,7 +75,7 @@ describe(`a daemon killed with SIGKILL ${String(kills)} times`, () => {
     hits.following += 1;
     let midFollow = 0;
     while (hits.starting + hits.seeding + hits.following < kills) {
-      // Whatever the speed of the machine, there is more to do than one life can.
+      // Keep more updates than one life can store, whatever the speed of the machine.
       const left = sandbox.ledger.ledgerEnd() - ((await stored.checkpoint('killed')) ?? 0);
       if (left < atLeastLeft) world.grow(1_000);
       await hit('following', 'catching up', [20, 250]);
@@ -84,7 +89,7 @@ describe(`a daemon killed with SIGKILL ${String(kills)} times`, () => {
     const work = `${midSeed} in the middle of the seed, ${midFollow} in the middle of the load`;
     console.log(`${kills} SIGKILLs ${JSON.stringify(hits)}, ${work}; ${updates} updates, SHA-256 ${found}`);
     expect(found).toBe(expected);
-    // A kill of an idle daemon tests nothing.
+    // A kill of an idle daemon would test nothing.
     expect(midSeed).toBeGreaterThanOrEqual(Math.floor(killsBySeeding / 2));
     expect(midFollow).toBe(hits.following - 1);
   }, 600_000);

@@ -1,6 +1,6 @@
 /**
- * Without LEDGER_MAX_FRAME_BYTES the memory of the process limits the size of a frame, and the process survives a
- * larger one.
+ * Without LEDGER_MAX_FRAME_BYTES, the memory of the process determines the size limit of frames, and the process
+ * survives larger ones.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { frameLimitFor } from '../../src/config/config.ts';
@@ -22,7 +22,10 @@ afterEach(async () => {
   await database.drop();
 });
 
-/** An update of about so many megabytes; one letter has it take two bytes of text for each. */
+/**
+ * Appends an update of about this many megabytes. One character outside of Latin-1 makes the text need two bytes per
+ * character.
+ */
 function append(megabytes: number): number {
   const offset = sandbox.ledger.ledgerEnd() + 1;
   const event = (nodeId: number): object => ({
@@ -38,7 +41,7 @@ function append(megabytes: number): number {
   return offset;
 }
 
-it('a process with a small heap stores small frames, and parks at a large one', { timeout: 180_000 }, async () => {
+it('a process with a small heap stores small frames, and parks at a large frame', { timeout: 180_000 }, async () => {
   const env = { INDEXER_START: 'genesis', NODE_OPTIONS: '--max-old-space-size=96' };
   await using daemon = startDaemon({ ledgerUrl: sandbox.url, databaseUrl: database.url, schema: 'ledger', env });
   const stored = append(15);
@@ -53,16 +56,16 @@ it('a process with a small heap stores small frames, and parks at a large one', 
   expect(await seen('stored', reached)).toBe('stored');
   append(80);
   const parked = async (): Promise<boolean> => {
-    // A process that has ended settles `exited`.
+    // If the process has ended, `exited` settles instead.
     const answer = await fetch(`${http}/status`).catch(() => undefined);
     return ((await answer?.json()) as { state: string } | undefined)?.state === 'parked';
   };
   expect(await seen('parked', parked)).toBe('parked');
-  // The line comes through a pipe, and may come after the response.
+  // The log line comes through a pipe, so it may arrive after the response.
   await waitFor('a line with the reason', () => daemon.output().includes('LEDGER_FRAME_TOO_LARGE') || undefined);
 });
 
-describe('the largest frame', () => {
+describe('the size limit of frames', () => {
   const mebibyte = 1024 ** 2;
   it.each([
     [24_000, 4_144, 256],
@@ -70,7 +73,7 @@ describe('the largest frame', () => {
     [512, 432, 68],
     [4_096, 144, 26],
     [64, 144, 1],
-  ])('with %d MiB of memory and a heap of %d MiB is of %d MiB', (memory, heap, largest) => {
+  ])('with %d MiB of memory and a heap of %d MiB is %d MiB', (memory, heap, largest) => {
     expect(frameLimitFor({ memory: memory * mebibyte, heap: heap * mebibyte })).toBe(largest * mebibyte);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Updates that the ledger sends after later ones, which are stored already: none is lost, and none of another ledger
- * is stored.
+ * Updates that the ledger sends after later updates that are already stored: they are not lost, and no update of
+ * another history is stored.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** One update per batch: the earlier ones are committed when the late one comes. */
+/** One update per batch, so that the other updates are committed when the late one arrives. */
 const env = (url: string, schema: string): Record<string, string> => ({
   LEDGER_URL: url,
   DATABASE_URL: database.url,
@@ -29,7 +29,7 @@ async function stored(schema: string): Promise<readonly number[]> {
   return rows.map(({ offset }) => Number(offset));
 }
 
-describe('an update that comes after later ones', () => {
+describe('an update that arrives after later updates', () => {
   it('is stored at its offset', async () => {
     await using good = await scriptedLedger(sound);
     await using swapped = await scriptedLedger([sound[0], sound[2], sound[1], sound[3], sound[4]]);
@@ -42,7 +42,7 @@ describe('an update that comes after later ones', () => {
     expect(await digestOf(database.url, 'late')).toBe(await digestOf(database.url, 'whole'));
   });
 
-  it('is not stored when the ledger has another one at that offset', async () => {
+  it('is not stored when the ledger has another update at that offset', async () => {
     const foreign = move(2, '00x', '00y');
     const value = Object.values(foreign['update'] as Record<string, { value: { updateId: string } }>)[0]?.value;
     if (value !== undefined) value.updateId = '1220beef';

@@ -44,7 +44,7 @@ async function inState(indexer: IndexerRun, state: string): Promise<void> {
   await waitFor(`the state ${state}`, async () => ((await indexer.status()).state === state ? true : undefined));
 }
 
-/** Changes the rights of the reader as an administrator does. */
+/** Changes the rights of the reader, as an administrator would. */
 async function changeRights(change: 'grant' | 'revoke'): Promise<void> {
   const tokenSource = createTokenSource({ token: await token(signer, { sub: 'participant_admin' }) });
   const options = { url: sandbox.url, tokenSource, insecure: false, requestTimeoutMs: 5_000 };
@@ -60,7 +60,7 @@ async function expectUndisturbed(): Promise<void> {
 }
 
 describe('the indexer', () => {
-  it('resumes after every transient error frame, and stores the same as without them', async () => {
+  it('resumes after every transient error frame, and stores the same rows as without errors', async () => {
     await using indexer = await run();
     const passing = [
       'STALE_STREAM_AUTHORIZATION',

@@ -1,6 +1,7 @@
 /**
- * A ledger that rejects requests while a stream stays open and idle, as participants do when a token expires: the
- * indexer does not report that all is well, and detects at once when an operator has fixed it. Requests go over HTTP.
+ * A ledger that rejects requests while a stream stays open and idle, as participants do when a token expires. The
+ * indexer must not report that all is well, and must notice at once when an operator has fixed the problem. Requests
+ * use HTTP.
  */
 import { mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -23,7 +24,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Replaces the token as a mounted secret is replaced: by a link that is swapped. */
+/** Replaces the token as a mounted secret is replaced, by swapping a symbolic link. */
 async function putToken(token: string): Promise<void> {
   await writeFile(join(folder, token), token);
   await symlink(join(folder, token), join(folder, 'link'));
@@ -31,9 +32,9 @@ async function putToken(token: string): Promise<void> {
 }
 
 interface Daemon extends AsyncDisposable {
-  /** Base URL of its endpoints. */
+  /** Base URL of the HTTP endpoints. */
   http(): Promise<string>;
-  /** Its log. */
+  /** Log output so far. */
   output(): string;
 }
 
@@ -79,7 +80,7 @@ const becomes = (daemon: Daemon, states: readonly string[], limitMs?: number): P
   );
 
 describe('an indexer whose token has expired while its stream is idle', () => {
-  it('is not ready after ten seconds and reports why, until a renewed token is read, which reopens the stream too', async () => {
+  it('is not ready after ten seconds and reports why, until it reads a renewed token, which also reopens the stream', async () => {
     await using ledger = await GuardedLedger.start('first');
     await putToken('first');
     await using daemon = start(ledger);
@@ -99,7 +100,7 @@ describe('an indexer whose token has expired while its stream is idle', () => {
     const metrics = await (await fetch(`${await daemon.http()}/metrics`)).text();
     const learnedAt = Number(/^indexer_ledger_end_timestamp_seconds (.+)$/mu.exec(metrics)?.[1]);
     expect(learnedAt).toBeGreaterThan(0);
-    // The stream was never closed, and nothing was due on it.
+    // The stream was not closed, because no element was due on it.
     expect(ledger.following).toEqual(['first']);
 
     ledger.accepted.add('second');
@@ -110,7 +111,7 @@ describe('an indexer whose token has expired while its stream is idle', () => {
     expect(daemon.output()).not.toContain('"msg":"backing off"');
   });
 
-  it('is not in state ledger_timeout because of a slow database: it still polls the ledger', async () => {
+  it('does not enter state ledger_timeout because of a slow database, as it still polls the ledger', async () => {
     await using ledger = await GuardedLedger.start('first');
     await putToken('first');
     await using daemon = start(ledger, { INDEXER_LEDGER_TIMEOUT: '2s' });
@@ -125,12 +126,12 @@ describe('an indexer whose token has expired while its stream is idle', () => {
   });
 });
 
-describe('an indexer whose requests are only partly answered', () => {
+describe('an indexer with some failing requests', () => {
   const ledgerEnd = '/v2/state/ledger-end';
-  /** Only the poll sends requests. */
+  /** Without idle probes, only the poll sends requests. */
   const polled = { INDEXER_IDLE_PROBE_AFTER: '1m' };
 
-  it('knows the ledger end although the request for the pruned offset fails', async () => {
+  it('reports the ledger end although the request for the pruned offset fails', async () => {
     await using ledger = await GuardedLedger.start('first');
     await putToken('first');
     await using daemon = start(ledger, { ...polled, INDEXER_LEDGER_TIMEOUT: '2s' });
@@ -146,12 +147,12 @@ describe('an indexer whose requests are only partly answered', () => {
     expect(await query(database.url, 'select ledger_end::int from ledger.stream')).toEqual([{ ledger_end: offset }]);
   });
 
-  it('stays ready when one response never comes: it repeats the request in time', async () => {
+  it('stays ready when a response never arrives, because it repeats the request in time', async () => {
     await using ledger = await GuardedLedger.start('first');
     await putToken('first');
     await using daemon = start(ledger, { ...polled, INDEXER_LEDGER_TIMEOUT: '6s' });
     await storesUpTo(daemon, 3);
-    // The first of these responses is never sent.
+    // The ledger never responds to the first of these requests.
     ledger.instead.set(ledgerEnd, () => ledger.instead.delete(ledgerEnd));
     await waitFor('the question', () => (ledger.instead.size === 0 ? true : undefined));
     const requestsBefore = ledger.count(ledgerEnd);
@@ -190,14 +191,15 @@ describe('an indexer whose requests are only partly answered', () => {
 });
 
 describe('an indexer that waits for the next attempt', () => {
-  it('resumes within seconds when its rejected token is replaced, parked or not', async () => {
+  it('resumes within seconds when its rejected token is replaced, also while parked', async () => {
     await using ledger = await GuardedLedger.start('good', 'better');
     await putToken('refused');
     await using daemon = start(ledger);
     await becomes(daemon, ['parked']);
     await putToken('good');
     await storesUpTo(daemon, 3);
-    // A stream that ends for its token, and a file that is late: two attempts, then the long pause.
+    // The stream ends because of its token, and the file is not replaced in time. After two attempts, a long pause
+    // follows.
     ledger.accepted.delete('good');
     ledger.grow();
     await becomes(daemon, ['parked']);
@@ -205,7 +207,7 @@ describe('an indexer that waits for the next attempt', () => {
     await storesUpTo(daemon, 4);
   });
 
-  it('resumes within seconds when missing rights are granted, and until then only checks for them', async () => {
+  it('resumes within seconds when missing rights are granted, and only checks the rights until then', async () => {
     await using ledger = await GuardedLedger.start('good');
     ledger.rights = false;
     await putToken('good');
@@ -213,14 +215,14 @@ describe('an indexer that waits for the next attempt', () => {
     await becomes(daemon, ['parked']);
     const countRequests = (): number => ledger.count('/v2/updates');
     await waitFor('four questions', () => (countRequests() >= 4 ? true : undefined));
-    // Neither an attempt nor a log line: only a request.
+    // It neither connects nor logs, but only sends requests.
     expect(ledger.count('upgrade')).toBe(1);
     expect(daemon.output().split('"msg":"ledger failed"')).toHaveLength(2);
     ledger.rights = true;
     await storesUpTo(daemon, 3);
   });
 
-  it('does not retry faster because of existing rights when a gateway rejects the stream alone', async () => {
+  it('does not retry faster when only the stream is rejected by a gateway and the rights exist', async () => {
     await using ledger = await GuardedLedger.start('good');
     ledger.refusal = { status: 403, headers: {}, of: 'handshakes' };
     await putToken('good');

@@ -1,7 +1,7 @@
 /**
- * Tokens that live two seconds, from a real OpenID Connect provider to a ledger that checks them at every element: the
- * stream is renewed again and again, and the rows are those of an undisturbed indexer.
- * OIDC_RENEWALS=60 makes the long run as long as that.
+ * Tokens with a lifetime of two seconds, from a real OpenID Connect provider to a ledger that checks them with every
+ * element. The stream is renewed repeatedly, and the rows are those of an undisturbed indexer.
+ * OIDC_RENEWALS=60 runs the long version.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -27,7 +27,7 @@ beforeEach(async () => {
       audience,
       users: [{ id: clientId, rights: [{ kind: 'CanReadAsAnyParty' }] }],
     },
-    // So that a stream without updates detects the expiry of its token as well.
+    // So that a stream without updates also detects that its token has expired.
     limits: { checkpointIntervalMs: 300 },
   });
   database = await createTestDatabase();
@@ -51,7 +51,7 @@ function run(schema: string, env: Readonly<Record<string, string>> = {}): Promis
   });
 }
 
-/** The rows of an indexer that gets everything within the lifetime of one token. */
+/** The rows of an indexer that receives everything during the lifetime of one token. */
 async function undisturbed(): Promise<string> {
   await using reference = await run('reference');
   await reference.reaches(sandbox.ledger.ledgerEnd());
@@ -65,33 +65,33 @@ const renewed = (indexer: IndexerRun, times: number): Promise<true> =>
     120_000 + times * 2_000,
   );
 
-it('reopens the stream of completions with each new token, before the previous one expires', async () => {
+it('an indexer reopens the stream of completions with each new token, before the previous one expires', async () => {
   await using lasting = await startOidc({ tokenSeconds: 12 });
   await using ledger = await startSandbox({
     auth: { jwksUrl: lasting.jwksUrl, audience, users: [{ id: clientId, rights: [{ kind: 'CanReadAsAnyParty' }] }] },
     limits: { checkpointIntervalMs: 300 },
   });
   await using indexer = await run('completions', { LEDGER_URL: ledger.url, LEDGER_OAUTH_ISSUER: lasting.issuer });
-  // The participant checks the token with each element.
+  // The participant checks the token with each element, so there must be elements.
   const traffic = startTraffic(ledger.ledger, { seed: 6, updatesPerSecond: 20 });
-  // The second one comes when the first token has expired.
+  // The second renewal happens after the first token has expired.
   await renewed(indexer, 2);
   traffic.stop();
-  // On a machine that is late for the stream itself, it may be late here.
+  // On a slow machine, completions may be as late as the stream itself.
   const late = indexer.logged('backing off');
   expect(indexer.logged(completionsFailed)).toBeLessThanOrEqual(late);
   await indexer.completionsReach(ledger.ledger.ledgerEnd());
 });
 
-describe('an indexer with tokens of two seconds', () => {
+describe('an indexer with tokens that live two seconds', () => {
   it(
-    `streams through ${renewalCount} renewals without a gap, a duplicate or a moment of not being ready`,
+    `streams through ${renewalCount} renewals without gaps or duplicates, and is always ready`,
     async () => {
       const begunAt = Date.now() / 1000;
       await using indexer = await run('renewed');
       await waitFor('the indexer is live', async () => ((await indexer.status()).state === 'live' ? true : undefined));
       const traffic = startTraffic(sandbox.ledger, { seed: 5, updatesPerSecond: 200 });
-      // Half of the renewals come while the ledger is quiet: they must not need an update to happen.
+      // Half of the renewals happen while the ledger is quiet, because they must not depend on updates.
       await renewed(indexer, renewalCount / 2);
       traffic.stop();
       await renewed(indexer, renewalCount);
@@ -110,9 +110,9 @@ describe('an indexer with tokens of two seconds', () => {
     240_000 + renewalCount * 2_000,
   );
 
-  it('survives a provider that is down for longer than the lifetime of a token', async () => {
+  it('survives an outage of the provider that is longer than the lifetime of a token', async () => {
     await using indexer = await run('outage');
-    // With a token and a stream, so that the indexer can lose them.
+    // First it needs a token and a stream that it can lose.
     await waitFor('the indexer is live', async () => ((await indexer.status()).state === 'live' ? true : undefined));
     const traffic = startTraffic(sandbox.ledger, { seed: 6, updatesPerSecond: 100 });
     await pause(1_000);
@@ -131,7 +131,7 @@ describe('an indexer with tokens of two seconds', () => {
     expect(await digestOf(database.url, 'outage')).toBe(await undisturbed());
   });
 
-  it('parks with the reason when the provider rejects the client, and never prints the secret', async () => {
+  it('parks with the reason when the provider rejects the client, and does not print the secret', async () => {
     await using indexer = await run('refused', { LEDGER_OAUTH_CLIENT_SECRET: `${clientSecret}-wrong` });
     await waitFor('the indexer parks', async () => ((await indexer.status()).state === 'parked' ? true : undefined));
     expect((await indexer.status()).lastError).toMatchObject({

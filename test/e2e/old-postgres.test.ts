@@ -1,4 +1,6 @@
-/** A server that is too old for the tables. `npm run test:matrix` gives one; the others of this file's runs are not. */
+/**
+ * A Postgres server that is too old for the tables. Only `npm run test:matrix` provides one; other runs skip this file.
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { everythingPrinted, runToEnd, schema } from './runs/bad-input-run.ts';

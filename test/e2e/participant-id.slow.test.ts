@@ -1,5 +1,5 @@
 /**
- * A participant returns its id to administrators only; an indexer that may only read works without it, and stays safe.
+ * Participants return their id only to administrators. An indexer whose user may only read works safely without the id.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -47,7 +47,7 @@ async function storedId(): Promise<unknown> {
   return rows[0]?.['participant_id'];
 }
 
-/** Runs it until it has everything. @returns the participant id that is stored then */
+/** Runs an indexer until it has stored everything. @returns the stored participant id */
 async function indexAs(user: 'reader' | 'admin', during?: (indexer: IndexerRun) => Promise<void>): Promise<unknown> {
   {
     await using indexer = await run(user);
@@ -64,9 +64,9 @@ async function parksWith(user: 'reader' | 'admin', code: string): Promise<void> 
 }
 
 describe('an indexer whose user may only read', () => {
-  it('follows without the participant id and reports that once, however many sessions it has', async () => {
+  it('follows without the participant id, and reports that once, however often it reconnects', async () => {
     const stored = await indexAs('reader', async (indexer) => {
-      // The stream of completions may be closed as well, and logs another message.
+      // Only this stream, because the stream of completions would log another message.
       sandbox.faults.cut = { path: '/v2/updates', times: 2 };
       await waitFor('two cuts', async () => {
         generateHistory(sandbox.ledger, { seed: 5, updates: 1 });
@@ -79,7 +79,7 @@ describe('an indexer whose user may only read', () => {
     expect(stored).toBeNull();
   });
 
-  it('stores the id as soon as it may read it, and keeps it when the right is revoked', async () => {
+  it('stores the id when it may read it, and keeps it when the right is revoked', async () => {
     expect(await indexAs('reader')).toBeNull();
     const known = await indexAs('admin', async (indexer) => {
       expect(indexer.logged(unknown)).toBe(0);
@@ -91,7 +91,7 @@ describe('an indexer whose user may only read', () => {
     await parksWith('admin', 'PARTICIPANT_CHANGED');
   });
 
-  it('still rejects a rewritten history, without a participant id', async () => {
+  it('rejects a rewritten history also without a participant id', async () => {
     await indexAs('reader');
     sandbox.ledger.participantId = 'participant2::1220bb';
     sandbox.ledger.rewriteAfter(0);

@@ -1,4 +1,4 @@
-/** An update that cannot be stored: it stops the stream, or is quarantined and later stored at its offset. */
+/** An update that cannot be stored stops the stream, or it is quarantined and later stored at its offset. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { quarantineCommand } from '../../src/cli/maintain/quarantine.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
@@ -10,7 +10,7 @@ import { move, scriptedLedger, sound } from './runs/scripted-ledger.ts';
 import { runCommand } from '../support/run-command.ts';
 
 const nul = `Eve${String.fromCharCode(0)}::1220`;
-/** Update 2 has a name that Postgres rejects, update 4 lacks a field that indexing needs. */
+/** Update 2 contains a party that Postgres rejects. Update 4 lacks a field that is needed for indexing. */
 const odd = [
   sound[0],
   move(2, '00a', '00b', nul),
@@ -57,7 +57,7 @@ describe('an update that cannot be stored', () => {
     expect(await query(database.url, 'select from stopped.quarantine')).toEqual([]);
   });
 
-  it('is quarantined if that is allowed, and stored later like any other update', async () => {
+  it('is quarantined if that is allowed, and is later stored like any other update', async () => {
     await using good = await scriptedLedger(sound);
     await using bad = await scriptedLedger(odd);
     {
@@ -87,7 +87,7 @@ describe('an update that cannot be stored', () => {
       '2 update(s) still cannot be stored',
     ]);
 
-    // The reason is gone: the same updates, without the rejected values.
+    // Simulates that the reason is gone: the same updates without the rejected values.
     for (const offset of [2, 4]) {
       const frame = text(sound[offset - 1] as ReturnType<typeof transaction>).replaceAll("'", "''");
       await query(

@@ -1,4 +1,4 @@
-/** Every sample of a frame, served over sockets and indexed: each field is found again in Postgres. */
+/** Serves every sample of a frame over sockets and indexes it: each field is found in Postgres. */
 import { afterAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
 import { openAccess } from '../../src/ledger/open-access.ts';
@@ -66,7 +66,7 @@ async function indexed(run: Run): Promise<Message> {
   return first;
 }
 
-/** The frame as if the participant had recorded it at this offset. */
+/** The sample, as if the participant had recorded it at this offset. */
 function at(offset: number, { frame, name }: Sample): { name: string; kind: string; value: Message; frame: Message } {
   const copy = structuredClone(frame) as { update: Record<string, { value: Record<string, unknown> }> };
   const [kind = ''] = Object.keys(copy.update);
@@ -82,13 +82,13 @@ function at(offset: number, { frame, name }: Sample): { name: string; kind: stri
   return { name, kind, value, frame: copy };
 }
 
-/** Its token is from another participant, and invalid for the one that sends it here. */
+/** Without the continuation token, which comes from another participant and would be invalid here. */
 function withoutToken(frame: Message): Message {
   return 'streamContinuationToken' in frame ? { ...frame, streamContinuationToken: '' } : frame;
 }
 
 describe.each(['LEDGER_EFFECTS', 'ACS_DELTA'])('the samples under %s', (shape) => {
-  it('are in Postgres with every field of every update and of every active contract', async () => {
+  it('are stored with every field of every update and of every active contract', async () => {
     const { updates, entries } = samples;
     expect(Math.min(updates.length, entries.length)).toBeGreaterThan(3);
     const sandbox = await startSandbox();
@@ -109,7 +109,7 @@ describe.each(['LEDGER_EFFECTS', 'ACS_DELTA'])('the samples under %s', (shape) =
     );
   });
 
-  it('move the checkpoint and the record times with their OffsetCheckpoints', async () => {
+  it('move the checkpoint and the record times by their OffsetCheckpoints', async () => {
     for (const sample of samples.checkpoints) {
       const sandbox = await startSandbox();
       const run = await start(sandbox, shape);

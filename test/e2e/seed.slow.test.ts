@@ -1,6 +1,6 @@
 /**
- * Faults that a seed survives before the first update: tokens that expire while it runs, and another ledger behind the
- * URL.
+ * Faults that a seed must survive before the first update: tokens that expire during the seed, and another ledger at
+ * the same URL.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -18,7 +18,7 @@ const signer = sharedSecret(secret);
 let sandbox: Sandbox;
 let database: TestDatabase;
 beforeEach(async () => {
-  // May read, but not request the participant id.
+  // A user who may read, but may not request the participant id.
   const users = [{ id: 'reader', rights: [{ kind: 'CanReadAsAnyParty' as const }] }];
   sandbox = await startSandbox({ auth: { secret, users }, limits: { checkpointIntervalMs: 50 } });
   generateHistory(sandbox.ledger, { seed: 21, updates: 500 });
@@ -44,7 +44,7 @@ async function inState(indexer: IndexerRun, state: string): Promise<void> {
 }
 
 describe('a seed', () => {
-  it('continues without parking however many tokens expire, as long as entries are stored with each', async () => {
+  it('continues without parking however many tokens expire, if entries are stored with each token', async () => {
     const times = 5;
     const path = '/v2/state/active-contracts';
     sandbox.faults.streamFailure = { path, failure: 'ACCESS_TOKEN_EXPIRED', afterFrames: 2, times };
@@ -57,14 +57,14 @@ describe('a seed', () => {
     expect(await digestOf(database.url, 'ledger')).toBe(await digestOf(database.url, 'reference'));
   });
 
-  it('parks when each token expires before anything is stored', async () => {
+  it('parks when every token expires before anything is stored', async () => {
     sandbox.faults.streamFailure = { path: '/v2/state/active-contracts', failure: 'ACCESS_TOKEN_EXPIRED' };
     await using indexer = await run();
     await inState(indexer, 'parked');
     expect(indexer.logged('backing off')).toBe(2);
   });
 
-  it('detects rewritten history from a seeded contract when nothing was streamed and the participant id is unreadable', async () => {
+  it('detects rewritten history by a seeded contract if nothing was streamed and the participant id is unreadable', async () => {
     {
       await using indexer = await run();
       await inState(indexer, 'live');

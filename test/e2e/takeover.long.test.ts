@@ -1,14 +1,16 @@
 /**
- * A standby takes over from a writer in any state: dead, stopped, frozen, disconnected, frozen or disconnected in the
- * middle of a batch. Real processes; the measurements are printed.
+ * A standby takes over from a writer in any state: killed, stopped, frozen or disconnected, also in the middle of a
+ * batch. Uses real processes and prints the measurements.
  */
 import { afterAll, describe, expect, it } from 'vitest';
 import { leaseMs, startPair, type Pair } from '../ha/pair.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** If the end were not detected, it would be the lease. */
+/** Limit for processes that have ended. If their end were not detected, the takeover would wait for the lease. */
 const afterDeathMs = leaseMs;
-/** Without a lease it would be minutes, until the system times out the connection. */
+/**
+ * Limit for silent processes. Without a lease it would be minutes, until the operating system times out the connection.
+ */
 const afterSilenceMs = leaseMs + 10_000;
 const figures: string[] = [];
 
@@ -47,7 +49,7 @@ describe('a standby', { timeout: 120_000 }, () => {
     await expectSameAsCalm(pair);
   });
 
-  it('or the same process resumes writing at once when the session with the lock was ended', async () => {
+  it('takes over at once, or the writer itself resumes, when the session with the lock is ended', async () => {
     await using pair = await startPair();
     await measured(pair, 'session of the lock terminated', afterDeathMs, async () => {
       await pair.stored.client.query(lockSession);
@@ -59,7 +61,7 @@ describe('a standby', { timeout: 120_000 }, () => {
     await using pair = await startPair();
     await measured(pair, 'SIGSTOP', afterSilenceMs, () => {
       pair.leader.signal('SIGSTOP');
-      // Frames that wait in the sockets of the frozen process.
+      // These frames wait in the sockets of the frozen process.
       pair.grow(30);
     });
     const epoch = await pair.epoch();
@@ -70,13 +72,13 @@ describe('a standby', { timeout: 120_000 }, () => {
     expect(await pair.epoch()).toBe(epoch);
   });
 
-  it('takes over within the lease when the network of the other is half open', async () => {
+  it('takes over within the lease when the connection of the writer is half open', async () => {
     await using pair = await startPair();
     await measured(pair, 'network frozen', afterSilenceMs, () => pair.road.freeze());
     await expectSameAsCalm(pair);
   });
 
-  it.each([0.3, 0.9])('takes over within the lease when the network freezes %f through a batch', async (share) => {
+  it.each([0.3, 0.9])('takes over within the lease when the connection freezes at %f of a batch', async (share) => {
     await using pair = await startPair();
     await measured(pair, `network frozen ${share} through a batch`, afterSilenceMs, async () => {
       const frozen = pair.road.freezeAt('move-checkpoint', share);
@@ -86,7 +88,7 @@ describe('a standby', { timeout: 120_000 }, () => {
     await expectSameAsCalm(pair);
   });
 
-  it('takes over from a process whose event loop is blocked for longer than the lease, which becomes a standby', async () => {
+  it('takes over from a process with an event loop blocked for longer than the lease, which becomes a standby', async () => {
     const block = `process.on('SIGUSR2',()=>{const end=performance.now()+${2 * leaseMs};while(performance.now()<end);})`;
     await using pair = await startPair({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(block)}` });
     await measured(pair, 'event loop blocked', afterSilenceMs, () => pair.leader.signal('SIGUSR2'));
@@ -94,7 +96,7 @@ describe('a standby', { timeout: 120_000 }, () => {
     await expectSameAsCalm(pair);
   });
 
-  it('is not ready, is live, and reports its state', async () => {
+  it('is not ready but live, and reports its state', async () => {
     await using pair = await startPair();
     const http = await pair.standby.http();
     const ready = await fetch(`${http}/readyz`);

@@ -1,4 +1,4 @@
-/** A token file that another program renews while the indexer streams, through the complete indexer into Postgres. */
+/** A token file that another program renews while the complete indexer streams into Postgres. */
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ let sandbox: Sandbox;
 let database: TestDatabase;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'token-file-'));
-  // The newest offsets may be outside of all rights; only an OffsetCheckpoint reports them.
+  // The indexer may not be permitted to read the newest updates. Then only an OffsetCheckpoint reports their offsets.
   sandbox = await startSandbox({ limits: { checkpointIntervalMs: 200 } });
   database = await createTestDatabase();
 });
@@ -26,12 +26,12 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** The ledger grows during the renewals, and batches of five are many. */
+/** Long enough, although the ledger grows during the renewals and batches contain only five updates. */
 const storedWithinMs = 180_000;
 
 let issued = 0;
 
-/** Replaces the file at once, by a token that should be renewed within a second and would be good for some more. */
+/** Replaces the file atomically with a token that is due for renewal within a second and valid for a few more. */
 async function rotate(): Promise<void> {
   issued += 1;
   const now = Math.floor(Date.now() / 1000);
@@ -48,13 +48,13 @@ function run(schema: string): Promise<IndexerRun> {
     POSTGRES_SCHEMA: schema,
     INDEXER_START: 'genesis',
     LEDGER_TOKEN_FILE: join(folder, 'token'),
-    // Full batches are split into several, so that a renewal finds a current batch and frames behind it.
+    // Small batches, so that a renewal happens while a batch is being filled and further frames wait.
     INDEXER_BATCH_UPDATES: '5',
   });
 }
 
 describe('a token file', () => {
-  it('that is renewed in time moves the stream to the new token, loaded or idle, without a change of phase', async () => {
+  it('that is renewed in time moves the stream to the new token under load and when idle, without a phase change', async () => {
     await rotate();
     await using indexer = await run('file');
     const traffic = startTraffic(sandbox.ledger, { seed: 8, updatesPerSecond: 100 });
@@ -69,7 +69,7 @@ describe('a token file', () => {
     await indexer.reaches(sandbox.ledger.ledgerEnd(), storedWithinMs);
     const loaded = await indexer.metric('indexer_access_token_renewals_total');
     await renewals(loaded + 2);
-    // The newest token may have begun one more renewal.
+    // The newest token may have started one more renewal.
     await waitFor('a stream is open', async () => (await indexer.metric('indexer_ws_connected')) === 1 || undefined);
     await waitFor('it is caught up', async () => indexer.logged('live') > 0 || undefined);
     expect(indexer.logged('live')).toBe(1);

@@ -6,8 +6,8 @@ import { IndexerError, withContext } from '../../src/errors/indexer-error.ts';
 const codes = Object.keys(catalogue) as ErrorCode[];
 const withoutRemedy = codes.filter((code) => catalogue[code].remedy === undefined);
 
-describe('catalogue', () => {
-  it('has no general remedy for codes of a failed precondition', () => {
+describe('the error catalogue', () => {
+  it('has no general remedy for codes of failed preconditions, whose remedy is set where they are thrown', () => {
     const refusals = codes.filter((code) => code.endsWith('_REFUSED') && !/^(?:LEDGER|STORE)_/.test(code));
     expect(refusals.length).toBeGreaterThan(15);
     expect(refusals.filter((code) => !withoutRemedy.includes(code))).toEqual([]);
@@ -19,21 +19,21 @@ describe('catalogue', () => {
   });
 });
 
-describe('IndexerError', () => {
-  it('is rejected by the compiler and the constructor if its code needs a remedy and it has none', () => {
+describe('an IndexerError', () => {
+  it('is rejected by the compiler and the constructor without a remedy, if its code requires one', () => {
     // @ts-expect-error RESET_REFUSED needs a remedy.
     expect(() => new IndexerError('found', { code: 'RESET_REFUSED' })).toThrow(
       new TypeError('RESET_REFUSED was thrown without a remedy'),
     );
   });
 
-  it.each(withoutRemedy)('%s has the remedy it was thrown with', (code) => {
+  it.each(withoutRemedy)('with code %s has the remedy with which it was thrown', (code) => {
     const error = new IndexerError('found', { code, remedy: 'run: ledger-indexer check' });
     expect(error.remedy).toBe('run: ledger-indexer check');
     expect(withContext(error, { facts: { offset: 3 } }).remedy).toBe('run: ledger-indexer check');
   });
 
-  it('prefers the remedy it was thrown with over the remedy of its code', () => {
+  it('prefers the remedy with which it was thrown over the remedy of its code', () => {
     expect(new IndexerError('found', { code: 'STORE_FULL' }).remedy).toBe(catalogue.STORE_FULL.remedy);
     expect(new IndexerError('found', { code: 'STORE_FULL', remedy: 'add a disk' }).remedy).toBe('add a disk');
   });

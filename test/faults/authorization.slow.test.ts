@@ -1,4 +1,4 @@
-/** Faults of tokens and rights, through the complete indexer into Postgres. */
+/** Faults of tokens and rights, with the complete indexer and Postgres. */
 import { mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ afterEach(() => rm(folder, { recursive: true }));
 const file = (name: string): string => join(folder, name);
 
 describe('a token file', () => {
-  it('does not interrupt the stream while the last token is valid, if it is empty, missing, not a token or a swapped link', async () => {
+  it('that is empty, missing, invalid or a swapped link does not interrupt the stream while the last token is valid', async () => {
     await using world = await FaultWorld.open({ auth: { secret, users: [{ id: 'reader', rights }] } });
     let tokens = 0;
     const good = () => token(signer, { sub: 'reader', jti: String((tokens += 1)) });
@@ -107,7 +107,7 @@ describe('requests that are rejected while the stream is accepted', () => {
 });
 
 describe('rejections while active contracts are read', () => {
-  it('no longer count once the contracts are published, also if no entry has a continuation token', async () => {
+  it('are no longer counted after the contracts are published, also if no entry has a continuation token', async () => {
     await using world = await FaultWorld.open({ release: '3.4' });
     const { faults } = world.sandbox;
     faults.refuseUpgrade = { path: '/v2/state/active-contracts', times: 2, as: 'UNAUTHENTICATED' };
@@ -123,8 +123,8 @@ describe('rejections while active contracts are read', () => {
   });
 });
 
-describe('a token that cannot travel in a handshake', () => {
-  it('parks the indexer and is never printed', async () => {
+describe('a token that cannot be sent in a handshake', () => {
+  it('parks the indexer and is not printed', async () => {
     await using world = await FaultWorld.open();
     const padded = 'a-token-with-padding==';
     await using indexer = await world.run('ledger', { LEDGER_TOKEN: padded });

@@ -1,5 +1,5 @@
 /**
- * Bounded runs whose end offset has no transaction: topology, a reassignment, a checkpoint, or no update at all.
+ * Bounded runs whose end offset has no transaction, but a topology update, a reassignment, a checkpoint, or no update.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openAccess } from '../../src/ledger/open-access.ts';
@@ -20,8 +20,8 @@ let sandbox: Sandbox;
 let database: TestDatabase;
 
 /**
- * 1: creates a and b. 2: topology. 3: unassigns a. 4: assigns a. 5 to 8: nothing. 9: creates c. 10: topology. 11:
- * archives b. 12 to 15: nothing; the ledger end is past them.
+ * Updates by offset: 1 creates a and b. 2 is a topology update. 3 unassigns a. 4 assigns a. 9 creates c. 10 is a
+ * topology update. 11 archives b. There are no updates at 5 to 8 and 12 to 15. The ledger end is after 15.
  */
 beforeEach(async () => {
   sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
@@ -32,7 +32,7 @@ beforeEach(async () => {
     }));
     return frames.transaction(offset, events);
   };
-  // Not raw: raw updates are visible to every filter.
+  // Not appended raw, because raw updates are visible to every filter.
   const topology = (offset: number): number => ledger.append(frames.topology(offset)['update'] as never);
   const append = (frame: frames.JsonRecord): number => ledger.appendRaw(frames.text(frame));
   append(creates(1, 'a', 'b'));
@@ -55,7 +55,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-/** Offsets and kinds as they were appended. */
+/** Offsets and kinds of the appended updates. */
 const history = [
   [1, 'transaction'],
   [2, 'topology'],
@@ -71,7 +71,7 @@ function activeAt(offset: number): readonly string[] {
   return offset < 1 ? [] : [...a, ...(offset < 11 ? ['b here'] : []), ...(offset < 9 ? [] : ['c here'])];
 }
 
-/** A run with an end, inside the process of the test; resolves when it has ended without a stop. */
+/** A bounded run inside the test process. Resolves when it has ended without being stopped. */
 async function runUpTo(stopAt: number, schema = 'ledger', more: Readonly<Record<string, string>> = {}): Promise<void> {
   const env = {
     LEDGER_URL: sandbox.url,
@@ -101,11 +101,11 @@ async function runUpTo(stopAt: number, schema = 'ledger', more: Readonly<Record<
     clearTimeout(timer);
     await indexer.stop();
   }
-  // An end offset without an update must not cause a failure each time.
+  // An end offset without an update must not cause failures.
   expect(log.filter((line) => line.includes('"msg":"backing off"'))).toEqual([]);
 }
 
-/** Exactly the history up to the offset is stored, and the checkpoint is the offset. */
+/** Expects that exactly the history up to the offset is stored, and that the checkpoint is the offset. */
 async function isStoredUpTo(offset: number): Promise<void> {
   const updates = await query(database.url, 'select "offset", kind from ledger.decoded_updates order by "offset"');
   expect(updates.map((row) => [Number(row['offset']), row['kind']])).toEqual(history.filter(([at]) => at <= offset));
@@ -138,13 +138,13 @@ describe('a bounded run', () => {
     await isStoredUpTo(offset);
   });
 
-  it('has nothing to do when it is run again', async () => {
+  it('does nothing when it is repeated', async () => {
     await runUpTo(2);
     await runUpTo(2);
     await isStoredUpTo(2);
   });
 
-  it('stores in several runs what it stores in one', async () => {
+  it('stores the same in several runs as in one', async () => {
     for (const offset of [1, 2, 3, 4, 6, 9, 10, 15]) {
       await runUpTo(offset);
       await isStoredUpTo(offset);
@@ -153,7 +153,7 @@ describe('a bounded run', () => {
     expect(await digestOf(database.url, 'ledger')).toBe(await digestOf(database.url, 'whole'));
   });
 
-  it.each([2, 10])('ends on a topology update outside the filter, at %i', async (offset) => {
+  it.each([2, 10])('ends at a topology update outside of the filter, at offset %i', async (offset) => {
     const more = { LEDGER_TOPOLOGY: 'false' };
     await runUpTo(offset, 'ledger', more);
     const [stream] = await query(database.url, 'select checkpoint::int from ledger.stream');

@@ -1,4 +1,4 @@
-/** Faults of the connection to the ledger, through the complete indexer into Postgres. */
+/** Faults of the connection to the ledger, with the complete indexer and Postgres. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startFakeLedger } from '../ledger/fake-ledger.ts';
 import { openRun } from '../ledger/transport/stream-run.ts';
@@ -25,7 +25,7 @@ describe('the connection to the ledger', () => {
     await world.expectUndisturbed();
   });
 
-  it('is closed after unanswered pings when it is half open', async () => {
+  it('is closed when it is half open and pings are not answered', async () => {
     world.sandbox.faults.halfOpen = { path, afterFrames: 20 };
     await using indexer = await world.run('ledger', { INDEXER_PING_INTERVAL: '100ms' });
     await failedWith(indexer, 'LEDGER_PING_TIMEOUT');
@@ -34,7 +34,7 @@ describe('the connection to the ledger', () => {
     await world.expectUndisturbed();
   });
 
-  it('is not taken for complete when it is closed with 1000, 1001 or 1011', async () => {
+  it('is not treated as completed when it is closed with 1000, 1001 or 1011', async () => {
     await using indexer = await world.run();
     for (const code of [1000, 1001, 1011]) {
       await world.reachesEnd(indexer);
@@ -60,15 +60,15 @@ describe('the connection to the ledger', () => {
 });
 
 describe('an address whose host does not resolve', () => {
-  it('is retried indefinitely, because names come back', async () => {
+  it('is retried indefinitely, because the name may become resolvable again', async () => {
     await using indexer = await world.run('ledger', { LEDGER_URL: 'http://nowhere.invalid:7575' });
     await waitFor('three tries', () => (indexer.logged('ledger failed, trying again') >= 3 ? true : undefined));
     expect(await indexer.status()).toMatchObject({ state: 'backing_off', lastError: { code: 'LEDGER_UNREACHABLE' } });
   });
 });
 
-describe('compression', () => {
-  it('is never offered, so that a small frame cannot become a large one', async () => {
+describe('compression of frames', () => {
+  it('is never offered, so that a small frame cannot expand into a large one', async () => {
     const offeredExtensions: unknown[] = [];
     const ledger = await startFakeLedger({
       options: { perMessageDeflate: true },
@@ -85,7 +85,7 @@ describe('compression', () => {
 });
 
 describe('a frame', () => {
-  it('larger than LEDGER_MAX_FRAME_BYTES parks with its position, after everything before it is stored', async () => {
+  it('larger than LEDGER_MAX_FRAME_BYTES parks the indexer with its position, after everything before it is stored', async () => {
     const atOffset = world.someOffset();
     world.sandbox.faults.oversizedFrames = { path, atOffset, bytes: 3_000_000 };
     await using indexer = await world.run('ledger', { LEDGER_MAX_FRAME_BYTES: '1MiB' });
@@ -103,7 +103,7 @@ describe('a frame', () => {
     ['cut off', 'invalidJson', 'UPDATE_UNDECODABLE'],
     ['not UTF-8', 'invalidUtf8', 'LEDGER_UNDECODABLE'],
     ['binary', 'binaryFrames', 'LEDGER_UNDECODABLE'],
-  ] as const)('that is %s is requested again, then parks with its position', async (_what, fault, code) => {
+  ] as const)('that is %s is requested again, then parks the indexer with its position', async (_what, fault, code) => {
     const atOffset = world.someOffset();
     world.sandbox.faults[fault] = { path, atOffset };
     await using indexer = await world.run();
@@ -116,7 +116,7 @@ describe('a frame', () => {
   });
 
   it.each(['invalidJson', 'invalidUtf8', 'binaryFrames'] as const)(
-    'that is damaged once (%s) is stored when it comes again',
+    'that is damaged once (%s) is stored when it is sent again',
     async (fault) => {
       world.sandbox.faults[fault] = { path, atOffset: world.someOffset(), times: 1 };
       await using indexer = await world.run();
@@ -134,7 +134,7 @@ describe('a frame', () => {
     await world.expectUndisturbed();
   });
 
-  it('of an unknown kind is stored as it came', async () => {
+  it('of an unknown kind is stored unchanged', async () => {
     world.sandbox.faults.unknownKind = { path, atOffset: world.someOffset(), times: 1 };
     await using indexer = await world.run('ledger', { INDEXER_UNKNOWN_UPDATES: 'store' });
     await world.reachesEnd(indexer);
@@ -143,7 +143,7 @@ describe('a frame', () => {
 });
 
 describe('the order of updates', () => {
-  it('is checked: swapped updates are rejected, and park the third time', async () => {
+  it('is checked: swapped updates are rejected, and park the indexer the third time', async () => {
     world.sandbox.faults.swapUpdates = { path, atOffset: world.someOffset() };
     await using indexer = await world.run();
     const { code } = await parked(indexer);
@@ -152,7 +152,7 @@ describe('the order of updates', () => {
     expect((await indexer.status()).checkpoint).toBeLessThan(world.someOffset());
   });
 
-  it('is accepted when a wrong order is corrected on the next attempt', async () => {
+  it('is accepted if a wrong order is corrected on the next attempt', async () => {
     world.sandbox.faults.swapUpdates = { path, atOffset: world.someOffset(), times: 1 };
     await using indexer = await world.run();
     await world.reachesEnd(indexer);
@@ -160,7 +160,7 @@ describe('the order of updates', () => {
     await world.expectUndisturbed();
   });
 
-  it('allows repetitions, which leave no trace', async () => {
+  it('permits repeated updates and checkpoints, which are ignored', async () => {
     world.sandbox.faults.duplicateUpdates = { path };
     world.sandbox.faults.duplicateCheckpoints = true;
     await using indexer = await world.run();
@@ -172,7 +172,7 @@ describe('the order of updates', () => {
 });
 
 describe('errors of the ledger', () => {
-  it('are errors also without a text', async () => {
+  it('are recognized also without a text', async () => {
     world.sandbox.faults.errorFrameOnce = { body: { code: 'SERVICE_NOT_RUNNING', errorCategory: 1 }, afterFrames: 20 };
     await using indexer = await world.run();
     await world.reachesEnd(indexer);
@@ -180,7 +180,7 @@ describe('errors of the ledger', () => {
     await world.expectUndisturbed();
   });
 
-  it('park when internal ones occur twenty times without progress', async () => {
+  it('park the indexer after twenty internal errors without progress', async () => {
     world.sandbox.faults.streamFailure = { path, failure: 'INTERNAL' };
     await using indexer = await world.run('ledger', { INDEXER_RETRY_MAX_DELAY: '10ms' });
     expect((await parked(indexer)).code).toBe('LEDGER_INTERNAL');

@@ -1,6 +1,6 @@
 /**
- * Continuation tokens of an interrupted seed: a valid token resumes at the same offset after the last commit, an
- * invalid one is discarded with everything that was read before it.
+ * Continuation tokens of an interrupted seed. A valid token resumes at the same offset, after the last commit. An
+ * invalid token is discarded with all entries that were read before it.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -55,7 +55,7 @@ async function begun(): Promise<Begun> {
   };
 }
 
-/** A seed that was stopped in the middle. */
+/** Begins a seed and stops it in the middle. */
 async function beginSeed(): Promise<Begun> {
   sandbox.faults.stall = { path: listPath, afterFrames: 18 };
   {
@@ -65,13 +65,13 @@ async function beginSeed(): Promise<Begun> {
       return Number(rows[0]?.['n']) >= 15 ? true : undefined;
     });
   }
-  // A stream that is still open would use up the next fault.
+  // A stream that is still open would consume the next fault.
   await waitFor('the end of the stream', () => (gateway.passing === 0 ? true : undefined));
   sandbox.faults.stall = undefined;
   return begun();
 }
 
-/** More happens on the ledger: contracts of the seed end, others begin. */
+/** Adds updates to the ledger: contracts of the seed end, and new ones begin. */
 function goOn(): void {
   generateHistory(sandbox.ledger, { seed: 32, updates: 60, startAt: Date.parse('2026-02-01T08:00:00Z') });
 }
@@ -83,7 +83,7 @@ async function finishes(more: Readonly<Record<string, string>> = {}): Promise<In
   return indexer;
 }
 
-/** The tables are those of an undisturbed seed at this offset. */
+/** Expects the tables of an undisturbed seed at this offset. */
 async function isSeededAt(offset: number): Promise<void> {
   const [row] = await query(database.url, 'select seed_offset, seed_token from ledger.stream');
   expect(row).toEqual({ seed_offset: String(offset), seed_token: null });
@@ -97,7 +97,7 @@ async function isSeededAt(offset: number): Promise<void> {
 }
 
 describe('the token of an interrupted seed', () => {
-  it('resumes after the last commit, at the offset of the seed, and reads nothing twice', async () => {
+  it('resumes after the last commit at the same offset, and no entry is read twice', async () => {
     const { offset, token, entries } = await beginSeed();
     goOn();
     expect(sandbox.ledger.ledgerEnd()).toBeGreaterThan(offset);
@@ -113,7 +113,7 @@ describe('the token of an interrupted seed', () => {
     await isSeededAt(offset);
   });
 
-  it('restarts the seed and discards its entries when the ledger no longer knows the token', async () => {
+  it('is discarded with its entries, and the seed restarts, when the ledger no longer recognizes the token', async () => {
     const { offset } = await beginSeed();
     const token = Buffer.from('of another start of the participant').toString('base64');
     await query(database.url, `update ledger.stream set seed_token = '${token}'`);
@@ -121,7 +121,7 @@ describe('the token of an interrupted seed', () => {
   });
 
   it.each(['PARTICIPANT_PRUNED_DATA_ACCESSED', 'OFFSET_AFTER_LEDGER_END'] as const)(
-    'is discarded as well if its offset is rejected with %s',
+    'is also discarded if its offset is rejected with %s',
     async (failure) => {
       const { offset, token } = await beginSeed();
       sandbox.faults.streamFailure = { path: listPath, failure, times: 1 };
@@ -130,7 +130,7 @@ describe('the token of an interrupted seed', () => {
     },
   );
 
-  /** Nothing is pruned on this ledger, despite its error. */
+  /** Expects a restart. The ledger has pruned nothing, despite its error. */
   async function isStartedOver(offset: number, token: string, why = 'SEED_PRUNED'): Promise<void> {
     goOn();
     await using indexer = await finishes();
@@ -154,7 +154,7 @@ describe('the token of an interrupted seed', () => {
     await isSeededAt(sandbox.ledger.ledgerEnd());
   });
 
-  it('is not sent with another filter: the indexer parks, keeps it, and resumes with the previous filter', async () => {
+  it('is not sent with another filter: the indexer parks, keeps the token, and resumes with the previous filter', async () => {
     const { offset, token } = await beginSeed();
     const before = await digestOf(database.url, 'ledger');
     {
@@ -169,7 +169,7 @@ describe('the token of an interrupted seed', () => {
     await isSeededAt(offset);
   });
 
-  it('never leaves a part of the list stored, however often pruning invalidates it', async () => {
+  it('leaves no part of a list stored, however often pruning invalidates it', async () => {
     await beginSeed();
     sandbox.faults.streamFailure = {
       path: listPath,

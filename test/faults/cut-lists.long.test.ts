@@ -1,6 +1,6 @@
 /**
- * Lists of active contracts that a gateway ends early with a clean close: a part of a list is never taken for all of
- * it.
+ * Lists of active contracts that a gateway ends early with a normal close: a part of a list is never treated as the
+ * complete list.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -18,7 +18,7 @@ let sandbox: Sandbox;
 let gateway: CuttingGateway;
 let database: TestDatabase;
 
-/** A ledger, with the gateway before it. */
+/** Starts a ledger and the gateway in front of it. */
 async function open(options: SandboxOptions, updates: number): Promise<void> {
   sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 }, ...options });
   if (updates > 0) generateHistory(sandbox.ledger, { seed: 31, updates });
@@ -62,7 +62,7 @@ const activeNow = (): number => [...sandbox.ledger.activeAt(sandbox.ledger.ledge
 describe('a list with continuation tokens that a gateway closes early with 1000', () => {
   beforeEach(() => open({}, 150));
 
-  it('resumes after each early close, and is published when the ledger has no more entries', async () => {
+  it('is resumed after each early close, and published when the ledger has no more entries', async () => {
     gateway.cuts = ({ path, frames }) => path === listPath && frames === 10;
     await using indexer = await index();
     await isLive(indexer);
@@ -72,7 +72,7 @@ describe('a list with continuation tokens that a gateway closes early with 1000'
     await expectComplete();
   });
 
-  it('parks without publishing when it makes no progress', async () => {
+  it('parks the indexer without publishing when it makes no progress', async () => {
     gateway.cuts = ({ path }) => path === listPath;
     await using indexer = await index();
     const { code, remedy } = await parked(indexer);
@@ -84,7 +84,7 @@ describe('a list with continuation tokens that a gateway closes early with 1000'
   it.each([
     ['every stream before its first entry', (): boolean => true],
     ['the request alone', ({ opened }: PassingFrame): boolean => opened > 0],
-  ])('is not confirmed complete by closes if HTTP does not return lists, of %s', async (_, closes) => {
+  ])('is not confirmed complete if HTTP does not return lists and the gateway closes %s', async (_, closes) => {
     gateway.listAnswer = 404;
     gateway.cuts = (cut) => cut.path === listPath && cut.frames === 0 && closes(cut);
     await using indexer = await index();
@@ -93,7 +93,7 @@ describe('a list with continuation tokens that a gateway closes early with 1000'
     expect(await published()).toBe(false);
   });
 
-  it('is confirmed without reading it again after a crash between its last entry and the check', async () => {
+  it('is confirmed without being read again after a crash between its last entry and the check', async () => {
     gateway.listAnswer = 503;
     {
       await using indexer = await index();
@@ -113,7 +113,7 @@ describe('a list with continuation tokens that a gateway closes early with 1000'
 });
 
 describe('a list without continuation tokens', () => {
-  it('is read again from its beginning after an early close until two readings agree', async () => {
+  it('is read again from its beginning after an early close, until two readings agree', async () => {
     await open({ release: '3.4' }, 150);
     gateway.cuts = ({ path, frames, opened }) => path === listPath && frames === 10 && opened < 3;
     await using indexer = await index();
@@ -122,7 +122,7 @@ describe('a list without continuation tokens', () => {
     await expectComplete();
   });
 
-  it('is never published if each reading ends early: it parks and reports how many entries came', async () => {
+  it('is never published if every reading ends early: the indexer parks and reports the numbers of entries', async () => {
     await open({ release: '3.4' }, 150);
     gateway.cuts = ({ path, frames }) => path === listPath && frames === 10;
     await using indexer = await index();
@@ -131,7 +131,7 @@ describe('a list without continuation tokens', () => {
     expect(await published()).toBe(false);
   });
 
-  it('is read again with other contents, so that a limit of bytes ends it at another entry, if it is too long for HTTP', async () => {
+  it('that is too long for HTTP is read again with other contents, so that a byte limit ends it at another entry', async () => {
     await open({ release: '3.4' }, 900);
     expect(activeNow()).toBeGreaterThan(230);
     const most = 200 * 1500;
@@ -147,7 +147,7 @@ describe('a list without continuation tokens', () => {
     await expectComplete();
   });
 
-  it('survives requests that fail for a while, and is not read from its beginning for each', async () => {
+  it('is confirmed after requests have failed for a while, without being read again for each', async () => {
     await open({ release: '3.4' }, 150);
     gateway.listAnswer = 503;
     await using indexer = await index();
@@ -158,7 +158,7 @@ describe('a list without continuation tokens', () => {
     await expectComplete();
   });
 
-  it('is confirmed complete also without entries', async () => {
+  it('is confirmed complete after two closes before its first entry', async () => {
     await open({}, 150);
     gateway.cuts = ({ path, opened }) => path === listPath && opened < 2;
     await using indexer = await index();

@@ -1,6 +1,6 @@
 /**
- * Commands that read a list or a range which a gateway ends early with a clean close: none takes a part for the
- * complete one.
+ * Commands that read a list or a range that a gateway ends early with a normal close: no command treats a part as
+ * complete.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { run } from '../cli/verb-run.ts';
@@ -29,7 +29,7 @@ afterEach(async () => {
 const cutLists = (): void => {
   gateway.cuts = ({ path, frames }) => path === listPath && frames === 10;
 };
-/** As by a participant of release 3.4, whose entries carry no tokens. */
+/** As participants of release 3.4, whose entries have no continuation tokens. */
 const withoutTokens = (): void => {
   gateway.tokens = false;
 };
@@ -44,8 +44,8 @@ function fallBehind(): void {
   world.sandbox.ledger.pruneTo(world.sandbox.ledger.ledgerEnd() - 5);
 }
 
-describe('reseed', () => {
-  it('ends only contracts that are missing from the complete list, behind a gateway that closes lists early', async () => {
+describe('the command reseed', () => {
+  it('ends only contracts that are missing in the complete list, behind a gateway that closes lists early', async () => {
     fallBehind();
     cutLists();
     await world.command(reseed, 'ledger', env);
@@ -55,7 +55,7 @@ describe('reseed', () => {
     expect(await world.broken()).toEqual([]);
   }, 120_000);
 
-  it('changes nothing and reports why if its list cannot be confirmed complete', async () => {
+  it('changes nothing and reports why if the list cannot be confirmed complete', async () => {
     fallBehind();
     const before = await digestOf(world.database.url, 'ledger');
     withoutTokens();
@@ -67,16 +67,16 @@ describe('reseed', () => {
   }, 120_000);
 });
 
-describe('verify', () => {
+describe('the command verify', () => {
   const verify = (...words: string[]) => runVerify(words, world.env('ledger', env));
 
-  it('--acs resumes after an early close, and compares the complete list', async () => {
+  it('with --acs resumes after an early close, and compares the complete list', async () => {
     cutLists();
     const { outcome, results } = await verify('--acs');
     expect([outcome, results[0]?.compared]).toEqual(['equal', activeNow()]);
   });
 
-  it('--acs of a list that is not confirmed complete is undecided, neither equal nor different', async () => {
+  it('with --acs is undecided about a list that is not confirmed complete', async () => {
     withoutTokens();
     cutLists();
     const { code, results } = await verify('--acs');
@@ -85,7 +85,7 @@ describe('verify', () => {
     expect(results[0]?.note).toContain('cannot be verified as complete');
   });
 
-  it('--range resumes after an early close, and reports no surplus rows', async () => {
+  it('with --range resumes after an early close, and reports no surplus rows', async () => {
     cutUpdates();
     const checkpoint = await world.checkpoint();
     const { outcome, results } = await verify('--range', '1', String(checkpoint));
@@ -93,7 +93,7 @@ describe('verify', () => {
     expect([outcome, results[0]?.compared]).toEqual(['equal', stored?.['updates']]);
   });
 
-  it('--range without progress is undecided', async () => {
+  it('with --range is undecided without progress', async () => {
     gateway.cuts = ({ path }) => path === '/v2/updates';
     const { code, results } = await verify('--range', '1', String(await world.checkpoint()));
     expect([code, results[0]?.outcome]).toEqual([2, 'undecided']);
@@ -101,7 +101,7 @@ describe('verify', () => {
   });
 });
 
-describe('the subcommands of ledger', () => {
+describe('the command ledger', () => {
   it('acs prints the complete list, or fails', async () => {
     cutLists();
     expect((await run(['acs', '--json'], { env: world.env('ledger', env) })).rows).toHaveLength(activeNow());

@@ -1,4 +1,4 @@
-/** Sessions that have ended are released from memory, so that reconnections do not add up over months. */
+/** Ended sessions are released from memory, so that reconnections do not accumulate over months. */
 import { queryObjects } from 'node:v8';
 import { it } from 'vitest';
 import { StoreSession } from '../../src/store/write/session.ts';
@@ -19,7 +19,8 @@ it('an indexer that has reconnected keeps only its last session in memory', asyn
     await waitFor('the stream is closed', () => (world.sandbox.faults.close === undefined ? true : undefined));
     await world.reachesEnd(indexer);
   }
-  // A closing socket and a package that is being read refer to their session for some seconds. Counting stops the process.
+  // A closing socket and a package that is being read refer to their session for some seconds. Counting stops the
+  // process, so it is not done often.
   const released = async (): Promise<true | undefined> => {
     await pause(1_000);
     return sessions() <= before + 1 ? true : undefined;

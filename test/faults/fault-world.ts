@@ -1,4 +1,4 @@
-/** A sandbox with configurable faults, a database, and the indexer between them. */
+/** A sandbox with configurable faults, a database, and an indexer between them. */
 import { expect } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox, SandboxOptions } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
@@ -16,8 +16,8 @@ export interface Stop {
 }
 
 /**
- * Rows that an indexer without faults stores of a ledger with exactly this history: the same for most tests of a file,
- * and indexed for the first of them.
+ * Digest of the rows that an indexer without faults stores, by history of the ledger. Most tests of a file use the same
+ * history, which is indexed once.
  */
 const undisturbed = new Map<string, string>();
 
@@ -31,7 +31,7 @@ export class FaultWorld implements AsyncDisposable {
     this.database = database;
   }
 
-  /** A ledger with 60 updates, whose OffsetCheckpoints come 20 times a second. */
+  /** A ledger with 60 updates that sends 20 OffsetCheckpoints per second. */
   static async open(options: SandboxOptions = {}): Promise<FaultWorld> {
     const sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 }, ...options });
     const world = new FaultWorld(sandbox, await createMigratedDatabase());
@@ -43,7 +43,7 @@ export class FaultWorld implements AsyncDisposable {
     generateHistory(this.sandbox.ledger, { seed: (this.#seed += 1), updates });
   }
 
-  /** From the first update, in batches small enough that a fault affects several of them. */
+  /** Starts an indexer at genesis. The batches are small, so that a fault affects several of them. */
   run(schema = 'ledger', env: Readonly<Record<string, string>> = {}): Promise<IndexerRun> {
     return runIndexer({
       LEDGER_URL: this.sandbox.url,
@@ -55,7 +55,7 @@ export class FaultWorld implements AsyncDisposable {
     });
   }
 
-  /** Of a transaction with others before and after it. */
+  /** Offset of a transaction that has others before and after it. */
   someOffset(): number {
     const { ledger } = this.sandbox;
     const found = ledger
@@ -69,7 +69,7 @@ export class FaultWorld implements AsyncDisposable {
     return indexer.reaches(this.sandbox.ledger.ledgerEnd());
   }
 
-  /** Expects the tables of an indexer without faults. Remove all faults before. */
+  /** Expects the tables of an indexer without faults. Remove all faults before the call. */
   async expectUndisturbed(schema = 'ledger', env: Readonly<Record<string, string>> = {}): Promise<void> {
     const { ledger } = this.sandbox;
     const cacheKey = JSON.stringify([ledger.participantId, ledger.range(0, ledger.ledgerEnd(), Infinity, true), env]);
@@ -90,19 +90,19 @@ export class FaultWorld implements AsyncDisposable {
   }
 }
 
-/** Waits until the indexer parks; returns the reason. */
+/** Waits until the indexer parks, and returns the reason. */
 export async function parked(indexer: IndexerRun): Promise<Stop> {
   await waitFor('the indexer parks', async () => ((await indexer.status()).state === 'parked' ? true : undefined));
   const line = indexer.log.findLast((text) => text.includes('"msg":"parked: an operator is needed"'));
   return (JSON.parse(line ?? '{}') as { readonly err: Stop }).err;
 }
 
-/** Waits until it has failed with this code. */
+/** Waits until the indexer has failed with this code. */
 export async function failedWith(indexer: IndexerRun, code: string): Promise<void> {
   await waitFor(`the failure ${code}`, () => (indexer.log.some((line) => line.includes(code)) ? true : undefined));
 }
 
-/** How often it logged a retry because of this code. */
+/** Number of logged retries because of this code. */
 export function retriesFor(indexer: IndexerRun, code: string): number {
   return indexer.log.filter((line) => line.includes('"msg":"backing off"') && line.includes(code)).length;
 }

@@ -1,6 +1,6 @@
 /**
- * Offsets without an update: rejected commands, and updates that the filter does not match. The stream does not report
- * them for a minute, so the indexer requests them, and passes only a range that is confirmed empty.
+ * Offsets without an update: rejected commands, and updates that do not match the filter. The stream does not report
+ * them for a minute. So the indexer requests the range, and passes it only if it is confirmed empty.
  */
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -16,7 +16,7 @@ import { StretchLedger, type Instead } from './stretch-ledger.ts';
 const bank = 'Bank::1220aa';
 const account = { bank, owner: bank, number: '1', balance: '10', version: '1' };
 
-/** Long enough for a busy machine. This ledger sends no OffsetCheckpoint. */
+/** Long enough for a busy machine. The ledger of these tests sends no OffsetCheckpoints. */
 const soonMs = 40_000;
 
 let database: TestDatabase;
@@ -31,7 +31,7 @@ const run = (url: string, schema: string, env: Readonly<Record<string, string>> 
     DATABASE_URL: database.url,
     POSTGRES_SCHEMA: schema,
     INDEXER_START: 'genesis',
-    // This ledger has one stream.
+    // The ledger of these tests has only one stream.
     INDEXER_COMPLETIONS: 'off',
     ...env,
   });
@@ -46,7 +46,7 @@ async function checkpoint(schema: string): Promise<number> {
   return Number(row?.['checkpoint']);
 }
 
-/** How many ranges had this result. */
+/** Number of probed ranges with this result. */
 const countProbes = (indexer: IndexerRun, answer: string): Promise<number> =>
   indexer.metric(`indexer_idle_probes_total{result="${answer}"}`);
 
@@ -54,7 +54,7 @@ const isAnswered = (indexer: IndexerRun, answer: string): Promise<true> =>
   waitFor(`a stretch is ${answer}`, async () => ((await countProbes(indexer, answer)) > 0 ? true : undefined), soonMs);
 
 describe('offsets without an update', () => {
-  it('are passed soon: both waits end, and the indexer is caught up', async () => {
+  it('are passed soon: /wait and wait_for_offset return, and the indexer is caught up', async () => {
     await using ledger = await StretchLedger.start();
     ledger.grow(3, 1, 3);
     await using indexer = await run(ledger.url, 'eaten');
@@ -100,14 +100,15 @@ describe('offsets without an update', () => {
       return true;
     };
     const before = ledger.ledgerEndRequestCount;
-    // Two components request it, the poll and the idle probe: with the third request one of them repeats its own.
+    // The poll and the idle probe request the ledger end. After three requests, at least one of them has repeated its
+    // own.
     await waitFor('three questions', () => (ledger.ledgerEndRequestCount >= before + 3 ? true : undefined), 2 * soonMs);
     ledger.endAnswer = () => false;
     ledger.grow(7);
     await indexer.reaches(7, 2 * soonMs);
   });
 
-  it('are not requested while the stream brings updates', async () => {
+  it('are not requested while the stream sends updates', async () => {
     await using ledger = await StretchLedger.start();
     await using indexer = await run(ledger.url, 'lively');
     const growing = setInterval(() => ledger.grow(ledger.end + 3, ledger.end + 2), 50);
@@ -131,7 +132,7 @@ describe('an update that the stream has not delivered', () => {
     ['is in both responses', 'told', undefined, undefined],
     ['is in the HTTP response only, because a gateway closes sockets with 1000', 'gateway', early, undefined],
     ['is in the WebSocket response only, because the list ends too early', 'patience', undefined, nothing],
-  ])('is not passed when it %s, and is stored once', async (_, schema, bounded, list) => {
+  ])('is not passed when it %s, and is stored exactly once', async (_, schema, bounded, list) => {
     await using ledger = await StretchLedger.start();
     ledger.grow(3, 1, 3);
     ledger.bounded = bounded ?? ledger.bounded;
@@ -148,13 +149,13 @@ describe('an update that the stream has not delivered', () => {
     });
     ledger.held.clear();
     ledger.deliver();
-    // After it the ranges are empty, and both responses are correct.
+    // Then both responses are correct, and the later ranges are empty.
     await indexer.reaches(7, soonMs);
     expect(await stored(schema)).toEqual([1, 3, 5]);
     expect([ledger.opened, await indexer.metric('indexer_out_of_order_updates_total')]).toEqual([1, 0]);
   });
 
-  it('is not passed because of a response older than the newest frame', async () => {
+  it('is not passed because of a response that is older than the newest frame', async () => {
     await using ledger = await StretchLedger.start();
     ledger.grow(3, 1, 3);
     for (const offset of [5, 6]) ledger.held.add(offset);
@@ -181,7 +182,7 @@ describe('an update that the stream has not delivered', () => {
     expect([ledger.opened, await indexer.metric('indexer_out_of_order_updates_total')]).toEqual([1, 0]);
   });
 
-  it('is not passed while the ledger rejects requests, which is logged once', async () => {
+  it('is not passed while the ledger rejects the requests, which is logged once', async () => {
     await using ledger = await StretchLedger.start();
     ledger.grow(3, 1, 3);
     await using indexer = await run(ledger.url, 'refused');

@@ -1,7 +1,7 @@
 /**
- * Contracts on their way between synchronizers while active contracts are read: by a seed, a reseed, a filter
- * extension and a rebuild, of participants that always return them and of those that do so on request only. None is
- * lost, and `verify` finds nothing.
+ * Reassignments that are in flight while active contracts are read, by a seed, a reseed, a filter extension and a
+ * rebuild. Some participants always list them, others only on request. No contract is lost, and `verify` finds no
+ * difference.
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { assign, assignAhead, unassign } from '../../packages/ledger-sandbox/src/ledger/reassignments.ts';
@@ -22,14 +22,14 @@ async function open(release: Release, options: SandboxOptions = {}): Promise<voi
 }
 
 interface Travels {
-  /** Contracts that were unassigned and not assigned again. */
+  /** Contracts that were unassigned and are not assigned yet. */
   readonly left: readonly string[];
   arrive(): void;
 }
 
 const iou = '#model-tests:Iou:Iou';
 
-/** Reassigns new contracts: some are unassigned, one is assigned before it is unassigned. */
+/** Reassigns new contracts: some are unassigned, and one is assigned before it is unassigned. */
 function depart(): Travels {
   const { ledger } = world.sandbox;
   const make = (amount: string): string => {
@@ -46,7 +46,7 @@ function depart(): Travels {
   return { left, arrive };
 }
 
-/** Rows of contracts, whether active or not. */
+/** Number of these contracts that are stored, active or not. */
 async function known(contracts: readonly string[], schema = 'ledger'): Promise<number> {
   const list = contracts.map((contractId) => `'${contractId}'`).join();
   const text = `select count(distinct contract_id)::int as n from ${schema}.decoded_contracts where contract_id in (${list})`;
@@ -59,7 +59,7 @@ async function equal(more: Readonly<Record<string, string>> = {}): Promise<void>
   expect(run).toMatchObject({ code: 0, outcome: 'equal' });
 }
 
-/** Assigns all of them; active contracts are those of an indexer that followed from the beginning. */
+/** Assigns all these contracts. The active contracts must then equal those of an indexer that started at genesis. */
 async function settle(travels: Travels, more: Readonly<Record<string, string>> = {}): Promise<void> {
   travels.arrive();
   await world.index('ledger', more);
@@ -79,7 +79,7 @@ const releases: readonly Release[] = ['3.5', '3.6', '3.7'];
 const versions = { '3.4': '3.4.12', '3.5': '3.5.10', '3.6': '3.6.2', '3.7': '3.7.4' };
 
 describe.each(releases)('with a participant of %s, reassignments in flight are kept', (release) => {
-  it('by a seed, which stores the release', async () => {
+  it('by a seed, which also stores the release', async () => {
     await open(release);
     const travels = depart();
     await world.index();
@@ -136,7 +136,7 @@ describe.each(releases)('with a participant of %s, reassignments in flight are k
     {
       await using indexer = await world.run();
       await indexer.reaches(world.sandbox.ledger.ledgerEnd());
-      // Only the list has them then.
+      // From now on, only the list of active contracts contains them.
       world.sandbox.ledger.pruneTo(world.sandbox.ledger.ledgerEnd());
       await rebuild(world, '--yes');
     }
@@ -149,7 +149,7 @@ describe.each(releases)('with a participant of %s, reassignments in flight are k
 });
 
 describe('a participant that rejects offsets other than its ledger end while reassignments are in flight', () => {
-  it('is not reported as pruned by `verify --acs --at`, a reseed and a filter extension', async () => {
+  it('does not make `verify --acs --at`, a reseed or a filter extension report it as pruned', async () => {
     await open('3.7');
     const narrow = { LEDGER_TEMPLATES: '#splice-amulet:Splice.Amulet:Amulet' };
     const wide = { LEDGER_TEMPLATES: `${narrow.LEDGER_TEMPLATES},${iou}` };
@@ -167,7 +167,7 @@ describe('a participant that rejects offsets other than its ledger end while rea
     {
       await using indexer = await world.run('ledger', narrow);
       await indexer.reaches(world.sandbox.ledger.ledgerEnd());
-      // The offset at which the filter comes into force is no longer the ledger end when the list is read.
+      // When the list is read, the offset at which the filter takes effect is no longer the ledger end.
       world.sandbox.ledger.skipOffsets(1);
       await extendFilter(world, wide);
     }
@@ -177,10 +177,10 @@ describe('a participant that rejects offsets other than its ledger end while rea
   });
 });
 
-describe('a participant of 3.7 whose version cannot be read', () => {
+describe('a participant of 3.7 whose version cannot be read at first', () => {
   const unread = { path: '/v2/version', as: { status: 404, type: 'text/html', content: '<html>' } } as const;
 
-  it('is treated as an older one, with a warning, until it can; then the seed is reported as doubtful, and a reseed fixes it', async () => {
+  it('is treated as an older one with a warning; later the seed is reported as doubtful, and a reseed corrects it', async () => {
     await open('3.7', { faults: { answer: unread } });
     const travels = depart();
     {

@@ -1,6 +1,6 @@
 /**
- * A participant of a future release: a proxy that adds fields, events, kinds of updates and error codes that no release
- * has to every message of the participant behind it. Shares nothing with the sandbox, nor with the client.
+ * Simulates a participant of a future release: a proxy that adds fields, events, kinds of updates and error codes that
+ * no release has to every message of a participant. Shares no code with the sandbox or the client.
  */
 import { createServer, request as forward, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,7 +10,7 @@ import { WebSocket, WebSocketServer } from 'ws';
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 type Message = Readonly<Record<string, Json>>;
 
-/** Fields whose contents belong to a contract, a choice or an error. */
+/** Fields whose contents belong to a contract, a choice or an error, and are not changed. */
 const contents: ReadonlySet<string> = new Set([
   'createArgument',
   'contractKey',
@@ -22,7 +22,7 @@ const contents: ReadonlySet<string> = new Set([
 
 const updates = '/v2/updates';
 
-/** Names that no release has; one of each sort, so that they can be counted. */
+/** Names that no release uses, one per kind of name, so that they can be counted. */
 export const novel = {
   field: 'novelty',
   event: 'PartyRenamed',
@@ -30,20 +30,20 @@ export const novel = {
   code: 'PARTICIPANT_DREAMING',
 } as const;
 
-/** How a request is refused. */
+/** Status codes of a rejection with the unknown error code. */
 export interface NovelRefusal {
   readonly status: number;
   readonly grpcCodeValue: number;
 }
 
 export class NewerParticipant implements AsyncDisposable {
-  /** How the first request for each path is refused; undefined: not at all. */
+  /** Rejection of the first request for each path; undefined: none is rejected. */
   firstRefusal: NovelRefusal | undefined;
-  /** How every stream of updates is refused; undefined: not at all. */
+  /** Rejection of every stream of updates; undefined: none is rejected. */
   updatesRefusal: NovelRefusal | undefined;
-  /** Offsets at which an update of an unknown kind was passed on. */
+  /** Offsets at which an update of an unknown kind was sent. */
   readonly prophecies = new Set<number>();
-  /** Requested paths, without their parameters. */
+  /** Requested paths, without parameters. */
   readonly paths = new Set<string>();
   readonly #target: string;
   readonly #server: Server;
@@ -61,7 +61,7 @@ export class NewerParticipant implements AsyncDisposable {
     server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
   }
 
-  /** @param target base URL of the participant behind it */
+  /** @param target base URL of the participant */
   static async before(target: string): Promise<NewerParticipant> {
     const server = createServer();
     await new Promise<void>((resolve) => {
@@ -114,7 +114,7 @@ export class NewerParticipant implements AsyncDisposable {
     const { url = '/' } = request;
     const far = new WebSocket(`${this.#target.replace('http', 'ws')}${url}`, ['daml.ws.auth']);
     far.on('error', () => socket.destroy());
-    // A release may lack the path.
+    // A release may not have the path.
     far.on('unexpected-response', (_request, { statusCode = 502 }) => {
       socket.end(`HTTP/1.1 ${String(statusCode)} Refused\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);
     });
@@ -140,7 +140,7 @@ export class NewerParticipant implements AsyncDisposable {
       if (near.readyState !== near.OPEN) return;
       const frame = JSON.parse(text.toString()) as Message;
       const offset = url === updates ? offsetOf(frame) : undefined;
-      // An offset between two updates is that of a rejected command.
+      // An offset between two updates belongs to a rejected command, so it is free for an update of an unknown kind.
       if (offset !== undefined && last !== undefined && offset > last + 1) near.send(this.#prophecy(last + 1, frame));
       last = offset ?? last;
       near.send(JSON.stringify(this.#extended(withNovelEvent(frame))));
@@ -164,7 +164,7 @@ export class NewerParticipant implements AsyncDisposable {
     return text === '' ? text : JSON.stringify(this.#extended(JSON.parse(text) as Json));
   }
 
-  /** The value with one more field in every object, except in contents: before the others, or after them. */
+  /** The value with an additional field in every object outside of contents, before or after the other fields. */
   #extended(value: Json): Json {
     if (isList(value)) return value.map((entry) => this.#extended(entry));
     if (typeof value !== 'object' || value === null) return value;
@@ -172,7 +172,7 @@ export class NewerParticipant implements AsyncDisposable {
       key,
       contents.has(key) ? inner : this.#extended(inner),
     ]);
-    // The name of a kind is alone in its object, in every release.
+    // In every release, an object with the name of a kind has only this key.
     if (fields.length === 1 && /^[A-Z]/.test(fields[0]?.[0] ?? '')) return Object.fromEntries(fields);
     const more: [string, Json] = [novel.field, novelValues[this.#objects % novelValues.length] ?? null];
     this.#objects += 1;
@@ -204,7 +204,7 @@ function requestedOffset(requestText: string): number | undefined {
   return typeof beginExclusive === 'number' ? beginExclusive : undefined;
 }
 
-/** The kind of an update and its message. */
+/** The kind of an update, and its message. */
 function updateOf(frame: Message): [string, Message] | undefined {
   if (!isMessage(frame['update'])) return undefined;
   const [[kind, wrapper] = ['', null]] = Object.entries(frame['update']);
@@ -216,7 +216,7 @@ function offsetOf(frame: Message): number | undefined {
   return typeof offset === 'number' ? offset : undefined;
 }
 
-/** A transaction of topology gets one more event, of an unknown kind. */
+/** Adds an event of an unknown kind to topology transactions. */
 function withNovelEvent(frame: Message): Message {
   const [kind, message] = updateOf(frame) ?? ['', {}];
   const events = message['events'] ?? null;

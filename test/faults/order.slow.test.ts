@@ -1,4 +1,4 @@
-/** Order of updates, as a ledger promises and breaks it: a ledger that sends exactly the frames it is given. */
+/** The order of updates, with a ledger that sends exactly the given frames, in the promised order or in a wrong one. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runIndexer } from '../e2e/runs/indexer-run.ts';
@@ -18,14 +18,14 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-/** The response of the ledger to a request for one offset. */
+/** Responds to a request for an update by offset. */
 function lookedUp(request: IncomingMessage, response: ServerResponse): void {
   let body = '';
   request.setEncoding('utf8').on('data', (part: string) => (body += part));
   request.on('end', () => response.end(text(update(Number(/"offset":(\d+)/u.exec(body)?.[1])))));
 }
 
-/** Sends these frames to streams that begin after offset 0, the `late` ones a second later; to others nothing. */
+/** Sends `frames` to streams that begin after offset 0, and `late` one second later. Other streams receive nothing. */
 async function ledgerOf(
   ledgerEnd: number,
   frames: readonly Json[],
@@ -67,7 +67,7 @@ describe('an OffsetCheckpoint', () => {
   it.each([
     ['below', 4],
     ['at', 5],
-  ])('rejects an update %s its offset, and nothing of the batch is stored', async (_where, late) => {
+  ])('leads to the rejection of an update %s its offset, and nothing of the batch is stored', async (_where, late) => {
     await using ledger = await ledgerOf(6, [update(3), offsetCheckpoint(5), update(late), update(6)]);
     await using indexer = await run(ledger);
     const { code, message } = await parked(indexer);
@@ -78,7 +78,7 @@ describe('an OffsetCheckpoint', () => {
     expect(await query(database.url, `select from ledger.updates`)).toEqual([]);
   });
 
-  it('does not hide an update below it that comes after its commit: the update is stored at its offset', async () => {
+  it('does not hide an update below it that arrives after its commit: the update is stored at its offset', async () => {
     await using ledger = await ledgerOf(5, [update(3), offsetCheckpoint(5)], [update(4)]);
     await using indexer = await run(ledger);
     await waitFor('the late update', () => (retriesFor(indexer, 'LEDGER_OUT_OF_ORDER') > 0 ? true : undefined));
@@ -89,7 +89,7 @@ describe('an OffsetCheckpoint', () => {
     expect(await query(database.url, 'select checkpoint::int from ledger.stream')).toEqual([{ checkpoint: 5 }]);
   });
 
-  it('at the offset of the last update allows a repetition of that update', async () => {
+  it('permits a repetition of an update at its offset', async () => {
     await using ledger = await ledgerOf(6, [update(5), offsetCheckpoint(5), update(5), update(6), offsetCheckpoint(6)]);
     await using indexer = await run(ledger);
     await indexer.reaches(6);

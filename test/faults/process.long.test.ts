@@ -1,4 +1,4 @@
-/** Faults of the process: a bug of its own, a neighbor that fails, and too little memory. */
+/** Faults of the process: an uncaught error, a neighbor that fails, and too little memory. */
 import { readFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
@@ -19,7 +19,7 @@ afterEach(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-/** The built program, which runs this code as well. */
+/** Starts the built program, which also runs this code. */
 function daemon(schema: string, code = ''): Daemon {
   const NODE_OPTIONS = code === '' ? '' : `--import=data:text/javascript,${encodeURIComponent(code)}`;
   const env = { INDEXER_START: 'genesis', INDEXER_BATCH_UPDATES: '5', NODE_OPTIONS };
@@ -28,13 +28,13 @@ function daemon(schema: string, code = ''): Daemon {
 
 describe('an uncaught error', () => {
   const canary = canaryWord();
-  // In two halves, so that the place of the error does not show it.
+  // In two halves, so that the source location of the error does not reveal it.
   const message = `'${canary.slice(0, 9)}' + '${canary.slice(9)}'`;
 
   it.each([
     ['thrown', `setTimeout(() => { throw new Error(${message}) }, 1500)`],
     ['a rejection', `setTimeout(() => { void Promise.reject(new Error(${message})) }, 1500)`],
-  ])('(%s) ends the process with 70 and prints no secret, and the next process resumes', async (_how, code) => {
+  ])('(%s) ends the process with 70 without printing a secret, and the next process resumes', async (_how, code) => {
     world.grow(800);
     {
       await using broken = daemon('ledger', code);
@@ -65,7 +65,7 @@ describe('two streams in one database', () => {
   });
 });
 
-describe('a wall clock that jumps by a day, forth and back', () => {
+describe('a wall clock that jumps by a day, forward and back', () => {
   it('does not change the stored rows', async () => {
     world.grow(800);
     const jumps = `const real = Date.now; let times = 0;
@@ -79,14 +79,14 @@ describe('a wall clock that jumps by a day, forth and back', () => {
   });
 });
 
-describe('a ledger that sends more than fits into memory', () => {
-  /** Most memory the process ever had, MiB. */
+describe('an indexer whose ledger sends more than fits into memory', () => {
+  /** Maximum memory that the process has used so far, in MiB. */
   const peakMib = async (pid: number | undefined): Promise<number> =>
     Number(/VmHWM:\s+(\d+) kB/u.exec(await readFile(`/proc/${String(pid)}/status`, 'utf8'))?.[1]) / 1024;
 
-  it('waits, because buffers are bounded', { timeout: 120_000, ...needs(noLinux) }, async () => {
+  it('stays within its memory, because buffers are bounded', { timeout: 120_000, ...needs(noLinux) }, async () => {
     world.grow(2_000);
-    // 400 MB of frames, which are blanks for the most part.
+    // 400 MB of frames, which consist mostly of blanks.
     world.sandbox.faults.oversizedFrames = { path: '/v2/updates', bytes: 200_000 };
     const env = { INDEXER_START: 'genesis', INDEXER_BUFFER_BYTES: '4MiB', INDEXER_BATCH_BYTES: '1MiB' };
     const NODE_OPTIONS = '--max-old-space-size=64';

@@ -1,6 +1,7 @@
 /**
- * Errors with which Postgres rejects one update, raised by Postgres itself at a row of that update: an error that does
- * not concern the data is retried or parks, however long it lasts, and never quarantines the update or passes it.
+ * Errors with which Postgres rejects one update, raised by Postgres at a row of that update. An error that is not
+ * caused by the data is retried or parks the indexer, however long it lasts. The update is never quarantined or
+ * skipped.
  */
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -12,12 +13,12 @@ import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 let ledger: Awaited<ReturnType<typeof scriptedLedger>>;
-/** Of the database in which the stream of the test is. */
+/** URL of the database in which the test indexes. */
 let url: string;
-/** Of an indexer that met nothing. */
+/** Digest of an indexer that met no error. */
 let calm: string;
 
-/** Setting aside is allowed: whatever is not, is not for this reason. */
+/** Quarantine is allowed, so that an update without quarantine was not quarantined for another reason. */
 const run = (): Promise<IndexerRun> =>
   runIndexer({
     LEDGER_URL: ledger.url,
@@ -26,7 +27,7 @@ const run = (): Promise<IndexerRun> =>
     INDEXER_QUARANTINE: 'true',
   });
 
-/** A stream that has not begun, and a trigger at the contract that update 2 creates. */
+/** Creates an empty database with a trigger that fails at the contract of update 2. */
 async function prepared(): Promise<TestDatabase> {
   const database = await createMigratedDatabase();
   ({ url } = database);
@@ -45,13 +46,15 @@ async function prepared(): Promise<TestDatabase> {
   return database;
 }
 
-/** In one statement: an indexer that tries again meanwhile meets one or the other. */
+/**
+ * Replaces the error in one statement, so that an indexer that retries meanwhile meets either the old or the new error.
+ */
 async function refuseWith(statement: string | undefined): Promise<void> {
   const next = statement === undefined ? 'select' : `insert into fault values ($fault$${statement}$fault$)`;
   await query(url, `with former as (delete from fault) ${next}`);
 }
 
-/** The real failure of a server if a trigger can provoke it, otherwise the SQLSTATE as it would come. */
+/** Raises the SQLSTATE that the server would return. Errors that a trigger can really provoke are tested separately. */
 const raised = (sqlstate: string): string =>
   `do $$ begin raise exception 'of the server' using errcode = '${sqlstate}'; end $$`;
 
@@ -68,7 +71,7 @@ beforeAll(async () => {
 });
 afterAll(() => ledger[Symbol.asyncDispose]());
 
-/** Waits until the failure of the update is the last error. */
+/** Waits until the failure of the update is the last reported error. */
 async function failsWith(indexer: IndexerRun, code: string, words: string): Promise<void> {
   await waitFor(`${code} (${words})`, async () => {
     const { lastError } = await indexer.status();
@@ -81,7 +84,7 @@ async function stateIs(indexer: IndexerRun, state: string): Promise<void> {
   await waitFor(`state ${state}`, async () => ((await indexer.status()).state === state ? true : undefined), 30_000);
 }
 
-/** Nothing went aside, and nothing of update 2 or later was stored. */
+/** Expects that nothing was quarantined, and that nothing of update 2 or later was stored. */
 async function nothingPassed(): Promise<void> {
   const [row] = await query(
     url,
@@ -93,7 +96,7 @@ async function nothingPassed(): Promise<void> {
   expect(Number(row?.['checkpoint'])).toBeLessThan(2);
 }
 
-describe('failures that no update causes', () => {
+describe('a failure that no update causes', () => {
   let database: TestDatabase;
   beforeAll(async () => {
     database = await prepared();
@@ -124,7 +127,7 @@ describe('failures that no update causes', () => {
       ['a connection that broke', '08006', 'STORE_UNREACHABLE'],
       ['a server that became a standby', '25006', 'STORE_READ_ONLY'],
       ['an idle session that was ended', '25P03', 'STORE_SESSION_TIMEOUT'],
-    ])('%s (%s) is retried', async (_what, sqlstate, code) => {
+    ])('is retried: %s (%s)', async (_what, sqlstate, code) => {
       await refuseWith(raised(sqlstate));
       await failsWith(indexer, code, sqlstate);
       expect((await indexer.status()).state).not.toBe('parked');
@@ -144,7 +147,7 @@ describe('failures that no update causes', () => {
     ['an internal error of the server', 'XX000', 'STORE_FAILED'],
     ['a file of the server that is gone', '58P01', 'STORE_FAILED'],
     ['an object in use', '55006', 'STORE_FAILED'],
-  ])('%s (%s) parks', async (_what, sqlstate, code) => {
+  ])('parks the indexer: %s (%s)', async (_what, sqlstate, code) => {
     await refuseWith(raised(sqlstate));
     await using indexer = await run();
     await failsWith(indexer, code, sqlstate);
@@ -166,7 +169,7 @@ describe('failures that no update causes', () => {
       'STORE_OUT_OF_RESOURCES',
       '53400',
     ],
-  ])('%s, provoked for real, is retried', async (_what, statement, code, sqlstate) => {
+  ])('is retried when provoked in Postgres: %s', async (_what, statement, code, sqlstate) => {
     await query(url, 'create table if not exists held ()');
     const holder = new Client({ connectionString: url });
     await holder.connect();
@@ -181,7 +184,7 @@ describe('failures that no update causes', () => {
     await nothingPassed();
   });
 
-  it('a statement that really is cancelled each time parks with the offset', async () => {
+  it('parks the indexer with the offset if the statement is cancelled each time', async () => {
     await refuseWith('select pg_cancel_backend(pg_backend_pid()); select pg_sleep(5)');
     await using indexer = await run();
     await stateIs(indexer, 'parked');
@@ -190,7 +193,7 @@ describe('failures that no update causes', () => {
     expect(row).toEqual({ aside: 0 });
   });
 
-  it('a unique index added by hand parks: the update does not contain a key twice', async () => {
+  it('parks the indexer if it is a unique index added by hand, because the update contains no key twice', async () => {
     await refuseWith(undefined);
     await query(
       url,
@@ -209,7 +212,7 @@ describe('failures that no update causes', () => {
     await query(url, 'drop index ledger.theirs');
   });
 
-  it('everything is stored as in an undisturbed run once the failures have ended', async () => {
+  it('does not change the stored rows in the end, compared with an undisturbed run', async () => {
     await refuseWith(undefined);
     await using indexer = await run();
     await indexer.reaches(5);
@@ -228,7 +231,7 @@ describe('a rule added by hand that rejects an update', () => {
     ['a character that no text holds', '22P05'],
     ['a number out of range', '22003'],
     ['a row larger than a limit', '54000'],
-  ])('as %s (%s) parks, names the trigger, and quarantines nothing', async (_what, sqlstate) => {
+  ])('as %s (%s) parks the indexer, which names the trigger and quarantines nothing', async (_what, sqlstate) => {
     await refuseWith(raised(sqlstate));
     await using indexer = await run();
     await stateIs(indexer, 'parked');
@@ -236,7 +239,7 @@ describe('a rule added by hand that rejects an update', () => {
     await nothingPassed();
   });
 
-  it('as an index on a cast: everything is stored once it is dropped', async () => {
+  it('as an index on a cast parks the indexer, and everything is stored after the index is dropped', async () => {
     await query(
       url,
       `create function public.of_others(text) returns numeric language sql immutable return case when $1 = '00b' then ('x' || $1)::numeric end;

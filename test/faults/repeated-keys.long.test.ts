@@ -1,6 +1,6 @@
 /**
- * Data that Postgres never accepts: the update, or the entry of the active contracts, is found and named, and no other
- * one is. The indexer waits for a slow server: nothing is quarantined because of it.
+ * Data that Postgres never accepts: the affected update, or entry of the active contracts, is found and named, and no
+ * other. If the server is only slow, the indexer waits, and nothing is quarantined.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
@@ -52,7 +52,7 @@ const view = (frames.created()['interfaceViews'] as JsonRecord[])[0] ?? {};
 const use = (nodeId: number): JsonRecord => ({
   ExercisedEvent: frames.exercised({ contractId: '00b', offset: 3, nodeId, consuming: false }),
 });
-/** An update that holds a key twice, and how the key is called. */
+/** Updates that contain a key twice, with the name of the key. */
 const repeating = [
   ['contract id', [create('00x'), create('00x', { nodeId: 1 })], 'live'],
   ['node id', [use(4), use(4)], 'exercises'],
@@ -61,7 +61,7 @@ const repeating = [
 
 describe('an update that contains a key twice', () => {
   it.each(repeating)(
-    'stops the stream with its offset and the key, where that is the %s',
+    'stops the stream with its offset and the key, if the key is the %s',
     async (key, events, table) => {
       await using ledger = await scriptedLedger([
         sound[0],
@@ -103,7 +103,7 @@ describe('updates that cannot be converted to rows', () => {
   const all = Array.from({ length: 40 }, (_, index) => index + 1);
   const sent = all.map((offset) => (bad.includes(offset) ? beyond(offset) : frames.transaction(offset, [use(4)])));
 
-  it.each([1, 2])('are quarantined alone, and the rest of their batch is stored, with %d lanes', async (lanes) => {
+  it.each([1, 2])('are quarantined individually, and the rest of their batch is stored (%d lanes)', async (lanes) => {
     await using ledger = await scriptedLedger(sent);
     const options = { INDEXER_QUARANTINE: 'true', INDEXER_WRITE_CONCURRENCY: String(lanes) };
     await using run = await runIndexer(env(ledger.url, options));
@@ -113,7 +113,7 @@ describe('updates that cannot be converted to rows', () => {
     expect(aside).toEqual(bad.map((offset) => ({ offset, code: 'STORE_DATA_REFUSED' })));
   });
 
-  it('stop the stream with the offset of the first, after everything before it is stored', async () => {
+  it('stop the stream with the offset of the first one, after everything before it is stored', async () => {
     await using ledger = await scriptedLedger(sent);
     await using run = await runIndexer(env(ledger.url));
     const { checkpoint, code, message } = await parked(run);
@@ -123,8 +123,8 @@ describe('updates that cannot be converted to rows', () => {
   });
 });
 
-describe('rows that exist although the checkpoint is before them', () => {
-  it('stop the stream with the offset and are reported as written by another process, without quarantine', async () => {
+describe('rows that exist after the checkpoint', () => {
+  it('stop the stream with their offset and are reported as written by another process, without quarantine', async () => {
     {
       await using first = await scriptedLedger(sound.slice(0, 2));
       await using run = await runIndexer(env(first.url));
@@ -144,8 +144,8 @@ describe('rows that exist although the checkpoint is before them', () => {
   });
 });
 
-describe('a statement that takes too long', () => {
-  /** Makes contracts with this id slow to store, as an update too large would be. */
+describe('a statement that exceeds its time limit', () => {
+  /** Makes contracts with this id slow to store, as an update that is too large would be. */
   const slow = (id: string): Promise<unknown> =>
     query(
       database.url,
@@ -164,7 +164,7 @@ describe('a statement that takes too long', () => {
     const options = { INDEXER_QUARANTINE: 'true', POSTGRES_STATEMENT_TIMEOUT: '1s' };
     await using run = await runIndexer(env(ledger.url, options));
     const { checkpoint, code, message } = await parked(run);
-    // Offset 2 was in the same batch, and had to wait for nothing.
+    // Offset 2 was in the same batch and was stored without waiting.
     expect({ checkpoint, code }).toEqual({ checkpoint: 2, code: 'STORE_STATEMENT_TIMEOUT' });
     expect(message).toContain('update at offset 3: ');
     expect(await query(database.url, `select from ledger.quarantine`)).toEqual([]);
@@ -190,7 +190,7 @@ describe('a statement that takes too long', () => {
   });
 });
 
-describe('an active-contracts entry that comes twice', () => {
+describe('an active-contracts entry that occurs twice', () => {
   const listed = (id: string, change: JsonRecord, synchronizerId = frames.here): JsonRecord =>
     frames.entry('JsActiveContract', {
       createdEvent: frames.created({ contractId: id, ...change }),
@@ -227,8 +227,8 @@ describe('an active-contracts entry that comes twice', () => {
   it.each([
     ['a participant that resumes after a token', true],
     ['one that restarts its list', false],
-  ])('parks with its number and its contract, at %s', async (_what, tokens) => {
-    // A release without offsets: on two synchronizers the contract looks the same.
+  ])('parks the indexer with its number and contract, at %s', async (_what, tokens) => {
+    // In releases without offsets, the contract looks the same on both synchronizers.
     const twice = [listed('00twice', { offset: null }), listed('00twice', { offset: null }, frames.there)];
     const many = [1, 2, 3, 4, 5, 6].map((at) => listed(`00${String(at)}`, { offset: at }));
     const entries = [
@@ -245,7 +245,7 @@ describe('an active-contracts entry that comes twice', () => {
     );
   });
 
-  it('parks with its number and its contract if Postgres rejects one of its values', async () => {
+  it('parks the indexer with its number and contract if Postgres rejects one of its values', async () => {
     const bad = listed('00bad', { offset: 7, witnessParties: ['Eve\u0000'] });
     const { code, message } = await seeded([listed('001', { offset: 1 }), bad, listed('002', { offset: 2 })], true);
     expect(code).toBe('STORE_DATA_REFUSED');
@@ -253,7 +253,7 @@ describe('an active-contracts entry that comes twice', () => {
   });
 });
 
-describe('a key that comes in two different updates', () => {
+describe('a key that occurs in two updates', () => {
   it('is valid: a contract may be created, archived and assigned again', async () => {
     await using ledger = await scriptedLedger([sound[0], move(2, '00a', '00b'), move(3, '00b', '00a')]);
     await using run = await runIndexer(env(ledger.url));

@@ -1,4 +1,4 @@
-/** Faults of the stream of active contracts: a seed is published completely, at one offset, or not at all. */
+/** Faults of the stream of active contracts: a seed is published completely at one offset, or not at all. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../packages/ledger-sandbox/src/wire/json.ts';
 import { query } from '../support/database.ts';
@@ -21,7 +21,7 @@ describe('a seed', () => {
     ['cut', { cut: { path, afterFrames: 6, times: 4 } }],
     ['broken off in the middle of a frame', { reset: { path, afterFrames: 9, times: 4 } }],
     ['closed with 1001', { close: { path, afterFrames: 6, code: 1001, times: 4 } }],
-  ] as const)('that is repeatedly %s stores what an undisturbed one stores', async (_what, faults) => {
+  ] as const)('that is repeatedly %s stores the same rows as an undisturbed one', async (_what, faults) => {
     Object.assign(world.sandbox.faults, faults);
     await using indexer = await world.run('ledger', seeding);
     await waitFor('the seed', async () => ((await indexer.status()).state === 'live' ? true : undefined));
@@ -31,7 +31,7 @@ describe('a seed', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(await digestOf(world.database.url, 'fresh'));
   });
 
-  it('is not taken for empty if its request format is disabled: it parks and reports the remedy', async () => {
+  it('is not treated as empty if its request format is disabled: the indexer parks and reports the remedy', async () => {
     const body = JSON.parse(fixture('samples/refusals/deprecated-api-disabled.json')) as JsonObject;
     world.sandbox.faults.errorFrameOnce = { body };
     await using indexer = await world.run('ledger', seeding);
@@ -41,7 +41,7 @@ describe('a seed', () => {
     expect(await query(world.database.url, 'select seeded_at from ledger.stream')).toEqual([{ seeded_at: null }]);
   });
 
-  it('joins the stream at one offset, however far the ledger moves meanwhile', async () => {
+  it('and the stream after it meet at one offset, however far the ledger moves', async () => {
     const at = world.sandbox.ledger.ledgerEnd();
     world.sandbox.faults.slowFrames = { path, delayMs: 20 };
     await using indexer = await world.run('ledger', seeding);
@@ -57,7 +57,7 @@ describe('a seed', () => {
     const next = world.sandbox.ledger.range(at, world.sandbox.ledger.ledgerEnd(), 1)[0]?.offset;
     expect(row?.['first']).toBe(next);
     const active = `select count(*)::int as n from ledger.lifetimes where deactivated_offset is null`;
-    // One that is on its way is listed, and active nowhere.
+    // Contracts in flight are in the list, but are not active on any synchronizer.
     const listed = [...world.sandbox.ledger.activeAt(world.sandbox.ledger.ledgerEnd())];
     const expected = listed.filter(({ as }) => as === 'JsActiveContract').length;
     expect((await query(world.database.url, active))[0]?.['n']).toBe(expected);

@@ -1,4 +1,4 @@
-/** A stream that responds to every ping and sends no updates, while the ledger continues. */
+/** A stream that responds to every ping but sends no updates, although the ledger has new ones. */
 import { expect, it } from 'vitest';
 import { openAccess } from '../../src/ledger/open-access.ts';
 import { loadConfig } from '../../src/config/config.ts';
@@ -15,7 +15,7 @@ import { query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { FaultWorld } from './fault-world.ts';
 
-it('a stream without updates is detected by a ledger end past the checkpoint, and is reopened', async () => {
+it('a stream without updates is reopened when the ledger end stays past the checkpoint', async () => {
   await using world = await FaultWorld.open();
   const databaseUrl = world.database.url;
   const config = loadConfig({ LEDGER_URL: world.sandbox.url, DATABASE_URL: databaseUrl, INDEXER_START: 'genesis' });
@@ -33,7 +33,7 @@ it('a stream without updates is detected by a ledger end past the checkpoint, an
   const options = { config, access, ledgerUrl: world.sandbox.url, databaseUrl, version: 'test', logging };
   const candidate = new WriterCandidate(database, 5_000);
   const parts = pipelineParts(options, { database, observers, commits: new Commits(), candidate, stop: stop.signal });
-  // As in the program, but for the times, which are 5 s and 120 s there.
+  // As in the program, but with shorter times. In production they are 5 s and 120 s.
   const running = runPipeline({ ...parts, limits: { ...parts.limits, pollMs: 100, silenceMs: 1_000 } });
   const stored = (): Promise<true> =>
     waitFor('everything is stored', async () => {

@@ -1,14 +1,14 @@
 /**
- * A participant of three calls. A test sets its ledger end, its updates and the updates that each stream returns.
- * Written from the description of the wire; it sends no OffsetCheckpoint, like a ledger whose stream reports nothing
- * for a minute.
+ * A ledger with three calls. The test sets its ledger end, its updates, and the updates that each stream returns.
+ * Written only from the description of the wire format. It sends no OffsetCheckpoints, like a ledger whose stream
+ * reports nothing for a minute.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { WebSocket } from 'ws';
 import { startFakeLedger } from '../ledger/fake-ledger.ts';
 import { created, text, transaction } from '../support/frames.ts';
 
-/** Sends a substitute for a response; true: it was sent. */
+/** May send a substitute for a response; returns whether it did. */
 export type Instead<T> = (answer: T) => boolean | Promise<boolean>;
 
 interface Request {
@@ -19,21 +19,21 @@ interface Request {
 export class StretchLedger implements AsyncDisposable {
   url = '';
   end = 0;
-  /** Offsets that have an update. */
+  /** Offsets of updates. */
   readonly updates = new Set<number>();
-  /** Offsets whose updates the open stream does not bring yet. */
+  /** Offsets of updates that the open stream does not send yet. */
   readonly held = new Set<number>();
-  /** How often a stream with an end was requested. */
+  /** Number of requested streams with an end offset. */
   boundedRequestCount = 0;
-  /** How many streams without an end were opened. */
+  /** Number of opened streams without an end offset. */
   opened = 0;
-  /** For streams with an end. */
+  /** Substitute for streams with an end offset. */
   bounded: Instead<WebSocket> = () => false;
-  /** How often the ledger end was requested. */
+  /** Number of ledger-end requests. */
   ledgerEndRequestCount = 0;
-  /** For the ledger end. */
+  /** Substitute for responses to ledger-end requests. */
   endAnswer: Instead<ServerResponse> = () => false;
-  /** For lists over HTTP. */
+  /** Substitute for lists over HTTP. */
   list: Instead<ServerResponse> = () => false;
   #open: { readonly socket: WebSocket; sent: number } | undefined;
   #stop: () => Promise<void> = () => Promise.resolve();
@@ -49,14 +49,14 @@ export class StretchLedger implements AsyncDisposable {
     return ledger;
   }
 
-  /** Moves the ledger end; only the offsets given have an update. */
+  /** Moves the ledger end. Of the new offsets, only the given ones have an update. */
   grow(end: number, ...updates: number[]): void {
     this.end = end;
     for (const offset of updates) this.updates.add(offset);
     this.deliver();
   }
 
-  /** Lets the open stream send the permitted updates. */
+  /** Makes the open stream send the updates that are not held. */
   deliver(): void {
     const open = this.#open;
     if (open === undefined) return;
@@ -67,7 +67,7 @@ export class StretchLedger implements AsyncDisposable {
     }
   }
 
-  /** Lets the open stream bring one update out of its turn. */
+  /** Makes the open stream send one update out of order. */
   bring(offset: number): void {
     this.#open?.socket.send(frameOf(offset));
   }

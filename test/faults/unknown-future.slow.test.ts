@@ -1,6 +1,6 @@
 /**
- * Behind a participant that adds fields, events, kinds of updates and error codes of no release to every message, an
- * indexer stores what it stores from the participant itself, and counts and reports the rest.
+ * An indexer behind a participant that adds fields, events, kinds of updates and error codes of no release to every
+ * message. It stores the same rows as from the unchanged participant, and counts and reports the rest.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -15,9 +15,9 @@ import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { novel, NewerParticipant } from './newer-participant.ts';
 
-/** A transient rejection, whatever its code. */
+/** A transient rejection, although its code is unknown. */
 const unavailable = { status: 503, grpcCodeValue: 14 };
-/** FAILED_PRECONDITION: the same request is refused again. */
+/** A rejection with FAILED_PRECONDITION, which the same request would meet again. */
 const refused = { status: 400, grpcCodeValue: 9 };
 
 let reference: TestDatabase;
@@ -30,7 +30,10 @@ afterEach(async () => {
   await behind.drop();
 });
 
-/** Appends updates of every kind: trades, a reassigned contract, and a party that is added and removed. */
+/**
+ * Returns a function that appends updates of every kind: trades, a reassigned contract, and a party that is added and
+ * removed.
+ */
 function grower({ ledger }: Sandbox): (updates: number) => void {
   const steps = new Steps(ledger, 31);
   const account = { bank: 'bank', owner: 'owner', number: '1', balance: '10', version: '1' };
@@ -67,13 +70,13 @@ async function isLevel(run: IndexerRun, { ledger }: Sandbox): Promise<void> {
 const count = async (text: string): Promise<number> =>
   Number((await query(behind.url, `select count(*) as n from ledger.${text}`))[0]?.['n']);
 
-/** How often the indexer logs that it met a name. */
+/** Returns a function with the number of occurrences of an unknown name, from `/status`. */
 async function counts(run: IndexerRun): Promise<(kind: string, name: string) => number> {
   const { unknown } = (await run.status()) as never as { unknown: { kind: string; name: string; count: number }[] };
   return (kind, name) => unknown.find((one) => one.kind === kind && one.name === name)?.count ?? 0;
 }
 
-/** All stored rows, except those that only the newer participant sent, which are deleted first. */
+/** All stored rows, after rows that only the newer participant sent were deleted. */
 async function facts({ url }: TestDatabase): Promise<unknown> {
   await query(url, `delete from ledger.updates where kind = 'u'`);
   await query(
@@ -99,7 +102,7 @@ describe.each(releases)('a participant newer than %s', (release) => {
     await sandbox.close();
   });
 
-  it('stores everything known and counts the rest', { timeout: 120_000 }, async () => {
+  it('is indexed with everything known, and the rest is counted', { timeout: 120_000 }, async () => {
     grow(150);
     newer.firstRefusal = unavailable;
     await using alone = await indexing(sandbox.url, reference);
@@ -114,7 +117,7 @@ describe.each(releases)('a participant newer than %s', (release) => {
     expect(counted('field', `CreatedEvent.${novel.field}`)).toBeGreaterThanOrEqual(created);
     expect(counted('field', `ExercisedEvent.${novel.field}`)).toBeGreaterThanOrEqual(await count('exercises'));
     expect(counted('field', `Completion.${novel.field}`)).toBeGreaterThanOrEqual(await count('completions'));
-    // One of them was in flight when it seeded.
+    // One of the reassignments was in flight at the seed.
     expect(await count('reassignments')).toBe(7);
     expect(counted('field', `JsUnassignedEvent.${novel.field}`)).toBe(4);
     const events = await count(`topology_events where kind = '${novel.event}'`);
@@ -128,7 +131,7 @@ describe.each(releases)('a participant newer than %s', (release) => {
     expect(await facts(behind)).toEqual(await facts(reference));
   });
 
-  it('is reported with its code while it rejects requests, and followed again then', { timeout: 60_000 }, async () => {
+  it('is reported with its code while it rejects requests, and is followed again', { timeout: 60_000 }, async () => {
     grow(60);
     {
       await using run = await indexing(newer.url, behind);

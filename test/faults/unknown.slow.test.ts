@@ -1,5 +1,5 @@
 /**
- * Messages of a newer participant: unknown content is always reported, and stops the stream if it could change
+ * Messages of a newer participant: unknown content is always reported, and stops the stream if it might change
  * contracts.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -33,7 +33,7 @@ const shaped = frames.transaction(5, [
   { CreatedEvent: frames.created({ contractId: '00f', offset: 5, nodeId: 1, shape: 2 }) },
 ]);
 const harmless = [sound[0], prophecy(2), prophecy(3, { deep: [{ n: 1 }] }), renamed, shaped];
-/** The second changes contracts in a way of its own. */
+/** The second update changes contracts in an unknown way. */
 const harmful = [sound[0], prophecy(2, { purged: { contractIds: ['00a'] } }), sound[2], sound[3], sound[4]];
 
 const env = (url: string, schema: string, more: Record<string, string> = {}): Record<string, string> => ({
@@ -54,7 +54,7 @@ async function parked(run: IndexerRun): Promise<unknown> {
 const kinds = (schema: string): Promise<unknown> =>
   query(database.url, `select "offset"::int, kind from ${schema}.decoded_updates order by 1`);
 
-describe('content that this version does not know', () => {
+describe('content that this version does not recognize', () => {
   it('is stored raw or skipped, logged once with its first offset, counted by name and listed', async () => {
     await using ledger = await scriptedLedger(harmless);
     await using run = await runIndexer(env(ledger.url, 'ledger'));
@@ -122,7 +122,7 @@ describe('content that this version does not know', () => {
     });
   });
 
-  it('is stored raw although it names contracts, or parks although it names none, if the operator configures that', async () => {
+  it('is stored raw although it names contracts, or parks although it names none, if configured so', async () => {
     await using bad = await scriptedLedger(harmful);
     await using kept = await runIndexer(env(bad.url, 'ledger', { INDEXER_UNKNOWN_UPDATES: 'store' }));
     await kept.reaches(5);
@@ -132,7 +132,7 @@ describe('content that this version does not know', () => {
     expect(await parked(strict)).toMatchObject({ checkpoint: 1, code: 'UPDATE_KIND_UNKNOWN' });
   });
 
-  it('is quarantined if that is allowed, and not stored raw by a retry unless the operator configures that', async () => {
+  it('is quarantined if that is allowed, and a retry stores it raw only if configured so', async () => {
     await using ledger = await scriptedLedger(harmful);
     {
       await using run = await runIndexer(env(ledger.url, 'ledger', { INDEXER_QUARANTINE: 'true' }));

@@ -1,7 +1,7 @@
 /**
- * Damaged frames against decoder and rows: each becomes rows or is rejected with its position and without contents, in
- * bounded time, and leaves no trace in the objects of JavaScript. TEST_RUNS gives the number of frames (50,000),
- * TEST_SEED the seed, and FUZZ_JSON the file for the results. `npm run fuzz` sets them.
+ * Damaged frames for the decoder and the conversion to rows. Each frame is converted or rejected, in bounded time. A
+ * rejection has a position and no contents, and built-in objects of JavaScript stay unchanged. TEST_RUNS sets the
+ * number of frames (50,000), TEST_SEED the seed, and FUZZ_JSON the file for the results; `npm run fuzz` sets all three.
  */
 import { writeFileSync } from 'node:fs';
 import * as fc from 'fast-check';
@@ -17,7 +17,7 @@ import { canary, damaged, recipes, type Recipe } from './mutations.ts';
 
 const frameCount = runsFor(50_000);
 const seed = seedFor();
-/** Processor time of one frame, the garbage collector included. */
+/** Limit of CPU time for one frame, including garbage collection. */
 const limitMs = 1_000;
 const frames = framesToDamage();
 
@@ -26,7 +26,7 @@ const shapeOf = (): string => JSON.stringify(builtins.map((each) => Reflect.ownK
 const untouched = shapeOf();
 
 const outcome = { decoded: 0, stored: 0, refused: 0, slowestMs: 0, bytes: 0 };
-/** Not decoded, or no value of a column. */
+/** The frame cannot be decoded, or a value does not fit its column. */
 const refusalCodes: ReadonlySet<string> = new Set(['UPDATE_UNDECODABLE', 'STORE_DATA_REFUSED']);
 const refusals = new Map<string, number>();
 
@@ -65,12 +65,12 @@ function decodeOne(recipe: Recipe): void {
   const tookMs = performance.now() - start;
   outcome.slowestMs = Math.max(outcome.slowestMs, Math.round(tookMs));
   if (tookMs < limitMs) return;
-  // Other processes may have had the processor meanwhile: only the CPU time of this process counts.
+  // Other processes may have used the processor meanwhile, so only the CPU time of this process counts.
   const { user, system } = process.cpuUsage(before);
   if ((user + system) / 1_000 > limitMs) throw new Error(`one frame took ${Math.round(tookMs)} ms`);
 }
 
-/** Checks that an error is one that an operator can use. */
+/** Checks that an operator can use the error. */
 function judge(thrown: unknown): void {
   if (!(thrown instanceof IndexerError)) throw new Error(`not an IndexerError: ${String(thrown)}`, { cause: thrown });
   const { code, facts, message, remedy } = thrown;
@@ -86,7 +86,7 @@ function judge(thrown: unknown): void {
   refusals.set(code, (refusals.get(code) ?? 0) + 1);
 }
 
-it(`decodes or refuses ${frameCount} damaged frames`, { timeout: 60_000 + frameCount * 2 }, () => {
+it(`every frame of ${frameCount} damaged ones is decoded or rejected`, { timeout: 60_000 + frameCount * 2 }, () => {
   const start = performance.now();
   let runs = 0;
   expectProperty(
@@ -102,7 +102,7 @@ it(`decodes or refuses ${frameCount} damaged frames`, { timeout: 60_000 + frameC
   const seconds = (performance.now() - start) / 1_000;
   expect(shapeOf()).toBe(untouched);
   expect(Reflect.get({}, 'polluted')).toBeUndefined();
-  // Damage that the decoder never detects, or always, would test nothing.
+  // Damage that the decoder always or never detects would test nothing.
   expect(outcome.decoded).toBeGreaterThan(frameCount / 20);
   expect(outcome.refused).toBeGreaterThan(frameCount / 20);
   const figures = {

@@ -1,4 +1,4 @@
-/** The frames that are damaged: the samples, and one of every kind. */
+/** The frames to damage: the samples, and one frame of every kind. */
 import { readSamples } from '../e2e/runs/sample-files.ts';
 import * as made from '../support/frames.ts';
 import { canary } from './mutations.ts';
@@ -8,10 +8,10 @@ export interface Frame {
   readonly text: string;
 }
 
-/** Longer ones would make the run one of JSON.parse. */
+/** With longer frames, the run would mostly test JSON.parse. */
 const longest = 20_000;
 
-/** Every frame, its payloads marked with the canary. */
+/** All frames, with payloads that contain the canary. */
 export function framesToDamage(): readonly Frame[] {
   const updates: unknown[] = [
     made.fullTransaction(),
@@ -46,7 +46,7 @@ function mark(value: unknown, inside: boolean): unknown {
   if (typeof value === 'string') return inside ? `${canary} ${value}` : value;
   if (Array.isArray(value)) return value.map((each) => mark(each, inside));
   if (typeof value !== 'object' || value === null) return value;
-  // `value` is also the envelope of updates and events, which have an offset or party where payloads have none.
+  // `value` is also the wrapper of updates and events, so it does not mark a payload.
   return Object.fromEntries(
     Object.entries(value).map(([key, each]) => [key, mark(each, inside || (payloads.has(key) && key !== 'value'))]),
   );

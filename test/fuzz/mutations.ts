@@ -1,10 +1,10 @@
 /**
- * Frames with damage: truncated, flipped and repeated bytes, and JSON whose parts have other types, other names, or
- * names that mean something to JavaScript. A recipe is data, so that fast-check can shrink it and a seed repeats it.
+ * Damages frames: truncated, flipped and repeated bytes, and JSON whose parts have other types, other names, or names
+ * with a meaning in JavaScript. A recipe is plain data, so that fast-check can shrink it and a seed repeats it.
  */
 import * as fc from 'fast-check';
 
-/** In every text of a payload: if an error contains it, contents have leaked. */
+/** Is in every text of a payload. An error that contains it has leaked contents. */
 export const canary = 'kanari-vogel';
 
 type Bytes =
@@ -18,7 +18,7 @@ type Structure =
   | { readonly op: 'remove' | 'double'; readonly at: number }
   | { readonly op: 'rename' | 'add'; readonly at: number; readonly key: string; readonly by: unknown };
 
-/** A frame and its changes: first those of its structure, then those of its bytes. */
+/** A frame and the changes to it: first changes of its structure, then of its bytes. */
 export interface Recipe {
   readonly frame: number;
   readonly structure: readonly Structure[];
@@ -27,7 +27,7 @@ export interface Recipe {
 
 const at = fc.nat({ max: 1_000_000 });
 
-/** Names that a careless copy of an object would obey. */
+/** Names that have side effects if an object is copied carelessly. */
 const keys = fc.constantFrom(
   '__proto__',
   'constructor',
@@ -124,7 +124,7 @@ const bytes: fc.Arbitrary<Bytes> = fc.oneof(
   fc.record({ op: fc.constant('insert' as const), at, text: inserted }),
 );
 
-/** Recipes over so many frames; half of them do not change the bytes, half not the structure. */
+/** Recipes for a number of frames. Half of them do not change the bytes, half do not change the structure. */
 export function recipes(frames: number): fc.Arbitrary<Recipe> {
   const frame = fc.nat({ max: frames - 1 });
   return fc.oneof(
@@ -138,7 +138,7 @@ export function recipes(frames: number): fc.Arbitrary<Recipe> {
   );
 }
 
-/** The frame as it arrives after the damage. */
+/** The frame with the damage of the recipe. */
 export function damaged(text: string, recipe: Recipe): string {
   let changed = text;
   if (recipe.structure.length > 0) {
@@ -172,7 +172,7 @@ function restructure(root: Holder, change: Structure): void {
   }
 }
 
-/** An own property, whatever it is called. */
+/** Defines an own property, whatever its name is. */
 function define(holder: Holder, key: string, value: unknown): void {
   Object.defineProperty(holder, key, { value, enumerable: true, configurable: true, writable: true });
 }

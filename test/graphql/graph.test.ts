@@ -1,4 +1,4 @@
-/** The graph of keys and relations for the views of a database: names, columns, both documents. */
+/** The graph of keys and relations between the views of a database: names, columns, and both generated documents. */
 import { describe, expect, it } from 'vitest';
 import { graphOf, type Graph } from '../../src/store/graphql/graph.ts';
 import { hasuraMetadata } from '../../src/store/graphql/hasura.ts';
@@ -30,7 +30,7 @@ function graph(...views: readonly ReadView[]): Graph {
 const core = graph(explore('contracts'), explore('exercises'), explore('token_holdings'), explore('updates'));
 
 describe('the table of keys and relations', () => {
-  it('has relations to keys only, and each under one name', () => {
+  it('has only relations to keys, each with a unique name', () => {
     const towards: string[] = [];
     for (const [name, { relations }] of [...Object.entries(exploreEntities), ...Object.entries(typedEntities)]) {
       const fields = relations.map(({ field }) => field);
@@ -51,7 +51,7 @@ describe('a graph', () => {
     expect(graph(explore('exercises')).nodes[0]?.edges).toEqual([]);
   });
 
-  it('uses the columns that every view of a kind has, with any field names', () => {
+  it('uses the columns that every view of a kind has, whatever its fields are called', () => {
     const [, , node] = graph(
       explore('contracts'),
       explore('updates'),
@@ -61,7 +61,7 @@ describe('a graph', () => {
     expect(node?.edges[0]?.columns).toEqual(['contract_id_2', 'created_at_offset']);
   });
 
-  it('numbers typed views that would share a name in camel case', () => {
+  it('adds numbers to typed views with the same name in camel case', () => {
     const { nodes } = graph(typed('a__b_c', 'choice'), typed('a_b__c', 'choice'), typed('a_b__cs', 'choice'));
     expect(nodes.map(({ name }) => name)).toEqual(['typed_a__b_c', 'typed_a_b__c_2', 'typed_a_b__cs_2']);
   });
@@ -80,26 +80,26 @@ describe('smart tags', () => {
     ]);
   });
 
-  it('hide functions that are parts of others', () => {
+  it('hide functions that are parts of other functions', () => {
     const { procedure } = smartTags(core).config;
     expect(procedure['"my-desk_explore".fqn']?.tags['behavior']).toContain('-queryField');
     expect(procedure['"my-desk_explore".active_at']?.tags['behavior']).not.toContain('-queryField');
   });
 });
 
-describe('metadata of Hasura', () => {
+describe('metadata for Hasura', () => {
   const [source] = hasuraMetadata(core, 'URL').sources;
   const names = (table: string, kind: 'object_relationships' | 'array_relationships') =>
     source?.tables.find(({ table: { name } }) => name === table)?.[kind].map(({ name }) => name);
 
-  it('has the same relations from both sides, as one row or as many', () => {
+  it('has relations from both sides, to one row or to many', () => {
     expect(names('exercises', 'object_relationships')).toEqual(['update', 'contract']);
     expect(names('contracts', 'object_relationships')).toEqual(['createdUpdate', 'archivedUpdate', 'tokenHolding']);
     expect(names('contracts', 'array_relationships')).toEqual(['exercises']);
     expect(names('updates', 'array_relationships')).toEqual(['createdContracts', 'archivedContracts', 'exercises']);
   });
 
-  it('maps columns to columns in either direction', () => {
+  it('maps columns to columns in both directions', () => {
     const [exercises] = source?.tables.find(({ table }) => table.name === 'contracts')?.array_relationships ?? [];
     expect(exercises?.using.manual_configuration).toEqual({
       remote_table: { schema: 'my-desk_explore', name: 'exercises' },
@@ -108,7 +108,7 @@ describe('metadata of Hasura', () => {
     });
   });
 
-  it('tracks functions that Hasura supports: rows of a view, with a unique name', () => {
+  it('tracks only functions that Hasura supports, which return rows of a view and have a unique name', () => {
     const [with_] = hasuraMetadata(graph(explore('active_contracts')), 'URL').sources;
     expect(with_?.functions.map((each) => each.function.name)).toEqual(['active']);
   });

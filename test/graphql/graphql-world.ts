@@ -1,4 +1,4 @@
-/** The demo's month with the document of `graphql --postgraphile`, for tests of the GraphQL API. */
+/** The month of the demo and the output of `graphql --postgraphile`, for tests of the GraphQL API. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,9 +14,9 @@ export interface GraphqlWorld extends AsyncDisposable {
   readonly graph: Graph;
   readonly folder: string;
   readonly tags: string;
-  /** Output of the command. */
+  /** Runs the command graphql and returns its output. */
   readonly graphql: (...argv: string[]) => Promise<string>;
-  /** The first column of the first row. */
+  /** The first column of the first row of a query. */
   readonly number: (sql: string, ...values: unknown[]) => Promise<number>;
 }
 

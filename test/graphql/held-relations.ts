@@ -1,4 +1,4 @@
-/** Whether relations hold, verified in SQL on the existing rows. */
+/** Verifies in SQL whether relations hold for the existing rows. */
 import type { Edge, Node } from '../../src/store/graphql/graph.ts';
 import type { DemoDatabase } from '../read/demo/demo-history.ts';
 
@@ -10,7 +10,9 @@ export function quoted(alias: string, names: readonly string[]): readonly string
   return names.map((name) => `${alias}."${name}"`);
 }
 
-/** If history begins with the first update, only rejected commands have none. */
+/**
+ * Whether a row may refer to a missing row. If history begins at genesis, only completions of rejected commands may.
+ */
 export function isLawful({ view }: Node, { mayMiss }: Edge): boolean {
   return view === 'completions' && mayMiss !== undefined;
 }
@@ -23,7 +25,7 @@ export class HeldRelations {
     this.#demo = demo;
   }
 
-  /** Keys of the other view as a table, so that a view is read once for all its relations. */
+  /** Copies the keys of the other view into a table, so that the view is read once for all relations to it. */
   async #keysOf({ to, toColumns }: Edge): Promise<string> {
     const key = [named(to), ...toColumns].join();
     const known = this.#keys.get(key);
@@ -38,7 +40,7 @@ export class HeldRelations {
     return table;
   }
 
-  /** For each edge: how many rows have their other row, and how many name a missing one. */
+  /** For each relation: number of rows whose other row exists, and number of rows that refer to a missing row. */
   async meets(node: Node): Promise<readonly { readonly met: number; readonly missing: number }[]> {
     const joins: string[] = [];
     const counts: string[] = [];

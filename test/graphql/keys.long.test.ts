@@ -1,4 +1,4 @@
-/** The demo's month as a GraphQL API: the table of keys and relations holds for its rows. */
+/** The table of keys and relations holds for the rows of the demo. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startGraphqlWorld, type GraphqlWorld } from './graphql-world.ts';
@@ -10,7 +10,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => world[Symbol.asyncDispose]());
 
-describe('the table of keys and relations, on the month of the demo', () => {
+describe('the table of keys and relations, for the month of the demo', () => {
   it('has keys that are unique and never null', async () => {
     const wrong: string[] = [];
     let keys = 0;
@@ -28,7 +28,7 @@ describe('the table of keys and relations, on the month of the demo', () => {
     expect(keys).toBeGreaterThan(100);
   });
 
-  it('has relations whose other row exists, each with at least one row', async () => {
+  it('has relations without missing rows, and each relation of explore has rows', async () => {
     const held = new HeldRelations(world.demo);
     const orphans: string[] = [];
     const idle: string[] = [];
@@ -45,7 +45,7 @@ describe('the table of keys and relations, on the month of the demo', () => {
   });
 });
 
-it('graphql writes a file once, and names the formats when both are requested', async () => {
+it('graphql writes an unchanged file only once, and rejects two formats', async () => {
   const path = join(world.folder, 'tags.json5');
   expect(await world.graphql('--postgraphile', '--output', path)).toMatch(/is up to date: \d+ views and \d+ relations/);
   await expect(world.graphql('--postgraphile', '--hasura')).rejects.toMatchObject({ code: 'USAGE' });

@@ -1,6 +1,6 @@
 /**
- * The demo's month as a GraphQL API: PostGraphile serves the documented queries, and readers limited to parties see
- * exactly the rows of these.
+ * The month of the demo as a GraphQL API: PostGraphile serves the documented queries, and readers that are limited to
+ * parties see exactly the rows of their parties.
  */
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -55,7 +55,10 @@ interface Page {
   readonly pageInfo: { readonly endCursor: string; readonly hasNextPage: boolean };
 }
 
-/** A role for each of two parties, one that reads everything, and a login that may become them, as on the page. */
+/**
+ * Creates a role for each of two parties, a role that reads everything, and a login that may use these roles, as the
+ * page describes.
+ */
 async function grantRoles(): Promise<void> {
   const owners = await demo.query(`select owner from token_balances where owner !~ '^(dso|bank|issuer)' group by owner
     order by sum(holdings) desc, owner limit 2`);
@@ -85,7 +88,7 @@ async function start(): Promise<Postgraphile> {
   });
 }
 
-/** Views with the rights of their reader need Postgres 15. */
+/** Views with the rights of the reader need Postgres 15. */
 const missing = noPostgraphile ?? noLimits;
 
 describe('the GraphQL API', needs(missing), () => {
@@ -114,7 +117,7 @@ describe('the GraphQL API', needs(missing), () => {
       variables = { party: party?.['owner'], validator: validator?.['provider'], offset: middle?.['offset'] };
     });
 
-    it.each(queries)('returns rows for documented query $name', async ({ text }) => {
+    it.each(queries)('returns rows for the documented query $name', async ({ text }) => {
       const used = Object.entries(variables).filter(([name]) => text.includes(`$${name}`));
       const { data, errors } = await ask(text, Object.fromEntries(used));
       expect(errors).toEqual([]);
@@ -133,7 +136,7 @@ describe('the GraphQL API', needs(missing), () => {
       ).toBe('');
     });
 
-    it('has relations both ways, with the rows of SQL', async () => {
+    it('has relations in both directions, with the same rows as SQL', async () => {
       const [busy] = await demo.query(`select "offset" from exercises where contract_created_at_offset < "offset"
       group by 1 order by count(*) desc, 1 desc limit 1`);
       const { data } = await ask(
@@ -157,7 +160,7 @@ describe('the GraphQL API', needs(missing), () => {
       ).toEqual(expected);
     });
 
-    it('calls functions of the past by offset and by time, and rejects unknown offsets', async () => {
+    it('calls functions about the past by offset and by time, and rejects unknown offsets', async () => {
       const { offset } = variables;
       const at = (call: string) => ask(`{ ${call} { contractId } }`);
       const known = await demo.query('select contract_id from active_at($1::bigint, $2) order by 1', offset, 'Amulet');
@@ -175,7 +178,7 @@ describe('the GraphQL API', needs(missing), () => {
       expect(refusedOffset.errors[0]?.message).toContain('are not known yet');
     });
 
-    it('filters, pages, and rejects more rows than a list may have', async () => {
+    it('filters and pages, and rejects requests for more rows than permitted', async () => {
       const all = await number(`select count(*) from contracts where status = 'archived'`);
       const { data } = await ask(`query { allContracts(filter: { status: { equalTo: "archived" } }, first: 2,
       orderBy: [CREATED_AT_OFFSET_ASC, NODE_ID_ASC]) { totalCount nodes { contractId } pageInfo { endCursor hasNextPage } } }`);
@@ -197,7 +200,7 @@ describe('the GraphQL API', needs(missing), () => {
       expect(tooMany.errors[0]?.message).toBe('first: 1001 is not between 0 and 1000');
     });
 
-    it('rejects at once a short query that selects too much, and serves others meanwhile', async () => {
+    it('rejects short queries that select too much at once, and serves other clients meanwhile', async () => {
       const spread = (at: number): string => `fragment f${at} on Query { ...f${at + 1} ...f${at + 1} }`;
       const spreads = Array.from({ length: 28 }, (_, at) => spread(at)).join('\n');
       const bomb = `{ ...f0 } ${spreads} fragment f28 on Query { allEventsList(first: 1) { offset } }`;
@@ -220,13 +223,13 @@ describe('the GraphQL API', needs(missing), () => {
       expect(Object.keys((await ask(`{ ${few} }`)).data ?? {})).toHaveLength(100);
     });
 
-    it('reports the position of a mistake, also for fragments that spread themselves', async () => {
+    it('reports the position of a syntax error, and fragments that include themselves', async () => {
       const itself = await ask('{ ...f } fragment f on Query { ...f }');
       expect(itself.errors[0]?.message).toContain('Cannot spread fragment "f" within itself');
       expect((await ask('{ a ')).errors[0]?.message).toContain('Syntax Error');
     });
 
-    it('exposes no helper, and writes nothing', async () => {
+    it('exposes no helper functions, and no writing', async () => {
       const { data } = await ask('{ __schema { queryType { fields { name } } mutationType { fields { name } } } }');
       const { queryType, mutationType } = (data as { __schema: Record<'queryType' | 'mutationType', Fields> }).__schema;
       const names = queryType.fields.map(({ name }) => name);
@@ -237,7 +240,7 @@ describe('the GraphQL API', needs(missing), () => {
       expect(mutationType.fields.map(({ name }) => name)).toEqual(['waitForOffset']);
     });
 
-    it('serves the seven public questions: p95 of each is printed', async () => {
+    it('serves the seven public queries, and prints the p95 of each', async () => {
       const lines: string[] = [];
       for (const { name, text } of queries.filter((each) => seven.includes(each.name))) {
         const used = Object.fromEntries(Object.entries(variables).filter(([key]) => text.includes(`$${key}`)));
@@ -267,13 +270,13 @@ describe('the GraphQL API', needs(missing), () => {
     allTypedSpliceAmuletAmulets { totalCount } allTypedTokenHoldingV1Holdings { totalCount }
   }`;
 
-    it('get exactly the rows of their parties: 0 rows leak between concurrent requests', async () => {
+    it('get exactly the rows of their parties, also in concurrent requests', async () => {
       const asking = { one: await bearer(secret, 'ann'), two: await bearer(secret, 'ben') };
       const turns = ['one', 'two', 'two', 'one'] as const;
       const answers = await Promise.all(turns.map(async (who) => ({ who, ...(await api.ask(what, {}, asking[who])) })));
       let seen = 0;
       for (const { who, data, errors } of answers) {
-        // As text, so that the line of a failure names the cause.
+        // As text, so that the failure message contains the cause.
         expect(errors.map((each) => JSON.stringify(each)).join('\n')).toBe('');
         const lists = Object.entries(data ?? {}).flatMap(([field, rows]) =>
           Array.isArray(rows) ? (rows as Json[]).map((row) => ({ field, row })) : [],
@@ -299,7 +302,7 @@ describe('the GraphQL API', needs(missing), () => {
       ['allTypedTokenHoldingV1Holdings', 'typed.token_holding_v1__holding'],
     ] as const;
 
-    /** As the role sees it without a server in between. */
+    /** Number of rows that the role sees, without a server in between. */
     async function countAs(role: string, view: string): Promise<number> {
       const client = new Client({ connectionString: demo.url });
       await client.connect();
@@ -325,7 +328,7 @@ describe('the GraphQL API', needs(missing), () => {
       expect(answer.errors).toHaveLength(1);
     });
 
-    it('read nothing as a role that the login may not become', async () => {
+    it('read nothing with a role that the login may not use', async () => {
       const answer = await api.ask('{ allContractsList { contractId } }', {}, await bearer(secret, 'eve'));
       expect(answer.errors.length).toBeGreaterThan(0);
       expect(answer.data?.['allContractsList'] ?? null).toBeNull();
@@ -333,7 +336,7 @@ describe('the GraphQL API', needs(missing), () => {
   });
 });
 
-/** The party is among those of the row, or of the contract it belongs to. */
+/** Whether the party is one of the row's parties, or of its contract's parties. */
 function mentions(row: Json, party: string): boolean {
   const own = ['signatories', 'observers', 'actingParties', 'witnesses'].some(
     (name) => Array.isArray(row[name]) && (row[name] as string[]).includes(party),

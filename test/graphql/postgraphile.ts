@@ -1,4 +1,4 @@
-/** PostGraphile as docs/deploy/graphql configures it, in a process of its own on Node 22. */
+/** PostGraphile as docs/deploy/graphql configures it, as a separate process on Node 22. */
 import { spawn, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { SignJWT } from 'jose';
 const project = join(import.meta.dirname, '../../docs/deploy/graphql');
 const installed = process.env['POSTGRAPHILE'] ?? '';
 
-/** This Node if it is new enough, otherwise the one that was installed in addition. */
+/** Path of this Node if it is new enough, otherwise of the Node that was installed for PostGraphile. */
 function nodeOf(folder: string): string | undefined {
   if (Number(process.versions.node.split('.')[0]) >= 22) return process.execPath;
   const installedNode = join(folder, `node/node_modules/node-${process.platform}-${process.arch}/bin/node`);
@@ -26,17 +26,20 @@ export interface Answer {
   readonly status: number;
   readonly data: Readonly<Record<string, unknown>> | null | undefined;
   readonly errors: readonly { readonly message: string }[];
-  /** The response, unchanged. */
+  /** The unchanged response body. */
   readonly text: string;
 }
 
 export interface Postgraphile extends AsyncDisposable {
-  /** Its output, both streams. */
+  /** Output of the server so far, stdout and stderr. */
   readonly log: readonly string[];
   ask(query: string, variables?: Readonly<Record<string, unknown>>, headers?: Record<string, string>): Promise<Answer>;
 }
 
-/** @param tags the document @param env of the server, including DATABASE_URL; nothing of this process except PATH */
+/**
+ * @param tags document of the command graphql @param env variables of the server, including DATABASE_URL; from this
+ * process it only inherits PATH
+ */
 export async function startPostgraphile(tags: string, env: Readonly<Record<string, string>>): Promise<Postgraphile> {
   const folder = mkdtempSync(join(tmpdir(), 'ledger-indexer-graphql-'));
   for (const name of readdirSync(project).filter((name) => name.endsWith('.mjs'))) {
@@ -48,7 +51,7 @@ export async function startPostgraphile(tags: string, env: Readonly<Record<strin
   const log: string[] = [];
   const child = spawn(node ?? '', [cli], {
     cwd: folder,
-    // A machine that is busy with other tests responds late.
+    // A longer time limit, because a machine that is busy with other tests responds late.
     env: {
       PATH: process.env['PATH'],
       GRAPHQL_PORT: '0',
@@ -101,7 +104,7 @@ async function ask(
   return { status: answer.status, data, errors, text };
 }
 
-/** A header with a token for a subject. */
+/** Request headers with a token for the subject. */
 export async function bearer(
   secret: string,
   subject: string,

@@ -1,4 +1,4 @@
-/** The role that reads a request, and rejected requests: docs/deploy/graphql/readers.mjs without a server. */
+/** Tests docs/deploy/graphql/readers.mjs without a server: the role that reads for a request, and rejected requests. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
 interface Readers {
@@ -17,7 +17,7 @@ async function readers(env: Readonly<Record<string, string>>): Promise<Readers> 
 const requestTo = (host: string) => ({ node: { req: { headers: { host } } } });
 afterEach(() => vi.unstubAllEnvs());
 
-describe('the server without tokens', () => {
+describe('the GraphQL server without tokens', () => {
   it('reads as the role of the URL, read-only and with a time limit', async () => {
     const { readerOf } = await readers({ GRAPHQL_STATEMENT_TIMEOUT: '3s' });
     expect(await readerOf(requestTo('127.0.0.1:5678'), ['explore', 'typed'])).toEqual({
@@ -29,19 +29,19 @@ describe('the server without tokens', () => {
     });
   });
 
-  it.each(['localhost:5678', '[::1]:5678', '10.0.0.7', 'graphql:5678'])('accepts %s', async (host) => {
+  it.each(['localhost:5678', '[::1]:5678', '10.0.0.7', 'graphql:5678'])('accepts the host %s', async (host) => {
     const { readerOf } = await readers({ GRAPHQL_ALLOWED_HOSTS: 'graphql,other' });
     await expect(readerOf(requestTo(host), [])).resolves.toBeTruthy();
   });
 
-  it.each(['rebound.example:5678', '', 'localhost.evil.example'])('does not accept "%s"', async (host) => {
+  it.each(['rebound.example:5678', '', 'localhost.evil.example'])('rejects the host "%s"', async (host) => {
     const { readerOf } = await readers({ GRAPHQL_ALLOWED_HOSTS: 'graphql,other' });
     await expect(readerOf(requestTo(host), [])).rejects.toMatchObject({ statusCode: 421 });
   });
 });
 
-describe('the server with tokens', () => {
-  it('does not start without an audience, or with a weak secret', async () => {
+describe('the GraphQL server with tokens', () => {
+  it('does not start without an audience or with a weak secret', async () => {
     await expect(readers({ GRAPHQL_JWKS_URL: 'https://login.example/jwks' })).rejects.toThrow('GRAPHQL_JWT_AUDIENCE');
     vi.unstubAllEnvs();
     await expect(readers({ GRAPHQL_JWT_SECRET_FILE: '/dev/null' })).rejects.toThrow('32 characters');

@@ -1,6 +1,6 @@
 /**
- * Number of connections to Postgres that an indexer opens, as the server counts them, and reports of `check` about
- * limits that are too low.
+ * Number of connections that an indexer opens, as Postgres counts them, and warnings of `check` about limits that are
+ * too low.
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -43,7 +43,7 @@ describe('an indexer with many clients', () => {
     await database.drop();
   });
 
-  it('opens no more than documented, in three pools and one connection', async () => {
+  it('opens at most as many connections as documented, with at most four application names', async () => {
     await using indexer = await runIndexer({
       LEDGER_URL: sandbox.url,
       DATABASE_URL: database.url,
@@ -76,7 +76,7 @@ describe('an indexer with many clients', () => {
     expect(count.size).toBeLessThanOrEqual(4);
   });
 
-  it('causes a warning of check when its role may open fewer', async () => {
+  it('causes a warning of check when its role may open fewer connections', async () => {
     const role = `few_${randomBytes(4).toString('hex')}`;
     const url = new URL(database.url);
     url.username = role;
@@ -89,7 +89,7 @@ describe('an indexer with many clients', () => {
       applicationName: 'ledger-indexer test',
     });
     try {
-      // Sessions of other roles are counted, although the role may not see their statements.
+      // Sessions of other roles are counted, although the role may not see their queries.
       const others = (await connectionLimits(limits)).others;
       const another = new Client({ connectionString: database.url });
       await another.connect();

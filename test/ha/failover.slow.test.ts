@@ -1,6 +1,6 @@
 /**
- * Two hosts in DATABASE_URL: a real primary and a real streaming standby, which is promoted when the primary dies. The
- * daemon finds the one that accepts writes, and restores from the ledger the updates that the standby had not received.
+ * Two hosts in DATABASE_URL: a primary and a streaming standby, which is promoted when the primary crashes. The daemon
+ * finds the server that accepts writes, and reads the updates again that the standby had not received.
  */
 import { describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -14,7 +14,7 @@ import { startServers } from './servers.ts';
 const startAt = Date.UTC(2026, 0, 5, 8) * 1000;
 
 describe('a database URL with two hosts', { timeout: 180_000 }, () => {
-  it('connects to the primary, and to the promoted standby after the primary has died', async () => {
+  it('leads to the primary, and to the promoted standby after the primary has crashed', async () => {
     await using servers = await startServers();
     const sandbox = await startSandbox({ seed: 8, now: () => startAt / 1000, limits: { checkpointIntervalMs: 50 } });
     const steps = new Steps(sandbox.ledger, 8);
@@ -26,7 +26,7 @@ describe('a database URL with two hosts', { timeout: 180_000 }, () => {
       const rows = await query(servers.primary, `select from pg_stat_replication where state = 'streaming'`);
       return rows.length === 1 ? true : undefined;
     });
-    // The standby comes first: it must be recognized as the wrong one.
+    // The standby is first, so the indexer must recognize that it is not the primary.
     const both = new URL(servers.standby);
     const url = both.href.replace(both.host, `${both.host},${new URL(servers.primary).host}`);
     const env = { LEDGER_URL: sandbox.url, INDEXER_START: 'genesis', INDEXER_LEASE: '2s' };
@@ -34,7 +34,7 @@ describe('a database URL with two hosts', { timeout: 180_000 }, () => {
       await using indexer = await runIndexer({ ...env, DATABASE_URL: url });
       grow(200);
       await indexer.reaches(sandbox.ledger.ledgerEnd());
-      // Later commits are lost with the primary.
+      // From now on, commits are lost with the primary.
       await query(servers.standby, 'select pg_wal_replay_pause()');
       grow(100);
       await indexer.reaches(sandbox.ledger.ledgerEnd());
@@ -42,7 +42,7 @@ describe('a database URL with two hosts', { timeout: 180_000 }, () => {
       await pause(200);
       const started = performance.now();
       await query(servers.standby, 'select pg_wal_replay_resume()');
-      // Without waiting: a statement that waits for the end of the recovery can block the recovery itself.
+      // Without waiting, because a statement that waits for the end of the recovery can block the recovery.
       await query(servers.standby, 'select pg_promote(false)');
       grow(50);
       const end = sandbox.ledger.ledgerEnd();

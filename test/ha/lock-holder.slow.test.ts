@@ -1,4 +1,4 @@
-/** Any login role can take the writer lock: the holder is named. */
+/** Any login role can acquire the writer lock, so the session that holds it is reported. */
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -33,7 +33,7 @@ afterAll(async () => {
 
 const start = (): Promise<IndexerRun> => runIndexer({ LEDGER_URL: sandbox.url, DATABASE_URL: urlOf(writer) });
 
-/** The holder in `/status`, once it is a session of this role. */
+/** Waits until `/status` reports a holder of this role, and returns it. */
 async function holderOf(indexer: IndexerRun, role: string): Promise<Record<string, unknown>> {
   return await waitFor(`a holder of role ${role}`, async () => {
     const { lockHolder } = (await indexer.status()) as unknown as { lockHolder: Record<string, unknown> | null };
@@ -41,9 +41,9 @@ async function holderOf(indexer: IndexerRun, role: string): Promise<Record<strin
   });
 }
 
-it('a session of another role with the lock is named in /status, /readyz, the log and by commands, and the own one after it', async () => {
+it('a session of another role with the writer lock is named in /status, /readyz, the log and by commands', async () => {
   const held = new Client({ connectionString: urlOf(consoleRole), application_name: 'a console' });
-  // If the test fails, the session ends with its database.
+  // If the test fails, dropping the database ends the session.
   held.on('error', () => undefined);
   await held.connect();
   const { rows } = await held.query<{ pid: number }>(
@@ -51,7 +51,7 @@ it('a session of another role with the lock is named in /status, /readyz, the lo
   );
   const pid = rows[0]?.pid;
   await using indexer = await start();
-  // Values that Postgres hides from other roles are reported as unknown.
+  // Values that Postgres hides from other roles are null.
   const expectedHolder = { pid, role: consoleRole, application: 'a console', address: null, since: null };
   expect(await holderOf(indexer, consoleRole)).toEqual(expectedHolder);
   const words = `session ${pid} of role "${consoleRole}", application "a console"`;
@@ -67,7 +67,7 @@ it('a session of another role with the lock is named in /status, /readyz, the lo
   expect(indexer.logged('this process holds the writer lock')).toBe(1);
 });
 
-it('a standby names the indexer that writes, and since when', async () => {
+it('a standby reports which session writes, and since when', async () => {
   await using leader = await start();
   const holder = await holderOf(leader, writer);
   await using standby = await start();

@@ -1,4 +1,4 @@
-/** Two daemons on one stream, as in production: a writer and a standby; and the clock that measures takeovers. */
+/** Two daemons on one stream, as in production: a writer and a standby, and the measurement of takeovers. */
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { Steps } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
@@ -18,20 +18,23 @@ export interface Pair extends AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly database: TestDatabase;
   readonly stored: Stored;
-  /** Connection of the leader to the database. */
+  /** The connection of the leader to the database. */
   readonly road: Road;
   readonly leader: Daemon;
   readonly standby: Daemon;
   /** Appends updates to the ledger. */
   grow(updates: number): void;
   epoch(): Promise<number>;
-  /** Milliseconds until the epoch is above `before`, and until an update appended then is stored. */
+  /**
+   * Measures a takeover: milliseconds until the epoch is above `before`, and until an update appended after that is
+   * stored.
+   */
   takeover(before: number): Promise<{ readonly epochMs: number; readonly commitMs: number }>;
-  /** Digest of the stored data, and of the data that an undisturbed daemon stores. */
+  /** Digests of the stored rows, and of the rows that an undisturbed indexer stores. */
   digests(): Promise<{ readonly found: string; readonly expected: string }>;
 }
 
-/** Starts both and waits until one is live and the other is a standby. */
+/** Starts both daemons, and waits until one is live and the other one is a standby. */
 export async function startPair(env: Readonly<Record<string, string>> = {}): Promise<Pair> {
   const database = await createMigratedDatabase(['ha', 'calm']);
   const sandbox = await startSandbox({ seed: 11, now: () => startAt / 1000 });
@@ -79,7 +82,7 @@ export async function startPair(env: Readonly<Record<string, string>> = {}): Pro
     },
     digests: async () => {
       await stored.reaches(standby, 'ha', sandbox.ledger.ledgerEnd());
-      // In this process: a separate process costs seconds of CPU.
+      // Inside this process, because a separate process costs seconds of CPU time.
       await using calm = await runIndexer({
         LEDGER_URL: sandbox.url,
         DATABASE_URL: database.url,

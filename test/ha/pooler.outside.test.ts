@@ -1,4 +1,4 @@
-/** pgbouncer between the indexer and Postgres: rejected if it lends one session to many clients, accepted otherwise. */
+/** pgbouncer between the indexer and Postgres: rejected if it shares a session between clients, accepted otherwise. */
 import { describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
@@ -11,7 +11,7 @@ import { needs } from '../support/skips/needs.ts';
 async function lockThrough(mode: string, idle = 0): Promise<unknown> {
   await using created = await createTestDatabase();
   await using bouncer = await startBouncer(created.url, mode);
-  // Server sessions that are already idle in the pooler.
+  // Leaves idle server sessions in the pooler.
   const busy = Array.from({ length: idle }, () => query(bouncer.url, 'select pg_sleep(0.2)'));
   await Promise.all(busy);
   const options = { url: bouncer.url, schema: 'ledger', statementTimeoutMs: 5_000, applicationName: 'test' };
@@ -27,8 +27,8 @@ async function lockThrough(mode: string, idle = 0): Promise<unknown> {
   }
 }
 
-describe('behind pgbouncer', needs(noBouncer), () => {
-  it.each(['transaction', 'statement'])('the lock is rejected in %s mode, with a remedy', async (mode) => {
+describe('the writer lock behind pgbouncer', needs(noBouncer), () => {
+  it.each(['transaction', 'statement'])('is rejected in %s mode, with a remedy', async (mode) => {
     for (const idle of [0, 4]) {
       expect(await lockThrough(mode, idle)).toMatchObject({
         code: 'STORE_POOLER_UNSUPPORTED',
@@ -38,11 +38,11 @@ describe('behind pgbouncer', needs(noBouncer), () => {
     }
   });
 
-  it('the lock is held in session mode', async () => {
+  it('is held in session mode', async () => {
     expect(await lockThrough('session')).toHaveProperty('release');
   });
 
-  it('check fails its line about poolers in transaction mode', { timeout: 180_000 }, async () => {
+  it('makes check fail in transaction mode', { timeout: 180_000 }, async () => {
     await using sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
     await using created = await createTestDatabase();
     await using bouncer = await startBouncer(created.url, 'transaction');

@@ -1,4 +1,4 @@
-/** Faults of Postgres for a running daemon: read-only, no connection left, changed tables, changed passwords. */
+/** Faults of Postgres for a running daemon: read-only mode, no free connections, changed tables, changed passwords. */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -86,13 +86,13 @@ describe('a running daemon', () => {
     await query(database.url, `alter database ${name} set default_transaction_read_only = on`);
     await cut();
     await fails(indexer, 'backing_off', 'STORE_READ_ONLY');
-    // From another database: this one accepts no such command now.
+    // From another database, because this one is read-only.
     await query(process.env['TEST_POSTGRES_URL'] ?? '', `alter database ${name} reset default_transaction_read_only`);
     await cut();
     await goesOn(indexer);
   });
 
-  it('waits while its role has no connection left, and resumes automatically', async () => {
+  it('waits while its role has no free connections, and resumes automatically', async () => {
     await using role = await ownRole();
     await using indexer = await run(role.url);
     await goesOn(indexer);
@@ -129,7 +129,7 @@ describe('a running daemon', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('parks when a column is missing, writes nothing, and leaves the lock to a recovered writer', async () => {
+  it('parks when a column is missing, writes nothing, and leaves the lock to a working writer', async () => {
     await using indexer = await run();
     await goesOn(indexer);
     await query(database.url, 'alter table ledger.updates rename column workflow_id to workflow');
@@ -139,13 +139,13 @@ describe('a running daemon', () => {
     expect(await query(database.url, 'select checkpoint from ledger.stream')).toEqual(before);
     await query(database.url, 'alter table ledger.updates rename column workflow to workflow_id');
     await using other = await run();
-    // The parked one has released the lock: any working writer may take it.
+    // The parked indexer has released the lock, so a working writer can acquire it.
     await goesOn(other);
   });
 });
 
 describe('a transaction of a writer', () => {
-  it('that becomes idle is ended by the server within the lease, and its locks are free', async () => {
+  it('that becomes idle is ended by the server within the lease, and its locks are released', async () => {
     const frozen = openDatabase({
       url: database.url,
       schema: 'public',
@@ -173,7 +173,7 @@ describe('a transaction of a writer', () => {
 });
 
 describe('a migration', () => {
-  it('that waits for a reader of the table fails after five seconds, so that others are not blocked', async () => {
+  it('that waits for a reader of the table fails after five seconds, so that it does not block others', async () => {
     const store = openDatabase({
       url: database.url,
       schema: 'ledger',

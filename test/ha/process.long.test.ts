@@ -1,4 +1,6 @@
-/** Actions of an operator, a supervisor or the machine on one process: a stop request at any moment, closed output. */
+/**
+ * Effects of an operator, a supervisor or the machine on one process: a stop request at any moment, and closed outputs.
+ */
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -15,7 +17,7 @@ import { openRoad } from './road.ts';
 
 const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const stopTimeoutMs = 6_000;
-/** Longer than the time within which a second signal is ignored as an echo of the first. */
+/** Longer than the time in which a second signal is ignored as an echo of the first. */
 const echoMs = 400;
 
 let sandbox: Sandbox;
@@ -38,7 +40,7 @@ function start(env: Readonly<Record<string, string>> = {}, databaseUrl = databas
   return startDaemon({ ledgerUrl: sandbox.url, databaseUrl, schema: 'ledger', env: { ...limits, ...env } });
 }
 
-/** Exit of the process after a stop request. If it never exits, the test times out. */
+/** Requests a stop and resolves to the exit. If the process does not end, the test times out. */
 function stopped(daemon: Daemon): Daemon['exited'] {
   daemon.signal('SIGTERM');
   return daemon.exited;
@@ -53,14 +55,14 @@ async function expectNoSession(): Promise<void> {
 }
 
 describe('SIGTERM', () => {
-  it('during a batch ends with 0, the batch committed or rolled back, the lock free', async () => {
+  it('during a batch ends the process with 0, with the batch committed or rolled back and the lock released', async () => {
     await using daemon = start({ INDEXER_START: 'genesis' });
     await stored.reaches(daemon, 'ledger', 100);
     expect(await stopped(daemon)).toEqual({ code: 0, signal: null });
     await expectNoSession();
   });
 
-  it('during the seed ends with 0, and the next start resumes the seed', async () => {
+  it('during the seed ends the process with 0, and the next start resumes the seed', async () => {
     await using daemon = start({ INDEXER_BATCH_UPDATES: '1' });
     await waitFor('some of the seed', async () => ((await stored.seeded('ledger')) > 20 ? true : undefined));
     expect(await stopped(daemon)).toEqual({ code: 0, signal: null });
@@ -69,13 +71,13 @@ describe('SIGTERM', () => {
     await stored.reaches(again, 'ledger', sandbox.ledger.ledgerEnd());
   });
 
-  it('during a retry delay ends at once with 0', async () => {
+  it('during a retry delay ends the process immediately with 0', async () => {
     await using daemon = start({ INDEXER_RETRY_MAX_DELAY: '1h' }, 'postgres://nobody:x@127.0.0.1:9/none');
     await daemon.logged('store failed, trying again');
     expect(await stopped(daemon)).toEqual({ code: 0, signal: null });
   });
 
-  it('during a hanging query cancels it and ends within the limit', async () => {
+  it('during a hanging query cancels the query and ends the process within the limit', async () => {
     await using road = await openRoad(database.url);
     await using daemon = start({ INDEXER_START: 'genesis' }, road.url);
     await stored.reaches(daemon, 'ledger', 50);
@@ -83,9 +85,9 @@ describe('SIGTERM', () => {
     expect((await stopped(daemon)).signal).toBeNull();
   });
 
-  it('twice ends at once with 75', async () => {
+  it('twice ends the process immediately with 75', async () => {
     await using road = await openRoad(database.url);
-    // A limit longer than the test waits.
+    // A stop timeout that is longer than the test.
     await using daemon = start({ INDEXER_START: 'genesis', INDEXER_STOP_TIMEOUT: '10m' }, road.url);
     await stored.reaches(daemon, 'ledger', 50);
     await road.freezeAt('move-checkpoint', 0);
@@ -97,8 +99,8 @@ describe('SIGTERM', () => {
   });
 });
 
-describe('the outputs of a process', () => {
-  it('may be closed by their reader: it continues and stops on request', async () => {
+describe('a process', () => {
+  it('continues and stops on request when the reader of its output has closed it', async () => {
     const port = await freePort();
     const env = {
       PATH: process.env['PATH'],
@@ -121,7 +123,7 @@ describe('the outputs of a process', () => {
     expect(await ended).toBe(0);
   });
 
-  it('do not touch the database when the HTTP port is in use', async () => {
+  it('does not touch the database when the HTTP port is in use', async () => {
     const holder = createServer();
     const port = await new Promise<number>((resolve) => {
       holder.listen(0, '127.0.0.1', () => resolve((holder.address() as AddressInfo).port));
@@ -134,7 +136,7 @@ describe('the outputs of a process', () => {
   });
 });
 
-describe('a rolling update', () => {
+describe('a process of an older release', () => {
   it('leaves a schema unchanged that a newer release has migrated', async () => {
     await using daemon = start();
     await stored.reaches(daemon, 'ledger', sandbox.ledger.ledgerEnd());

@@ -1,14 +1,16 @@
-/** A connection to Postgres through a TCP proxy of real sockets, which can freeze traffic without closing it. */
+/**
+ * A connection to Postgres through a TCP proxy with real sockets, which can freeze traffic without closing connections.
+ */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 export interface Road extends AsyncDisposable {
-  /** The same database through this proxy. */
+  /** URL of the same database through this proxy. */
   readonly url: string;
-  /** From now on nothing passes, in either direction, on existing connections; new ones pass unless `closed`. */
+  /** Stops forwarding on existing connections, in both directions. New connections are only served unless `closed`. */
   freeze(closed?: boolean): void;
   /**
-   * Freezes everything at the next message to the server that contains `text`: the first `share` of the bytes sent with
-   * it still passes. Resolves after that.
+   * Freezes all traffic at the next message to the server that contains `text`, after forwarding the first `share` of
+   * the bytes that were sent together with it. Resolves after that.
    */
   freezeAt(text: string, share: number): Promise<void>;
 }
@@ -48,7 +50,7 @@ export async function openRoad(url: string): Promise<Road> {
     far.on('error', () => undefined);
     near.on('data', (data) => pass(data, far));
     far.on('data', (data) => near.write(data));
-    // While it is frozen no end passes either, as with a half-open connection.
+    // While traffic is frozen, the end of a connection is not forwarded either, as with a half-open connection.
     for (const [one, other] of [[near, far] as const, [far, near] as const]) {
       one.on('close', () => {
         if (!shut) other.destroy();

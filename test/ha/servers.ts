@@ -14,16 +14,16 @@ import { waitFor } from '../support/wait-for.ts';
 export interface Servers extends AsyncDisposable {
   readonly primary: string;
   readonly standby: string;
-  /** Ends the primary without a shutdown, like a crash. */
+  /** Ends the primary without a shutdown, as a crash would. */
   crash(): void;
 }
 
-/** Both are running; the standby may not have caught up yet. */
+/** Starts both servers. The standby may not have caught up yet. */
 export async function startServers(): Promise<Servers> {
   const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-failover-'));
   const [first, second] = [join(folder, 'first'), join(folder, 'second')];
   await (await startEmbeddedPostgres({ dataDir: first })).stop();
-  // The server is stopped: a copy of its files is a base backup. A copy by Node takes six times the CPU time.
+  // A copy of the files of a stopped server is a base backup. Copying with Node would take six times the CPU time.
   await promisify(execFile)('cp', ['-Rp', first, second]);
   await writeFile(join(second, 'cluster', 'standby.signal'), '');
   const primary = await startEmbeddedPostgres({ dataDir: first });

@@ -1,16 +1,16 @@
-/** A disk of a few megabytes: a tmpfs, which only root on Linux may mount. */
+/** A disk of a few megabytes. It is a tmpfs, which only root on Linux may mount. */
 import { spawnSync } from 'node:child_process';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export interface SmallDisk extends AsyncDisposable {
-  /** Accessible to every user, below folders that are. */
+  /** A folder that every user can access, including its parent folders. */
   readonly folder: string;
   grow(megabytes: number): void;
 }
 
-/** @throws Error if nothing can be mounted; see `noSmallDisk` */
+/** @throws Error if no disk can be mounted, see `noSmallDisk` */
 export async function mountSmallDisk(megabytes: number): Promise<SmallDisk> {
   const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-disk-'));
   await chmod(folder, 0o755);
@@ -27,7 +27,7 @@ export async function mountSmallDisk(megabytes: number): Promise<SmallDisk> {
   };
 }
 
-/** Whether a disk can be mounted here. */
+/** Whether this process can mount a disk. */
 function mayMount(): boolean {
   if (process.getuid?.() !== 0 || process.platform !== 'linux') return false;
   const probe = join(tmpdir(), `ledger-indexer-mount-${String(process.pid)}`);

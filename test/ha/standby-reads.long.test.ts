@@ -1,6 +1,6 @@
 /**
- * A real streaming standby returns the same as its primary, at the same offset: every documented statement, every
- * function that readers may call, every view, and the commands that read.
+ * A real streaming standby returns the same results as its primary at the same offset: every documented statement,
+ * every function that readers may call, every view, and the commands that read.
  */
 import { Client, DatabaseError } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -39,7 +39,7 @@ const index = (): Promise<IndexerRun> =>
     INDEXER_START: 'genesis',
   });
 
-/** Commits of the primary can be read on the standby. */
+/** Waits until the standby has replayed all commits of the primary. */
 async function waitForReplay(): Promise<void> {
   const [primary] = await query(servers.primary, 'select pg_current_wal_lsn()::text as lsn');
   await waitFor('the standby has replayed the log', async () => {
@@ -77,7 +77,7 @@ afterAll(async () => {
   await Promise.all([servers[Symbol.asyncDispose](), sandbox.close()]);
 });
 
-/** Sorted rows, or the SQLSTATE of the error. */
+/** The sorted rows, or the SQLSTATE of the error. */
 async function answer(client: Client, sql: string): Promise<string | readonly string[]> {
   try {
     const found = (await client.query(sql)) as Result | readonly Result[];
@@ -96,8 +96,8 @@ interface Result {
 }
 
 /**
- * Results of both, in read-only transactions that are rolled back: statements that fail on a standby fail on the
- * primary too, and session settings of a function (set_latest of pqs) are undone.
+ * Runs the statement on both servers, in read-only transactions that are rolled back. So statements that fail on a
+ * standby also fail on the primary, and session settings of a function (set_latest of pqs) are undone.
  */
 async function sameAnswer(sql: string): Promise<string | readonly string[]> {
   const atOneTime = sql.replaceAll(/\bnow\(\)/g, `timestamptz '${now}'`);
@@ -117,7 +117,7 @@ async function sameAnswer(sql: string): Promise<string | readonly string[]> {
 const now = new Date().toISOString();
 const readOnly = '25006';
 
-it('every documented statement returns the same on both', async () => {
+it('primary and standby return the same rows for every documented statement', async () => {
   let nonEmptyCount = 0;
   for (const sql of documented) {
     const result = await sameAnswer(sql);
@@ -128,7 +128,7 @@ it('every documented statement returns the same on both', async () => {
   expect(nonEmptyCount).toBeGreaterThan(35);
 });
 
-it('every view returns the same rows on both', async () => {
+it('primary and standby return the same rows for every view', async () => {
   const names = await viewNames(on.primary);
   expect(names.length).toBeGreaterThan(80);
   for (const name of names) {
@@ -137,10 +137,13 @@ it('every view returns the same rows on both', async () => {
   }
 });
 
-/** With a name of a template: the call needs that of a choice or interface, and fails with a message. */
+/**
+ * The generated call uses the name of a template, but these functions need a choice or an interface and fail with a
+ * message.
+ */
 const otherNames = new Set(['pqs.__choice_pks', 'pqs.exercises', 'pqs.lookup_exercises']);
 
-it('every function that readers may call returns the same on both', async () => {
+it('primary and standby return the same results for every function that readers may call', async () => {
   const all = await functionCalls(on.primary);
   expect(all.length).toBeGreaterThan(100);
   let nonEmptyCount = 0;
@@ -155,7 +158,7 @@ it('every function that readers may call returns the same on both', async () => 
   }
 });
 
-/** Output of a command there, and its exit code. */
+/** Output and exit code of a command on this server. */
 async function printed(
   url: string,
   command: Command,
@@ -168,7 +171,7 @@ async function printed(
   return [stdout.text, code];
 }
 
-it('commands that read print the same on both', async () => {
+it('primary and standby give the same output for commands that read', async () => {
   const [row] = await query(
     servers.primary,
     `select owner, (select max("offset") from explore.updates)::text as "offset" from explore.token_holdings limit 1`,
@@ -191,7 +194,7 @@ it('commands that read print the same on both', async () => {
   }
 });
 
-it('verify finds both equal to the ledger, and stores its result where it can', async () => {
+it('primary and standby are equal to the ledger according to verify', async () => {
   for (const url of [servers.primary, servers.standby]) {
     const [report, code] = await printed(
       url,
@@ -207,7 +210,7 @@ it('verify finds both equal to the ledger, and stores its result where it can', 
   }
 });
 
-it('status and status --sizes print the same on both', async () => {
+it('primary and standby give the same output for status and status --sizes', async () => {
   const [primary, standby] = await Promise.all(
     [servers.primary, servers.standby].map(async (url) => {
       const [statusText] = await printed(url, statusCommand, '--json');
@@ -218,20 +221,20 @@ it('status and status --sizes print the same on both', async () => {
   );
   expect(standby?.status).toEqual({ ...primary?.status, source: servers.standby });
   expect([primary?.sizes.server.standby, standby?.sizes.server.standby]).toEqual([false, true]);
-  // Pages that the primary has reserved are not in the log: its files may be a little larger.
+  // Pages that the primary has reserved are not in the write-ahead log, so its files may be larger.
   const tablesOf = (sizes: SizeReport | undefined): unknown => sizes?.tables.map(({ table }) => table).toSorted();
   expect(tablesOf(standby?.sizes)).toEqual(tablesOf(primary?.sizes));
   expect(standby?.sizes.events).toBeGreaterThan(500);
   expect(standby?.sizes.notes).toContainEqual(expect.stringMatching(/a standby/));
 });
 
-it('commands that need the primary fail with a message: grants, and LISTEN', async () => {
+it('a standby rejects grants and LISTEN, which need the primary', async () => {
   const granted = printed(servers.standby, grantReaderCommand, 'analyst');
   await expect(granted).rejects.toMatchObject({ code: 'STORE_READ_ONLY' });
   await expect(query(servers.standby, 'listen ledger_offset')).rejects.toMatchObject({ code: readOnly });
 });
 
-it('wait_for_offset on the standby waits for replay there', async () => {
+it('a standby waits for replay in wait_for_offset', async () => {
   const [{ checkpoint } = {}] = await query(servers.standby, 'select checkpoint::int from ledger.stream');
   const next = Number(checkpoint) + 1;
   const waiting = query(servers.standby, `select explore.wait_for_offset(${String(next)}) as reached`);
@@ -243,7 +246,7 @@ it('wait_for_offset on the standby waits for replay there', async () => {
   expect(await waiting).toEqual([{ reached: String(next) }]);
 });
 
-it('the primary reports the progress of a standby to members of pg_monitor only', async () => {
+it('a primary reports the progress of a standby only to members of pg_monitor', async () => {
   const seen = `select application_name, pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn)::float8 as bytes from pg_stat_replication`;
   await query(servers.primary, 'create role sees_nothing; create role monitors in role pg_monitor');
   expect(await queryAs('monitors', seen)).toEqual([

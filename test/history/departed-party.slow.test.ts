@@ -1,5 +1,5 @@
 /**
- * An offboarded party in the data of a participant: no event ends its contracts. They are not active here, in any view,
+ * An offboarded party in the data of a participant. No event ends its contracts. They must not be active in any view,
  * and are reported as unhosted since an offset.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -26,7 +26,7 @@ function open(name: string, bank: string, owner: string): void {
 const close = (name: string, by: string): unknown =>
   world.sandbox.ledger.exercise(ids[name] ?? '', 'Archive', {}, [by]);
 
-/** The accounts with these names that a query finds. */
+/** Names of the accounts that a query returns. */
 async function names(sql: string): Promise<string> {
   const rows = await query(world.database.url, sql);
   const found = new Set(rows.map(({ contract_id: id }) => id));
@@ -45,7 +45,7 @@ const verified = async () => {
 const leftOut = (count: number): string =>
   `${count} contracts whose parties left the participant are not compared: their state is unknown`;
 
-/** All queries for active contracts. */
+/** All queries that return active contracts. */
 const active: Readonly<Record<string, string>> = {
   view: 'select contract_id from explore.active_contracts',
   function: `select contract_id from explore.active('Account')`,
@@ -67,7 +67,7 @@ beforeAll(async () => {
   open('seeded', guest, outsider);
   open('seeded and closed', guest, outsider);
   await world.index();
-  // The participant reported the hosting before the seed: the index has no record of it, and the update of the keeper
+  // The participant reported the hosting before the seed, so the index has no record of it. The update about the keeper
   // is repeated.
   authorize(ledger, keeper, true);
   open('alone', guest, outsider);
@@ -86,12 +86,12 @@ afterAll(async () => {
   await world.close();
 });
 
-describe('after a party has left', () => {
-  it.each(Object.entries(active))('its contracts are not active: %s', async (_name, sql) => {
+describe('contracts of an offboarded party', () => {
+  it.each(Object.entries(active))('are not active in the query "%s"', async (_name, sql) => {
     expect(await names(sql)).toBe('with the keeper, later with the keeper');
   });
 
-  it('they are unhosted from that offset, and were active before', async () => {
+  it('are unhosted from the offset of the offboarding, and were active before', async () => {
     for (const name of ['seeded', 'seeded and closed', 'alone']) {
       expect(await status(name)).toEqual({ status: 'unhosted', is_active: false, since: left });
     }
@@ -106,7 +106,7 @@ describe('after a party has left', () => {
     }
   });
 
-  it('they are counted separately, and nowhere as active', async () => {
+  it('are counted separately, and not as active', async () => {
     expect(
       await world.row(`select active::int, unhosted::int from explore.templates where entity_name = 'Account'`),
     ).toEqual({ active: 2, unhosted: 3 });
@@ -123,7 +123,7 @@ describe('after a party has left', () => {
     expect(await indexer.status()).toMatchObject({ contractsUnhosted: 3 });
   });
 
-  it('verify finds the tables equal to the data of the participant, and reports what it left out', async () => {
+  it('do not make verify report a difference, and verify notes that they were not compared', async () => {
     expect(await verified()).toEqual([
       { kind: 'invariants', outcome: 'equal', findings: [], note: undefined },
       { kind: 'acs', outcome: 'equal', findings: [], note: leftOut(3) },
@@ -131,8 +131,8 @@ describe('after a party has left', () => {
   });
 });
 
-describe('after the party has returned', () => {
-  it('they stay unhosted until a reseed returns them or an event ends them', async () => {
+describe('contracts of a party that is hosted again', () => {
+  it('stay unhosted until a reseed returns them or an event ends them', async () => {
     const { ledger } = world.sandbox;
     authorize(ledger, guest, true);
     await world.index();

@@ -1,6 +1,6 @@
 /**
- * A filter extension while the process is killed, another one takes over, it is paused, and history is reset or
- * redacted.
+ * A filter extension during which the process is killed, another process takes over, the job is paused, or history is
+ * reset or redacted.
  */
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -28,11 +28,11 @@ afterEach(async () => {
 
 const url = (): string => world.database.url;
 const end = (): number => world.sandbox.ledger.ledgerEnd();
-/** Steps so small that each can be interrupted. */
+/** Small steps, so that each can be interrupted. */
 const wider = { INDEXER_START: 'genesis', INDEXER_RETRY_MAX_DELAY: '300ms', INDEXER_BATCH_UPDATES: '2' };
 const previousOptions = (): Record<string, string> => ({ ...wider, LEDGER_PARTIES: some.join() });
 
-/** Until `release`, nothing is added: a step begins with this lock. */
+/** Prevents additions until `release` is called, because a step begins by acquiring this lock. */
 async function holdSteps(): Promise<() => Promise<void>> {
   await client.query(`begin; select ${readSchemas('ledger').pqs}.__retention_lock()`);
   return async () => {
@@ -46,7 +46,7 @@ async function reached(stage: Stage): Promise<void> {
   );
 }
 
-/** The data of an indexer that began with the wider filter. */
+/** Expects the rows of an indexer that began with the wider filter. */
 async function expectComplete(): Promise<void> {
   const at = Number((await world.row(`select max(from_offset) as at from ledger.coverage`))['at']);
   await world.index('fresh', wider);
@@ -56,7 +56,7 @@ async function expectComplete(): Promise<void> {
   expect(await world.row(left)).toEqual({ staging: null, holds: 0 });
 }
 
-it('is extended completely, killed at every step', async () => {
+it('a filter extension is complete after kills at every step', async () => {
   assertBuilt();
   await world.index('ledger', previousOptions());
   await world.command('filter extend --yes', 'ledger', wider);
@@ -65,7 +65,7 @@ it('is extended completely, killed at every step', async () => {
   const hits = new Map<Stage, number>();
   for (let kill = 0; kill < 10; kill += 1) {
     const targetStage = stages[kill % (stages.length - 1)] ?? 'asked';
-    // With the options of before and after, alternately.
+    // Alternates between the options from before and after the extension.
     await using daemon = start(kill % 2 === 0 ? previousOptions() : wider);
     world.grow(3);
     await reached(targetStage);
@@ -73,7 +73,7 @@ it('is extended completely, killed at every step', async () => {
     const met = await stageOf(url());
     hits.set(met, (hits.get(met) ?? 0) + 1);
   }
-  // The last step waits for a lock until its process has ended.
+  // Makes the last step wait for a lock until its process has been killed.
   await client.query('begin; lock table ledger.retention_holds in share mode');
   {
     await using daemon = start(wider);
@@ -97,7 +97,7 @@ it('is extended completely, killed at every step', async () => {
   await expectComplete();
 }, 180_000);
 
-it('waits while it is paused, and continues when it is resumed', async () => {
+it('a filter extension waits while it is paused, and continues when it is resumed', async () => {
   await using indexer = await world.run('ledger', previousOptions());
   await indexer.reaches(end());
   const release = await holdSteps();
@@ -121,7 +121,7 @@ it('waits while it is paused, and continues when it is resumed', async () => {
   await expectComplete();
 });
 
-it('keeps its additions when it is cancelled, reports them, and can be requested again', async () => {
+it('a filter extension keeps its additions when it is cancelled, reports them, and can be requested again', async () => {
   await using indexer = await world.run('ledger', previousOptions());
   await indexer.reaches(end());
   const release = await holdSteps();
@@ -144,7 +144,7 @@ it('keeps its additions when it is cancelled, reports them, and can be requested
   await expectComplete();
 });
 
-it('continues under the next writer', async () => {
+it('a filter extension continues under the next writer', async () => {
   await world.index('ledger', previousOptions());
   const release = await holdSteps();
   {
@@ -161,7 +161,7 @@ it('continues under the next writer', async () => {
   await expectComplete();
 });
 
-it('does not restore contents redacted meanwhile, and starts over after a reset', async () => {
+it('a filter extension does not restore contents redacted meanwhile, and starts again after a reset', async () => {
   await world.index('ledger', previousOptions());
   await holdSteps();
   const [found] = await (async () => {
@@ -177,7 +177,7 @@ it('does not restore contents redacted meanwhile, and starts over after a reset'
     );
   })();
   const id = String(found?.['id']);
-  // It is not stored yet, so it is redacted as a contract that may come.
+  // The contract is not stored yet, so it is redacted as a contract that may be added later.
   await client.query(
     `insert into ledger.redactions (redaction_id, subject, contract_id, reason, requested_by) values ('r', 'contract', '${id}', 'asked for', 'test');
      insert into ledger.redacted_contracts values ('${id}', 'r');

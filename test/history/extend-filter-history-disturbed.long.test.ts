@@ -1,5 +1,6 @@
 /**
- * History of a wider filter that is fetched while the process is killed at every step, is paused, and history is reset.
+ * Backfill of history for a wider filter while the process is killed at every step, the job is paused, or history is
+ * reset.
  */
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -15,7 +16,7 @@ let world: HistoryWorld;
 let client: Client;
 let previousOptions: Record<string, string>;
 beforeEach(async () => {
-  // More than one range holds, with all checkpoints between them.
+  // More updates than one range contains, including the checkpoints between them.
   world = await HistoryWorld.open(320);
   const some = world.sandbox.ledger.localParties().slice(-3);
   previousOptions = { ...wider, LEDGER_PARTIES: some.join() };
@@ -30,7 +31,7 @@ afterEach(async () => {
 const url = (): string => world.database.url;
 const end = (): number => world.sandbox.ledger.ledgerEnd();
 const wider = { INDEXER_START: 'genesis', INDEXER_RETRY_MAX_DELAY: '300ms' };
-/** A range then holds a few updates. */
+/** At this rate, a range contains only a few updates. */
 const slowly = 'filter extend --yes --with-history --rate 20';
 
 async function from(): Promise<number> {
@@ -44,8 +45,8 @@ const locks = {
 };
 
 /**
- * Until `release`, every range waits for this lock: at its beginning, with a part of its rows written, or with all of
- * them.
+ * Makes every range wait for this lock until `release` is called: at its beginning, with some of its rows written, or
+ * with all of them.
  */
 async function held(where: keyof typeof locks): Promise<() => Promise<void>> {
   await client.query(`begin; ${locks[where]}`);
@@ -54,7 +55,7 @@ async function held(where: keyof typeof locks): Promise<() => Promise<void>> {
   };
 }
 
-/** A range waits for the lock. */
+/** Waits until a range waits for the lock. */
 async function waits(): Promise<void> {
   await waitFor('a range waits', async () => {
     const waiting = await query(
@@ -72,7 +73,7 @@ async function fallsBelow(offset: number): Promise<number> {
   });
 }
 
-it('is complete after kills at every step of a range and between two', async () => {
+it('the history of a wider filter is complete after kills at every step of a range and between ranges', async () => {
   assertBuilt();
   await world.index('ledger', previousOptions);
   await world.command(slowly, 'ledger', wider);
@@ -105,7 +106,7 @@ it('is complete after kills at every step of a range and between two', async () 
   expect(await world.broken()).toEqual([]);
 }, 120_000);
 
-it('waits while it is paused, continues when it is resumed, and is complete after a reset', async () => {
+it('the history of a wider filter waits while it is paused, continues when resumed, and is complete after a reset', async () => {
   let at = -1;
   {
     await using indexer = await world.run('ledger', previousOptions);
@@ -124,7 +125,7 @@ it('waits while it is paused, continues when it is resumed, and is complete afte
     at = await from();
     expect(at).toBeGreaterThan(0);
   }
-  // The contracts active at that offset have to be found again.
+  // The job must find the contracts that were active at this offset again.
   await world.command(`reset --to ${String(at + 5)} --yes`, 'ledger', wider);
   await using again = await world.run('ledger', previousOptions);
   await world.command('jobs resume history');

@@ -1,4 +1,4 @@
-/** A filter extension with history: equal to an index that began with the wider filter. */
+/** A filter extension with history yields the same rows as an index that began with the wider filter. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { authorize } from '../../packages/ledger-sandbox/src/ledger/reassignments.ts';
 import { Traveller } from '../switch-participant/network.ts';
@@ -22,7 +22,7 @@ const end = (): number => world.sandbox.ledger.ledgerEnd();
 const started = { INDEXER_START: 'genesis', INDEXER_RETRY_MAX_DELAY: '300ms' };
 const extend = 'filter extend --yes --with-history --rate 4000';
 
-/** Rows of the storage, by position and content, without columns in which a wider filter may have more. */
+/** Stored rows by position and content, without the columns in which a wider filter may have more data. */
 async function stored(): Promise<readonly string[]> {
   const rows = ['updates', 'contracts', 'exercises', 'reassignments', 'topology_events', 'interface_views'].map(
     (name) =>
@@ -31,7 +31,7 @@ async function stored(): Promise<readonly string[]> {
   return (await query(url(), rows.join(' union all '))).map(({ row }) => String(row));
 }
 
-/** Contents of an ended contract, and of one exercise, which only the wider filter includes. */
+/** Redacts an ended contract and an exercise that only the wider filter includes. */
 async function redact(schemas: readonly string[]): Promise<readonly string[]> {
   const [contract] = await query(
     url(),
@@ -58,9 +58,9 @@ async function redact(schemas: readonly string[]): Promise<readonly string[]> {
   return [id, String(offset)];
 }
 
-it('has all rows of an indexer that began with the wider filter, including earlier ones', async () => {
+it('an extended filter has all rows of an indexer that began with it, including earlier ones', async () => {
   const previousOptions = { ...started, LEDGER_PARTIES: some.join() };
-  // A contract that only the wider filter includes is active on the same synchronizer twice, the first time over two
+  // A contract that only the wider filter includes is active on the same synchronizer twice. The first time spans two
   // ranges.
   const contract = new Traveller(world.sandbox.ledger);
   for (const between of [130, 1, 1, 1, 1, 1]) {
@@ -86,7 +86,7 @@ it('has all rows of an indexer that began with the wider filter, including earli
   expect((await indexer.status()).state).toBe('live');
   await world.index('fresh', started);
   expect(await world.broken()).toEqual([]);
-  // The offboarded party has contracts, also from before.
+  // The offboarded party has contracts, also from before the extension.
   const left =
     'select from ledger.live where unhosted_since is not null union all select from ledger.ended where unhosted_since is not null';
   expect((await query(url(), left)).length).toBeGreaterThan(0);
@@ -109,7 +109,7 @@ it('has all rows of an indexer that began with the wider filter, including earli
   expect(rest).toEqual([]);
 });
 
-it('ends at the pruned offset of the participant, or at the start of history here, with the contracts active there', async () => {
+it('the added history ends at the pruned offset or at the start of stored history, with the contracts active there', async () => {
   const previousOptions = { INDEXER_RETRY_MAX_DELAY: '300ms', LEDGER_PARTIES: some.join() };
   const wider = { INDEXER_RETRY_MAX_DELAY: '300ms' };
   await world.index('wholeseed', wider);

@@ -1,11 +1,13 @@
-/** A filter extension while an indexer runs, like an operator does it. */
+/** Extends the filter of a running indexer, as an operator would. */
 import { query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { HistoryWorld } from './history-run.ts';
 
 export type Filter = Readonly<Record<string, string>>;
 
-/** Requests the filter and waits until it is complete; resolves to the offset from which it is complete. */
+/**
+ * Requests the filter and waits for the end of the extension. Resolves to the offset from which the filter is complete.
+ */
 export async function extendFilter(world: HistoryWorld, filter: Filter, schema = 'ledger'): Promise<number> {
   await world.command('filter extend --yes', schema, filter);
   return untilExtended(world, schema);
@@ -27,7 +29,7 @@ export async function untilExtended(world: HistoryWorld, schema = 'ledger', limi
   );
 }
 
-/** Waits until the earlier history is stored as well. */
+/** Waits until the earlier history is also stored. */
 export async function untilHistory(url: string, schema = 'ledger', limitMs = 60_000): Promise<void> {
   await waitFor(
     'the history is there',
@@ -41,7 +43,7 @@ export async function untilHistory(url: string, schema = 'ledger', limitMs = 60_
   );
 }
 
-/** Waits until a background job has closed its connections: its data is complete, and it writes no more. */
+/** Waits until a background job has closed its connections, so that it writes no more. */
 export async function untilClosed(url: string, job: 'filter-extend' | 'history'): Promise<void> {
   await waitFor(`${job} rests`, async () => {
     const [row] = await query(

@@ -15,7 +15,7 @@ let world: HistoryWorld;
 let some: readonly string[];
 beforeEach(async () => {
   world = await HistoryWorld.open(120);
-  // The parties with the most contracts: the previous filter must include many.
+  // The parties with most contracts, because the previous filter must include many.
   some = world.sandbox.ledger.localParties().slice(0, 3);
 });
 afterEach(() => world.close());
@@ -26,8 +26,8 @@ const genesis = { INDEXER_START: 'genesis', INDEXER_RETRY_MAX_DELAY: '300ms' };
 const list = '/v2/state/active-contracts';
 
 /**
- * Extends the filter of a running indexer, generates updates before and after the list of active contracts arrives, and
- * compares it with an indexer that had the filter from the beginning.
+ * Extends the filter of a running indexer, and adds updates before and after the list of active contracts arrives. Then
+ * compares the rows with an indexer that had the filter from the beginning.
  */
 async function extendsTo(from: Filter, to: Filter): Promise<number> {
   await using indexer = await world.run('ledger', { ...genesis, ...from });
@@ -36,7 +36,7 @@ async function extendsTo(from: Filter, to: Filter): Promise<number> {
   await indexer.reaches(end());
   await addWitness();
   const old = await stored(end());
-  // Many contracts of the list end before it arrives.
+  // The list arrives late, so that many of its contracts have already ended.
   world.sandbox.faults.streamFailure = { path: list, failure: 'PARTICIPANT_BACKPRESSURE', afterFrames: 5 };
   await world.command('filter extend --yes', 'ledger', { ...genesis, ...to });
   await waitFor('the filter is in force', async () => ((await range()) === undefined ? undefined : true));
@@ -65,7 +65,9 @@ async function extendsTo(from: Filter, to: Filter): Promise<number> {
 
 const witness = 'Eve::1220ee';
 
-/** Simulates an update with another witness of a contract: no list of active contracts contains that. */
+/**
+ * Adds a witness to a stored contract, as an update may have. Lists of active contracts do not contain such witnesses.
+ */
 async function addWitness(): Promise<void> {
   await query(
     url(),
@@ -90,11 +92,11 @@ async function range(): Promise<number | undefined> {
   return at === null ? undefined : Number(at);
 }
 
-/** Everything that was stored up to an offset, by position and content. */
+/** All rows stored up to an offset, by position and content. */
 async function stored(upTo: number): Promise<readonly string[]> {
   const tables = ['updates', 'contracts', 'exercises', 'reassignments', 'topology_events', 'interface_views'];
   const rows = tables.map((name) => {
-    // More parties may see it, and a blob may be added; all other data stays.
+    // An extension may add parties and a blob to a row. All other columns must stay the same.
     const row = `to_jsonb(t) - 'parties_pk' - 'created_event_blob' - 'acs_delta'`;
     return `select '${name} ' || (${row})::text as row from ledger.${name} t where "offset" <= ${upTo}`;
   });
@@ -117,8 +119,8 @@ function parts(): Promise<readonly Record<string, unknown>[]> {
   );
 }
 
-describe('filter extend while the indexer runs', () => {
-  it('adds parties: active contracts and later updates equal those of an indexer that had them from the beginning', async () => {
+describe('filter extend while an indexer runs', () => {
+  it('adds parties with the same active contracts and later updates as in an indexer that had them from the beginning', async () => {
     const [first = '', ...others] = some;
     const at = await extendsTo({ LEDGER_PARTIES: first }, { LEDGER_PARTIES: [first, ...others].join() });
     expect(await statuses()).toEqual(['complete', 'complete']);
@@ -128,7 +130,7 @@ describe('filter extend while the indexer runs', () => {
     );
   });
 
-  it('extends some parties to all that the token may read', async () => {
+  it('extends a few parties to all parties that the token may read', async () => {
     const at = await extendsTo({ LEDGER_PARTIES: some.join() }, {});
     expect((await parts()).find(({ kind }) => kind === 'party')).toEqual({
       kind: 'party',
@@ -149,7 +151,7 @@ describe('filter extend while the indexer runs', () => {
     ).not.toEqual([]);
   });
 
-  it('adds interfaces to a filter with templates: contracts of others come with their views', async () => {
+  it('adds interfaces to a filter with templates: contracts of other templates are added with their views', async () => {
     const named = { LEDGER_TEMPLATES: '#splice-amulet:Splice.Round:OpenMiningRound' };
     const at = await extendsTo(named, { ...named, LEDGER_INTERFACES: 'tokens' });
     expect(await statuses()).toEqual(['complete', 'complete']);
@@ -160,7 +162,7 @@ describe('filter extend while the indexer runs', () => {
     expect(holding).toEqual({ state: 'followed', complete_from: at });
   });
 
-  it('adds interfaces to a filter with all templates: their views are backfilled from the beginning', async () => {
+  it('adds interfaces to a filter with all templates, and backfills their views from the beginning', async () => {
     await using indexer = await world.run('ledger', genesis);
     await indexer.reaches(end());
     await extendFilter(world, { ...genesis, LEDGER_INTERFACES: 'tokens' });
@@ -172,7 +174,7 @@ describe('filter extend while the indexer runs', () => {
     expect(await world.broken()).toEqual([]);
   });
 
-  it('waits for the views of interfaces as well, except of those that the participant does not know', async () => {
+  it('waits for the views of interfaces, except of interfaces that the participant does not know', async () => {
     await using indexer = await world.run('ledger', genesis);
     await indexer.reaches(end());
     const wider = { ...genesis, LEDGER_INTERFACES: 'tokens,#unknown:Main:Thing' };
@@ -207,7 +209,7 @@ describe('filter extend while the indexer runs', () => {
 });
 
 describe('the options of an indexer whose filter was extended', () => {
-  it('may be the previous ones and the new ones, with a notice to use the new ones', async () => {
+  it('may name the previous or the new filter, with a notice to use the new one', async () => {
     const [first = ''] = some;
     const previousOptions = { ...genesis, LEDGER_PARTIES: first };
     const wider = { ...genesis, LEDGER_PARTIES: some.join() };
@@ -229,12 +231,12 @@ describe('the options of an indexer whose filter was extended', () => {
     expect((await world.parks('ledger', { ...genesis, LEDGER_PARTIES: some[1] ?? '' })).code).toBe('FILTER_CHANGED');
     await world.index('fresh', wider);
     expect(await differences(url(), 'ledger', 'fresh', (await range()) ?? 0)).toEqual([]);
-    // Another filter that an operator accepts is not an extension.
+    // A filter that an operator accepts is not an extension.
     await world.command('filter accept --yes', 'ledger', genesis);
     expect((await world.parks('ledger', previousOptions)).code).toBe('FILTER_CHANGED');
   });
 
-  it('may be the new ones during the extension: the stored filter is followed until it is complete', async () => {
+  it('may name the new filter during the extension, while the stored filter is followed', async () => {
     const [first = ''] = some;
     const wider = { ...genesis, LEDGER_PARTIES: some.join() };
     await world.index('ledger', { ...genesis, LEDGER_PARTIES: first });
@@ -254,8 +256,8 @@ describe('the options of an indexer whose filter was extended', () => {
   });
 });
 
-describe('filter extend refuses', () => {
-  it('a filter that is not an extension, and changes nothing without --yes', async () => {
+describe('filter extend rejects', () => {
+  it('a filter that is not an extension, and without --yes it changes nothing', async () => {
     const [first = '', second = ''] = some;
     const two = { ...genesis, LEDGER_PARTIES: `${first},${second}` };
     await world.index('ledger', two);
@@ -287,7 +289,7 @@ describe('filter extend refuses', () => {
     expect(await query(url(), 'select from ledger.jobs')).toEqual([]);
   });
 
-  it('a list without contracts that are active here: nothing is added, and the stream continues', async () => {
+  it('a list that lacks contracts that are active here: nothing is added, and the stream continues', async () => {
     const [first = ''] = some;
     await using indexer = await world.run('ledger', { ...genesis, LEDGER_PARTIES: first });
     await indexer.reaches(end());

@@ -1,6 +1,6 @@
 /**
- * Another filter than the one in force: never accepted silently, and `filter accept` reports what is missing from then
- * on.
+ * A configured filter that differs from the filter in force is never accepted silently, and `filter accept` reports
+ * what is missing from then on.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { filterDifference } from '../../src/cli/maintain/accept-filter.ts';
@@ -41,7 +41,7 @@ describe('a changed filter', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
-  it('is put into force by filter accept from the checkpoint, and coverage reports it', async () => {
+  it('takes effect from the checkpoint with filter accept, and coverage reports it', async () => {
     await world.index('ledger', parties(some));
     const checkpoint = await world.checkpoint();
     const output = await world.command('filter accept', 'ledger', genesis);
@@ -64,7 +64,7 @@ describe('a changed filter', () => {
     expect((await world.parks('ledger', parties(some))).code).toBe('FILTER_CHANGED');
   });
 
-  it('is complete at once, active contracts included, with reseed', async () => {
+  it('is complete at once with reseed, including active contracts', async () => {
     await world.index('ledger', parties(some));
     const before = (await world.active()).length;
     await world.command('reseed --yes', 'ledger', genesis);
@@ -74,7 +74,7 @@ describe('a changed filter', () => {
     expect(await world.active()).toEqual(await world.active('fresh'));
   });
 
-  it('that narrows reports which contracts are no longer followed, and does not take the last update for another history', async () => {
+  it('that is narrower reports which contracts are no longer followed, and the last update still identifies the history', async () => {
     await world.index('ledger', genesis);
     const narrow = parties(some.slice(0, 1));
     const output = await world.command('filter accept --yes', 'ledger', narrow);
@@ -85,7 +85,7 @@ describe('a changed filter', () => {
     expect(await world.broken()).toEqual([]);
   });
 
-  it('can be reverted before anything was stored, and a reset keeps the ranges in order', async () => {
+  it('can be reverted before anything is stored, and a reset keeps the ranges in order', async () => {
     await world.index('ledger', genesis);
     const narrow = parties(some);
     await world.command('filter accept --yes', 'ledger', narrow);
@@ -99,7 +99,7 @@ describe('a changed filter', () => {
     await world.index('ledger', genesis);
   });
 
-  it('stays in force after a reset to before it was, and coverage reports it', async () => {
+  it('stays in force after a reset to an earlier offset, and coverage reports it', async () => {
     await world.index('ledger', parties(some));
     const checkpoint = await world.checkpoint();
     await world.command('filter accept --yes', 'ledger', genesis);
@@ -114,10 +114,10 @@ describe('a changed filter', () => {
   });
 });
 
-describe('a mistake in the filter of the first start', () => {
+describe('a wrong filter at the first start', () => {
   const typo = { LEDGER_TEMPLATES: '#splice-amulet:Splice.Amulet:Amulett' };
 
-  it('parks, and once corrected is replaced: nothing was stored under it', async () => {
+  it('parks the indexer, and is replaced by a corrected filter, because nothing was stored', async () => {
     expect((await world.parks('ledger', typo)).code).toBe('LEDGER_FILTER_UNKNOWN');
     expect(await world.command('filter accept')).toContain('start the indexer, it uses the configured one');
     const refusal = await world
@@ -139,7 +139,7 @@ describe('a mistake in the filter of the first start', () => {
     expect(await world.broken()).toEqual([]);
   });
 
-  it('is not replaced while a seed under it has stored data', async () => {
+  it('is not replaced while a seed with it has stored data', async () => {
     await world.index('ledger', parties(some));
     await query(world.database.url, 'update ledger.stream set seeded_at = null, checkpoint = null, seed_contracts = 1');
     const park = await world.parks();
@@ -150,7 +150,7 @@ describe('a mistake in the filter of the first start', () => {
     expect(park.remedy).not.toContain('filter accept');
   });
 
-  it('without any match parks with the difference and reset --all first, which then seeds active contracts', async () => {
+  it('that matches nothing parks the indexer with the difference, and reset --all helps, after which the indexer seeds', async () => {
     const nobody = { LEDGER_PARTIES: 'nobody::1220' };
     await world.index('ledger', nobody);
     const park = await world.parks('ledger', {});
@@ -167,8 +167,8 @@ describe('a mistake in the filter of the first start', () => {
   });
 });
 
-describe('filter without an action', () => {
-  it('prints the filter in force and what the configured one adds and leaves out, and changes nothing', async () => {
+describe('the command filter without an action', () => {
+  it('prints the filter in force and what the configured filter adds and leaves out, and changes nothing', async () => {
     await world.index('ledger', parties(some.slice(0, 2)));
     const before = await digestOf(world.database.url, 'ledger');
     const [first = '', second = '', third = ''] = some;
@@ -187,7 +187,7 @@ describe('filter without an action', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
-  it('prints one object with --json, also of a shape that differs and of a schema without a stream', async () => {
+  it('prints one object with --json, also for another shape and for a schema without a stream', async () => {
     const json = async (more: Record<string, string>): Promise<unknown> =>
       JSON.parse(await world.command('filter --json', 'ledger', more)) as unknown;
     await world.index('ledger', genesis);
@@ -212,7 +212,7 @@ describe('filter without an action', () => {
   );
 });
 
-describe('the difference of two filters', () => {
+describe('the difference between two filters', () => {
   const filter: RequestedFilter = {
     parties: ['a', 'b'],
     templates: [],

@@ -1,4 +1,4 @@
-/** Unusual but valid histories, and revoked rights: what is stored then, and that nothing is invented. */
+/** Unusual but valid histories, and revoked rights: the stored rows are correct, and nothing is invented. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { query } from '../support/database.ts';
 import { archived, exercised, text, transaction } from '../support/frames.ts';
@@ -15,7 +15,7 @@ afterEach(async () => {
 });
 
 describe('record times', () => {
-  it('fall between two synchronizers; order, resume and the newest time per synchronizer stay right', async () => {
+  it('may decrease between two synchronizers: order, resumption and the newest time per synchronizer stay correct', async () => {
     const { ledger } = world.sandbox;
     const [one, two] = ledger.synchronizers.map(({ id }) => id);
     ledger.lagSynchronizer(two ?? '', 3_600_000_000);
@@ -41,7 +41,7 @@ describe('record times', () => {
 });
 
 describe('contracts without a create', () => {
-  it('have archives that are stored as events, and no contract is invented for them', async () => {
+  it('have archives that are stored as events, and no contract is created for them', async () => {
     const { ledger } = world.sandbox;
     const end = ledger.ledgerEnd();
     const unseen = { contractId: '00unseen' };
@@ -62,7 +62,7 @@ describe('contracts without a create', () => {
   });
 });
 
-describe('rights that are revoked', () => {
+describe('revoked rights', () => {
   it('park the indexer, which keeps its rows and does not narrow its filter', async () => {
     await world.index('ledger', { INDEXER_START: 'genesis' });
     const before = await digestOf(world.database.url, 'ledger');
@@ -74,7 +74,7 @@ describe('rights that are revoked', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
-  it('that change during a stream start a new stream at once, which then parks', async () => {
+  it('during a stream lead to a new stream at once, which then parks the indexer', async () => {
     await using indexer = await world.run();
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
     world.sandbox.faults.streamFailure = { path: '/v2/updates', failure: 'STALE_STREAM_AUTHORIZATION', times: 1 };

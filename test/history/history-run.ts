@@ -1,4 +1,4 @@
-/** An indexer, a sandbox and the commands that resolve parks, used like an operator. */
+/** An indexer, a sandbox, and the commands that resolve parks, used as an operator would. */
 import { loadConfig } from '../../src/config/config.ts';
 import { filterCommand } from '../../src/cli/maintain/filter.ts';
 import { reseedCommand } from '../../src/cli/maintain/reseed.ts';
@@ -20,7 +20,7 @@ export interface Park {
   readonly remedy: string;
 }
 
-/** One sandbox and one database; several schemas may be filled from it. */
+/** One sandbox and one database. Several schemas can be filled from it. */
 export class HistoryWorld {
   readonly sandbox: Sandbox;
   readonly database: TestDatabase;
@@ -33,7 +33,7 @@ export class HistoryWorld {
     this.#steps = new Steps(sandbox.ledger, 7);
   }
 
-  /** A ledger with `updates` updates. */
+  /** Starts a ledger with this number of updates. */
   static async open(updates = 200, options: SandboxOptions = {}): Promise<HistoryWorld> {
     const sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 }, ...options });
     const world = new HistoryWorld(sandbox, await createMigratedDatabase());
@@ -51,7 +51,7 @@ export class HistoryWorld {
     return { LEDGER_URL: url, DATABASE_URL: this.database.url, POSTGRES_SCHEMA: schema, ...more };
   }
 
-  /** Adds updates to the ledger: contracts of earlier ones are used, archived and reassigned. */
+  /** Adds updates to the ledger, which use, archive and reassign contracts of earlier ones. */
   grow(updates: number): void {
     for (let done = 0; done < updates; done += 1) {
       this.#microseconds += 40_000_000;
@@ -59,7 +59,7 @@ export class HistoryWorld {
     }
   }
 
-  /** Restores the participant from a backup made at the offset. Later updates come from `grow`. */
+  /** Restores the participant from a backup at this offset. `grow` then adds other updates. */
   restore(offset: number): void {
     this.sandbox.ledger.restore(offset);
     this.#steps = new Steps(this.sandbox.ledger, 12);
@@ -76,16 +76,16 @@ export class HistoryWorld {
     return runIndexer(this.env(schema, more));
   }
 
-  /** Runs an indexer until it has everything the ledger has. */
+  /** Runs an indexer until it has stored everything that the ledger has. */
   async index(schema = 'ledger', more: Readonly<Record<string, string>> = {}): Promise<void> {
     await using indexer = await this.run(schema, more);
     await indexer.reaches(this.sandbox.ledger.ledgerEnd());
-    // During the seed, the checkpoint is already the offset of the seed.
+    // During the seed, the checkpoint already equals the offset of the seed.
     await waitFor('the indexer is live', async () => ((await indexer.status()).state === 'live' ? true : undefined));
     await indexer.completionsReach(this.sandbox.ledger.ledgerEnd());
   }
 
-  /** Runs an indexer until it parks; returns the reason. */
+  /** Runs an indexer until it parks; returns the error. */
   async parks(schema = 'ledger', more: Readonly<Record<string, string>> = {}): Promise<Park> {
     await using indexer = await this.run(schema, more);
     const parked = async () => ((await indexer.status()).state === 'parked' ? true : undefined);
@@ -94,7 +94,7 @@ export class HistoryWorld {
     return (JSON.parse(line ?? '{}') as { readonly err: Park }).err;
   }
 
-  /** Contents of the tables in one row. */
+  /** The first row of a query. */
   async row(text: string): Promise<Record<string, unknown>> {
     return (await query(this.database.url, text))[0] ?? {};
   }
@@ -103,7 +103,7 @@ export class HistoryWorld {
     return Number((await this.row(`select checkpoint from ${schema}.stream`))['checkpoint']);
   }
 
-  /** Runs a command line of `ledger-indexer`; resolves to its output. */
+  /** Runs a `ledger-indexer` command line; resolves to its output. */
   async command(line: string, schema = 'ledger', more: Readonly<Record<string, string>> = {}): Promise<string> {
     const [verb = '', ...argv] = line.split(' ');
     const printed: string[] = [];
@@ -118,12 +118,12 @@ export class HistoryWorld {
     return printed.join('\n');
   }
 
-  /** Violated invariants of docs/reference/invariants.md; empty if there are none. */
+  /** Violated invariants of docs/reference/invariants.md; empty if none is violated. */
   broken(schema = 'ledger'): Promise<readonly string[]> {
     return brokenRules(this.database.url, schema);
   }
 
-  /** Contracts active here, as `contract @ offset`. */
+  /** Active contracts in the schema, as `contract @ offset`. */
   async active(schema = 'ledger'): Promise<readonly string[]> {
     const rows = await query(
       this.database.url,

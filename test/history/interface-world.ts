@@ -1,13 +1,16 @@
-/** Interfaces that a participant gets to know, and a comparison of their stored views in two schemas, by names. */
+/**
+ * Interfaces that the participant does not know at first, and a comparison of their stored views in two schemas, by
+ * names.
+ */
 import type { Ledger } from '../../packages/ledger-sandbox/src/ledger/ledger.ts';
 import { namedRow } from '../support/dictionary-names.ts';
 import { query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** The interface that the participant gets to know in these tests. */
+/** The interface that the participant does not know at first. */
 export const late = '#splice-api-token-holding-v2:Splice.Api.Token.HoldingV2:Holding';
 
-/** Hides an interface, found by the end of its name, from the participant until the returned function is called. */
+/** Hides interfaces whose names end with `name` from the participant, until the returned function is called. */
 export function forgets({ model }: Ledger, name: string): () => void {
   const requireKnown = model.requireKnown.bind(model);
   model.requireKnown = (kind, requestedName) => {
@@ -18,7 +21,7 @@ export function forgets({ model }: Ledger, name: string): () => void {
   };
 }
 
-/** Data that a filter with interfaces never changes. */
+/** Tables that are compared. Adding interfaces to a filter changes only the first two. */
 const compared = [
   'interface_views',
   'template_interfaces',
@@ -33,7 +36,7 @@ const compared = [
   'active_counts',
 ];
 
-/** Rows that one schema holds and another does not, with names instead of numbers; at most ten of each. */
+/** Rows that only one of the schemas contains, with names instead of numbers; at most ten per schema. */
 export async function differingRows(url: string, one: string, other: string): Promise<readonly string[]> {
   const rows = await Promise.all([one, other].map((schema) => storedRows(url, schema)));
   const [ownRows, otherRows] = rows.map((all) => new Set(all));
@@ -52,7 +55,7 @@ async function storedRows(url: string, schema: string): Promise<readonly string[
       where table_schema = '${schema}' and table_name = any ('{${compared.join()}}') group by 1`,
   );
   const parts = tables.map(({ name, columns }) => {
-    // The batches of its arrival do not matter.
+    // The batch in which an update arrived is not compared.
     const row = `(${namedRow(schema, String(name), columns as readonly string[])}) - 'batch_offset'`;
     return `select '${String(name)} ' || (${row})::text as row from ${schema}.${String(name)} t`;
   });
@@ -65,7 +68,7 @@ export interface StoredInterface {
   readonly unknownAt: number | null;
 }
 
-/** Row of an interface, found by the end of its name; undefined if it is not requested. */
+/** The stored state of the interface whose name ends with `name`; undefined if it is not requested. */
 export async function interfaceOf(url: string, schema: string, name: string): Promise<StoredInterface | undefined> {
   const number = (value: unknown): number | null => (value === null || value === undefined ? null : Number(value));
   const [row] = await query(url, `select * from ${schema}.filter_interfaces where interface_id like '%${name}'`);
@@ -77,7 +80,7 @@ export async function interfaceOf(url: string, schema: string, name: string): Pr
   };
 }
 
-/** Waits until an interface is followed; resolves to the offset from which it is complete. */
+/** Waits until the interface is followed; resolves to the offset from which its views are complete. */
 export async function untilFollowed(url: string, schema: string, name: string, limitMs = 40_000): Promise<number> {
   return waitFor(
     `${name} is followed`,

@@ -1,4 +1,7 @@
-/** Backfill of interface views while the process is killed, the merge rejected, history reset, contents redacted. */
+/**
+ * Backfill of interface views during which the process is killed, the merge is rejected, history is reset, or contents
+ * are redacted.
+ */
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -30,13 +33,13 @@ const late = 'backfill of interface views failed, trying again';
 const url = (): string => world.database.url;
 const end = (): number => world.sandbox.ledger.ledgerEnd();
 
-/** A stream without interfaces, which requests them from now on. */
+/** Indexes without interfaces, then accepts a filter that requests them. */
 async function startedWithout(schema = 'ledger'): Promise<void> {
   await world.index(schema, { INDEXER_START: 'genesis' });
   await world.command('filter accept --yes', schema, tokens);
 }
 
-/** Until `release`, no interface can become followed. */
+/** Prevents interfaces from becoming followed until `release` is called. */
 async function refuseMerges(schema = 'ledger'): Promise<() => Promise<void>> {
   await client.query(
     `create function ${schema}.refuse() returns trigger language plpgsql as $$ begin raise 'not today' using errcode = '55P03'; end $$;
@@ -48,7 +51,7 @@ async function refuseMerges(schema = 'ledger'): Promise<() => Promise<void>> {
   };
 }
 
-it('equal those of an undisturbed indexer, killed at every step of the backfill and the merge', async () => {
+it('backfilled views equal those of an undisturbed indexer after kills at every step of the backfill and the merge', async () => {
   assertBuilt();
   await startedWithout();
   const hits = { preparing: 0, gathering: 0, merging: 0, anywhere: 0 };
@@ -79,7 +82,7 @@ it('equal those of an undisturbed indexer, killed at every step of the backfill 
     await daemon.kill();
     hits[moment] += 1;
   }
-  // The last step of the merge waits for a lock until its process has ended.
+  // Makes the last step of the merge wait for a lock until its process has been killed.
   for (let kill = 0; kill < 3; kill += 1) {
     if ((await interfaceOf(url(), 'ledger', holding))?.state === 'followed') break;
     await client.query('begin; lock table ledger.interface_views in share mode');
@@ -117,7 +120,7 @@ async function schemaIsThere(): Promise<boolean> {
   return rows[0]?.there === true;
 }
 
-it('are merged later if the merge is rejected, and the stream does not stop repeatedly for it', async () => {
+it('backfilled views are merged later if the merge is rejected, and the stream does not stop repeatedly for it', async () => {
   await startedWithout();
   const release = await refuseMerges();
   await using indexer = await world.run('ledger', { ...tokens, INDEXER_RETRY_MAX_DELAY: '2s' });
@@ -140,7 +143,7 @@ it('are merged later if the merge is rejected, and the stream does not stop repe
   expect(await differingRows(url(), 'ledger', 'fresh')).toEqual([]);
 });
 
-it('do not keep contents that were redacted meanwhile, nor history that was reset', async () => {
+it('backfilled views do not contain contents that were redacted meanwhile, or history that was reset', async () => {
   await startedWithout();
   const release = await refuseMerges();
   {
@@ -177,7 +180,7 @@ it('do not keep contents that were redacted meanwhile, nor history that was rese
   expect(await world.broken()).toEqual([]);
 });
 
-it('wait for a role that may backfill them, and the reason names the remedy', async () => {
+it('the backfill of views waits for a role that may do it, and the reason names the remedy', async () => {
   await world.index('ledger', { INDEXER_START: 'genesis' });
   const prefix = `views_${randomBytes(4).toString('hex')}`;
   await runCommand(grantRolesCommand, ['--prefix', prefix], world.env());
@@ -219,7 +222,7 @@ it('wait for a role that may backfill them, and the reason names the remedy', as
   }
 });
 
-it('are waited for again when the participant loses an interface, and no earlier view is lost', async () => {
+it('views stay when the participant loses an interface, and the indexer waits for the interface again', async () => {
   await world.index('ledger', tokens);
   const learn = forgets(world.sandbox.ledger, 'AllocationRequest');
   world.grow(20);

@@ -1,6 +1,6 @@
 /**
- * Interfaces requested after the stream began: their views are backfilled in the background, from the oldest offset of
- * the participant, and then equal those of an indexer that requested them from the beginning.
+ * Interfaces that are requested after the stream began. Their views are backfilled in the background, from the oldest
+ * offset of the participant. They must then equal those of an indexer that requested them from the beginning.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { query } from '../support/database.ts';
@@ -28,8 +28,8 @@ async function queryValue(sql: string): Promise<unknown> {
   return Object.values(row ?? {})[0];
 }
 
-describe('interfaces that are named later', () => {
-  it('have the views they would have had, including those of contracts that ended long ago', async () => {
+describe('interfaces that are requested later', () => {
+  it('have the same views as if requested from the beginning, including those of contracts that ended long ago', async () => {
     await world.index('early', tokens);
     await world.index('late');
     const begin = await world.checkpoint('late');
@@ -81,7 +81,7 @@ describe('interfaces that are named later', () => {
     );
   });
 
-  it('begin a range of partial coverage if templates are named and they include contracts of others', async () => {
+  it('begin a range of partial coverage if templates are configured and other templates implement the interfaces', async () => {
     const named = { LEDGER_TEMPLATES: '#splice-amulet:Splice.Round:OpenMiningRound' };
     await world.index('ledger', named);
     await world.command('filter accept --yes', 'ledger', { ...named, ...tokens });
@@ -101,8 +101,8 @@ describe('interfaces that are named later', () => {
   });
 });
 
-describe('interfaces that the participant gets to know', () => {
-  it('are waited for, named in /status, and followed later without a park and without a gap', async () => {
+describe('interfaces that the participant does not know yet', () => {
+  it('are waited for, are listed in /status, and are followed later without a park or a gap', async () => {
     const learn = forgets(world.sandbox.ledger, 'HoldingV2:Holding');
     await using indexer = await world.run('ledger', fromGenesis);
     await indexer.reaches(end());
@@ -125,7 +125,7 @@ describe('interfaces that the participant gets to know', () => {
     expect(indexer.log.filter((line) => line.includes('parked'))).toEqual([]);
     await world.index('fresh', fromGenesis);
     expect(await differingRows(url(), 'ledger', 'fresh')).toEqual([]);
-    // The same updates of the participant, one by one, with the interfaces of each exercise.
+    // The same updates from the participant, compared one by one, with the interfaces of each exercise.
     const replay = ['--range', '1', String(await world.checkpoint())];
     expect(await runVerify(replay, world.env('ledger', fromGenesis))).toMatchObject({ outcome: 'equal' });
     await waitFor('the status has forgotten it', async () =>
@@ -134,7 +134,7 @@ describe('interfaces that the participant gets to know', () => {
     expect(await world.broken()).toEqual([]);
   });
 
-  it('leave results about earlier offsets unchanged, however much the participant has pruned since', async () => {
+  it('do not change results for earlier offsets, however much the participant has pruned since', async () => {
     const v2 = 'HoldingV2:Holding';
     const learn = forgets(world.sandbox.ledger, v2);
     await using indexer = await world.run('ledger', fromGenesis);
@@ -153,7 +153,7 @@ describe('interfaces that the participant gets to know', () => {
     expect(await queryValue(balances)).toEqual(then);
   });
 
-  it('cause a warning and a wait in a list of names, too', async () => {
+  it('are also waited for, with a warning, if they are listed by name', async () => {
     const missing = '#no-such-package:No.Such:Interface';
     await using indexer = await world.run('ledger', { ...tokens, LEDGER_INTERFACES: `${missing},${holdingId}` });
     await indexer.reaches(end());
@@ -162,7 +162,7 @@ describe('interfaces that the participant gets to know', () => {
     expect(indexer.log.find((line) => line.includes('"level":"warn"') && line.includes(missing))).toBeDefined();
   });
 
-  it('are followed by a run that ends before the participant knows them', async () => {
+  it('are followed by the next run if a run ends before the participant knows them', async () => {
     const learn = forgets(world.sandbox.ledger, 'HoldingV2:Holding');
     await world.index('ledger', fromGenesis);
     learn();

@@ -1,4 +1,4 @@
-/** Background jobs: requested once, resumed where they were, paused and cancelled. */
+/** Background jobs: requested once, resumed where they stopped, paused and cancelled. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { jobsCommand } from '../../src/cli/maintain/jobs.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
@@ -30,7 +30,7 @@ async function jobs(...words: string[]): Promise<readonly string[]> {
 }
 
 describe('a background job', () => {
-  it('is resumed by the same request, and refuses another request until it is finished', async () => {
+  it('is resumed by the same request, and rejects another request until it is finished', async () => {
     await within((client) => requestJob(client, 'filter-extend', request));
     expect(
       await within((client) => updateJob(client, 'filter-extend', { step: 'gathering', unit: 'contracts', done: 7 })),
@@ -49,7 +49,7 @@ describe('a background job', () => {
     expect(await within((client) => getJob(client, 'filter-extend'))).toMatchObject({ request: { parties: ['c'] } });
   });
 
-  it('stops when it is paused: its process is informed, and overwrites nothing', async () => {
+  it('stops when it is paused: its process notices and overwrites nothing', async () => {
     await within((client) => requestJob(client, 'rebuild', request));
     await within((client) => updateJob(client, 'rebuild', { step: 'following', done: 3, perSecond: 2 }));
     await within((client) => changeJob(client, 'rebuild', 'pause'));
@@ -61,7 +61,7 @@ describe('a background job', () => {
     expect(isDue(await within((client) => getJob(client, 'rebuild')))).toBe(true);
   });
 
-  it('is refused while a job that it would undo is not finished, when requested and when resumed', async () => {
+  it('is rejected when requested or resumed, while a job that it would undo is not finished', async () => {
     await within((client) => requestJob(client, 'filter-extend', request));
     await within((client) => updateJob(client, 'filter-extend', { state: 'failed', problem: 'no room' }));
     await within((client) => requestJob(client, 'rebuild', request));
@@ -86,7 +86,7 @@ describe('a background job', () => {
 });
 
 describe('the command jobs', () => {
-  it('lists, pauses, resumes and cancels', async () => {
+  it('lists, pauses, resumes and cancels a job', async () => {
     expect(await jobs()).toEqual(['there are no jobs']);
     await within((client) => requestJob(client, 'filter-extend', request));
     const progress = { step: 'gathering', unit: 'contracts', done: 70, total: 900, perSecond: 12.4 } as const;
@@ -110,13 +110,13 @@ describe('the command jobs', () => {
   });
 
   it.each([[['pause']], [['pause', 'stream']], [['list', 'filter-extend']], [['halt', 'filter-extend']]])(
-    'refuses %j as mistyped',
+    'rejects %j as wrong usage',
     async (words) => {
       await expect(jobs(...words)).rejects.toMatchObject({ code: 'USAGE' });
     },
   );
 
-  it('refuses jobs that do not exist', async () => {
+  it('rejects names of jobs that were not requested', async () => {
     for (const action of ['pause', 'resume', 'cancel']) {
       await expect(jobs(action, 'rebuild')).rejects.toMatchObject({ code: 'JOB_REFUSED' });
     }

@@ -1,6 +1,6 @@
 /**
- * Reactions of an indexer to a ledger that differs from the indexed one: it parks, names the command that resolves it,
- * and neither appends nor deletes. Ids as in test/faults/matrix.
+ * Reactions of an indexer to a ledger that differs from the indexed one. It parks, names the command that resolves the
+ * park, and neither adds nor deletes rows.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { decide } from '../../src/pipeline/retry/retry.ts';
@@ -17,7 +17,7 @@ afterEach(async () => {
   await world.close();
 });
 
-/** Indexes, changes the ledger, and verifies that the indexer parks and changes nothing. */
+/** Indexes, changes the ledger, and expects that the indexer parks and changes nothing. */
 async function parksAfter(
   happens: () => void | Promise<void>,
   more: Readonly<Record<string, string>> = {},
@@ -31,7 +31,7 @@ async function parksAfter(
 }
 
 describe('a participant that was reset', () => {
-  it('parks at once while it is empty, and names both ways out', async () => {
+  it('parks the indexer at once while it is empty, and the remedy names both solutions', async () => {
     const park = await parksAfter(() => world.sandbox.ledger.reset());
     expect(park).toMatchObject({
       code: 'HISTORY_CHANGED',
@@ -41,21 +41,21 @@ describe('a participant that was reset', () => {
     expect(park.remedy).toContain('ledger-indexer reset --all --yes');
   });
 
-  it('parks when it has other updates at offsets below ours', async () => {
+  it('parks the indexer when it has other updates at offsets below the checkpoint', async () => {
     const park = await parksAfter(() => world.startOver(60));
     expect(park.code).toBe('HISTORY_CHANGED');
     expect(park.message).toContain('no stored update is the same');
   });
 
-  it('parks when it has overtaken our checkpoint', async () => {
+  it('parks the indexer when it is past the checkpoint again', async () => {
     const park = await parksAfter(() => world.startOver(400));
     expect(park.code).toBe('HISTORY_CHANGED');
     expect(park.remedy).toContain('ledger-indexer reset --all --yes');
   });
 });
 
-describe('another participant behind the URL', () => {
-  it('parks and names both', async () => {
+describe('another participant at the same URL', () => {
+  it('parks the indexer, which names both participants', async () => {
     const park = await parksAfter(() => {
       world.sandbox.ledger.participantId = 'participant2::1220bb';
     });
@@ -65,8 +65,8 @@ describe('another participant behind the URL', () => {
   });
 });
 
-describe('a participant restored from a backup that used our offsets again', () => {
-  it('parks with the command that goes back to where both agree, and that command resolves it', async () => {
+describe('a participant restored from a backup that reused stored offsets', () => {
+  it('parks the indexer with the command that rewinds to the newest common offset, which resolves the park', async () => {
     let common = 0;
     const park = await parksAfter(() => {
       const end = world.sandbox.ledger.ledgerEnd();
@@ -76,7 +76,7 @@ describe('a participant restored from a backup that used our offsets again', () 
     });
     expect(park.code).toBe('HISTORY_CHANGED');
     const [, named = ''] = /ledger-indexer reset --to (\d+) --yes/.exec(park.remedy) ?? [];
-    // The newest update before the end of the backup; later offsets may have no update.
+    // The newest common update. The offsets after it, up to the backup, may have no update.
     expect(Number(named)).toBeLessThanOrEqual(common);
     expect(Number(named)).toBeGreaterThan(common - 6);
     await world.command(`reset --to ${named} --yes`);
@@ -88,7 +88,7 @@ describe('a participant restored from a backup that used our offsets again', () 
     expect(await updates('ledger')).toEqual(await updates('fresh'));
   });
 
-  it('parks an indexer that was connected while it happened', async () => {
+  it('parks an indexer that was connected during the restore', async () => {
     await using indexer = await world.run('ledger', { INDEXER_START: 'genesis' });
     const end = world.sandbox.ledger.ledgerEnd();
     await indexer.reaches(end);
@@ -98,7 +98,7 @@ describe('a participant restored from a backup that used our offsets again', () 
     expect(await indexer.status()).toMatchObject({ checkpoint: end, lastError: { code: 'HISTORY_CHANGED' } });
   });
 
-  it('parks when only the last update is another one', async () => {
+  it('parks the indexer when only the last update differs', async () => {
     const park = await parksAfter(() => world.sandbox.ledger.rewriteAfter(world.sandbox.ledger.ledgerEnd() - 1));
     expect(park).toMatchObject({ code: 'HISTORY_CHANGED' });
     expect(park.remedy).toMatch(/ledger-indexer reset --to \d+ --yes/);
@@ -106,7 +106,7 @@ describe('a participant restored from a backup that used our offsets again', () 
 });
 
 describe('pruning', () => {
-  it('parks an indexer that falls behind it during a stream, and keeps earlier updates', async () => {
+  it('parks an indexer that it overtakes during a stream, and earlier updates are kept', async () => {
     const { ledger, faults } = world.sandbox;
     await world.index('whole', { INDEXER_START: 'genesis' });
     faults.prune = { path: '/v2/updates', afterFrames: 50, to: ledger.ledgerEnd() };
@@ -121,7 +121,7 @@ describe('pruning', () => {
     expect(Number(some['n'])).toBeLessThan(Number(all['n']));
   });
 
-  it('has its distance from the checkpoint in /status before it gets there', async () => {
+  it('is reported as a distance before it reaches the checkpoint', async () => {
     await using indexer = await world.run();
     const end = world.sandbox.ledger.ledgerEnd();
     await indexer.reaches(end);
@@ -133,7 +133,7 @@ describe('pruning', () => {
     expect(await indexer.metric('indexer_prune_headroom_offsets')).toBe(25);
   });
 
-  it('during a seed restarts it at a new ledger end, without parking', async () => {
+  it('restarts a seed at a new ledger end, without parking', async () => {
     const { ledger, faults } = world.sandbox;
     const end = ledger.ledgerEnd();
     faults.streamFailure = {
@@ -150,20 +150,20 @@ describe('pruning', () => {
   });
 });
 
-describe('a history whose updates are pruned, of a participant that does not return its id', () => {
+describe('a history of pruned updates, from a participant that does not return its id', () => {
   const unreadable = async (): Promise<void> => {
     world.sandbox.faults.answer = { path: '/v2/parties/participant-id', as: 'PERMISSION_DENIED' };
     await world.index('ledger', { INDEXER_START: 'genesis' });
   };
 
-  it('is confirmed by active contracts', async () => {
+  it('is identified by its active contracts', async () => {
     await unreadable();
     world.sandbox.ledger.pruneTo(world.sandbox.ledger.ledgerEnd());
     world.grow(10);
     await world.index('ledger', { INDEXER_START: 'genesis' });
   });
 
-  it('parks when the ledger does not know them', async () => {
+  it('parks the indexer when the ledger does not have its contracts', async () => {
     await unreadable();
     const before = await digestOf(world.database.url, 'ledger');
     const checkpoint = await world.checkpoint();
@@ -180,7 +180,7 @@ describe('a history whose updates are pruned, of a participant that does not ret
 });
 
 describe('a lagging replica', () => {
-  it('is waited for without a park, and followed again when it has caught up', async () => {
+  it('is waited for without a park, and is followed again when it has caught up', async () => {
     await world.index('ledger', { INDEXER_START: 'genesis' });
     const checkpoint = await world.checkpoint();
     world.sandbox.ledger.lagBehind(20);
@@ -197,7 +197,7 @@ describe('a lagging replica', () => {
     expect(indexer.logged('parked: an operator is needed')).toBe(0);
   });
 
-  it('parks after five minutes, with the command for a restored backup', () => {
+  it('parks the indexer after five minutes, with the command for a restored backup', () => {
     for (const code of ['LEDGER_BEHIND_CHECKPOINT', 'LEDGER_OFFSET_AFTER_END'] as const) {
       const error = new IndexerError('behind', { code, retry: 'retry' });
       const after = (lastingMs: number): unknown =>
@@ -207,7 +207,7 @@ describe('a lagging replica', () => {
     }
   });
 
-  it('is distinguished from a restored participant by the updates it still returns', async () => {
+  it('is distinguished from a restored participant, which still returns updates', async () => {
     const park = await parksAfter(() => {
       const end = world.sandbox.ledger.ledgerEnd();
       world.restore(end - 40);

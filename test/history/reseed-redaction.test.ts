@@ -1,4 +1,4 @@
-/** Contents that are redacted while a reseed stages active contracts do not come back with its merge. */
+/** Contents that are redacted while a reseed stages active contracts are not restored by its merge. */
 import { expect, it } from 'vitest';
 import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
 import { mergeStaging } from '../../src/store/history/merge.ts';
@@ -11,7 +11,7 @@ import { createTestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
 import { identity } from '../support/schemas.ts';
 
-/** The stream knows the contract from offset 1. */
+/** Indexes the contract at offset 1. */
 async function followed(database: Database): Promise<void> {
   await migrate(database);
   const session = await openSession(database, identity);
@@ -22,7 +22,7 @@ async function followed(database: Database): Promise<void> {
   await session.writeBatch(batch, 0);
 }
 
-/** In the gap it was reassigned: it is active on the ledger from offset 8. */
+/** Stages the active contract. It was reassigned in the gap, so the ledger lists it with offset 8. */
 async function gathered(staging: Database): Promise<void> {
   await prepareStaging(staging, 'ledger', 'reseed', { identity, notBefore: 1 });
   const session = await openSession(staging, identity, { notify: false });
@@ -33,7 +33,7 @@ async function gathered(staging: Database): Promise<void> {
   await session.publishSeed(9, 'seed');
 }
 
-it('a redaction removes them from the rows staged earlier', async () => {
+it('a redaction also removes contents from rows that a reseed has already staged', async () => {
   await using created = await createTestDatabase();
   const open = (schema: string): Database =>
     openDatabase({ url: created.url, schema, statementTimeoutMs: 60_000, applicationName: 'test' });

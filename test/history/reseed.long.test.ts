@@ -1,4 +1,4 @@
-/** A gap that cannot be filled: how `reseed` bridges it, its reports, and when it must fail. */
+/** A gap that cannot be filled: how `reseed` bridges it, what it reports, and when it must fail. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
@@ -12,7 +12,7 @@ afterEach(async () => {
   await world.close();
 });
 
-/** Followed from the beginning, then stopped; the participant continues and prunes the later updates. */
+/** Indexes from genesis and stops. Then the ledger continues and prunes most of the later updates. */
 async function fallBehind(): Promise<{ readonly checkpoint: number; readonly end: number }> {
   await world.index('ledger', { INDEXER_START: 'genesis' });
   const checkpoint = await world.checkpoint();
@@ -27,7 +27,7 @@ const history = (upTo: number): string =>
           (select md5(string_agg(contract_id || activated_offset || coalesce(deactivated_offset <= ${upTo}, false), ',' order by contract_id, activated_offset))
              from ledger.lifetimes where activated_offset <= ${upTo}) as lifetimes`;
 
-/** Relation between the rollup of active contracts and the rows it counts. */
+/** Expects that the counts of active contracts match the rows that they count. */
 async function countsHold(): Promise<void> {
   const wrong = await query(
     world.database.url,
@@ -39,8 +39,8 @@ async function countsHold(): Promise<void> {
   expect(wrong).toEqual([]);
 }
 
-describe('a participant that pruned past the checkpoint', () => {
-  it('parks the indexer with the command that bridges the gap, and changes nothing', async () => {
+describe('a gap from pruning past the checkpoint', () => {
+  it('parks the indexer with the command that bridges it, and changes nothing', async () => {
     const { checkpoint, end } = await fallBehind();
     const before = await digestOf(world.database.url, 'ledger');
     const park = await world.parks();
@@ -50,7 +50,7 @@ describe('a participant that pruned past the checkpoint', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
-  it('is bridged by reseed: active contracts are right, the history stays, the gap is recorded', async () => {
+  it('is bridged by reseed: active contracts are correct, earlier history stays, and the gap is recorded', async () => {
     const { checkpoint, end } = await fallBehind();
     const before = await world.row(history(checkpoint));
     const plan = await world.command('reseed');
@@ -75,7 +75,7 @@ describe('a participant that pruned past the checkpoint', () => {
     expect(await world.row(`select to_regnamespace('ledger_reseed')::text as staging`)).toEqual({ staging: null });
   });
 
-  it('has contracts that ended in the gap, by its end at the latest', async () => {
+  it('has contracts that ended in it, at its end at the latest', async () => {
     const { checkpoint, end } = await fallBehind();
     await world.command('reseed --yes');
     const { ended, exact } = await world.row(
@@ -93,7 +93,7 @@ describe('a participant that pruned past the checkpoint', () => {
     expect(statuses).toEqual([{ status: 'ended' }]);
   });
 
-  it('is followed again after the reseed, and active contracts stay right', async () => {
+  it('is followed by later updates after the reseed, and active contracts stay correct', async () => {
     await fallBehind();
     await world.command('reseed --yes');
     world.grow(60);
@@ -101,7 +101,7 @@ describe('a participant that pruned past the checkpoint', () => {
     await world.index('fresh');
     expect(await world.active()).toEqual(await world.active('fresh'));
     expect(await world.broken()).toEqual([]);
-    // A reset into the gap is impossible, to its end it is not.
+    // A reset to an offset in the gap is impossible, but a reset to its end is possible.
     const { seed_offset: end } = await world.row('select seed_offset from ledger.stream');
     await expect(world.command(`reset --to ${Number(end) - 1} --yes`)).rejects.toMatchObject({ code: 'RESET_REFUSED' });
     await world.command(`reset --to ${String(end)} --yes`);
@@ -111,7 +111,7 @@ describe('a participant that pruned past the checkpoint', () => {
 });
 
 describe('the end of a gap', () => {
-  it('is the pruned offset: every later update is followed', async () => {
+  it('is the pruned offset, and every later update is followed', async () => {
     const { checkpoint, end } = await fallBehind();
     await world.command('reseed --yes');
     await world.index();
@@ -134,7 +134,7 @@ describe('the end of a gap', () => {
     expect(await world.broken()).toEqual([]);
   });
 
-  it('does not exist when nothing was pruned past the checkpoint: no update is left out', async () => {
+  it('does not exist when nothing was pruned past the checkpoint, and no update is omitted', async () => {
     const genesis = { INDEXER_START: 'genesis' };
     await world.index('ledger', genesis);
     const checkpoint = await world.checkpoint();
@@ -156,7 +156,7 @@ describe('the end of a gap', () => {
 });
 
 describe('an interrupted reseed', () => {
-  it('leaves the stream unchanged, and resumes when it is run again', async () => {
+  it('leaves the stream unchanged, and is resumed when it is run again', async () => {
     await fallBehind();
     const before = await digestOf(world.database.url, 'ledger');
     const path = '/v2/state/active-contracts';
@@ -175,7 +175,7 @@ describe('an interrupted reseed', () => {
     expect(await world.active()).toEqual(await world.active('fresh'));
   });
 
-  it('begins with new tables if it stopped while they were created', async () => {
+  it('starts with new tables if it stopped while they were created', async () => {
     await fallBehind();
     await query(
       world.database.url,
@@ -184,7 +184,8 @@ describe('an interrupted reseed', () => {
          if to_regclass('ledger_reseed.stream') is not null then raise 'cut'; end if;
        end $$`,
     );
-    // Each step is a separate transaction: the first has created the table of the stream, the second is interrupted.
+    // Each step is a separate transaction. The first step has created the table of the stream, the second one is
+    // interrupted.
     await query(
       world.database.url,
       `create event trigger cut on ddl_command_start when tag in ('ALTER TABLE') execute function public.cut()`,
@@ -199,7 +200,7 @@ describe('an interrupted reseed', () => {
     expect(await world.active()).toEqual(await world.active('fresh'));
   });
 
-  it('merges its rows if it had staged everything before', async () => {
+  it('merges its rows if it had staged everything before the interruption', async () => {
     await fallBehind();
     await query(
       world.database.url,
@@ -218,7 +219,7 @@ describe('an interrupted reseed', () => {
     await countsHold();
   });
 
-  it('needs no stop of a parked indexer, which has released the writer lock', async () => {
+  it('can be repeated while the indexer is parked, because a parked indexer has released the writer lock', async () => {
     await fallBehind();
     await using indexer = await world.run();
     await expect.poll(async () => (await indexer.status()).state, { timeout: 40_000 }).toBe('parked');
@@ -226,8 +227,8 @@ describe('an interrupted reseed', () => {
   });
 });
 
-describe('offsets of another history', () => {
-  it('are rejected by reseed: a participant that was reset', async () => {
+describe('a history with other updates at the same offsets', () => {
+  it('is rejected by reseed after a reset of the participant', async () => {
     await world.index();
     const before = await digestOf(world.database.url, 'ledger');
     world.startOver(400);
@@ -235,13 +236,13 @@ describe('offsets of another history', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
-  it('are rejected by reseed: another participant', async () => {
+  it('is rejected by reseed if it belongs to another participant', async () => {
     await world.index();
     world.sandbox.ledger.participantId = 'participant2::1220bb';
     await expect(world.command('reseed --yes')).rejects.toMatchObject({ code: 'RESEED_REFUSED' });
   });
 
-  it('are detected by the contracts when the participant was reset and pruned, so that no update can be compared', async () => {
+  it('is detected by comparing contracts if the participant was reset and pruned, so that no update can be compared', async () => {
     await world.index();
     const before = await digestOf(world.database.url, 'ledger');
     world.startOver(400);
@@ -252,9 +253,9 @@ describe('offsets of another history', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
-  it('are detected by a contract at a node of another one', async () => {
+  it('is detected by a contract at the position of another contract', async () => {
     await fallBehind();
-    // In the rows that the list of active contracts is not compared with otherwise.
+    // In rows that are otherwise not compared with the list of active contracts.
     await query(
       world.database.url,
       'update ledger.contracts set contract_id = set_byte(contract_id, 9, 255 - get_byte(contract_id, 9))',
@@ -266,7 +267,7 @@ describe('offsets of another history', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
-  it('are followed after reset --all, which empties the schema', async () => {
+  it('is indexed after reset --all, which empties the schema', async () => {
     await world.index();
     world.startOver(400);
     expect(await world.command('reset --all')).toContain('nothing was changed');

@@ -1,6 +1,6 @@
 /**
- * `reset --to` leaves every table in the state of an indexer that never came further. The compared tables come from the
- * catalog: a table without a rule fails, and so does one that the history does not fill.
+ * `reset --to` leaves every table in the state of an indexer that never went past the offset. The compared tables come
+ * from the catalog: a table without a rule fails, and so does a table that the test history leaves empty.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { redactCommand } from '../../src/cli/maintain/redact.ts';
@@ -16,8 +16,8 @@ import { HistoryWorld } from './history-run.ts';
 import { brokenRules } from './rules.ts';
 
 /**
- * `cut`: rows after the offset are deleted. `kept`: names and numbers assigned once, and redactions. A new table needs
- * a line here, and a check of src/store/history/reset.ts.
+ * `cut`: rows after the offset are deleted. `kept`: rows with names and numbers that are assigned once, and redactions.
+ * A new table needs a line here, and a check of src/store/history/reset.ts.
  */
 const rules: Readonly<Record<string, 'cut' | 'kept'>> = {
   active_counts: 'cut',
@@ -64,16 +64,16 @@ const rules: Readonly<Record<string, 'cut' | 'kept'>> = {
   verifications: 'cut',
 };
 
-/** Columns with the process that wrote, the hour, or a random id. */
+/** Columns that are not compared: the writing process, times, or random ids. */
 const volatile: Readonly<Record<string, string>> = {
-  // The update that came late, and the number of concurrent ones, depend on the network.
+  // The late update and the number of concurrent updates depend on the network.
   batches: 'batch_offset,epoch,indexed_at',
   completion_ranges: 'recorded_at',
   contracts: 'redaction_id',
   coverage: 'recorded_at',
   exercises: 'redaction_id',
   filter_interfaces: 'updated_at',
-  // Start of its range after a reset: see src/store/history/filter-parts.ts.
+  // The start of its range after a reset: see src/store/history/filter-parts.ts.
   filter_additions: 'from_offset,complete_from,updated_at',
   interface_views: 'redaction_id',
   quarantine: 'epoch,quarantined_at',
@@ -87,7 +87,8 @@ const volatile: Readonly<Record<string, string>> = {
 };
 
 /**
- * Filled as packages are read, which no reset and no run waits for; and the results of `filter accept` and `verify`.
+ * Tables that are filled when packages are read, which no reset and no run waits for, or by `filter accept` and
+ * `verify`.
  */
 const ofNoHistory = new Set([
   'packages',
@@ -107,13 +108,13 @@ const ofNoHistory = new Set([
 type Rows = readonly string[];
 type Tables = ReadonlyMap<string, Rows>;
 
-/** Each shape fills all tables except those of the other one; this stream never switched participants. */
+/** Each shape fills all tables except those of the other shape. This stream never switched participants. */
 const shapes = [
   ['LEDGER_EFFECTS', ['archives', 'participants']],
   ['ACS_DELTA', ['exercises', 'choices', 'participants', 'redacted_exercises']],
 ] as const;
 
-describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
+describe.each(shapes)('reset --to with shape %s', (shape, empty) => {
   let world: HistoryWorld;
   let middle = 0;
   let before: Tables;
@@ -125,7 +126,7 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
     LEDGER_SHAPE: shape,
     LEDGER_INTERFACES: demoInterfaces.join(','),
     INDEXER_QUARANTINE: 'true',
-    // So that a late update finds a later one stored.
+    // Small batches, so that a later update is already stored when a late update arrives.
     INDEXER_BATCH_UPDATES: '1',
     INDEXER_WRITE_CONCURRENCY: '1',
   });
@@ -159,7 +160,7 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
     await runCommand(redactCommand, argv, settings);
   }
 
-  /** Contents of the first half are redacted in both schemas, permanently. */
+  /** Redacts contents of the first half, in both schemas. */
   async function redactSome(schema: string): Promise<void> {
     const one = async (sql: string): Promise<string> => String((await world.row(sql))['id']);
     const contract = `select contract_id as id from ${schema}.interface_views v join ${schema}.lifetimes l using (node_id)
@@ -177,7 +178,7 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
     story.beforeTheSeed();
     for (const schema of ['long', 'short']) await index(schema);
     story.half('first');
-    // Not at the end: an indexer that is stopped there would never see the late one.
+    // In the middle, because an indexer that is stopped at the end would never see the late update.
     story.late();
     world.grow(60);
     for (const schema of ['long', 'short']) await index(schema);
@@ -213,7 +214,7 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
     await world.close();
   });
 
-  /** One webhook with its cursor there, and with dead letters. */
+  /** Adds a webhook with this cursor, and with dead letters. */
   async function addWebhook(schema: string, cursor: number, ...dead: readonly number[]): Promise<void> {
     const letters = dead.map((offset) => `('reached', ${offset}, 0, '', 1, 'status 500')`).join(', ');
     await query(
@@ -225,7 +226,7 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
     );
   }
 
-  /** They are read in the background. */
+  /** Waits until packages are read, which happens in the background. */
   async function packagesOf(schema: string): Promise<void> {
     await using indexer = await world.run(schema, env());
     await indexer.reaches(1);
@@ -237,7 +238,7 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
     });
   }
 
-  it('every table of the catalog has a rule, and rows that the reset affects', () => {
+  it('affects tables that all have a rule and rows', () => {
     expect([...before.keys()].sort()).toEqual(Object.keys(rules).sort());
     const left = [...before].filter(([, rows]) => rows.length === 0).map(([name]) => name);
     expect(left.sort()).toEqual([...empty].sort());
@@ -247,16 +248,16 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
     expect(cut.filter((name) => before.get(name)?.join() === short.get(name)?.join())).toEqual([]);
   });
 
-  it.each(Object.entries(rules))('%s: %s', (name, rule) => {
+  it.each(Object.entries(rules))('treats table %s as %s', (name, rule) => {
     const expected = rule === 'cut' ? short : before;
     expect(parsed(after.get(name))).toEqual(parsed(expected.get(name)));
   });
 
-  it('violates no invariant', () => {
+  it('violates no invariants', () => {
     expect(broken).toEqual([]);
   });
 
-  it('and following again restores the earlier rows', async () => {
+  it('is undone by following the stream again', async () => {
     await index('long');
     const again = await tables('long');
     for (const [name, rows] of before) {
@@ -265,7 +266,7 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
   });
 });
 
-/** Further history besides the traffic of the demo, each kind before and after the offset. */
+/** Further history in addition to the traffic of the demo, each kind before and after the offset. */
 class Story {
   readonly #world: HistoryWorld;
   readonly #open = new Map<string, string>();
@@ -306,7 +307,7 @@ class Story {
     this.#account(`made in the ${name} part`, 'stays');
   }
 
-  /** The next two updates reach the indexer in the wrong order. */
+  /** Makes the next two updates arrive in the wrong order. */
   late(): void {
     const atOffset = this.#ledger.ledgerEnd() + 1;
     this.#account('late', 'stays');
@@ -314,7 +315,7 @@ class Story {
     this.#world.sandbox.faults.swapUpdates = { atOffset, times: 2 };
   }
 
-  /** An update that lacks what nothing can be indexed without. */
+  /** Adds an update without a field that is needed for indexing. */
   #refused(name: string): void {
     const event = created({ contractId: null, acsDelta: false, createArgument: { half: name } });
     const [{ id: synchronizerId }] = this.#ledger.synchronizers;
@@ -322,7 +323,7 @@ class Story {
     this.#ledger.appendRaw(transaction(this.#ledger.ledgerEnd() + 1, [{ CreatedEvent: event }], where));
   }
 
-  /** A command that is accepted, and rejected when it is submitted again, by separate parties. */
+  /** Submits a command twice, so that it is accepted and then rejected, with parties of its own. */
   #commands(name: string): void {
     const actAs = [party(`submits in the ${name} part`)];
     const argument = {

@@ -1,4 +1,4 @@
-/** Reset: `reset` leaves the data of an indexer that stopped at the offset, verified by following the stream again. */
+/** `reset` leaves the rows of an indexer that stopped at the offset, verified by following the stream again. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
@@ -15,7 +15,7 @@ afterEach(async () => {
 const genesis = { INDEXER_START: 'genesis' };
 
 describe('reset --to', () => {
-  it('and following again gives the digest of an indexer that was never reset, from every offset', async () => {
+  it('yields the digest of an indexer that was never reset when the stream is followed again, from every offset', async () => {
     await world.index('ledger', genesis);
     await world.index('never', genesis);
     const never = await digestOf(world.database.url, 'never');
@@ -30,7 +30,7 @@ describe('reset --to', () => {
     }
   });
 
-  it('leaves the data of an indexer that stopped there, except dictionaries', async () => {
+  it('leaves the rows of an indexer that stopped at the offset, except dictionaries', async () => {
     await world.index('short', genesis);
     const end = world.sandbox.ledger.ledgerEnd();
     world.grow(200);
@@ -58,7 +58,7 @@ describe('reset --to', () => {
     expect(await mark('ledger')).toEqual(await mark('short'));
   });
 
-  it('without --yes counts and changes nothing', async () => {
+  it('counts the rows and changes nothing without --yes', async () => {
     await world.index();
     const seeded = await world.checkpoint();
     world.grow(50);
@@ -70,7 +70,7 @@ describe('reset --to', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
-  it('without --yes names the updates that the participant has pruned and cannot send again', async () => {
+  it('names the updates that the participant has pruned and cannot send again, without --yes', async () => {
     await world.index('ledger', genesis);
     const end = await world.checkpoint();
     expect(await world.command('reset --to 5')).not.toContain('pruned');
@@ -86,7 +86,7 @@ describe('reset --to', () => {
     );
   });
 
-  it('rejects offsets before the seed or after the checkpoint, and any offset while an indexer has the lock', async () => {
+  it('rejects offsets before the seed or after the checkpoint, and every offset while an indexer holds the lock', async () => {
     await world.index();
     const seeded = await world.checkpoint();
     await expect(world.command(`reset --to ${seeded - 1} --yes`)).rejects.toMatchObject({ code: 'RESET_REFUSED' });
@@ -106,7 +106,7 @@ describe('reset --to', () => {
 });
 
 describe('reset --all', () => {
-  it('without --yes counts every row to delete, by table', async () => {
+  it('counts every row to delete by table, without --yes', async () => {
     await world.index('ledger', genesis);
     const rowsOf = async (): Promise<ReadonlyMap<string, number>> => {
       const tables = await query(
@@ -136,7 +136,7 @@ describe('reset --all', () => {
     expect(counted.toSorted()).toEqual(deleted.map(([name, rows]) => `${name} ${String(rows)}`).toSorted());
   });
 
-  it('empties everything, and the next start seeds, even from another participant', async () => {
+  it('empties the schema, and the next start seeds, even from another participant', async () => {
     await world.index();
     world.grow(20);
     await world.index();

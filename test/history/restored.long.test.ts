@@ -1,7 +1,7 @@
 /**
- * A participant restored from a backup, whose ledger has holes or other updates at the newest stored offsets: the
- * indexer parks and names the newest common offset, and a reset to it resolves the park. It never continues over a
- * hole.
+ * A participant restored from a backup, whose ledger has no updates or other updates at the newest stored offsets. The
+ * indexer parks and names the newest common offset, and a reset to it resolves the park. The indexer never continues
+ * over a hole.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { digestOf } from '../support/digest.ts';
@@ -23,8 +23,8 @@ async function newest(upTo = Number.MAX_SAFE_INTEGER): Promise<number> {
 }
 
 /**
- * Expects a park that names `common` and changes nothing, and that the command in the log yields the data of a new
- * start.
+ * Expects that the indexer parks, names `common` and changes nothing. The command in the log must then yield the rows
+ * of a new start.
  */
 async function isResolvedBy(common: number, says: RegExp, start = genesis): Promise<void> {
   const before = await digestOf(world.database.url, 'ledger');
@@ -45,7 +45,7 @@ async function isResolvedBy(common: number, says: RegExp, start = genesis): Prom
 }
 
 describe('a participant restored from a backup', () => {
-  it('without an update at our newest offset, with later ones: parks, and reset resolves it', async () => {
+  it('without an update at the newest stored offset but with later ones parks the indexer, until it is reset', async () => {
     await world.index('ledger', genesis);
     const last = await newest();
     const common = await newest(last - 1);
@@ -55,7 +55,7 @@ describe('a participant restored from a backup', () => {
     await isResolvedBy(common, new RegExp(`the ledger has no update at offset ${last}, where we stored one`));
   });
 
-  it('without updates at many of our newest offsets: parks, and reset resolves it', async () => {
+  it('without updates at many of the newest stored offsets parks the indexer, until it is reset', async () => {
     await world.index('ledger', genesis);
     const last = await newest();
     const common = await newest(last - 30);
@@ -65,7 +65,7 @@ describe('a participant restored from a backup', () => {
     await isResolvedBy(common, /the ledger has no update at offset/);
   });
 
-  it('with other updates at our newest offsets and a hole at the last: parks, and reset resolves it', async () => {
+  it('with other updates at the newest stored offsets and a hole at the last one parks the indexer, until it is reset', async () => {
     await world.index('ledger', genesis);
     const last = await newest();
     const common = await newest(last - 30);
@@ -76,7 +76,7 @@ describe('a participant restored from a backup', () => {
     await isResolvedBy(common, new RegExp(`the ledger has no update at offset ${last}`));
   });
 
-  it('with updates after our newest one, where it had reported none: parks, and reset resolves it', async () => {
+  it('with updates after the newest stored one, where it had none, parks the indexer, until it is reset', async () => {
     const { ledger } = world.sandbox;
     ledger.skipOffsets(40);
     await world.index('ledger', genesis);
@@ -91,7 +91,7 @@ describe('a participant restored from a backup', () => {
     await isResolvedBy(last, new RegExp(`the ledger has an update at offset ${ledgerOffset}, where we stored none`));
   });
 
-  it('with a hole at the offset of the seed: parks, and reset resolves it', async () => {
+  it('with a hole at the offset of the seed parks the indexer, and the remedy names POSTGRES_SCHEMA', async () => {
     const { ledger } = world.sandbox;
     await world.index('ledger');
     const seed = await world.checkpoint();
@@ -110,7 +110,7 @@ describe('a participant restored from a backup', () => {
 });
 
 describe('a participant past the stored offsets', () => {
-  it('without an update at the checkpoint is the same ledger, because such a checkpoint identifies no history', async () => {
+  it('has the same history without an update at the checkpoint, because such a checkpoint identifies no history', async () => {
     world.sandbox.ledger.skipOffsets(40);
     await world.index('ledger', genesis);
     world.sandbox.ledger.skipOffsets(20);
@@ -120,12 +120,12 @@ describe('a participant past the stored offsets', () => {
     expect(await world.active()).toEqual(await world.active('fresh'));
   });
 
-  it('is the same ledger when an update after our newest one is in quarantine', async () => {
+  it('has the same history when an update after the newest stored one is in quarantine', async () => {
     const { ledger } = world.sandbox;
     world.grow(1);
     await world.index('ledger', genesis);
     const last = await newest();
-    // As the quarantine leaves it: the update is not among the stored ones, and the checkpoint is past it.
+    // Simulates a quarantined update: it is not stored, and the checkpoint is past it.
     await world.command(`reset --to ${await newest(last - 1)} --yes`);
     await world.row(
       `with q as (insert into ledger.quarantine ("offset", code, problem, frame, epoch) values (${last}, 'X', 'x', '', 1))

@@ -3,7 +3,7 @@ import { openDatabase } from '../../src/store/connection/database.ts';
 import { reportPlanning } from '../../src/store/connection/report-planning.ts';
 import { invariants, fullScanSetting } from '../../src/store/verify/broken-rules.ts';
 
-/** Violations of the invariants, as `I10: an archive …`; empty if there are none. */
+/** Violated invariants, as `I10: an archive …`; empty if none is violated. */
 export async function brokenRules(url: string, schema: string): Promise<readonly string[]> {
   const database = openDatabase({ url, schema, statementTimeoutMs: 60_000, applicationName: 'test' });
   try {

@@ -1,8 +1,8 @@
-/** Resources of an indexer: closed in reverse order, and a failure to close one leaves no other open. */
+/** Resources of an indexer are closed in reverse order. If closing one fails, the others are still closed. */
 import { expect, it } from 'vitest';
 import { Lifetime } from '../../src/indexer/lifetime.ts';
 
-it('closes later resources first, one after the other', async () => {
+it('Lifetime closes later resources first, one after the other', async () => {
   const lifetime = new Lifetime();
   const events: string[] = [];
   for (const name of ['database', 'server', 'pipeline']) {
@@ -16,7 +16,7 @@ it('closes later resources first, one after the other', async () => {
   expect(events).toEqual(['pipeline', 'server', 'database'].flatMap((name) => [`${name} closes`, `${name} is closed`]));
 });
 
-it('closes the rest when one fails, and rejects with the first failure', async () => {
+it('Lifetime closes the remaining resources when one fails, and rejects with the first failure', async () => {
   const lifetime = new Lifetime();
   const closed: string[] = [];
   lifetime.own('database', (opened) => void closed.push(opened));
@@ -28,7 +28,7 @@ it('closes the rest when one fails, and rejects with the first failure', async (
   expect(closed).toEqual(['database']);
 });
 
-it('closes each once, and within the remaining time', async () => {
+it('Lifetime closes each resource once, and passes the remaining time', async () => {
   const lifetime = new Lifetime();
   const left: number[] = [];
   lifetime.own('it', (_opened, leftMs) => void left.push(leftMs));

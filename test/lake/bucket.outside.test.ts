@@ -1,4 +1,4 @@
-/** Export to a bucket of a real S3 server: the same files as in a folder, after a kill at any operation. */
+/** Exports to a bucket of a real S3 server write the same files as to a folder, also after a kill at any operation. */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -66,11 +66,11 @@ describe('export --to s3://…', needs(noBucketServer), () => {
     expect(await filesWith(path, 'SECRET-00c2')).toEqual([]);
     expect(await prune()).toMatchObject({ boundary: 9, exported: { offset: 10 } });
     expect(await toBucket('s3://first/some/lake')).toMatchObject({ files: 0 });
-    // A second commit of the log begins at the next free version, and overwrites none.
+    // Each commit of the log has the next free version, and overwrites no earlier commit.
     expect(filesIn(path).filter((name) => name.startsWith('updates/_delta_log/')).length).toBe(3);
   });
 
-  it('uploads a large file as one object with the written bytes, and a commit of the log only if none exists', async () => {
+  it('uploads a large file as one object, and a commit of the log only if its version does not exist', async () => {
     const path = server.bucket('large');
     const lake = await openLake('s3://large', server.env);
     const file = await lake.begin();
@@ -91,12 +91,12 @@ describe('export --to s3://…', needs(noBucketServer), () => {
     const commit = 'updates/_delta_log/00000000000000000000.json';
     expect(await lake.writeIfAbsent(commit, 'one')).toBe(true);
     expect(await lake.writeIfAbsent(commit, 'two')).toBe(false);
-    // A repeated upload after a lost response yields the same object.
+    // A repeated upload of the same bytes succeeds, as after a lost response.
     expect(await lake.writeIfAbsent(commit, 'one')).toBe(true);
     expect(await lake.read(commit)).toBe('one');
   });
 
-  it('is rejected while another export writes there, and takes over from one that has ended', async () => {
+  it('is rejected while another export holds the lock, and takes over the lock of a process that has ended', async () => {
     const path = server.bucket('locked');
     await toBucket('s3://locked');
     expect(filesIn(path)).not.toContain('.lock');
@@ -119,7 +119,7 @@ describe('export --to s3://…', needs(noBucketServer), () => {
     expect(filesIn(path)).not.toContain('.lock');
   });
 
-  it('reports mistakes in a bucket, its name and its access', async () => {
+  it('reports a missing bucket, wrong credentials and malformed addresses', async () => {
     await expect(toBucket('s3://nowhere/lake')).rejects.toMatchObject({
       code: 'EXPORT_UNWRITABLE',
       message: expect.stringContaining('404 NoSuchBucket') as string,
@@ -139,7 +139,7 @@ describe('export --to s3://…', needs(noBucketServer), () => {
       await expect(run(exportCommand, ['--to', to], env), to).rejects.toMatchObject({ code: 'USAGE' });
   });
 
-  it('completes the same export after a kill between any two operations on objects', async () => {
+  it('completes the same export after a kill between operations on objects', async () => {
     assertBuilt();
     const completePath = server.bucket('whole');
     const operations = await exportAll('s3://whole', database, 4, { env: server.env });

@@ -1,4 +1,4 @@
-/** Checkpoints of the Delta log, read by delta-rs: the table is complete after earlier commits are deleted. */
+/** delta-rs reads complete tables from the checkpoints of the Delta log after earlier commits are deleted. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ os._exit(0)
 
 const columns = ['offset', 'contract_id', 'template_fqn', 'payload'];
 
-it('delta-rs opens the table by its newest checkpoint', { timeout: 180_000, ...needs(reason) }, async () => {
+it('delta-rs opens a table from its newest checkpoint', { timeout: 180_000, ...needs(reason) }, async () => {
   using dir = lakeDir();
   const folder = await openLake(dir.path, {});
   await folder.prepare();

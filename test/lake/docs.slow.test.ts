@@ -1,4 +1,4 @@
-/** The queries of docs/how-to/integrate/parquet-export.md, unchanged, over an export of a realistic history. */
+/** Runs the queries of docs/how-to/integrate/parquet-export.md over an export of a realistic history. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -24,15 +24,18 @@ const blocks = pages()
   .flatMap(blocksOf)
   .filter(({ language }) => language === 'duckdb');
 
-it('the page has queries', () => {
+it('the page about the Parquet export has queries for DuckDB', () => {
   expect(blocks.length).toBeGreaterThanOrEqual(3);
 });
 
-it.each(blocks.map((block) => [`line ${String(block.line)}`, block.text] as const))('%s has rows', async (_, text) => {
-  const active = readFileSync(join(dir.path, 'active.sql'), 'utf8');
-  const here = text
-    .replaceAll("read_parquet('", `read_parquet('${dir.path}/`)
-    // A command of the DuckDB shell, which needs a line of its own.
-    .replace(/^\.read active\.sql$/m, () => `set variable lake = '${dir.path}';\n${active}`);
-  expect((await duck(here)).length).toBeGreaterThan(0);
-});
+it.each(blocks.map((block) => [`line ${String(block.line)}`, block.text] as const))(
+  'the query at %s returns rows',
+  async (_, text) => {
+    const active = readFileSync(join(dir.path, 'active.sql'), 'utf8');
+    const here = text
+      .replaceAll("read_parquet('", `read_parquet('${dir.path}/`)
+      // Replaces `.read`, which is a command of the DuckDB shell.
+      .replace(/^\.read active\.sql$/m, () => `set variable lake = '${dir.path}';\n${active}`);
+    expect((await duck(here)).length).toBeGreaterThan(0);
+  },
+);

@@ -1,6 +1,6 @@
 /**
- * Contents redacted after their rows were pruned from Postgres: no exported file has them, and all other data is
- * unchanged.
+ * Redaction of contents whose rows were already pruned from Postgres: no exported file has them afterwards, and all
+ * other data stays unchanged.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -63,7 +63,7 @@ beforeAll(async () => {
   dir = lakeDir();
   await exportTo(dir.path, schemas.url, 'ledger', '--until', '3', '--views', 'typed.*');
   await exportInRanges(dir.path, schemas.url, 'ledger', 9);
-  // Of the first six only the active ones remain: 00c4 and 00c6.
+  // Of the first six updates, only the rows of the active contracts 00c4 and 00c6 remain.
   await prune(database, { offset: 6 }, { stop });
 });
 afterAll(() => dir[Symbol.dispose]());
@@ -80,7 +80,7 @@ const redactInLake = (...argv: readonly string[]): Promise<Record<string, unknow
 const exported = (): Promise<Record<string, unknown>> => exportTo(dir.path, schemas.url, 'ledger');
 const contents = new Set(['payload', 'contract_key', 'argument', 'result', 'view', 'status_message', 'status_details']);
 
-/** All other data in the files, by table: number of rows and their hash. */
+/** Number of rows and hash of the exported data other than contents, by table. */
 async function rest(): Promise<Record<string, unknown>> {
   const { tables, files } = manifestOf(dir.path);
   const found: Record<string, unknown> = {};
@@ -99,7 +99,7 @@ async function rest(): Promise<Record<string, unknown>> {
   return found;
 }
 
-/** Paths of a table in the Delta log, and paths in the manifest. */
+/** File paths of a table according to the Delta log, and according to the manifest. */
 function loggedAndNamed(table: string): readonly [readonly string[], readonly string[]] {
   const logged = new Set<string>();
   for (const name of filesIn(dir.path).filter((path) => path.startsWith(`${table}/_delta_log/`))) {
@@ -115,7 +115,7 @@ function loggedAndNamed(table: string): readonly [readonly string[], readonly st
   return [[...logged].map((path) => `${table}/${path}`).sort(), named.sort()];
 }
 
-it('a contract that only the export has is found there, and removed from its files by the next export', async () => {
+it('a contract that only the export has is found there, and the next export removes its contents from the files', async () => {
   const before = await rest();
   await expect(redact('contract', '00c1', '--yes')).rejects.toMatchObject({
     code: 'REDACTION_REFUSED',
@@ -135,7 +135,7 @@ it('a contract that only the export has is found there, and removed from its fil
   );
   expect(row).toEqual({ redaction_id: done['redactionId'] });
 
-  // With its exercises there is more to remove; then there is nothing.
+  // With exercises, there are more contents to redact. The second call finds none.
   expect(await redactInLake('contract', '00c1', '--with-exercises')).toMatchObject({ onlyInLake: 1 });
   expect((await redactInLake('contract', '00c1', '--with-exercises'))['redactionId']).toBeUndefined();
   expect(await exported()).toMatchObject({ rewritten: 2 });
@@ -152,7 +152,7 @@ it('a contract that only the export has is found there, and removed from its fil
   expect(await exported()).toMatchObject({ files: 0 });
 });
 
-it('an exercise that only the export has is removed alone', async () => {
+it('an exercise that only the export has is redacted without its contract', async () => {
   const [exercise] = await duck(
     `select "offset" || ':' || node_id as at from read_parquet('${dir.path}/exercises/*.parquet') where contract_id = '00c2'`,
   );
@@ -165,7 +165,7 @@ it('an exercise that only the export has is removed alone', async () => {
   expect(left.map((name) => name.split('/')[0])).toEqual(['contracts', 'interface_views', 'typed.iou__iou']);
 });
 
-it('an active contract is removed from the file of its range, which was pruned around it', async () => {
+it('an active contract is redacted in a file whose other rows are pruned from Postgres', async () => {
   await redact('contract', '00c4', '--include-active', '--yes');
   await exported();
   expect(await filesWith(dir.path, 'SECRET-00c4')).toEqual([]);
@@ -173,7 +173,7 @@ it('an active contract is removed from the file of its range, which was pruned a
   expect(await exported()).toMatchObject({ files: 0 });
 });
 
-it('the contracts of a party are removed from Postgres and from the export', async () => {
+it('the contracts of a party are redacted in Postgres and in the export', async () => {
   expect(await redact('party', frames.alice, '--include-active', '--with-exercises')).toMatchObject({ onlyInLake: 0 });
   const done = await redactInLake('party', frames.alice, '--include-active', '--with-exercises');
   expect(done).toMatchObject({ onlyInLake: 1, finished: true });

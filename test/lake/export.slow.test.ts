@@ -1,5 +1,6 @@
 /**
- * A realistic history as files: DuckDB reads the same from them as from Postgres, table by table and at every offset.
+ * Export of a realistic history: DuckDB reads the same rows from the files as Postgres has, in every table and at every
+ * offset.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -45,7 +46,7 @@ async function hashes(path: string): Promise<Readonly<Record<string, TableHash>>
 }
 
 describe('export', () => {
-  it('writes the rows of Postgres, as DuckDB and hyparquet read them', async () => {
+  it('writes files from which DuckDB and hyparquet read the rows of Postgres', async () => {
     using dir = lakeDir();
     const result = await exportTo(dir.path, world.url, 'a');
     expect(result).toMatchObject({ until: end, rewritten: 0 });
@@ -63,7 +64,7 @@ describe('export', () => {
     expect(filesIn(dir.path).filter((name) => name.endsWith('.parquet'))).toEqual(named.sort());
   });
 
-  it('writes typed views with the columns of their fields', async () => {
+  it('writes typed views with one column per field', async () => {
     using dir = lakeDir();
     await exportTo(dir.path, world.url, 'a', '--views', 'typed.harbor*', '--views', 'typed.splice_amulet__amulet*');
     const manifest = manifestOf(dir.path);
@@ -80,7 +81,7 @@ describe('export', () => {
     expect(decimals).toBeGreaterThan(0);
   });
 
-  it('writes the same in two steps as in one, and changes no file that it has written', async () => {
+  it('writes the same data in two steps as in one, and changes no file of the first step', async () => {
     using once = lakeDir();
     using twice = lakeDir();
     const middle = Math.floor(end / 2);
@@ -93,13 +94,14 @@ describe('export', () => {
     const base = (table: string) => !table.startsWith('typed.');
     expect(second.files.filter(({ table, to }) => base(table) && to <= middle)).toEqual(first.files);
     expect(await hashes(twice.path)).toMatchObject(await hashes(once.path));
-    // A table requested later begins at the same offset as the others; once written, it continues without the flag.
+    // A table that is requested later begins at the same offset as the others. Later exports include it without the
+    // flag.
     const later = await exportTo(twice.path, world.url, 'a');
     expect(later).toMatchObject({ files: 0, rows: 0 });
     expect(second.files.some(({ table, from }) => table.startsWith('typed.harbor') && from === 0)).toBe(true);
   });
 
-  it('returns the active contracts at every offset through active.sql', async () => {
+  it('writes active.sql, which returns the contracts that are active at an offset', async () => {
     using dir = lakeDir();
     await exportTo(dir.path, world.url, 'a', '--until', String(Math.floor(end / 3)));
     await exportTo(dir.path, world.url, 'a');

@@ -88,7 +88,7 @@ export async function storeExtremes(schemas: Schemas): Promise<Database> {
   return database;
 }
 
-/** Values of each row as texts, without trailing zeros of decimals; times in microseconds since 1970. */
+/** Expected texts of each row: the four numbers, the boolean, the time in microseconds since 1970, and the date. */
 export const expectedRows = [
   [
     `${nines}.9999999999`,

@@ -1,4 +1,4 @@
-/** Extreme values: engines of other languages read from the files what the ledger sent. */
+/** Query engines in other languages read extreme values from the files as the ledger sent them. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -26,11 +26,11 @@ interface ReadByPython {
   readonly rows: readonly (readonly (string | null)[])[];
   readonly words: readonly (string | null)[];
   readonly lists: readonly (string | null)[];
-  /** Signatories and observers. */
+  /** Signatories and observers of each contract. */
   readonly parties: readonly (readonly [readonly string[], readonly string[]])[];
 }
 
-/** The engine of another language, and the format it reads. A missing module is named. */
+/** Engine, format that it reads, and Python modules that it needs. */
 const engines = [
   ['delta-rs', 'one table of Delta Lake', 'deltalake, pyarrow'],
   ['arrow', 'files', 'pyarrow'],
@@ -43,13 +43,13 @@ const engines = [
 /** Spark reads Delta Lake with separate jars: delta-spark and delta-storage of its version, separated by commas. */
 const sparkJars = process.env['LAKE_SPARK_JARS'] ?? '';
 
-describe.each(engines)('%s reads extreme values as %s', (engine, form, modules) => {
+describe.each(engines)('%s reads extreme values from %s', (engine, form, modules) => {
   const lacksJars = engine === 'spark' && form !== 'files' && sparkJars === '';
   const isThere = !lacksJars && spawnSync(python, ['-c', `import ${modules}`]).status === 0;
   const reason = lacksJars ? 'needs the jars of Delta Lake (LAKE_SPARK_JARS)' : `needs ${modules} (LAKE_PYTHON)`;
   const options = { timeout: 180_000, ...needs(isThere ? undefined : reason) };
 
-  it('before and after a second export', options, () => {
+  it('that two exports wrote', options, () => {
     const args = [reader, engine, form === 'files' ? 'files' : 'delta', grown.path, typedTable(grown.path)];
     const text = execFileSync(python, args, {
       encoding: 'utf8',

@@ -1,4 +1,4 @@
-/** Extreme values: DuckDB reads from the files what the ledger sent, to the last digit. */
+/** DuckDB reads extreme values from the files as the ledger sent them, to the last digit. */
 import { beforeAll, expect, it } from 'vitest';
 import type { Database } from '../../src/store/connection/database.ts';
 import { prune } from '../../src/store/retention/prune.ts';
@@ -47,7 +47,7 @@ it('DuckDB reads extreme values from the files', async () => {
   expect(contracts.every((row) => row['contract_key'] === null)).toBe(true);
 });
 
-it('extreme values are equal in a file that was rewritten after a redaction', async () => {
+it('extreme values stay the same in a file that is rewritten after a redaction', async () => {
   using dir = lakeDir();
   await exportTo(dir.path, schemas.url, 'ledger', '--views', 'typed.*');
   await prune(database, { offset: 4 }, { stop });

@@ -1,5 +1,6 @@
 /**
- * `export --follow` over months: new files as the stream moves, files of several row groups, and an end by a signal.
+ * `export --follow` as it runs for months: new files as the stream advances, files with several row groups, and a stop
+ * by a signal.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -17,7 +18,9 @@ import { archive, begun, create, write } from './small-history.ts';
 
 const schemas = schemasOfFile();
 
-/** Until it exists: the other process creates the folder. */
+/**
+ * Waits until the export has reached the offset. The folder may not exist yet, because the other process creates it.
+ */
 async function reaches(path: string, offset: number): Promise<void> {
   await waitFor(`the lake reaches offset ${String(offset)}`, () => {
     try {
@@ -29,7 +32,8 @@ async function reaches(path: string, offset: number): Promise<void> {
 }
 
 /**
- * Every file in the manifest has the recorded size, and the folder has no other Parquet file, lock or unfinished file.
+ * Expects that every file in the manifest has the recorded hash, and that the folder has no other Parquet file, lock or
+ * unfinished file.
  */
 function expectConsistent(path: string): void {
   const named = manifestOf(path).files.flatMap((file) => (file.path === null ? [] : [file]));
@@ -42,7 +46,7 @@ function expectConsistent(path: string): void {
   expect(others).toEqual([...named.map((file) => file.path ?? ''), ...segments, 'active.sql', 'manifest.json'].sort());
 }
 
-it('export --follow writes as the stream moves, and a SIGTERM leaves a complete export that the next run continues', async () => {
+it('export --follow writes new updates, and SIGTERM leaves a complete export that the next run continues', async () => {
   using dir = lakeDir();
   const path = join(dir.path, 'lake');
   const database = await begun(schemas, 'followed', [create(1, '00c1'), create(2, '00c2')]);
@@ -64,13 +68,13 @@ it('export --follow writes as the stream moves, and a SIGTERM leaves a complete 
   expect(row).toEqual({ n: 4 });
 });
 
-it('writes a large range as one file of several row groups, all of them read back', async () => {
+it('a large range is written as one file of several row groups, and all rows can be read', async () => {
   using dir = lakeDir();
   const database = await schemas.migrated('large');
   const session = await openSession(database, identity);
   await session.publishSeed(0, 'genesis');
   const batch = session.newBatch(0);
-  // Texts that compress badly; offsets and positions fill row groups of their own.
+  // Texts that compress badly, so that the file needs several row groups.
   const note = (offset: number): string =>
     createHash('sha512').update(String(offset)).digest('hex').repeat(2).padEnd(100_000, String(offset));
   for (let offset = 1; offset <= 60; offset += 1) {

@@ -36,7 +36,7 @@ afterAll(() => {
   exported[Symbol.dispose]();
 });
 
-/** An export folder, and next to it a folder with a file that is not part of the export. */
+/** Creates a copy of the export folder, and next to it a folder with files that are not part of the export. */
 function world(): Disposable & { readonly lake: string; readonly elsewhere: string } {
   const dir = lakeDir();
   const [lake, elsewhere] = [join(dir.path, 'lake'), join(dir.path, 'elsewhere')];
@@ -52,7 +52,7 @@ const kept = (folder: string): readonly string[] =>
 
 const isKept = ['from=0-to=3.parquet kept', 'precious kept'];
 
-describe('a manifest with paths outside of the export is rejected, and nothing is removed', () => {
+describe('a manifest', () => {
   const withPath = (path: string) => (manifest: ReadManifest) => ({
     ...manifest,
     files: manifest.files.map((file) =>
@@ -65,7 +65,7 @@ describe('a manifest with paths outside of the export is rejected, and nothing i
     'in segments': writeSegmented,
   };
   describe.each(Object.entries(forms))('%s', (_form, write) => {
-    it('is read if it names files of the export', async () => {
+    it('is accepted if it names only files of the export', async () => {
       using folders = world();
       write(folders.lake, manifestOf(folders.lake));
       await expect(exportTo(folders.lake, schemas.url, 'foreign')).resolves.toMatchObject({ files: 0 });
@@ -76,7 +76,7 @@ describe('a manifest with paths outside of the export is rejected, and nothing i
 
     it.each<[string, (manifest: ReadManifest) => object]>([
       ['a file elsewhere', withPath('../elsewhere/precious')],
-      ['a file elsewhere under a name of ours', withPath('contracts/../../elsewhere/from=0-to=3.parquet')],
+      ['a file elsewhere with the name of an export file', withPath('contracts/../../elsewhere/from=0-to=3.parquet')],
       ['a file of another range', withPath('contracts/from=4-to=6.parquet')],
       ['a file of another table', withPath('exercises/from=0-to=3.parquet')],
       [
@@ -84,7 +84,7 @@ describe('a manifest with paths outside of the export is rejected, and nothing i
         (manifest) => ({ ...manifest, tables: { ...manifest.tables, '../elsewhere': { columns: [] } } }),
       ],
       ['a value that is not a list', (manifest) => ({ ...manifest, files: {} })],
-    ])('%s', async (_, change) => {
+    ])('is rejected if it contains %s, and nothing is removed', async (_, change) => {
       using folders = world();
       const { lake, elsewhere } = folders;
       write(lake, change(manifestOf(lake)) as ReadManifest);
@@ -99,8 +99,8 @@ describe('a manifest with paths outside of the export is rejected, and nothing i
   });
 });
 
-describe('a link in an export folder is rejected, and nothing is removed or written at its target', () => {
-  it.each(['.tmp', 'contracts', 'contracts/_delta_log', 'segments'])('%s', async (name) => {
+describe('a symbolic link in an export folder, whose target stays unchanged,', () => {
+  it.each(['.tmp', 'contracts', 'contracts/_delta_log', 'segments'])('is rejected as %s', async (name) => {
     using folders = world();
     const { lake, elsewhere } = folders;
     rmSync(join(lake, name), { recursive: true });
@@ -109,7 +109,7 @@ describe('a link in an export folder is rejected, and nothing is removed or writ
     expect(kept(elsewhere)).toEqual(isKept);
   });
 
-  it('manifest.json', async () => {
+  it('is rejected as manifest.json', async () => {
     using folders = world();
     const { lake, elsewhere } = folders;
     renameSync(join(lake, 'manifest.json'), join(elsewhere, 'manifest.json'));
@@ -118,7 +118,7 @@ describe('a link in an export folder is rejected, and nothing is removed or writ
   });
 });
 
-it('an error of the file system is EXPORT_UNWRITABLE, not a failure of Postgres', async () => {
+it('an error of the file system is reported as EXPORT_UNWRITABLE, not as a failure of Postgres', async () => {
   using folders = world();
   const { lake } = folders;
   rmSync(join(lake, 'updates'), { recursive: true });
@@ -138,13 +138,13 @@ describe('files and folders of an export', () => {
       }),
     );
 
-  it('are accessible to their user only', () => {
+  it('are accessible to their owner only', () => {
     const lake = join(exported.path, 'lake');
     expect(lstatSync(lake).mode & 0o777).toBe(0o700);
     expect(modes(lake)).toEqual(new Set(['folder 700', 'file 600']));
   });
 
-  it('are accessible to the group as well in a folder that was opened to it', async () => {
+  it('are also accessible to the group if the folder was opened to the group', async () => {
     using dir = lakeDir();
     chmodSync(dir.path, 0o750);
     await exportTo(dir.path, schemas.url, 'foreign');

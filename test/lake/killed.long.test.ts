@@ -20,7 +20,7 @@ import { filesWith } from './small-history.ts';
 const schemas = schemasOfFile();
 const rowsPerRange = 4;
 
-/** Eight updates: creates, and an archive of every second one. */
+/** Stores eight updates: creates, and the archives of 00c3 and 00c7. */
 async function begun(schema: string): Promise<Database> {
   const database = await schemas.migrated(schema);
   const session = await openSession(database, identity);
@@ -40,12 +40,12 @@ async function begun(schema: string): Promise<Database> {
 const killed = (to: string, schema: string, operation: number): Promise<boolean> =>
   killAfter(operation, { program: 'dist', to, url: schemas.url, schema, rowsPerRange });
 
-/** This many of them at equal distances, including the first and the last. */
+/** Selects `points` operations at equal distances, including the first and the last one. */
 function spread(operations: number, points: number): readonly number[] {
   return Array.from({ length: points }, (_, at) => 1 + Math.round((at * (operations - 1)) / (points - 1)));
 }
 
-it('an export after a kill completes the manifest, files and logs of one that was never killed', async () => {
+it('an export after a kill yields the same manifest, files and logs as one that was never killed', async () => {
   assertBuilt();
   const database = await begun('killed');
   using completeDir = lakeDir();
@@ -59,7 +59,7 @@ it('an export after a kill completes the manifest, files and logs of one that wa
   }
 }, 180_000);
 
-it('an export killed repeatedly, each time later, is a valid prefix of the complete one each time', async () => {
+it('an export that is killed repeatedly is a valid prefix of the complete export after each kill', async () => {
   const database = await begun('left');
   using completeDir = lakeDir();
   await exportAll(completeDir.path, database, rowsPerRange);
@@ -75,10 +75,10 @@ it('an export killed repeatedly, each time later, is a valid prefix of the compl
 });
 
 it.each([
-  ['here', undefined],
-  ['in the lake only, because it was pruned here', 6],
+  ['in Postgres', undefined],
+  ['only in the lake, because they were pruned from Postgres', 6],
 ])(
-  'completes the interrupted rewrite, and leaves no redacted contents %s',
+  'an export after a kill completes the removal of redacted contents that are %s',
   async (_, pruned) => {
     const schema = `killed_anew_${String(pruned ?? 0)}`;
     const database = await begun(schema);

@@ -1,4 +1,4 @@
-/** An export in a folder of its own, written by the command, and read by engines that share no code with it. */
+/** Exports to a temporary folder with the command, and reads the export with engines that share no code with it. */
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -57,7 +57,7 @@ export function manifestOf(path: string): ReadManifest {
   return readManifest(path) as ReadManifest;
 }
 
-/** Parts of the manifest, as its head names them. */
+/** Segments of the manifest, as listed in its head. */
 export function segmentsOf(
   path: string,
 ): readonly { readonly path: string; readonly ranges: number; readonly sha256: string }[] {
@@ -67,7 +67,7 @@ export function segmentsOf(
   return head.segments;
 }
 
-/** Segments that only the previous head names. */
+/** Paths of segments that only the previous head lists. */
 export function previousSegmentsOf(path: string): readonly string[] {
   const head = JSON.parse(readFileSync(join(path, 'manifest.json'), 'utf8')) as {
     readonly previousSegments: readonly string[];
@@ -94,7 +94,7 @@ export function filesIn(path: string): readonly string[] {
     .sort();
 }
 
-/** Runs statements in one DuckDB; returns the rows of the last one as JSON. */
+/** Runs statements in one DuckDB instance; returns the rows of the last statement as JSON. */
 export async function duck(...statements: readonly string[]): Promise<readonly Record<string, unknown>[]> {
   const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
   const connection = await instance.connect();

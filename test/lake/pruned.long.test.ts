@@ -1,7 +1,4 @@
-/**
- * Postgres with recent history and an export with all of it: pruned rows are in the export, and both together are
- * complete.
- */
+/** Postgres has recent history, and an export has the pruned rows: together they are complete. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
@@ -50,7 +47,7 @@ describe('prune --exported', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  /** Like an indexer with a retention of zero. */
+  /** Prunes like an indexer with a retention of zero. */
   const keepNothing = async (): Promise<unknown> => {
     const options = { url: world.url, schema: 'a', statementTimeoutMs: 60_000, applicationName: 'test lake' };
     const database = openDatabase(options);
@@ -90,9 +87,9 @@ describe('prune --exported', () => {
     expect(plan).toMatchObject({ dryRun: true, boundary: middle, exported: { offset: middle } });
     const pruned = await world.prune('a', '--before', String(end), '--exported', dir.path, '--yes');
     expect(pruned).toMatchObject({ boundary: middle, finished: true });
-    // INDEXER_RETENTION does not know the folder: the hold limits it.
+    // Pruning by INDEXER_RETENTION has no access to the export folder, so only the hold limits it.
     expect(await keepNothing()).toMatchObject({ boundary: middle, heldBy: { name: 'lake', offset: middle } });
-    // Queries of the past read the export, the others still read Postgres.
+    // Queries at pruned offsets read the export, other queries still read Postgres.
     for (const [offset, ids] of active) {
       expect(offset > middle ? await activeHere(offset) : await activeAt(dir.path, offset), String(offset)).toEqual(
         ids,
@@ -106,7 +103,7 @@ describe('prune --exported', () => {
         expectedHash,
       );
     }
-    // A table requested later begins at the start of the remaining history, and reports that.
+    // A table that is requested later begins where the remaining history begins, and the manifest has this offset.
     const later = Object.entries(after.tables).filter(([name]) => name.startsWith('typed.harbor'));
     expect(later.length).toBeGreaterThan(0);
     for (const [name, { from }] of later) {
@@ -125,7 +122,7 @@ describe('prune --exported', () => {
 });
 
 describe('an export that differs from the database', () => {
-  it('limits pruning to the first range that must be rewritten, until it is', async () => {
+  it('limits pruning to the ranges before the first one that must be rewritten, until it is rewritten', async () => {
     using dir = lakeDir();
     const database = await begun(schemas, 'stale', updates());
     await exportInRanges(dir.path, schemas.url, 'stale', 9);
@@ -141,7 +138,7 @@ describe('an export that differs from the database', () => {
     expect(await filesWith(dir.path, 'SECRET-00c7')).toEqual([]);
   });
 
-  it('is rejected when it is missing, of another stream, or lacks a file of its manifest', async () => {
+  it('is rejected if it is missing or lacks a file of its manifest', async () => {
     using dir = lakeDir();
     await begun(schemas, 'lacking', updates());
     const args = ['--before', '9', '--exported', dir.path] as const;

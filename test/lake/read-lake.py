@@ -34,7 +34,7 @@ def clickhouse_rows(name, expressions):
 
 def clickhouse_typed():
     numbers = ', '.join(f'toString(x.{name}) as {name}' for name in ('ten', 'none', 'most', 'whole'))
-    # Its own texts of days and times begin with the year 1900; what it holds goes further.
+    # ClickHouse prints dates and times only from the year 1900 on, but stores earlier ones. Numbers have no such limit.
     rows = clickhouse_rows(table, f"""{numbers}, x.truth as truth, x.words as words, x.list as list, toInt32(x.day) as days,
         if(x.moment is null, null, toString(toUnixTimestamp64Micro(assumeNotNull(x.moment)))) as micros""")
     for row in rows:
@@ -48,7 +48,7 @@ def spark_session():
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master('local[1]').config('spark.ui.enabled', 'false')
-    # Days and times as JSON texts by the engine itself: Python's own datetime ends where a time zone is added to its last day.
+    # Spark prints days and times as JSON. A datetime of Python overflows if a time zone is added to its last day.
     for name, value in (('spark.sql.session.timeZone', 'UTC'), ('spark.driver.host', '127.0.0.1'),
                         ('spark.driver.bindAddress', '127.0.0.1'), ('spark.sql.shuffle.partitions', '1')):
         builder = builder.config(name, value)
@@ -71,7 +71,7 @@ def spark_rows(name, expressions):
 def spark_typed():
     numbers = [f'cast({name} as string) as {name}' for name in ('ten', 'none', 'most', 'whole')]
     rows = spark_rows(table, [*numbers, 'truth', 'words', 'list', 'cast(day as string) as day', 'unix_micros(moment) as moment'])
-    # It leaves out what is null.
+    # Spark omits null values.
     whole = dict.fromkeys(('ten', 'none', 'most', 'whole', 'truth', 'words', 'list', 'day', 'moment'))
     rows = [{**whole, **row} for row in rows]
     for row in rows:
@@ -117,5 +117,5 @@ print(json.dumps({
     'parties': [[row['signatories'], row['observers']] for row in contracts],
 }))
 sys.stdout.flush()
-# An engine's threads are not waited for.
+# Exits without waiting for the threads of the engine.
 os._exit(0)

@@ -35,7 +35,7 @@ describe('redacted contents', () => {
     expect((await filesWith(dir.path, 'SECRET-00c1')).length).toBeGreaterThan(2);
     const after = manifestOf(dir.path);
     const replaced = named(before.files).filter((path) => !named(after.files).includes(path));
-    // Created in the first range, archived in the second.
+    // The contract was created in the first range and archived in the second one.
     expect(replaced.sort()).toEqual([
       'contracts/from=0-to=3.parquet',
       'exercises/from=4-to=6.parquet',
@@ -95,7 +95,7 @@ describe('history that was reset', () => {
     expect(await filesWith(dir.path, '00c9')).toEqual([]);
   });
 
-  it('is detected after it was indexed again up to the same offset', async () => {
+  it('is replaced in the export after other updates are indexed at the same offsets', async () => {
     using dir = lakeDir();
     const database = await begun(schemas, 'again', updates());
     await exportInRanges(dir.path, schemas.url, 'again', 9);

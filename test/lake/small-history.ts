@@ -1,6 +1,6 @@
 /**
- * Nine updates with contents that are easy to find, exported in ranges of three offsets; the tests search the files for
- * them.
+ * Nine updates, exported in ranges of three offsets. Their contents are easy to find, so that tests can search the
+ * files for them.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ export async function begun(schemas: Schemas, schema: string, updates: readonly 
   return database;
 }
 
-/** One batch each, with a session of its own. */
+/** Stores the updates in a new session, one batch per update. */
 export async function write(database: Database, after: number, updates: readonly JsonRecord[]): Promise<void> {
   const session = await openSession(database, identity);
   for (const [at, update] of updates.entries()) {
@@ -53,7 +53,7 @@ export async function exportInRanges(
   return result;
 }
 
-/** Names of files that contain a text: plain, or in the values of a Parquet file. */
+/** Names of the files that contain a text, in their bytes or in the values of a Parquet file. */
 export async function filesWith(path: string, text: string): Promise<readonly string[]> {
   const found: string[] = [];
   for (const name of filesIn(path)) {

@@ -1,4 +1,4 @@
-/** Sources of an export: a real streaming standby, and reader roles. */
+/** Exports from a real streaming standby, and exports by reader roles. */
 import { expect, it } from 'vitest';
 import { grantReader } from '../../src/store/roles/reader-role.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
@@ -14,7 +14,7 @@ import { activeAt, exportTo, lakeDir, manifestOf } from './lake-world.ts';
 
 const schemas = schemasOfFile();
 
-/** Three contracts, one of them archived. */
+/** Stores three contracts, one of them archived. */
 async function write(database: Database): Promise<void> {
   const session = await openSession(database, identity);
   await session.publishSeed(0, 'genesis');
@@ -63,7 +63,7 @@ function as(role: string): string {
   return url.href;
 }
 
-it('a reader of everything may export, and a reader of certain parties is rejected', async () => {
+it('a role that may read all parties can export, and a role that is limited to some parties is rejected', async () => {
   const database = await schemas.migrated('ledger');
   await write(database);
   const suffix = String(process.pid);
@@ -81,7 +81,7 @@ it('a reader of everything may export, and a reader of certain parties is reject
   }
 });
 
-it('--hold keeps rows that are not exported from being pruned, and moves with the export', async () => {
+it('export --hold stores a hold at the exported offset, and each export moves it', async () => {
   const database = await schemas.migrated('held');
   await write(database);
   using dir = lakeDir();

@@ -1,6 +1,6 @@
 /**
- * A real HTTP and WebSocket server with the behavior that one test sets. It accepts every handshake with the fixed
- * subprotocol, as participants do, and keeps what it receives.
+ * A real HTTP and WebSocket server whose behavior a test sets. It accepts every handshake with the fixed subprotocol,
+ * as participants do, and records handshakes and connections.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
@@ -16,7 +16,7 @@ export interface FakeLedger {
 
 export interface FakeLedgerBehaviour {
   readonly http?: RequestListener;
-  /** Sends a plain HTTP response to the upgrade instead. */
+  /** Rejects the upgrade with this HTTP response. */
   readonly refuse?: { readonly status: string; readonly type: string; readonly body: string };
   readonly socket?: (socket: WebSocket, firstFrame: string) => void;
   readonly options?: ServerOptions;

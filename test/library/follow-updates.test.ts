@@ -22,7 +22,7 @@ function offsetsOf({ ledger }: Sandbox): readonly number[] {
   return all.flatMap(({ offset, update }) => (update === undefined || 'TopologyTransaction' in update ? [] : [offset]));
 }
 
-/** Follows until this offset. */
+/** Follows until this offset; returns the offsets. */
 async function followed(options: FollowOptions, until: number): Promise<readonly number[]> {
   const found: number[] = [];
   for await (const { offset } of followUpdates({ retryMaxDelayMs: 20, ...options })) {
@@ -44,7 +44,7 @@ describe('followUpdates', () => {
     expect(new Set(failures)).toEqual(new Set(['LEDGER_STREAM_CLOSED']));
   });
 
-  it('continues at the end of another call, waits for new updates, and ends without an error when aborted', async () => {
+  it('continues where another call ended, waits for new updates, and ends without an error when aborted', async () => {
     await using ledger = await sandbox(30);
     const offsets = offsetsOf(ledger);
     const [half = 0] = offsets.slice(15);
@@ -54,7 +54,7 @@ describe('followUpdates', () => {
     for await (const update of followUpdates({ url: ledger.url, after: half, signal: stop.signal })) {
       later.push(update.offset);
       if (update.offset === offsets.at(-1)) generateHistory(ledger.ledger, { seed: 4, updates: 3 });
-      // While it waits: the signal has to wake it.
+      // Aborts while the call waits, so that the signal must end the wait.
       if (update.offset === offsetsOf(ledger).at(-1)) setTimeout(() => stop.abort(), 50);
     }
     expect([...first, ...later]).toEqual(offsetsOf(ledger));

@@ -28,7 +28,7 @@ describe('openReads', () => {
           name: 'offset',
           type: 'int64',
         });
-        // Only what other programs need: no SQL.
+        // Other programs need no SQL, so it is omitted.
         expect(Object.keys(tables[0] ?? {})).not.toContain('sql');
         const contracts = await bytesOf(snapshot.rows('contracts', 0, 10));
         expect(contracts.subarray(0, 6).toString('latin1')).toBe('PGCOPY');
@@ -60,7 +60,7 @@ describe('openReads', () => {
 
   it('reads again after a program stopped reading the rows of a table before their end', async () => {
     await begun(schemas, 'left', updates());
-    // More than is read ahead.
+    // More bytes than are read ahead.
     await query(schemas.url, `update "left".contracts set payload = jsonb_build_object('text', repeat('x', 8000000))`);
     const reads = openReads({ databaseUrl: schemas.url, schema: 'left' });
     const readFirst = async (): Promise<number> =>

@@ -9,7 +9,7 @@ const project = join(import.meta.dirname, '../..');
 const names = readdirSync(join(project, 'types')).map((file) => file.replace(/\.d\.ts$/, ''));
 
 it.each(names)(
-  '%s has the published types; otherwise run npm run library:types',
+  '%s has the published types (to update them: npm run library:types)',
   (name) => {
     const made = spawnSync(process.execPath, ['scripts/library-types.mjs', '--print', name], {
       cwd: project,

@@ -15,7 +15,7 @@ export const lists: PlantedArea = {
       line: "  'LEDGER_CONTINUATION_TOKEN_INVALID',\n  'LEDGER_PRUNED',",
       instead: "  'LEDGER_PRUNED',",
       test,
-      only: 'restarts the seed and discards its entries',
+      only: 'is discarded with its entries, and the seed restarts',
     },
     {
       name: 'a seed continues with its token at another offset',

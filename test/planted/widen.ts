@@ -3,7 +3,7 @@ import type { PlantedArea } from './planted.ts';
 
 const file = 'src/store/history/filter-extension-fill.ts';
 const test = 'history/extend-filter.long.test.ts';
-const toAll = 'extends some parties to all that the token may read';
+const toAll = 'extends a few parties to all parties that the token may read';
 
 export const widen: PlantedArea = {
   name: 'widen',
@@ -14,7 +14,7 @@ export const widen: PlantedArea = {
       line: 'await addStates(client, staged, range);',
       instead: '',
       test: 'history/extend-filter-disturbed.long.test.ts',
-      only: 'continues under the next writer',
+      only: 'a filter extension continues under the next writer',
     },
     {
       name: 'contracts that were already stored are counted again',
@@ -31,7 +31,7 @@ export const widen: PlantedArea = {
       line: "and ${position} > (${after.join(', ')}) and ${position} <= (${upTo.join(', ')})`;",
       instead: "and ${position} > (${after.join(', ')}) and ${position} < (${upTo.join(', ')})`;",
       test: 'history/extend-filter-disturbed.long.test.ts',
-      only: 'continues under the next writer',
+      only: 'a filter extension continues under the next writer',
     },
     {
       name: 'the filter counts from one offset after the one at which it comes into force',
@@ -65,7 +65,7 @@ export const widen: PlantedArea = {
       line: 'await prove(client, staged);',
       instead: 'await Promise.resolve(prove);',
       test,
-      only: 'a list without contracts that are active here: nothing is added, and the stream continues',
+      only: 'a list that lacks contracts that are active here: nothing is added, and the stream continues',
     },
     {
       name: 'contents that were redacted while they were staged come back',
@@ -74,7 +74,7 @@ export const widen: PlantedArea = {
       instead:
         'where c."offset" = a."offset" and c.node_id = a.node_id and r.contract_id = id_text(c.contract_id) and false\n',
       test: 'history/extend-filter-disturbed.long.test.ts',
-      only: 'does not restore contents redacted meanwhile, and starts over after a reset',
+      only: 'a filter extension does not restore contents redacted meanwhile, and starts again after a reset',
     },
   ],
 };

@@ -1,6 +1,7 @@
-// Opens many connections to one port of this machine and sends each a text. A process of its own, so that the suite can watch
-// the indexer meanwhile. Argument: JSON {port, connections, text, repeat, afterMs, read, drip, holdMs}. Prints one line of JSON at the
-// end: how many connections were opened, how many were closed by the server, and how many answers began.
+// Opens many connections to one local port and sends a text on each. Runs as its own process, so that the suite can
+// watch the indexer meanwhile. Argument: JSON {port, connections, text, repeat, afterMs, read, drip, holdMs}. Prints
+// one line of JSON at the end: the numbers of connections opened, connections closed by the server, and responses
+// begun.
 import { connect } from 'node:net';
 
 const {

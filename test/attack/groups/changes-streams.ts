@@ -1,4 +1,4 @@
-/** Streams of changes: parameters, places that are lost, and pages that are never read. */
+/** Streams of changes: parameters, lost positions, and pages that are never read. */
 import { waitFor } from '../../support/wait-for.ts';
 import { held, verdict, type Attempt, type Group } from '../attempt.ts';
 import { ask, bearer, elsewhere } from '../wire/ask.ts';
@@ -41,7 +41,7 @@ const hidden: readonly Attempt[] = ['', '&party=nobody::1220', '&template=x:Y:Z'
   },
 }));
 
-/** A metric without labels. */
+/** Value of a metric without labels. */
 async function metric({ httpUrl }: World, name: string): Promise<number> {
   const text = await (await fetch(`${httpUrl}/metrics`)).text();
   return Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\d+)`, 'm').exec(text)?.[1] ?? NaN);
@@ -119,7 +119,7 @@ export const changesMaxClients: Group = {
   attempts: [...odd, ...hidden, ...places],
 };
 
-/** Much longer than one page takes, and much shorter than the pages of the other token take. */
+/** Much longer than reading one page, and much shorter than reading all pages of the other token. */
 const firstAnswerMs = 2_000;
 
 const crowded: Attempt = {

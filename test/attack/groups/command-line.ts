@@ -9,11 +9,11 @@ interface Row {
   readonly what: string;
   readonly argv: readonly string[] | ((world: World) => readonly string[]);
   readonly env?: (world: World) => Readonly<Record<string, string>>;
-  /** The command has to fail. Otherwise only its output counts. */
+  /** Whether the command must fail. If not, only its output is checked. */
   readonly fails?: boolean;
-  /** Exit codes of a rejection; by default all except those of success and of a bug. */
+  /** Accepted exit codes of a failure; by default all except success and internal errors. */
   readonly codes?: readonly number[];
-  /** Text that must not be printed. */
+  /** Text that the output must not contain. */
   readonly without?: string;
 }
 
@@ -52,7 +52,7 @@ const rows: readonly Row[] = [
     id: 'password-flag',
     what: 'a password in the flag --database-url',
     argv: ['migrate', '--database-url', `postgres://a:${secret}@127.0.0.1:9/x`],
-    // 69: it tried to connect.
+    // Not 69, which would mean that the command tried to connect.
     codes: [2, 78],
   },
   {

@@ -1,4 +1,4 @@
-/** Queries of the query page, from a program of this machine and with tokens. */
+/** Queries on the query page, sent locally and with tokens. */
 import { waitFor } from '../../support/wait-for.ts';
 import { held, verdict, type Attempt, type Group } from '../attempt.ts';
 import { ask, askHere, askWith, bearer, type Answer } from '../wire/ask.ts';
@@ -9,7 +9,7 @@ type Asker = 'here' | 'limited' | 'all';
 const askAs = (world: World, by: Asker, statement: string, path?: string): Promise<Answer> =>
   by === 'here' ? askHere(world, statement, path) : askWith(world, world.tokens[by].token, statement, path);
 
-/** The query is rejected. */
+/** An attempt whose query must be rejected. */
 const refused = (by: Asker, id: string, statement: string | ((world: World) => string)): Attempt => ({
   id: `question-${by}-${id}`,
   what: `asks ${typeof statement === 'string' ? statement : id}`,
@@ -69,7 +69,7 @@ const plans = [
   ['comment', '-- a\n/* b */ explain select 1'],
 ].map(([id, statement]) => refused('limited', `explain-${id ?? ''}`, statement ?? ''));
 
-/** A plan by a function that runs a text. Not every server has XML: then there is none. */
+/** Tries to get a plan through a function that runs a text. Postgres builds without XML reject the XML functions. */
 const planByXml = (id: string, statement: (world: World) => string): Attempt => ({
   id: `question-limited-explain-by-${id}`,
   what: 'has a function of Postgres run EXPLAIN ANALYZE for a hidden row',

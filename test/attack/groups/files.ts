@@ -27,12 +27,12 @@ interface Note {
   readonly what: string;
   readonly mode?: number;
   readonly change?: Readonly<Record<string, unknown>>;
-  /** The note is a link to a file of this name. */
+  /** Target of the note, if the note is a symbolic link. */
   readonly link?: string;
   readonly argv?: readonly string[];
 }
 
-/** A note of a running demo in the current folder, as a repository can bring it along. */
+/** A file that claims that a demo runs in the current folder, as a cloned repository can contain it. */
 const note = ({ id, what, mode = 0o600, change = {}, link, argv = ['ledger', 'end'] }: Note): Attempt => ({
   id: `note-${id}`,
   what,
@@ -92,7 +92,7 @@ const notes: readonly Note[] = [
   { id: 'and-parties', what: 'a note, and the command ledger parties', argv: ['ledger', 'parties'] },
 ];
 
-/** Files that a cloned repository can hold in addition to a note. */
+/** Files that a cloned repository can contain in addition to such a note. */
 const planted = (id: string, what: string, files: Readonly<Record<string, string>>): Attempt => ({
   id: `planted-${id}`,
   what,
@@ -146,8 +146,8 @@ interface Manifest {
 }
 
 /**
- * Replaces the path in each entry of the first segment, and updates name and hash of the segment, as an attacker with
- * write access would.
+ * Replaces the path in each entry of the first segment, and updates name and hash of the segment. An attacker with
+ * write access could do the same.
  */
 async function changeFiles(lake: string, path: string): Promise<void> {
   const file = join(lake, 'manifest.json');
@@ -165,7 +165,7 @@ async function changeFiles(lake: string, path: string): Promise<void> {
   await writeFile(file, JSON.stringify({ ...head, segments: [{ ...first, path: name, sha256 }, ...rest] }));
 }
 
-/** A manifest whose files are elsewhere, with marks that make the export write them again. */
+/** A manifest that names files outside of the lake and is marked so that the export rewrites them. */
 const manifest = (id: string, path: string): Attempt => ({
   id: `manifest-${id}`,
   what: `a manifest of a lake names ${path}`,
@@ -215,7 +215,7 @@ const lakes: readonly Attempt[] = [
   },
 ];
 
-/** The embedded parts use a data folder that another user prepared. */
+/** Starts the embedded servers in a data folder that another user prepared. */
 const dataFolder = (
   id: string,
   what: string,
@@ -246,7 +246,7 @@ const otherUid = 65_533;
 
 const folders: readonly Attempt[] = [
   dataFolder('for-everybody', 'every user can write to the data folder', (data) => chmod(data, 0o777)),
-  // Only root can give a link to another user.
+  // Only root can change the owner of a symbolic link.
   ...(process.getuid?.() === 0
     ? [
         dataFolder('behind-a-link', 'the data folder is a link of another user', async (data, elsewhere) => {

@@ -1,5 +1,6 @@
 /**
- * A malicious participant: its own frames, responses and texts. Each attempt has an indexer and a database of its own.
+ * A malicious participant that sends its own frames, responses and texts. Each attempt has its own indexer and
+ * database.
  */
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -8,7 +9,7 @@ import { verdict, type Attempt, type Group } from '../attempt.ts';
 import { HostileLedger, type Edits } from '../wire/hostile-ledger.ts';
 import { Victim, type VictimState } from '../world/victim.ts';
 
-/** How long the ledger is hostile. */
+/** How long the ledger stays hostile. */
 const hostileMs = 5_000;
 const secret = 'hunter2-in-the-words-of-the-ledger';
 
@@ -16,12 +17,12 @@ interface Hostility {
   readonly id: string;
   readonly what: string;
   readonly edits: () => Edits;
-  /** Text that must not be in any output. */
+  /** Text that no output may contain. */
   readonly without?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The process keeps running while the ledger is hostile, and continues afterwards, also after a restart. */
+/** The indexer must keep running while the ledger is hostile, and must continue afterwards, also after a restart. */
 const hostility = ({ id, what, edits, without, env }: Hostility): Attempt => ({
   id: `ledger-${id}`,
   what,
@@ -54,7 +55,7 @@ async function goesOn(victim: Victim, url: string, { checkpoint }: VictimState):
 
 type Json = Record<string, unknown>;
 
-/** Changes the first event of each transaction, wherever it is. */
+/** Changes the first event of each transaction, at any depth of the frame. */
 const edited = (change: (event: Json) => void) => (): Edits => ({
   frame: (text) => {
     const frame = JSON.parse(text) as Json;
@@ -105,7 +106,7 @@ const errorWords = JSON.stringify({
   grpcCodeValue: 14,
 });
 
-/** Put into the text: JSON.stringify needs stack for each level. */
+/** Inserts the nested value into the text, because JSON.stringify needs stack for each level of nesting. */
 const deepPayload = (levels: number) => (): Edits => ({
   frame: (text) => {
     const frame = JSON.parse(text) as Json;

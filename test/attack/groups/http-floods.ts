@@ -1,4 +1,4 @@
-/** Many connections and requests at once, and responses that are never read. */
+/** Many concurrent connections and requests, and clients that never read the responses. */
 import { verdict, type Attempt, type Group, type Verdict } from '../attempt.ts';
 import { ask, bearer } from '../wire/ask.ts';
 import { flood, floodRow, survived, type Flood } from '../wire/flood.ts';
@@ -8,7 +8,7 @@ const get = (path: string): string =>
   `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n\r\n`;
 const holdMs = 15_000;
 
-/** Afterwards every client gets responses again. */
+/** After the attempt, every client gets responses again. */
 async function answersAgain(world: World): Promise<Verdict> {
   const paths = ['/livez', '/status', '/metrics', '/', '/wait?offset=1&timeout=0', '/events', '/changes'];
   const statuses: string[] = [];

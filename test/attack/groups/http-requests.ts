@@ -1,4 +1,4 @@
-/** Requests that a client should not make, each alone: methods, bytes, hosts, origins, proxies. */
+/** Malformed or forbidden requests, one at a time: methods, bytes, hosts, origins, proxies. */
 import { held, verdict, type Attempt, type Group } from '../attempt.ts';
 import { ask, askHere, elsewhere } from '../wire/ask.ts';
 import { exchange, head, statusOf, talk } from '../wire/raw.ts';

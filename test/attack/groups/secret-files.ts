@@ -1,4 +1,4 @@
-/** Configured secret files, replaced by another user who can write to their folder. */
+/** Configured secret files that another user with write access to their folder replaces. */
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

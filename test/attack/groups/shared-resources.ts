@@ -1,6 +1,6 @@
 /**
- * Readers that use up what all databases of a Postgres server share: connections, locks, notices, memory, files,
- * processors.
+ * Readers that exhaust resources shared by all databases of a Postgres server: connections, locks, notifications,
+ * memory, files, processors.
  */
 import type { Client } from 'pg';
 import { pause } from '../../support/wait-for.ts';
@@ -12,7 +12,7 @@ import type { Login, World } from '../world/world.ts';
 
 const heldMs = 20_000;
 const mostSessions = 200;
-/** An attempt that stops ingestion for longer has succeeded. */
+/** An attempt that stops ingestion for longer than this has succeeded. */
 const longestStopSeconds = 2;
 
 async function sessions(world: World, as: Login, most: number): Promise<readonly Client[]> {
@@ -25,7 +25,7 @@ async function sessions(world: World, as: Login, most: number): Promise<readonly
   return opened;
 }
 
-/** Ends them in any state. */
+/** Ends the sessions, whatever their state. */
 async function end(world: World, clients: readonly Client[]): Promise<void> {
   await world.admin.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'attacker'`);
   await Promise.allSettled(clients.map((client) => client.end()));
@@ -39,7 +39,7 @@ function outcome(world: World, seen: string): Verdict {
 
 const expected = 'the indexer runs, /livez responds, and ingestion stops for at most 2 s';
 
-/** Sessions of a login, each of which acquires something and holds it. */
+/** Opens sessions of a login, each of which acquires resources and holds them. */
 const holding = (as: Login, id: string, what: string, most: number, texts: readonly string[]): Attempt => ({
   id: `${as}-${id}`,
   what,
@@ -49,7 +49,7 @@ const holding = (as: Login, id: string, what: string, most: number, texts: reado
     const failures = new Set<string>();
     for (const client of clients) {
       for (const text of texts) {
-        // Not awaited: some run until they are ended.
+        // Not awaited, because some statements run until their session is ended.
         client.query(text).catch((thrown: unknown) => failures.add(String(Reflect.get(thrown as object, 'code'))));
       }
     }
@@ -100,7 +100,7 @@ const ofLogins: readonly Attempt[] = [
   ]),
 ];
 
-/** Sends notices until Postgres accepts no more, for a minute at most. */
+/** Sends notifications until the queue of Postgres is full, for at most a minute. */
 async function fillQueue(sender: Client | undefined): Promise<string> {
   const deadline = Date.now() + 60_000;
   try {
@@ -130,7 +130,7 @@ const notices: Attempt = {
   },
 };
 
-/** A change of the tables waits for a reader, and writers wait for the change. */
+/** A schema change waits for a reader, and writers wait for the schema change. */
 const behindReader: Attempt = {
   id: 'limited-holds-up-a-command',
   what: 'holds a transaction open in which it has read, while an operator limits another reader',
@@ -147,7 +147,7 @@ const behindReader: Attempt = {
   },
 };
 
-/** Queries of the query page, three of each token. */
+/** Sends queries to the query page: three with each token, and three local ones. */
 const questions = (id: string, what: string, statement: string): Attempt => ({
   id: `questions-${id}`,
   what,

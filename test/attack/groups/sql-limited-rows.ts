@@ -1,11 +1,11 @@
-/** Statements of a limited reader, one row each: forbidden reads, and forbidden actions. */
+/** Statements of a limited reader, one row each: forbidden reads and forbidden actions. */
 import type { Attempt } from '../attempt.ts';
 import { emptyRow, refusedRow } from '../wire/rows.ts';
 import type { World } from '../world/world.ts';
 
 const as = 'limited';
 
-/** A condition that is true for the hidden update alone. */
+/** A condition that only the hidden update satisfies. */
 export const hiddenRow = ({ hidden }: World): string => `"offset" = ${String(hidden.offset)}`;
 
 const rows: readonly Attempt[] = [

@@ -1,4 +1,4 @@
-/** A login of a reader that is limited to one party, with arbitrary statements. */
+/** Arbitrary statements under the login of a reader that is limited to one party. */
 import type { Client } from 'pg';
 import { callables, callsOf, relations, rowsOf } from '../../read/reader-attempts.ts';
 import { breachesOf } from '../../security/code-of-a-reader.ts';
@@ -9,7 +9,7 @@ import type { World } from '../world/world.ts';
 const schemas = ['ledger', 'explore', 'typed', 'pqs', 'pqs_multisync'] as const;
 const as = 'limited';
 
-/** Everything by which a hidden update could be recognized, also in the form in which the tables keep it. */
+/** Values that identify a hidden update, also in the form in which the tables store them. */
 async function needlesOf({ admin, hidden }: World): Promise<readonly string[]> {
   const { rows } = await admin.query<{ raw: string }>(
     'select update_id::text as raw from ledger.updates where "offset" = $1',
@@ -27,7 +27,7 @@ async function within<T>(world: World, work: (client: Client) => Promise<T>): Pr
   }
 }
 
-/** The texts, each a `FROM` item, whose rows show one of the needles. */
+/** The `FROM` items among `sources` whose rows contain one of these values. */
 async function leaks(world: World, sources: readonly string[]): Promise<readonly string[]> {
   const needles = (await needlesOf(world)).map((needle) => `'%${needle}%'`).join(', ');
   return within(world, async (client) => {
@@ -123,7 +123,7 @@ export const sqlLimited: Group = {
   attempts: [...limitedRows, ...others],
 };
 
-/** A minute and more: test/read/roles.slow.test.ts does the same with a small history. */
+/** Takes more than a minute. test/read/roles.slow.test.ts does the same with a small history. */
 export const sqlLimitedSweeps: Group = {
   name: 'sql-sweeps-as-limited-reader',
   what: 'every relation and function, as a reader that is limited to one party',

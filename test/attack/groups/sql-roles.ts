@@ -1,4 +1,4 @@
-/** Logins of the full reader, the writer and the redactor after their passwords were stolen. */
+/** Attacks with the stolen passwords of the full reader, the writer and the redactor. */
 import type { Client } from 'pg';
 import { attempt as tryStatement, attempts as statements } from '../../security/attempts.ts';
 import { verdict, type Attempt, type Group } from '../attempt.ts';
@@ -15,7 +15,7 @@ async function within<T>(world: World, as: Login, work: (client: Client) => Prom
   }
 }
 
-/** All statements that the role does not need. */
+/** Runs all statements that the role does not need. */
 const table = (as: Login, kind: string): Attempt => ({
   id: `${as}-statements-it-does-not-need`,
   what: 'every statement of test/security/attempts.ts that the role does not need',
@@ -32,11 +32,11 @@ const table = (as: Login, kind: string): Attempt => ({
 });
 
 const counted = ['contracts', 'coverage', 'contract_parties', 'templates', 'updates', 'exercises', 'archives'];
-// The indexer moves rows from one to the other meanwhile.
+// The indexer may move rows from one table to the other between two counts.
 const states = '(select count(*) from ledger.live)::int + (select count(*) from ledger.ended)::int as states';
 const count = `select ${states}, ${counted.map((name) => `(select count(*) from ledger.${name})::int as ${name}`).join(', ')}`;
 
-/** After these statements of one transaction, nothing of history is gone. The transaction is rolled back. */
+/** Runs these statements in one transaction that is rolled back: no table of history may lose rows. */
 const keeps = (as: Login, id: string, what: string, texts: readonly string[]): Attempt => ({
   id: `${as}-${id}`,
   what,
@@ -119,7 +119,7 @@ const ofWriter: readonly Attempt[] = [
   refusedRow('writer', 'program', 'runs a program on the server', `copy (select 1) to program 'id'`),
 ];
 
-/** The redactor may begin a new epoch, so that a running writer notices a redaction. */
+/** The redactor may increase the epoch, so that a running writer notices a redaction. */
 const lastEpoch: Attempt = {
   id: 'redactor-last-epoch',
   what: 'sets the epoch to the greatest number, after which there is no other',

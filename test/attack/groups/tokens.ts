@@ -1,4 +1,4 @@
-/** Tokens of readers: guessed, stolen, revoked, expired, and their logins in Postgres. */
+/** Tokens of readers, guessed, stolen, revoked or expired, and their Postgres logins. */
 import type { Client } from 'pg';
 import { loginPasswordOf } from '../../../src/reader-token.ts';
 import { attempt as tryStatement } from '../../security/attempts.ts';
@@ -11,7 +11,7 @@ import type { TokenOf, World } from '../world/world.ts';
 
 const wrong = `lir_${'A'.repeat(43)}`;
 
-/** An invalid token, or a token sent in a way that does not count. */
+/** An invalid token, or a token sent in an unsupported way. */
 const invalidTokenRow = (
   id: string,
   what: string,
@@ -109,7 +109,7 @@ const logins: readonly Attempt[] = [
       asToken(world, world.tokens.limited, async (client) => {
         const text = `select 1 from ledger.updates where "offset" = ${String(world.hidden.offset)}`;
         const first = (await client.query(text)).rowCount;
-        // Before Postgres 16 a member may; later the login may not, and this changes nothing.
+        // Before Postgres 16, a member may set its role. Since 16 the login may not, and the statement has no effect.
         await client.query(`set role ${world.tokens.limited.role}`).catch(() => undefined);
         const second = (await client.query(text)).rowCount;
         return verdict(first === 0 && second === 0, `${String(first)} and ${String(second)} rows`);
@@ -132,7 +132,7 @@ const logins: readonly Attempt[] = [
   },
 ];
 
-/** A new token whose stream and session are open, and the action that ends them. */
+/** Ends a new token that has an open stream and an open session. */
 const ended = (
   id: string,
   what: string,

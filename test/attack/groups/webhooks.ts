@@ -1,4 +1,4 @@
-/** Malicious webhook receivers, and addresses that no delivery may reach. */
+/** Malicious webhook receivers, and addresses that must never receive a delivery. */
 import { readFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { pause, waitFor } from '../../support/wait-for.ts';
@@ -7,14 +7,14 @@ import { connected } from '../world/server.ts';
 import { Victim } from '../world/victim.ts';
 import type { World } from '../world/world.ts';
 
-/** The response of a receiver, and its behavior after that. */
+/** A webhook receiver: its first response, and its behavior after that. */
 interface Receiver {
   readonly id: string;
   readonly what: string;
   readonly first: string;
-  /** Sent without end. */
+  /** Sent repeatedly after the first response. */
   readonly part?: string;
-  /** Between parts. */
+  /** Time between two parts. */
   readonly everyMs?: number;
 }
 
@@ -54,14 +54,14 @@ const receivers: readonly Receiver[] = [
   { id: 'silence', what: 'nothing', first: '' },
 ];
 
-/** More bytes of one receiver were read than a socket holds. */
+/** Reading more bytes than this of one receiver is a finding. It is more than a socket buffers. */
 const mostBytes = 16 * 1024 * 1024;
 const watchedMs = 10_000;
 
 interface Listening {
   readonly url: string;
   readonly server: Server;
-  /** The most bytes that one connection took. */
+  /** The largest number of bytes that one connection received. */
   readonly taken: () => number;
   readonly connections: () => number;
 }
@@ -85,7 +85,7 @@ async function listen({ first, part, everyMs }: Receiver): Promise<Listening> {
   };
 }
 
-/** CPU time of a process so far, seconds; 0 if the system does not provide it. */
+/** CPU time of the process so far, in seconds; 0 if the system does not provide it. */
 function cpuSeconds(pid: number): number {
   try {
     const fields = readFileSync(`/proc/${String(pid)}/stat`, 'utf8')
@@ -97,7 +97,10 @@ function cpuSeconds(pid: number): number {
   }
 }
 
-/** A receiver could use half of a processor, unless deliveries are many and each is cheap. */
+/**
+ * CPU limit, as a share of one processor. Exceeding it is a finding, unless there are many deliveries that are cheap
+ * each.
+ */
 const mostCpu = 0.5;
 const mostMsOfDelivery = 10;
 
@@ -172,12 +175,12 @@ const addresses = [
   'http://example.com/x',
 ];
 
-/** Long enough for several deliveries: events come ten times a second. */
+/** Long enough for several deliveries: there are ten events per second. */
 const deliveryMs = 5_000;
 
 /**
- * The command may accept an address that other webhook networks allow. With the default networks nothing connects to
- * it.
+ * The command may accept an address that other webhook networks would allow. With the default networks, no delivery may
+ * connect to it.
  */
 const address = (url: string, at: number): Attempt => ({
   id: `webhook-address-${String(at + 1)}`,
@@ -202,7 +205,7 @@ const address = (url: string, at: number): Attempt => ({
   },
 });
 
-/** A role for a webhook that may do more than read. */
+/** A webhook role that may do more than read. */
 const roles = (['writer', 'redactor', 'owner'] as const).map((login): Attempt => ({
   id: `webhook-role-${login}`,
   what: `adds a webhook that reads as the ${login}`,

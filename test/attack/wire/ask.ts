@@ -1,9 +1,9 @@
-/** Requests of a program on this machine, or of one behind a proxy that holds a token. */
+/** Requests to the indexer: local ones, and ones through a proxy with a token. */
 import { request } from 'node:http';
 import type { World } from '../world/world.ts';
 
 export interface Answer {
-  /** 0: the connection ended without a response. */
+  /** Status code; 0 if the connection ended without a response. */
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body: string;
@@ -13,14 +13,14 @@ export interface AskOptions {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Stop reading an endless response after so many characters. */
+  /** Number of characters after which the client stops reading an endless response. */
   readonly most?: number;
   readonly limitMs?: number;
 }
 
 const usualLimitMs = 60_000;
 
-/** One request on a connection of its own. Never rejects. */
+/** Sends one request on its own connection. Never rejects. */
 export function ask(url: string, options: AskOptions = {}): Promise<Answer> {
   const { method = 'GET', headers = {}, body, most = Infinity, limitMs = usualLimitMs } = options;
   return new Promise((resolve) => {
@@ -45,21 +45,21 @@ export function ask(url: string, options: AskOptions = {}): Promise<Answer> {
   });
 }
 
-/** Headers that only a proxy adds: the caller is on another machine. */
+/** Headers that only a proxy adds, so that the request does not count as local. */
 export const elsewhere = { 'x-forwarded-for': '203.0.113.7' };
 
-/** Headers of a holder of a token on another machine. */
+/** Headers of a request with a token through a proxy. */
 export function bearer(token: string): Readonly<Record<string, string>> {
   return { ...elsewhere, authorization: `Bearer ${token}` };
 }
 
-/** A statement on the query page, as a program of this machine. */
+/** Sends a statement to the query page as a local request. */
 export function askHere(world: World, statement: string, path = '/query'): Promise<Answer> {
   const headers = { origin: world.httpUrl, 'content-type': 'application/json' };
   return ask(`${world.httpUrl}${path}`, { method: 'POST', headers, body: JSON.stringify({ statement }) });
 }
 
-/** A statement on the query page with a token. */
+/** Sends a statement to the query page with a token. */
 export function askWith(world: World, token: string, statement: string, path = '/query'): Promise<Answer> {
   const headers = { ...bearer(token), 'content-type': 'application/json' };
   return ask(`${world.httpUrl}${path}`, { method: 'POST', headers, body: JSON.stringify({ statement }) });

@@ -1,6 +1,6 @@
 /**
- * Attempts that send much from a process of its own, while the watcher checks whether the indexer still responds and
- * stores.
+ * Attempts that send much traffic from their own process, while the watcher checks whether the indexer still responds
+ * and stores updates.
  */
 import { join } from 'node:path';
 import { verdict, type Attempt, type Verdict } from '../attempt.ts';
@@ -10,24 +10,24 @@ import type { World } from '../world/world.ts';
 /** Parameters of `clients/flood.mjs`. */
 export interface Flood {
   readonly connections: number;
-  /** `{n}` is the number of the connection, `{token}` one that reads everything. */
+  /** Text sent on each connection. `{n}` is the number of the connection, `{token}` a token that reads everything. */
   readonly text?: string;
   readonly repeat?: number;
-  /** Between the connection and its text. */
+  /** Delay between opening the connection and sending the text, in milliseconds. */
   readonly afterMs?: number;
-  /** Read the responses. */
+  /** Whether the client reads the responses. */
   readonly read?: boolean;
-  /** Sent five times a second. */
+  /** Text sent five times per second after the first text. */
   readonly drip?: string;
   readonly holdMs: number;
 }
 
-/** A probe that takes longer is taken for a failure by usual load balancers and by Kubernetes. */
+/** Common load balancers and Kubernetes treat a slower probe as failed. */
 const longestLivezSeconds = 1;
 
 const client = join(projectRoot, 'test', 'attack', 'clients', 'flood.mjs');
 
-/** Runs it to its end; returns its counts as JSON. */
+/** Runs the client to its end and returns its counts as JSON. */
 export async function flood(world: World, what: Flood): Promise<string> {
   const text = what.text?.replaceAll('{token}', world.tokens.all.token);
   const running = startNode(client, [JSON.stringify({ port: world.port, ...what, text })]);
@@ -36,7 +36,7 @@ export async function flood(world: World, what: Flood): Promise<string> {
   return line;
 }
 
-/** Whether the indexer runs, `/livez` never took long, and the ledger's updates were stored. */
+/** Whether the indexer runs and `/livez` was always fast. The observation includes how long ingestion stopped. */
 export function survived(world: World, counted: string): Verdict {
   const { livezSeconds, totalLivezSeconds, stoppedSeconds } = world.watcher.observed();
   const exit = world.indexer.exit();
@@ -46,7 +46,7 @@ export function survived(world: World, counted: string): Verdict {
   return verdict(livezSeconds < longestLivezSeconds, seen);
 }
 
-/** A flood that the indexer has to survive. @param after a further condition that has to hold then */
+/** A flood that the indexer must survive. @param after a further condition that must hold after the flood */
 export function floodRow(id: string, what: string, spec: Flood, after?: (world: World) => Promise<Verdict>): Attempt {
   return {
     id,

@@ -4,17 +4,17 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocket, WebSocketServer } from 'ws';
 
-/** The changes to make: by default, none. */
+/** Changes that the proxy makes; none by default. */
 export interface Edits {
-  /** Frames sent instead of one of `/v2/updates`. */
+  /** Returns the frames to send instead of one frame of `/v2/updates`. */
   readonly frame?: (text: string) => readonly (string | Buffer)[];
-  /** Responds to a request instead of the ledger; false: does not. */
+  /** Responds to a request in place of the ledger; returns false to let the ledger respond. */
   readonly answer?: (path: string, response: ServerResponse) => boolean;
-  /** Uses the socket of the upgrade instead of a WebSocket; false: does not. */
+  /** Takes over the socket of an upgrade instead of opening a WebSocket; returns false to open it. */
   readonly upgrade?: (path: string, socket: Duplex) => boolean;
 }
 
-/** Bytes. */
+/** Limit of bytes that wait to be sent to the indexer. Frames beyond it are dropped. */
 const mostUnsent = 64 * 1024 * 1024;
 
 export class HostileLedger implements AsyncDisposable {
@@ -74,7 +74,7 @@ export class HostileLedger implements AsyncDisposable {
     const outer = new WebSocket(`${this.#target.replace('http', 'ws')}${path}`, ['daml.ws.auth']);
     outer.on('open', () => outer.send(requestText));
     outer.on('message', (frame: Buffer) => {
-      // Frames that the indexer does not read must not fill the memory of this process.
+      // Drop frames while the indexer does not read, so that they do not fill the memory of this process.
       if (inner.readyState !== inner.OPEN || inner.bufferedAmount > mostUnsent) return;
       const text = frame.toString();
       const edit = path.startsWith('/v2/updates') ? this.edits.frame : undefined;

@@ -1,9 +1,9 @@
-/** Requests as bytes, without an HTTP client that would correct them. */
+/** Requests sent as raw bytes, without an HTTP client that would correct them. */
 import { connect, type Socket } from 'node:net';
 
 export interface Talk {
   readonly socket: Socket;
-  /** The response so far. */
+  /** The response received so far. */
   readonly heard: () => string;
   /** Resolves when the server has closed the connection. */
   readonly closed: Promise<void>;
@@ -11,7 +11,7 @@ export interface Talk {
 
 const limitMs = 30_000;
 
-/** Opens a connection and sends the text. */
+/** Opens a connection to the local port and sends the text. */
 export function talk(port: number, text = ''): Talk {
   const socket = connect(port, '127.0.0.1');
   const parts: string[] = [];
@@ -22,7 +22,7 @@ export function talk(port: number, text = ''): Talk {
   return { socket, heard: () => parts.join(''), closed };
 }
 
-/** The complete response: until the server closes, or for half a minute. */
+/** The complete response: reads until the server closes the connection, for at most half a minute. */
 export async function exchange(port: number, text: string): Promise<string> {
   const { socket, heard, closed } = talk(port, text);
   const limit = setTimeout(() => socket.destroy(), limitMs);
@@ -32,8 +32,8 @@ export async function exchange(port: number, text: string): Promise<string> {
 }
 
 /**
- * A request that ends its connection. @param lines request line and headers; without `Host`, one of this machine is
- * added
+ * A request after which the server must close the connection. @param lines request line and headers; a local `Host` is
+ * added if there is none
  */
 export function head(...lines: readonly string[]): string {
   const [first = '', ...headers] = lines;
@@ -41,7 +41,7 @@ export function head(...lines: readonly string[]): string {
   return `${[first, ...hosts, ...headers, 'Connection: close'].join('\r\n')}\r\n\r\n`;
 }
 
-/** Status of a response; 0: there was none. */
+/** Status code of a response; 0 if there is none. */
 export function statusOf(answer: string): number {
   return Number(/^HTTP\/1\.[01] (\d{3})/.exec(answer)?.[1] ?? 0);
 }

@@ -1,21 +1,21 @@
-/** Makers of attempts that are one row of a table: a statement or a request, and the condition that holds. */
+/** Creates attempts that are one row of a table: a statement or request, and its expected result. */
 import { attempt as tryStatement } from '../../security/attempts.ts';
 import { broken, verdict, type Attempt } from '../attempt.ts';
 import type { Login, World } from '../world/world.ts';
 import { ask, type AskOptions } from './ask.ts';
 import { exchange, head, statusOf } from './raw.ts';
 
-/** SQLSTATE of a missing right. */
+/** SQLSTATE of insufficient privilege. */
 const noRight = '42501';
 
-/** A text, or a function that derives it from the running world. */
+/** A text, or a function that derives the text from the running world. */
 export type Text = string | ((world: World) => string);
 
 export function textOf(text: Text, world: World): string {
   return typeof text === 'string' ? text : text(world);
 }
 
-/** The request as bytes gets one of these statuses. 0: the connection is closed without a response. */
+/** A request sent as bytes must get one of these statuses. Status 0: the connection is closed without a response. */
 export function rawRow(id: string, what: string, lines: readonly string[], statuses: readonly number[]): Attempt {
   return {
     id,
@@ -35,11 +35,11 @@ export interface RequestRow {
   readonly path: Text;
   readonly options?: AskOptions | ((world: World) => AskOptions);
   readonly statuses: readonly number[];
-  /** Must not be in the body. */
+  /** Values that the body must not contain. */
   readonly without?: (world: World) => readonly string[];
 }
 
-/** The request gets one of these statuses, without certain words in the body. */
+/** The request must get one of these statuses, and a body without the values of `without`. */
 export function requestRow({ id, what, path, options = {}, statuses, without }: RequestRow): Attempt {
   return {
     id,
@@ -58,7 +58,7 @@ export function requestRow({ id, what, path, options = {}, statuses, without }: 
   };
 }
 
-/** The login is refused the statement, by default because it lacks a right. */
+/** The login must be refused the statement, by default with insufficient privilege. */
 export function refusedRow(
   as: Login,
   id: string,
@@ -83,7 +83,7 @@ export function refusedRow(
   };
 }
 
-/** The login gets no row, or a refusal. */
+/** The login must get no row, or be refused. */
 export function emptyRow(as: Login, id: string, what: string, sql: Text, setup: readonly string[] = []): Attempt {
   return {
     id: `${as}-${id}`,

@@ -1,22 +1,22 @@
-/** The built program and clients as child processes. None of them outlives this process. */
+/** The built program and clients as child processes. All of them end with this process. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Compiled copies of this file are deeper in the project than the source. */
+/** Found by search, because compiled copies of this file are deeper in the project than the source. */
 export const projectRoot = rootAbove(dirname(fileURLToPath(import.meta.url)));
 
 const program = join(projectRoot, 'dist', 'main.js');
 
 export interface Program {
   readonly pid: number;
-  /** Exit code or signal. Undefined while the process runs. */
+  /** Exit code or signal; undefined while the process runs. */
   exit(): number | string | undefined;
   /** All output so far. */
   output(): string;
-  /** The first match in the output, waited for. */
+  /** Waits for the first match in the output. */
   waitForOutput(pattern: RegExp): Promise<RegExpExecArray>;
   kill(signal?: NodeJS.Signals): Promise<void>;
 }
@@ -24,7 +24,7 @@ export interface Program {
 export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** Flags of Node. */
+  /** Command-line flags of Node. */
   readonly flags?: readonly string[];
 }
 
@@ -39,7 +39,7 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** Starts a script with Node. The configuration of the caller does not reach it. */
+/** Starts a script with Node, without the environment variables of the caller. */
 export function startNode(script: string, argv: readonly string[], options: StartOptions = {}): Program {
   const child = start(script, argv, options);
   const text: string[] = [];
@@ -77,7 +77,7 @@ export function startProgram(argv: readonly string[], options: StartOptions = {}
   return startNode(program, argv, options);
 }
 
-/** Runs `dist/main.js` to its end. @param limitMs after which it is killed */
+/** Runs `dist/main.js` to its end. @param limitMs time after which it is killed */
 export async function runProgram(
   argv: readonly string[],
   options: StartOptions = {},

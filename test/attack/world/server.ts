@@ -1,4 +1,4 @@
-/** The Postgres server under attack: a given one, or an embedded one. The suite uses one database of it. */
+/** The Postgres server under attack: an existing one, or an embedded one. The suite creates a database on it. */
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -8,17 +8,17 @@ import { Client, escapeIdentifier } from 'pg';
 import { startEmbeddedPostgres } from '../../../packages/embedded-postgres/src/embedded-postgres.ts';
 
 export interface Server extends AsyncDisposable {
-  /** The server was started for this run, so that its shared resources may be used up. */
+  /** Whether the server was started for this run, so that attempts may exhaust its shared resources. */
   readonly isOwn: boolean;
   readonly version: string;
-  /** A new, empty database; URL of a superuser. */
+  /** Creates an empty database; returns its URL for a superuser. */
   createDatabase(): Promise<string>;
   dropDatabase(url: string): Promise<void>;
-  /** Roles of the server are dropped at the end if their names begin with this. */
+  /** Roles whose names begin with this prefix are dropped at the end. */
   readonly rolePrefix: string;
 }
 
-/** @param superuserUrl URL of a superuser; an embedded server is started otherwise */
+/** @param superuserUrl URL of a superuser; if absent, an embedded server is started */
 export async function openServer(superuserUrl: string | undefined): Promise<Server> {
   const started = superuserUrl === undefined ? await startEmbedded() : undefined;
   const address = superuserUrl ?? started?.url ?? '';
@@ -58,7 +58,7 @@ export async function openServer(superuserUrl: string | undefined): Promise<Serv
   };
 }
 
-/** A connection of the suite. Errors of an idle connection do not end the process. */
+/** Opens a connection for the suite. Errors of an idle connection do not end the process. */
 export async function connected(url: string, name = 'attack suite'): Promise<Client> {
   const client = new Client({ connectionString: url, application_name: name });
   client.on('error', () => undefined);
@@ -66,7 +66,7 @@ export async function connected(url: string, name = 'attack suite'): Promise<Cli
   return client;
 }
 
-/** Logins that `reader-token create` made. Their names are not known beforehand. */
+/** Logins that `reader-token create` created. Their names are random. */
 async function tokenLogins(urls: ReadonlySet<string>): Promise<readonly string[]> {
   const found: string[] = [];
   for (const url of urls) {
@@ -95,7 +95,7 @@ async function startEmbedded(): Promise<{ readonly url: string; stop(): Promise<
   const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-attack-'));
   const server = await startEmbeddedPostgres({
     dataDir: join(folder, 'postgres'),
-    // The smallest queue of notices: filling it has the same effect as filling 8 GB.
+    // The smallest notification queue: filling it has the same effect as filling the default of 8 GB.
     settings: { max_notify_queue_pages: '64', shared_buffers: '64MB', temp_file_limit: '2GB' },
   });
   const abandoned = (): void => {

@@ -1,6 +1,4 @@
-/**
- * A second indexer with a database of its own, for peers that may damage its rows. It runs with the same small heap.
- */
+/** A second indexer with its own database, for peers that may damage its rows. It runs with the same small heap. */
 import { ask } from '../wire/ask.ts';
 import { connected } from './server.ts';
 import { startProgram, type Program } from './program.ts';
@@ -8,7 +6,7 @@ import type { World } from './world.ts';
 
 export interface VictimState {
   readonly exit: number | string | undefined;
-  /** Of `/livez`; 0: no response. */
+  /** Status code of `/livez`; 0 if there was no response. */
   readonly livez: number;
   /** Body of `/status`. */
   readonly status: string;
@@ -37,7 +35,7 @@ export class Victim implements AsyncDisposable {
     return this.#program;
   }
 
-  /** Starts it again after it has ended, with its stored rows. */
+  /** Starts the indexer, or restarts it on its stored rows. */
   async start(ledgerUrl: string): Promise<void> {
     await this.#program?.kill();
     const env = {
@@ -60,7 +58,7 @@ export class Victim implements AsyncDisposable {
     return { exit: this.program.exit(), livez: status, status: body, checkpoint: await this.checkpoint() };
   }
 
-  /** -1: there is none. */
+  /** -1 if there is no checkpoint. */
   async checkpoint(): Promise<number> {
     const client = await connected(this.databaseUrl);
     try {

@@ -1,6 +1,7 @@
 /**
- * Watches the indexer from outside during all attempts: how long the checkpoint did not move while the ledger was
- * ahead, and how long `/livez` took. The clients of floods are other processes, so the watcher is not held up by them.
+ * Watches the indexer from outside during all attempts. It measures how long the checkpoint did not move while the
+ * ledger was ahead, and how long `/livez` took. The clients of floods are other processes, so they do not delay the
+ * watcher.
  */
 import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
@@ -10,23 +11,22 @@ import { connected } from './server.ts';
 
 const everyMs = 100;
 const livezEveryMs = 500;
-/** A probe that takes longer counts as this long. */
+/** Time limit of a `/livez` probe. A slower response counts as this long. */
 const livezLimitMs = 30_000;
 
 export interface Observation {
-  /** Longest time that the checkpoint stood still, seconds. */
+  /** Longest time in seconds that the checkpoint did not move while the ledger was ahead. */
   readonly stoppedSeconds: number;
   /**
-   * Longest response time of `/livez`, seconds, without the time in which the indexer was ready to run but other
-   * processes had the processors: the load of other processes on this machine, the attackers included, is not a fault
-   * of the indexer.
+   * Longest response time of `/livez` in seconds, minus the time in which the indexer waited for a processor. Load from
+   * other processes, such as the attackers, is not a fault of the indexer.
    */
   readonly livezSeconds: number;
-  /** The same with that time. */
+  /** Longest response time of `/livez` in seconds, including that wait. */
   readonly totalLivezSeconds: number;
 }
 
-/** The indexer that runs now. */
+/** The indexer that is currently running. */
 export interface Watched {
   readonly url: string;
   readonly pid: number;
@@ -41,7 +41,7 @@ export class Watcher implements AsyncDisposable {
   #ended = false;
   #checkpoint = -1;
   #isBehind = false;
-  /** When the checkpoint last moved, or was last equal to the ledger end. */
+  /** When the checkpoint last moved, or last equaled the ledger end. */
   #movedAt = performance.now();
   #stoppedMs = 0;
   #livezMs = 0;
@@ -68,8 +68,8 @@ export class Watcher implements AsyncDisposable {
   }
 
   /**
-   * Waits until the checkpoint moves again, so that a stop counts for the attempt that caused it; false if it does
-   * not.
+   * Waits until the checkpoint moves again, so that an interruption counts for the attempt that caused it. False if it
+   * does not move in time.
    */
   settled(): Promise<boolean> {
     const moves = (): true | undefined =>
@@ -96,7 +96,7 @@ export class Watcher implements AsyncDisposable {
     const checkpoint = await this.#stored();
     this.#isBehind = checkpoint < end;
     if (checkpoint !== this.#checkpoint || !this.#isBehind) this.#movedAt = performance.now();
-    // Only a state at both ends of the interval counts: this process may have waited for the processor in between.
+    // Count only until the check began: this process may have waited for a processor during the check.
     else this.#stoppedMs = Math.max(this.#stoppedMs, begin - this.#movedAt);
     this.#checkpoint = checkpoint;
   }
@@ -131,8 +131,8 @@ export class Watcher implements AsyncDisposable {
 }
 
 /**
- * How long the main thread of a process has waited for a processor so far, milliseconds; 0 where the system does not
- * say.
+ * How long the main thread of a process has waited for a processor so far, in milliseconds; 0 if the system does not
+ * report it.
  */
 function queuedMs(pid: number): number {
   try {

@@ -1,7 +1,7 @@
 /**
- * The target of the attacks: an indexer set up as docs/how-to/secure recommends, behind a ledger with live traffic. The
- * indexer is its own process with a small heap and logs in as the writer of `grant-roles`. Readers have logins and
- * tokens, limited to a party or not.
+ * The target of the attacks: an indexer set up as docs/how-to/secure recommends, behind a ledger with live traffic. It
+ * runs as its own process with a small heap, and logs in as the writer of `grant-roles`. Some readers, with logins and
+ * tokens, are limited to a party, others read everything.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -20,7 +20,7 @@ export interface TokenOf {
   readonly token: string;
   readonly id: string;
   readonly role: string;
-  /** The login in Postgres that was created for the token. */
+  /** The Postgres login that was created for the token. */
   readonly login: string;
 }
 
@@ -34,7 +34,7 @@ export interface Hidden {
 
 export interface WorldOptions {
   readonly databaseUrl: string | undefined;
-  /** Updates that the ledger adds each second. */
+  /** Updates that the ledger adds per second. */
   readonly updatesPerSecond: number;
 }
 
@@ -44,17 +44,17 @@ const longestStartMs = 240_000;
 
 export class World implements AsyncDisposable {
   readonly server: Server;
-  /** Of a superuser. */
+  /** URL of a superuser. */
   readonly databaseUrl: string;
-  /** A session of a superuser. */
+  /** Session of a superuser. */
   readonly admin: Client;
-  /** Gone at the end. */
+  /** Temporary folder, deleted at the end. */
   readonly folder: string;
   readonly password = randomBytes(12).toString('hex');
   readonly #sandbox: Program;
   #indexer: Program | undefined;
   ledgerUrl = '';
-  /** Of the endpoints of the indexer. */
+  /** Base URL of the HTTP endpoints of the indexer. */
   httpUrl = '';
   party = '';
   hidden: Hidden = { offset: 0, updateId: '', commandId: '', contractId: '' };
@@ -96,7 +96,7 @@ export class World implements AsyncDisposable {
     return this.#watcher;
   }
 
-  /** Name of the superuser, which is another one on each server. */
+  /** Name of the superuser, which differs between servers. */
   get superuser(): string {
     return decodeURIComponent(new URL(this.databaseUrl).username);
   }
@@ -115,24 +115,24 @@ export class World implements AsyncDisposable {
     return url.href;
   }
 
-  /** A session of that login. The caller ends it. */
+  /** Opens a session of the login. The caller closes it. */
   session(login: Login): Promise<Client> {
     return connected(this.urlOf(login), `attacker ${login}`);
   }
 
-  /** A command of the program, by default as the superuser. */
+  /** Runs a command of the program, by default as the superuser. */
   command(argv: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
     return runProgram(argv, { env: { DATABASE_URL: this.databaseUrl, ...env }, cwd: this.folder });
   }
 
-  /** A command that has to succeed. */
+  /** Runs a command that must succeed. */
   async succeed(argv: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
     const ended = await this.command(argv, env);
     if (ended.code !== 0) throw new Error(`${argv.join(' ')} ended with ${ended.code}: ${ended.stderr}${ended.stdout}`);
     return ended;
   }
 
-  /** The role of a reader without login, and a token of it. */
+  /** Creates a reader role without login, and a token for it. */
   async newToken(role: string, parties: readonly string[], ...more: readonly string[]): Promise<TokenOf> {
     await this.succeed(['grant-reader', role, ...parties.flatMap((party) => ['--party', party])]);
     const { stdout, stderr } = await this.succeed(['reader-token', 'create', '--role', role, ...more]);
@@ -143,13 +143,13 @@ export class World implements AsyncDisposable {
     return { token: stdout.trim(), id, role, login: rows[0]?.login ?? '' };
   }
 
-  /** Ends the indexer and starts it again. */
+  /** Stops and starts the indexer. */
   async restart(): Promise<void> {
     await this.indexer.kill();
     await this.#startIndexer();
   }
 
-  /** Starts the indexer again if it has ended; whether it had. */
+  /** Starts the indexer again if it has ended. Returns whether it had ended. */
   async revive(): Promise<boolean> {
     if (this.indexer.exit() === undefined) return false;
     await this.#startIndexer();
@@ -205,7 +205,7 @@ export class World implements AsyncDisposable {
     [, this.httpUrl = ''] = await this.#indexer.waitForOutput(/"http":"(http:[^"]+)"/);
   }
 
-  /** Readers are limited to the party that sees most, though not everything. */
+  /** Limits readers to a party that sees many events, but at most 70 % of them. */
   async #limitReaders(): Promise<void> {
     const { rows } = await this.admin.query<{ party: string }>(
       `select p as party from explore.events e cross join unnest(e.parties) p group by p

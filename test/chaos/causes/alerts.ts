@@ -1,5 +1,5 @@
 /**
- * Alerts that fire when a cause has lasted: promtool evaluates the rules over the scraped metrics,
+ * The alerts that fire while a cause lasts. promtool evaluates the rules over the scraped metrics, which are
  * extrapolated.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,29 +9,32 @@ import { promtool } from '../../support/skips/promtool.ts';
 import type { Samples, Seen } from './surfaces.ts';
 
 const intervalSeconds = 15;
-/** Healthy time before the cause. */
+/** Time without a fault before the cause begins. */
 const wellSeconds = 1_800;
-/** Time at which the alerts are read: the slowest rule waits for a quarter of an hour over ten minutes. */
+/**
+ * Time from the beginning of the cause to the evaluation. The slowest rule waits for 15 minutes on a range of 10
+ * minutes.
+ */
 const lastingSeconds = 1_200;
 
-/** Scrapes of the metrics: before the cause, a moment into it, minutes into it, and minutes after that. */
+/** Scrapes of the metrics: before the cause, shortly after it began, minutes later, and at the end. */
 export interface Scrapes {
   readonly well: Seen;
   readonly soon: Seen;
   readonly later: Seen;
   readonly last: Seen;
-  /** Seconds since 1970, by the clock of the indexer, when `well` was scraped. */
+  /** Unix time in seconds, by the clock of the indexer, when `well` was scraped. */
   readonly wellAt: number;
 }
 
-/** @param rules path of the rules @returns names of the alerts, sorted */
+/** Alerts that fire for these scrapes. @param rules path of the rules @returns sorted names of alerts */
 export function firing(rules: string, scrapes: Scrapes): readonly string[] {
   const folder = mkdtempSync(join(tmpdir(), 'ledger-indexer-alerts-'));
   try {
     const file = join(folder, 'cause.test.yaml');
     writeFileSync(file, JSON.stringify(caseOf(rules, scrapes)));
     const { stdout, stderr } = promtool(['test', 'rules', file]);
-    // An expression without an expected sample fails, and the failure lists the actual samples.
+    // The test expects no samples, so it fails and lists the actual ones.
     const found = [...(stdout + stderr).matchAll(/alertname="(\w+)"/g)].map(([, name]) => name ?? '');
     if (!/got/.test(stdout + stderr)) throw new Error(`promtool: ${(stdout + stderr).slice(-500)}`);
     return [...new Set(found)].sort();
@@ -72,16 +75,16 @@ function labelled(name: string): string {
   return name.includes('{') ? name.replace('{', `{${own},`) : `${name}{${own}}`;
 }
 
-/** Metrics of times count from 1970, which is where promtool begins. */
+/** Values of these metrics are Unix times. promtool evaluates from 1970, so they are shifted. */
 const isTime = (name: string): boolean => /_timestamp_seconds(?:\{|$)|_start_time_seconds(?:\{|$)/.test(name);
 const counts = (name: string): boolean => /_(?:total|count|sum|bucket)(?:\{|$)/.test(name);
 
-/** Counters and times continue to rise as before; other values stay. */
+/** Counters and times continue to increase at the same rate; other values stay constant. */
 const goesOn = (name: string): boolean => counts(name) || isTime(name);
 
 /**
- * One value each fifteen seconds: the healthy value, the scraped values, and after them the same slope as in
- * between.
+ * One value per 15 seconds: first the healthy value, then the scraped values, then values with the slope of the last
+ * two scrapes.
  */
 function valuesOf(name: string, { well, soon, later, last, wellAt }: Scrapes): string {
   const base = isTime(name) ? wellAt - wellSeconds : 0;

@@ -1,39 +1,36 @@
-/**
- * A cause: something that goes wrong around an indexer, and the report of it that every surface of the indexer has to
- * give.
- */
+/** A cause: a fault around an indexer, and the code and state that every surface of the indexer must report for it. */
 import type { ErrorCode } from '../../../src/errors/catalogue.ts';
 import type { CauseWorld, WorldOptions } from './world.ts';
 
 export type CauseGroup = 'Participant' | 'Token' | 'Postgres' | 'Disk' | 'Pooler';
 
-/** The reported code, and the state it is reported in. */
+/** A state, and the code reported in it. */
 export interface Named {
-  /** Absent where nothing fails. */
+  /** Absent if nothing fails. */
   readonly code?: ErrorCode;
   readonly state: 'backing_off' | 'parked' | 'live' | 'ledger_timeout' | 'stalled' | 'standby' | 'starting';
 }
 
 export interface Cause {
   readonly group: CauseGroup;
-  /** As in the table of docs/runbook/causes.md: a sentence without its full stop. */
+  /** Text in the table of docs/runbook/causes.md: a sentence without its period. */
   readonly what: string;
-  /** Within ten seconds, or `within`. */
+  /** Reported within ten seconds, or within `within`. */
   readonly soon: Named;
-  /** Seconds; only if the indexer detects the cause by a time limit. */
+  /** Time limit in seconds until the cause is reported; set only if the indexer detects the cause by a timeout. */
   readonly within?: number;
-  /** After five minutes, if different from `soon`. */
+  /** Reported after five minutes, if different from `soon`. */
   readonly later?: Named;
-  /** The clock of the indexer is not accelerated. */
+  /** Whether the clock of the indexer must not be accelerated. */
   readonly isRealTime?: boolean;
-  /** Further codes that may be counted: of the connection that the cause ended, and of retries until then. */
+  /** Further codes that may be counted: from connections that the cause ended, and from retries. */
   readonly also?: readonly ErrorCode[];
-  /** Alerts that fire when it has lasted for twenty minutes; all of them. */
+  /** All alerts that fire after the cause has lasted for twenty minutes. */
   readonly alerts: readonly string[];
-  /** Why it cannot be provoked on this machine. */
+  /** Why the test machine cannot provoke the cause; absent if it can. */
   readonly missing?: string | undefined;
   readonly world?: WorldOptions;
   readonly provoke: (world: CauseWorld) => Promise<void> | void;
-  /** Removes the cause. Absent: the indexer needs an operator, or the world ends with it. */
+  /** Removes the cause. Absent if the indexer needs an operator, or if the test world ends with the cause. */
   readonly end?: (world: CauseWorld) => Promise<void> | void;
 }

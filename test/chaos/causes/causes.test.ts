@@ -1,4 +1,4 @@
-/** The causes as a table: it is in the docs, and it has every code of a running indexer. */
+/** The table of causes: it is in the docs, and covers every code of a running indexer. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -10,32 +10,32 @@ import { allCauses } from './causes.ts';
 import { elsewhere } from './elsewhere.ts';
 import { causesMarkdown, tableIn } from './table.ts';
 
-it('is in docs/runbook/causes.md: npm run chaos -- --tier causes', () => {
+it('the table of causes is in docs/runbook/causes.md: npm run chaos -- --tier causes', () => {
   const runbook = join(root, 'docs/runbook');
   expect(tableIn(readFileSync(join(runbook, 'causes.md'), 'utf8'))).toBe(causesMarkdown(allCauses, runbook));
 });
 
-it('links to the runbook section of each alert', () => {
+it('the table of causes links to the runbook section of each alert', () => {
   expect(causesMarkdown(allCauses, join(root, 'docs/runbook'))).not.toMatch(/[ ,|]Indexer/);
 });
 
-it('has each code of a running indexer, or names the test that provokes it', () => {
+it('the table of causes has each code of a running indexer, or names the test that provokes it', () => {
   const provoked = new Set(allCauses.flatMap(({ soon, later }) => [soon.code, later?.code]));
   const codes = Object.keys({ ...ledgerCodes, ...storeCodes, ...streamCodes });
   const expected = codes.filter((code) => !provoked.has(code as never));
   expect(Object.keys(elsewhere).sort()).toEqual(expected.sort());
 });
 
-/** The test, or the folder of tests, that the text names. */
+/** Path of the test, or of the folder of tests, at the beginning of the text. */
 const pathIn = (text: string): string | undefined => /^test\/[\w./-]*\w/.exec(text)?.[0];
 
-it('names existing tests', () => {
+it('the list of other tests names existing files', () => {
   const named = Object.values(elsewhere).flatMap((text) => pathIn(text) ?? []);
   expect(named.length).toBeGreaterThan(30);
   expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
-it('names tests that contain the code', () => {
+it('the list of other tests names tests that contain the code', () => {
   const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' }).map((name) => `test/${name}`);
   const isIn = (code: string, path: string): boolean =>
     files

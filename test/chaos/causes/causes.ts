@@ -1,7 +1,6 @@
 /**
- * Faults that operators meet, provoked one after the other around the built program: each surface has to name the
- * current cause and its remedy, within ten seconds and after five minutes, and must not name it once the cause has
- * ended.
+ * Faults that operators meet, provoked one after the other around the built program. Each surface must name the current
+ * cause and its remedy, within ten seconds and after five minutes. It must not name the cause after it has ended.
  */
 import { fileURLToPath } from 'node:url';
 import { existsSync } from 'node:fs';
@@ -21,11 +20,11 @@ import { acceleration, CauseWorld } from './world.ts';
 
 export const allCauses: readonly Cause[] = [...participantCauses, ...tokenCauses, ...postgresCauses, ...diskCauses];
 
-/** Seconds, from the cause until it is named. */
+/** Seconds until a cause must be reported. */
 const usuallyWithin = 10;
-/** By the clock of the indexer: retries for five minutes end with the attempt after them. */
+/** Seconds by the clock of the indexer: five minutes of retries, and the last attempt after them. */
 const laterSeconds = 345;
-/** As long as the range of an alert, so that the metrics can be extrapolated. */
+/** Seconds by the clock of the indexer: as long as the range of an alert, so that the metrics can be extrapolated. */
 const afterwardsSeconds = 150;
 const endsWithinMs = 60_000;
 const mostLanes = 2;
@@ -68,7 +67,7 @@ async function tryCause(context: TierContext, cause: Cause): Promise<void> {
     });
 }
 
-/** Differences between a cause and the reports of it; empty if there are none. */
+/** Differences between the expected and the actual reports of a cause; empty if there are none. */
 async function contradictions(cause: Cause): Promise<readonly string[]> {
   await using world = await CauseWorld.open(cause.world);
   const wellAt = Date.now() / 1000;
@@ -92,7 +91,7 @@ async function contradictions(cause: Cause): Promise<readonly string[]> {
   ];
 }
 
-/** The body of `/readyz` if it returned 200 after another status, in so many seconds of the indexer's clock. */
+/** The body of `/readyz` if it returned 200 after an error status, within this many seconds of the indexer's clock. */
 async function readyMeanwhile(world: CauseWorld, seconds: number): Promise<string | undefined> {
   const until = world.seconds() + seconds;
   let wasUnready = false;
@@ -107,7 +106,7 @@ async function readyMeanwhile(world: CauseWorld, seconds: number): Promise<strin
   return found;
 }
 
-/** A retry changes the state for a moment: in that case the surfaces are read again. */
+/** Reads the surfaces. A retry changes the state for a moment; in that case, reads them again. */
 async function lookAt(world: CauseWorld, { state }: Named): Promise<Seen> {
   for (let left = 4; ; left -= 1) {
     const seen = await look(world);
@@ -148,7 +147,7 @@ function wrong(when: string, seen: Seen, { code, state }: Named): readonly strin
   return found;
 }
 
-/** Counted codes that are not those of the cause. */
+/** Codes that were counted but do not belong to the cause, and codes of the cause that were not counted. */
 function strays({ soon, later, also = [] }: Cause, well: Seen, seen: Seen): readonly string[] {
   const allowed = new Set<string | undefined>([soon.code, later?.code, ...also]);
   const counted = [...seen.samples].flatMap(([name, value]) => {
@@ -166,10 +165,10 @@ function wrongAlerts({ alerts }: Cause, fired: readonly string[]): readonly stri
   return found === expected ? [] : [`alerts: ${found || 'none'} instead of ${expected || 'none'}`];
 }
 
-/** Alerts on durations, which are ten times longer by a clock that runs ten times faster. */
+/** Alerts on measured durations, which look ten times longer while the clock runs ten times faster. */
 const ofTime = new Set(['IndexerCommitsSlow', 'IndexerCommitsVerySlow', 'IndexerLatencyHigh', 'IndexerEventLoopSlow']);
 
-/** Once the cause has ended, the indexer continues and no surface names it any more. */
+/** After the cause has ended, the indexer must continue, and no surface may name the cause. */
 async function afterwards({ end }: Cause, world: CauseWorld): Promise<readonly string[]> {
   if (end === undefined) return [];
   await end(world);

@@ -1,5 +1,5 @@
-// Loaded into the indexer before its program: from SIGUSR2 on, all clocks and timers of the process run ten times faster.
-// Five minutes then take thirty seconds, and intervals and time limits keep their proportions.
+// Loaded into the indexer before its program. After SIGUSR2, all clocks and timers of the process run ten times faster:
+// five minutes take thirty seconds, and intervals and time limits keep their proportions.
 import { syncBuiltinESMExports } from 'node:module';
 import timersPromises from 'node:timers/promises';
 import { isMainThread } from 'node:worker_threads';
@@ -10,7 +10,7 @@ const realSleep = timersPromises.setTimeout;
 const abortAfter = AbortSignal.timeout.bind(AbortSignal);
 const realNow = performance.now.bind(performance);
 let speed = 1;
-/** Timers that were started before. */
+/** Timers that were started before the acceleration. */
 const started = new Set();
 
 if (isMainThread) {
@@ -29,7 +29,7 @@ function faster(ms) {
   return Math.max(1, Math.round((ms ?? 0) / speed));
 }
 
-/** As that of Node, made of a timer that can be accelerated. */
+/** Replaces `setTimeout` of node:timers/promises, with a timer that can be accelerated. */
 async function sleep(ms, value, { signal, ref = true } = {}) {
   if (signal?.aborted) return realSleep(0, value, { signal });
   await new Promise((resolve) => {
@@ -73,7 +73,7 @@ function accelerate() {
   for (const each of started) accelerated(each.deref());
 }
 
-/** Waits a tenth of its time from now on. The fields are those of Node's timers. */
+/** Reduces the remaining time of a timer to a tenth. The fields are those of Node's timers. */
 function accelerated(timer) {
   timer._idleTimeout = Math.max(1, Math.round(timer._idleTimeout / factor));
   if (typeof timer._repeat === 'number') timer._repeat = timer._idleTimeout;

@@ -1,6 +1,6 @@
 /**
- * A proxy between an indexer and a server: passes bytes on, and fails as ports, networks, proxies and gateways do. It
- * does not interpret the bytes, except the first ones of an HTTP request, to which it can respond itself.
+ * A proxy between an indexer and a server that forwards bytes, and fails as ports, networks, proxies and gateways do.
+ * It does not interpret the bytes, except the first bytes of an HTTP request, to which it can respond itself.
  */
 import { once } from 'node:events';
 import { connect, createServer as createPlainServer, type AddressInfo, type Server, type Socket } from 'node:net';
@@ -10,7 +10,7 @@ export interface Answer {
   readonly status: number;
   readonly type: string;
   readonly body: string;
-  /** Only for requests with this in their first line; absent: for all. */
+  /** Respond only to requests whose first line contains this text; absent: to all requests. */
   readonly to?: string;
 }
 
@@ -22,9 +22,9 @@ export interface Certificate {
 export class Gateway implements AsyncDisposable {
   /** Port of the server on 127.0.0.1; may be changed. */
   target: number;
-  /** Answers every request in place of the server; existing connections pass until `cut`. */
+  /** Response to every new request in place of the server; open connections are forwarded until `cut`. */
   answer: Answer | undefined;
-  /** Accepts connections and bytes, and sends no response. */
+  /** Whether the gateway accepts connections and bytes but forwards nothing. */
   #hangs = false;
   readonly port: number;
   readonly #certificate: Certificate | undefined;
@@ -39,7 +39,7 @@ export class Gateway implements AsyncDisposable {
     this.#serve(server);
   }
 
-  /** @param certificate to speak TLS with; plain otherwise */
+  /** @param certificate for TLS; without it, connections are not encrypted */
   static async before(target: number, certificate?: Certificate): Promise<Gateway> {
     return new Gateway(target, await listening(0, certificate), certificate);
   }
@@ -61,13 +61,13 @@ export class Gateway implements AsyncDisposable {
     await closed;
   }
 
-  /** Opens the port again. @param certificate that replaces the previous one; null: without TLS */
+  /** Opens the port again. @param certificate replaces the previous certificate; null: without TLS */
   async open(certificate: Certificate | null | undefined = this.#certificate): Promise<void> {
     this.#server = await listening(this.port, certificate ?? undefined);
     this.#serve(this.#server);
   }
 
-  /** Keeps open connections open, and passes nothing in either direction. */
+  /** Keeps connections open, but forwards nothing in either direction. */
   hang(): void {
     this.#hangs = true;
     for (const [near, far] of this.#pairs) {
@@ -76,7 +76,7 @@ export class Gateway implements AsyncDisposable {
     }
   }
 
-  /** Ends the hanging connections, and passes new ones. */
+  /** Ends the hanging connections, and forwards new ones. */
   resume(): void {
     this.#hangs = false;
     this.cut();

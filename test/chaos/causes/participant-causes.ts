@@ -1,4 +1,4 @@
-/** Causes on the side of the participant, and of the proxies before it. */
+/** Causes at the participant, and at the proxies in front of it. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -12,7 +12,9 @@ const updatesPath = '/v2/updates';
 
 type Ways = Pick<Cause, 'provoke' | 'end'>;
 
-/** Requests and streams get this response while the cause lasts, open ones included. */
+/**
+ * All requests and streams get this response while the cause lasts. Open streams are ended, so that they get it too.
+ */
 const respondWith = (answer: Answer): Ways => ({
   provoke: ({ gateway }) => {
     gateway.answer = answer;
@@ -36,7 +38,7 @@ function fault<Name extends keyof Faults>(name: Name, value: Faults[Name], when:
   };
 }
 
-/** The port is opened again with this certificate; null: without TLS; undefined: as at the beginning. */
+/** Opens the port again with this certificate; null: without TLS; undefined: with the original certificate. */
 const reopened =
   (certificate?: Certificate | null) =>
   async ({ gateway }: CauseWorld): Promise<void> => {
@@ -50,7 +52,7 @@ const refusal = (status: number, code: string, grpcCodeValue: number): Answer =>
   body: JSON.stringify({ code, cause: 'refused', context: {}, errorCategory: -1, grpcCodeValue, resources: [] }),
 });
 
-/** Another participant, or another history, replaces the followed one. */
+/** Replaces the ledger by another participant, or by another history. */
 const replacedBy =
   (options: { readonly participantId?: string; readonly updates: number }) =>
   async (world: CauseWorld): Promise<void> => {
@@ -266,7 +268,7 @@ export const participantCauses: readonly Cause[] = [
     soon: { state: 'live' },
     also: ['LEDGER_UNAVAILABLE'],
     alerts: ['IndexerRetryStorm'],
-    // Frames are ten times as far apart by a clock that runs ten times faster.
+    // With a clock ten times faster, frames appear ten times as far apart.
     world: { env: () => ({ INDEXER_LEDGER_TIMEOUT: '60s' }) },
     ...fault('answer', { path: '/v2/state/ledger-end', as: 'RESOURCE_EXHAUSTED' }),
   },

@@ -1,10 +1,10 @@
-/** Causes inside Postgres: changes of an administrator, locks of a session, exhausted resources of the server. */
+/** Causes inside Postgres: changes by an administrator, locks of a session, exhausted resources of the server. */
 import type { Client } from 'pg';
 import { noBouncer, startBouncer } from '../../support/bouncer.ts';
 import type { Cause } from './cause.ts';
 import { password, role, type CauseWorld } from './world.ts';
 
-/** A statement of the administrator, after which the indexer needs new sessions. */
+/** Runs a statement of the administrator that takes effect only in new sessions, so it ends the open ones. */
 const changed =
   (text: string, database?: string) =>
   async (world: CauseWorld): Promise<void> => {
@@ -18,10 +18,10 @@ const sql =
     await world.sql(text);
   };
 
-/** Sessions that hold a resource until the cause ends. */
+/** Sessions that hold a resource until the cause ends, by world. */
 const holders = new WeakMap<CauseWorld, Client>();
 
-/** Another session runs these statements, one after the other, and stays open. The last one may fail. */
+/** Runs these statements in another session, which stays open. The last statement may fail. */
 const heldBy =
   (...texts: readonly string[]) =>
   async (world: CauseWorld): Promise<void> => {
@@ -31,7 +31,7 @@ const heldBy =
     for (const text of texts) await client.query(text).catch(() => undefined);
   };
 
-/** The indexer connects through a pooler of this mode from now on. */
+/** Switches the indexer to a connection through a pooler in this mode. */
 const behind =
   (mode: string) =>
   async (world: CauseWorld): Promise<void> => {
@@ -147,7 +147,7 @@ export const postgresCauses: readonly Cause[] = [
     soon: { code: 'STORE_INDEX_LIMIT', state: 'backing_off' },
     alerts: ['IndexerNoWriter'],
     provoke: async (world) => {
-      // Each later row has a value that cannot be compressed and is longer than a third of a page.
+      // Each later row gets an index value that cannot be compressed and is longer than a third of a page.
       await world.sql(`create function ledger.long_value(bigint) returns text language sql immutable
         return (select string_agg(md5($1::text || n), '') from generate_series(1, 150) n)`);
       const [{ last } = {}] = await world.sql('select max("offset") + 10 as last from ledger.updates');
@@ -164,7 +164,7 @@ export const postgresCauses: readonly Cause[] = [
     later: { code: 'STORE_STATEMENT_TIMEOUT', state: 'parked' },
     also: ['STORE_LOCKED'],
     alerts: ['IndexerParked'],
-    // The server, whose clock is not accelerated, has the time limit.
+    // The time limit is enforced by the server, whose clock is not accelerated.
     isRealTime: true,
     world: { env: () => ({ POSTGRES_STATEMENT_TIMEOUT: '2s' }) },
     provoke: heldBy('begin', 'lock table ledger.updates in access exclusive mode'),
@@ -176,7 +176,7 @@ export const postgresCauses: readonly Cause[] = [
     soon: { code: 'STORE_OUT_OF_RESOURCES', state: 'backing_off' },
     alerts: ['IndexerNoWriter'],
     world: { settings: { max_locks_per_transaction: '20' } },
-    // They stay after the statement has failed because the lock table is full.
+    // The locks remain after the statement has failed because the lock table is full.
     provoke: heldBy('select pg_advisory_lock(n) from generate_series(1, 100000) n'),
     end: letGo,
   },
@@ -187,7 +187,7 @@ export const postgresCauses: readonly Cause[] = [
     alerts: [],
     world: { settings: { max_notify_queue_pages: '64' } },
     provoke: async (world) => {
-      // A listener in a transaction reads no notices, so the queue keeps them.
+      // A listener inside a transaction reads no notifications, so the queue keeps them.
       await heldBy('listen x', 'begin', 'select 1')(world);
       for (let full = false; !full;) {
         full = await world.sql(`select pg_notify('x', n || repeat('x', 7000)) from generate_series(1, 10) n`).then(

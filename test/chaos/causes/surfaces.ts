@@ -1,4 +1,4 @@
-/** The state of an indexer at one moment, on every surface that an operator or a machine reads. */
+/** The state of an indexer at one moment, on every surface that operators and machines read. */
 import { startDaemon } from '../../e2e/runs/daemon.ts';
 import type { CauseWorld } from './world.ts';
 
@@ -8,7 +8,7 @@ export interface SurfaceText {
   readonly remedy?: string;
 }
 
-/** Samples by their names and labels, as `/metrics` writes them. */
+/** Samples by name and labels, as `/metrics` writes them. */
 export type Samples = ReadonlyMap<string, number>;
 
 export interface Seen {
@@ -19,16 +19,16 @@ export interface Seen {
   readonly alive: boolean;
   readonly readyz: SurfaceText;
   readonly status: SurfaceText;
-  /** The newest message of the status page. */
+  /** The newest status that the status page received. */
   readonly page: SurfaceText;
   /** The output of `ledger-indexer status --json`. */
   readonly command: SurfaceText;
   readonly samples: Samples;
-  /** Codes in the log so far, in order. */
+  /** Error codes in the log so far, in order. */
   readonly logged: readonly string[];
 }
 
-/** All surfaces. The command is a separate process, and so takes longest. */
+/** Reads all surfaces. The command is read first, because it is a separate process and takes longest. */
 export async function look(world: CauseWorld): Promise<Seen> {
   const command = await statusCommand(world);
   const [readyz, livez, status, page, samples] = await Promise.all([
@@ -51,7 +51,7 @@ export async function look(world: CauseWorld): Promise<Seen> {
   };
 }
 
-/** Codes of the log lines so far. */
+/** Error codes in the log lines so far. */
 export function loggedCodes({ daemon }: CauseWorld): readonly string[] {
   const lines = daemon.output().split('\n');
   return lines.flatMap((line) => {
@@ -68,7 +68,7 @@ async function statusCommand({ http, postgres }: CauseWorld): Promise<SurfaceTex
   return JSON.parse(run.output()) as SurfaceText;
 }
 
-/** Of the stream that the page reads: its first `tick`. */
+/** The first `tick` of the event stream that the status page reads. */
 async function pageOf(http: string): Promise<SurfaceText> {
   const stop = new AbortController();
   const answer = await fetch(`${http}/events`, { signal: stop.signal });

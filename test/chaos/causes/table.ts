@@ -1,4 +1,4 @@
-/** The causes as the table of docs/runbook/causes.md. */
+/** Formats the causes as the table of docs/runbook/causes.md. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url';
 import type { Cause, Named } from './cause.ts';
 
 const [begin, end] = ['<!-- causes -->', '<!-- /causes -->'];
-/** Of the project; this file is compiled before it runs. */
+/** The project root. This file is compiled before it runs. */
 const root = fileURLToPath(new URL('../../../../..', import.meta.url));
 
-/** @param runbook the folder with the pages of the alerts */
+/** @param runbook folder with the pages of the alerts */
 export function causesMarkdown(causes: readonly Cause[], runbook: string): string {
   const links = alertLinks(runbook);
   const rows = causes.map(({ group, what, soon, later = soon, alerts }) => [
@@ -23,7 +23,7 @@ export function causesMarkdown(causes: readonly Cause[], runbook: string): strin
   return [titles, titles.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-/** By alert, a link to its section in the runbook. */
+/** A link to the runbook section of each alert, by alert name. */
 function alertLinks(runbook: string): ReadonlyMap<string, string> {
   const pages = readdirSync(runbook).filter((name) => name.endsWith('.md'));
   return new Map(
@@ -40,7 +40,7 @@ function named({ code, state }: Named): string {
   return code === undefined ? `\`${state}\`` : `\`${state}\`: \`${code}\``;
 }
 
-/** The table between its markers in a page. @throws Error if the page has no markers */
+/** The text between the table markers of a page. @throws Error if the page has no markers */
 export function tableIn(page: string): string {
   const { from, to } = markersIn(page);
   return page.slice(from, to).trim();
@@ -52,7 +52,7 @@ function markersIn(page: string): { readonly from: number; readonly to: number }
   return { from: at + begin.length, to };
 }
 
-/** Writes it into docs/runbook/causes.md. */
+/** Writes the table into docs/runbook/causes.md. */
 export async function writeTable(causes: readonly Cause[]): Promise<void> {
   const runbook = join(root, 'docs/runbook');
   const path = join(runbook, 'causes.md');

@@ -1,11 +1,11 @@
-/** Causes on the side of access tokens: their file, and their provider. */
+/** Causes in access tokens: in their file, and in their provider. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { audience, clientId, clientSecret, startOidc, type Oidc } from '../../support/oidc.ts';
 import type { Cause } from './cause.ts';
 import type { CauseWorld, WorldOptions } from './world.ts';
 
-/** Of each world, while it lasts. */
+/** The identity provider of each world. */
 const providers = new WeakMap<CauseWorld, Oidc>();
 const fileOf = ({ folder }: CauseWorld): string => join(folder, 'token');
 
@@ -34,7 +34,7 @@ const fromFile: WorldOptions = {
   },
 };
 
-/** A token that does not expire. Only the sandbox compares it. */
+/** A token that does not expire. The sandbox only compares it. */
 function jwt(subject: string): string {
   const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   return `${part({ alg: 'none' })}.${part({ sub: subject, aud: audience })}.c2lnbmF0dXJl`;

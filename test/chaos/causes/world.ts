@@ -1,4 +1,7 @@
-/** Around one indexer: a ledger with traffic and a Postgres server of its own, each behind a gateway that can fail. */
+/**
+ * The environment of one indexer: a ledger with traffic and its own Postgres server, each behind a gateway that can
+ * fail.
+ */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,15 +20,15 @@ import { Gateway, type Certificate } from './gateway.ts';
 
 export interface WorldOptions {
   readonly sandbox?: (world: CauseWorld) => Promise<SandboxOptions> | SandboxOptions;
-  /** Certificate of the gateway before the ledger, which then speaks TLS. */
+  /** Certificate of the gateway in front of the ledger, which then uses TLS. */
   readonly certificate?: Certificate;
-  /** Of the Postgres server. */
+  /** Settings of the Postgres server. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Prepares the server before the database is made; returns lines for `create database`. */
+  /** Prepares the server before the database is created; returns options for `create database`. */
   readonly prepare?: (world: CauseWorld) => Promise<string>;
   /** Adds a proxy between the indexer's gateway and the server. */
   readonly pooler?: (world: CauseWorld) => Promise<void>;
-  /** More variables of the indexer. */
+  /** Additional environment variables of the indexer. */
   readonly env?: (world: CauseWorld) => Promise<Readonly<Record<string, string>>> | Readonly<Record<string, string>>;
 }
 
@@ -34,22 +37,22 @@ export const password = 'role-secret';
 const databaseName = 'indexed';
 const liveLimitMs = 90_000;
 const updatesPerSecond = 5;
-/** That of `faster-clock.mjs`. */
+/** The factor of `faster-clock.mjs`. */
 export const acceleration = 10;
 
-/** A preparation of Node, which is not compiled. */
+/** Loaded by Node before the program. It is not compiled, so it is also searched in the sources. */
 const clock = ['./faster-clock.mjs', '../../../../../test/chaos/causes/faster-clock.mjs']
   .map((path) => fileURLToPath(new URL(path, import.meta.url)))
   .find((path) => existsSync(path));
 
 export class CauseWorld implements AsyncDisposable {
   readonly folder = mkdtempSync(join(tmpdir(), 'ledger-indexer-cause-'));
-  /** Cleanup steps of the world, the newest first. */
+  /** Cleanup steps of the world, run in reverse order. */
   readonly closing: (() => unknown)[] = [];
   sandbox!: Sandbox;
   gateway!: Gateway;
   postgres!: EmbeddedPostgres;
-  /** Before the server; the indexer connects through it. */
+  /** Gateway in front of the Postgres server, through which the indexer connects. */
   databaseGateway!: Gateway;
   daemon!: Daemon;
   http = '';
@@ -61,7 +64,7 @@ export class CauseWorld implements AsyncDisposable {
     this.#settings = { fsync: 'off', shared_buffers: '32MB', max_connections: '40', ...settings };
   }
 
-  /** An indexer that is ready. */
+  /** Opens the servers and starts an indexer; resolves when the indexer is ready. */
   static async open(options: WorldOptions = {}): Promise<CauseWorld> {
     const world = new CauseWorld(options.settings);
     try {
@@ -74,20 +77,20 @@ export class CauseWorld implements AsyncDisposable {
     }
   }
 
-  /** How long the indexer has run, by its own clock. */
+  /** Seconds since the world was opened, by the clock of the indexer. */
   seconds(): number {
     const now = performance.now();
     const fast = this.#acceleratedAt === undefined ? 0 : now - this.#acceleratedAt;
     return (now - this.#openedAt + fast * (acceleration - 1)) / 1000;
   }
 
-  /** From now on its clocks and timers run ten times faster. */
+  /** Makes the clocks and timers of the indexer run ten times faster. */
   accelerate(): void {
     this.#acceleratedAt = performance.now();
     this.daemon.signal('SIGUSR2');
   }
 
-  /** A statement of the server's administrator. @param database where; that of the indexer if absent */
+  /** Runs a statement as the administrator. @param database where it runs; by default the database of the indexer */
   async sql(text: string, database = databaseName): Promise<readonly Record<string, unknown>[]> {
     const client = await this.client(database);
     try {
@@ -97,12 +100,12 @@ export class CauseWorld implements AsyncDisposable {
     }
   }
 
-  /** The database as the role of the indexer. @param port of the server, or of the proxy before it */
+  /** URL of the database for the role of the indexer. @param port of the server, or of the proxy in front of it */
   urlOfRole(port: number): string {
     return at(this.postgres.url, { path: databaseName, port, role });
   }
 
-  /** A session of the administrator, past the gateway. */
+  /** Opens a session of the administrator that bypasses the gateway. */
   async client(database = databaseName): Promise<Client> {
     const client = new Client({ connectionString: at(this.postgres.url, { path: database }) });
     client.on('error', () => undefined);
@@ -119,7 +122,7 @@ export class CauseWorld implements AsyncDisposable {
     await this.postgres.stop();
   }
 
-  /** On the same port. @param settings that replace the previous ones */
+  /** Starts the server on the same port. @param settings replace the previous settings */
   async startServer(settings = this.#settings): Promise<void> {
     const port = this.postgres.port;
     this.postgres = await startEmbeddedPostgres({ dataDir: join(this.folder, 'postgres'), settings, port });
@@ -157,7 +160,7 @@ export class CauseWorld implements AsyncDisposable {
       schema: 'ledger',
       env: {
         NODE_OPTIONS: `--import ${clock ?? ''}`,
-        // Accelerated ten times, it is six seconds.
+        // Six seconds on the accelerated clock.
         INDEXER_LEASE: '60s',
         INDEXER_RETRY_MAX_DELAY: '30s',
         ...(await env?.(this)),

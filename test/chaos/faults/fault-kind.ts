@@ -4,7 +4,7 @@ import type { ModelLedger } from '../model/model-ledger.ts';
 import type { Seeded } from '../history/random.ts';
 import type { WireFaults } from './wire-faults.ts';
 
-/** Everything around one indexer. */
+/** The servers and faults around one indexer. */
 export interface ChaosWorld {
   readonly ledger: ModelLedger;
   readonly database: ChaosDatabase;
@@ -14,14 +14,14 @@ export interface ChaosWorld {
 
 export interface FaultKind {
   readonly name: string;
-  /** When it can happen: while the indexer seeds or while it follows. */
+  /** When the fault can happen: while the indexer seeds, or while it follows the stream. */
   readonly moments: readonly ('seed' | 'follow')[];
   /**
-   * The help that the indexer may need to recover. `restart`: it may wait for an operator, who starts it again.
-   * `death`: the fault is the death of the indexer. `takeover`: the same, with a second indexer as a standby. Absent:
-   * none, it recovers automatically.
+   * The help that the indexer may need to recover. `restart`: it may park, until an operator restarts it. `death`: the
+   * fault is the death of the indexer. `takeover`: the same, with a second indexer as standby. Absent: it recovers
+   * automatically.
    */
   readonly needs?: 'restart' | 'death' | 'takeover';
-  /** Prepares it; resolves once it has happened. Never rejects. */
+  /** Prepares the fault; resolves when it has happened. Never rejects. */
   readonly arm: (world: ChaosWorld) => Promise<void>;
 }

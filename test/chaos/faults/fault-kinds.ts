@@ -1,4 +1,4 @@
-/** All kinds of faults that happen within the process of the suite. */
+/** All kinds of faults that are caused within the process of the suite. */
 import type { FaultKind } from './fault-kind.ts';
 import { ledgerFaults } from './faults-ledger.ts';
 import { postgresFaults } from './faults-postgres.ts';
@@ -15,7 +15,7 @@ const death: FaultKind = {
     wires.armAfter('postgres', 'up', random.between(0, 60), () => ({ act: 'reset', keepBytes: 0 })),
 };
 
-/** The same, while a second indexer waits for its lock. */
+/** The same, while a second indexer waits for the writer lock. */
 const takeover: FaultKind = {
   name: 'indexer: dropped dead with a second one standing by',
   moments: always,
@@ -23,7 +23,7 @@ const takeover: FaultKind = {
   arm: ({ wires, random }) => wires.armAfter('postgres', 'up', random.between(0, 60), () => ({ act: 'pass' })),
 };
 
-/** An operator stops it and starts it again. */
+/** An operator stops the indexer and starts it again. */
 const restart: FaultKind = {
   name: 'indexer: stopped and started',
   moments: always,

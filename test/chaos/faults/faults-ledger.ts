@@ -1,4 +1,4 @@
-/** Faults of the ledger itself: errors, closes and responses of a participant or of a proxy before it. */
+/** Faults of the ledger: errors, closes and responses of a participant, or of a proxy in front of it. */
 import type { ServerResponse } from 'node:http';
 import type { ChaosWorld, FaultKind } from './fault-kind.ts';
 import { ledgerErrors, type LedgerErrorFrame } from '../model/ledger-errors.ts';
@@ -7,7 +7,7 @@ import { pause } from '../../support/wait-for.ts';
 
 type Act = (moment: StreamMoment, world: ChaosWorld) => StreamOutcome | Promise<StreamOutcome>;
 
-/** Happens in the stream of the moment, before one of its next frames. */
+/** Happens in the stream of that moment, before one of its next frames. */
 function inStream(name: string, moments: FaultKind['moments'], act: Act, needs?: 'restart'): FaultKind[] {
   return moments.map((moment) => {
     const at: StreamName = moment === 'seed' ? 'acs' : 'updates';
@@ -22,9 +22,9 @@ function inStream(name: string, moments: FaultKind['moments'], act: Act, needs?:
 
 const both = ['seed', 'follow'] as const;
 const json = 'application/json';
-/** Time without frames: the indexer probes the ledger after a fraction of it. */
+/** Time without frames, several times longer than the interval after which the indexer probes the ledger. */
 const probedWithinMs = 400;
-/** Time in which a sent frame is received, and a wrongly passed range is committed. */
+/** Time until a sent frame is received, and until a range that was passed by mistake is committed. */
 const arrivesWithinMs = 15;
 const storedWithinMs = 60;
 
@@ -62,8 +62,8 @@ function sends(
 }
 
 /**
- * The stream sends nothing although there are more updates, long enough for the indexer to probe the ledger; then it is
- * closed. An update that the checkpoint has passed does not come again.
+ * The stream sends nothing although there are more updates. The pause is long enough for the indexer to probe the
+ * ledger, then the stream is closed. An update below the checkpoint is not sent again.
  */
 function owes(name: string, arm: (moment: StreamMoment) => Promise<void>): FaultKind[] {
   return inStream(`silent, then closed, and ${name}`, ['follow'], async (moment): Promise<StreamOutcome> => {
@@ -154,7 +154,10 @@ const streamFaults: readonly FaultKind[] = [
   ...sends('a binary frame', ({ frame }) => Buffer.from(frame)),
 ];
 
-/** A frame that begins as data and does not end: nothing after it may be stored before it was read completely. */
+/**
+ * A frame whose beginning is valid and whose end is missing. Until a complete frame was read, nothing after it may be
+ * stored.
+ */
 const brokenFrames: readonly FaultKind[] = inStream(
   'a frame without its end',
   ['follow'],
@@ -172,7 +175,9 @@ const paths = [
   '/v2/updates/update-by-offset',
 ];
 
-/** A response to one of the requests of the next connection, which follows the end of a stream. */
+/**
+ * Changes the response to one request of the next connection. It closes the streams, so that the indexer reconnects.
+ */
 function onRequest(
   name: string,
   answer: (response: ServerResponse) => Promise<'go' | 'over'>,
@@ -184,7 +189,7 @@ function onRequest(
     moments: path === undefined ? both : ['follow'],
     ...(needs === undefined ? {} : { needs }),
     arm: ({ ledger, random }) => {
-      // Until an update is stored there is none to request.
+      // The other path requests a stored update, which may not exist yet.
       const requestPath = path ?? random.pick(paths.slice(0, 3));
       const happened = ledger.arm({ at: 'request', path: requestPath, act: answer });
       ledger.closeStreams(1001);
@@ -223,7 +228,9 @@ const requestFaults: readonly FaultKind[] = [
   ),
 ];
 
-/** The response to the request that checks whether a list is complete, once its stream has ended. */
+/**
+ * Changes the response to the request that checks whether a list is complete, after the stream of the list has ended.
+ */
 function onProof(name: string, answer: (response: ServerResponse) => Promise<'go' | 'over'>): FaultKind {
   return {
     name: `ledger proof of a list: ${name}`,

@@ -6,7 +6,9 @@ import { pause } from '../../support/wait-for.ts';
 
 const always = ['seed', 'follow'] as const;
 
-/** Happens after so many messages to the server: at a moment of the work, not of the clock. */
+/**
+ * Happens after a number of messages to the server, so that it depends on the work of the indexer and not on the clock.
+ */
 function whileWorking(
   name: string,
   act: (world: ChaosWorld) => Promise<boolean>,
@@ -16,7 +18,7 @@ function whileWorking(
     name: `postgres: ${name}`,
     moments,
     arm: async (world) => {
-      // Some have no effect if no session is active at that moment: then another moment is tried.
+      // Some faults have no effect if no session is active at that moment. Then another moment is tried.
       for (let tries = 0; tries < 5; tries += 1) {
         await world.wires.armAfter('postgres', 'up', world.random.between(0, 60), () => ({ act: 'pass' }));
         if (await act(world).catch(() => false)) return;
@@ -37,7 +39,7 @@ async function signalled({ database }: ChaosWorld, call: string, which: string):
   return rows.some(({ done }) => done);
 }
 
-/** `work` inside a transaction on a connection of its own, held open for a while. */
+/** Runs `statements` in a transaction on its own connection, and holds the transaction open for `ms`. */
 async function holding({ database }: ChaosWorld, statements: readonly string[], ms: number): Promise<void> {
   const client = new Client({ connectionString: database.url, application_name: 'chaos holder' });
   client.on('error', () => undefined);
@@ -52,7 +54,7 @@ async function holding({ database }: ChaosWorld, statements: readonly string[], 
   }
 }
 
-/** Sessions of the indexer get it when they begin, so the open ones are ended. */
+/** Changes a database setting for `ms`. It takes effect in new sessions, so the open ones are ended. */
 async function forAWhile(world: ChaosWorld, setting: string, value: string, ms: number): Promise<boolean> {
   const { database } = world;
   const name = escapeIdentifier(database.name);

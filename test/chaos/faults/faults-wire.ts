@@ -1,11 +1,11 @@
-/** Faults of the connections to both servers: connections that end, freeze or lose messages in transit. */
+/** Faults of the connections to both servers: connections that end, freeze, or lose messages. */
 import type { ChaosWorld, FaultKind } from './fault-kind.ts';
 import type { Verdict } from './wire-proxy.ts';
 import type { Direction, Protocol, Unit } from './wire-units.ts';
 
 const always = ['seed', 'follow'] as const;
 
-/** How many units pass before the fault: the number in one batch or a start on this connection. */
+/** How many units pass before the fault: about as many as one batch or one connection start sends. */
 function some({ random }: ChaosWorld, protocol: Protocol, direction: Direction): number {
   if (protocol === 'postgres') return random.between(0, 60);
   return direction === 'up' ? random.between(0, 2) : random.between(0, 8);
@@ -51,7 +51,7 @@ function endings(protocol: Protocol, direction: Direction): FaultKind[] {
   ];
 }
 
-/** The statements that commit something when the Sync behind them is carried out. */
+/** Statements that are committed by the Sync message after them. */
 const committing = ['move-checkpoint', 'advance-seed'];
 
 function isCommit(unit: Unit): boolean {
@@ -81,7 +81,7 @@ function armAtCommit({ wires, random }: ChaosWorld, lose: 'reply' | 'request'): 
   });
 }
 
-/** The server has committed and replied, and the reply is lost. */
+/** The server has committed and replied, but the reply is dropped. */
 function afterCommit(unit: Unit, done: () => void): Verdict | undefined {
   if (unit.direction === 'up') return undefined;
   if (unit.type !== 'Z') return { act: 'drop' };
@@ -89,7 +89,7 @@ function afterCommit(unit: Unit, done: () => void): Verdict | undefined {
   return { act: 'reset', keepBytes: 0 };
 }
 
-/** Long enough for the indexer's own pings to detect it. */
+/** Long enough for the indexer to detect it with its own pings. */
 const untilNoticedMs = 800;
 
 function frozenStream(direction: Direction, name: string): FaultKind {

@@ -1,8 +1,8 @@
-/** Faults waiting at the proxies of one indexer: each receives every unit until the fault has happened. */
+/** Faults that wait at the proxies of one indexer. Each fault receives every unit until it has happened. */
 import { pass, type Tap, type Verdict } from './wire-proxy.ts';
 import type { Direction, Protocol, Unit } from './wire-units.ts';
 
-/** Undefined: the unit does not concern this fault. `done` is called when it has happened. */
+/** Returns undefined if the unit does not concern the fault. The fault calls `done` when it has happened. */
 export type WireFault = (unit: Unit, connection: number, done: () => void) => Verdict | undefined;
 
 interface Waiting {
@@ -26,7 +26,7 @@ export class WireFaults {
     });
   }
 
-  /** One verdict for one unit of a direction, after others of the same kind have passed. */
+  /** Applies one verdict to one unit of a direction, after `after` matching units have passed. */
   armAfter(
     protocol: Protocol,
     direction: Direction,
@@ -54,7 +54,7 @@ export class WireFaults {
     this.#waiting = [];
   }
 
-  /** A restart of the indexer: connections are counted from 0 again. */
+  /** Called after a restart of the indexer: its connections are counted from 0 again. */
   reborn(): void {
     this.#lockConnections.clear();
   }

@@ -1,23 +1,23 @@
 /**
- * A TCP proxy between the indexer and one server that recognizes the beginning and end of each message. For each
- * message a callback decides: pass it on, delay it, drop it, or end the connection before or within it.
+ * A TCP proxy between the indexer and one server that recognizes where each message begins and ends. For each message,
+ * a callback decides whether to forward it, delay it, drop it, or end the connection before or within it.
  */
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { resetNow } from '../../../packages/ledger-sandbox/src/faults/connection.ts';
 import { splitters, type Direction, type Protocol, type Unit } from './wire-units.ts';
 
-/** The decision for one unit. */
+/** The decision about one unit. */
 export type Verdict =
   | { readonly act: 'pass' }
-  /** Ends both sides with FIN (`cut`) or RST (`reset`), after so many bytes of the unit. */
+  /** Ends both sides with FIN (`cut`) or RST (`reset`), after `keepBytes` bytes of the unit. */
   | { readonly act: 'cut' | 'reset'; readonly keepBytes: number }
-  /** Nothing more in this direction for so long; then the connection continues, or is reset. */
+  /** Forwards nothing more in this direction for `ms`; then the connection continues or is reset. */
   | { readonly act: 'freeze'; readonly ms: number; readonly end: 'thaw' | 'reset' }
   | { readonly act: 'drop' };
 
 export const pass: Verdict = { act: 'pass' };
 
-/** Called for every unit. `connection` counts from 0 for each proxy. */
+/** Called for every unit. Each proxy numbers its connections from 0. */
 export type Tap = (unit: Unit, connection: number) => Verdict;
 
 interface Pair {
@@ -27,7 +27,7 @@ interface Pair {
 
 export class WireProxy implements AsyncDisposable {
   readonly port: number;
-  /** Replaced while running; the default passes everything. */
+  /** May be replaced while the proxy runs; by default, everything is forwarded. */
   tap: Tap = () => pass;
   readonly #server: Server;
   readonly #pairs = new Set<Pair>();
@@ -42,7 +42,7 @@ export class WireProxy implements AsyncDisposable {
     });
   }
 
-  /** @param target where connections lead */
+  /** @param target server to which the proxy connects */
   static async start(protocol: Protocol, target: { readonly host: string; readonly port: number }): Promise<WireProxy> {
     const server = createServer({ noDelay: true });
     await new Promise<void>((resolve) => {
@@ -51,7 +51,7 @@ export class WireProxy implements AsyncDisposable {
     return new WireProxy(server, protocol, target);
   }
 
-  /** The same URL with this proxy as its host. */
+  /** The same URL, with the address of this proxy. */
   before(url: string): string {
     const through = new URL(url);
     through.hostname = '127.0.0.1';
@@ -64,7 +64,7 @@ export class WireProxy implements AsyncDisposable {
     for (const pair of this.#pairs) reset(pair);
   }
 
-  /** Ends every connection and refuses new ones: the process behind this proxy counts as dead. */
+  /** Ends every connection and refuses new ones, as if the process behind this proxy had died. */
   sever(): void {
     this.#refusing = true;
     this.resetAll();
@@ -103,13 +103,13 @@ export class WireProxy implements AsyncDisposable {
     let frozen = false;
     let ending = false;
     const flush = (): void => {
-      // Units that pass together are written together: one system call instead of one for each message.
+      // Units that are forwarded together are written together, with one system call instead of one per message.
       sink.cork();
       const open = passOn();
       sink.uncork();
       if (open && ending) sink.end();
     };
-    /** False when the rest waits or has nowhere to go. */
+    /** False while a frozen unit is waiting, or after the connection has ended. */
     const passOn = (): boolean => {
       for (let unit = waiting.shift(); unit !== undefined; unit = waiting.shift()) {
         const verdict = this.tap(unit, connection);
@@ -151,7 +151,7 @@ export class WireProxy implements AsyncDisposable {
 
 type Ending = Extract<Verdict, { readonly act: 'cut' | 'reset' }>;
 
-/** Ends the connection within a unit; earlier units have been sent. */
+/** Ends the connection within a unit. Earlier units have been sent. */
 function end({ act, keepBytes }: Ending, unit: Unit, sink: Socket, pair: Pair): void {
   const kept = unit.bytes.subarray(0, keepBytes);
   if (act === 'cut') {

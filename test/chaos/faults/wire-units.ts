@@ -1,6 +1,6 @@
 /**
- * Bytes of a connection split into the units of its protocol: messages of Postgres, frames of a WebSocket, and the HTTP
- * around them. A unit is complete, so that a connection can be ended exactly before, within or behind it.
+ * Splits the bytes of a connection into the units of its protocol: messages of Postgres, frames of a WebSocket, and the
+ * HTTP around them. A unit is complete, so a connection can be ended exactly before, within or after it.
  */
 
 /** `up`: from the indexer to the server. */
@@ -8,7 +8,7 @@ export type Direction = 'up' | 'down';
 
 export interface Unit {
   readonly direction: Direction;
-  /** Postgres: the letter of the message, `startup` for the first; ledger: `http` or `frame`. */
+  /** Postgres: the type byte of the message, or `startup` for the first one. Ledger: `http` or `frame`. */
   readonly type: string;
   readonly bytes: Buffer;
 }
@@ -17,13 +17,13 @@ export type Splitter = (chunk: Buffer) => Unit[];
 
 export type Protocol = 'postgres' | 'ledger';
 
-/** One splitter for each direction of one connection. */
+/** One splitter per direction of a connection. */
 export function splitters(protocol: Protocol): Readonly<Record<Direction, Splitter>> {
   if (protocol === 'postgres') return { up: postgresSplitter('up'), down: postgresSplitter('down') };
   return { up: ledgerSplitter('up'), down: ledgerSplitter('down') };
 }
 
-/** Splits off complete units as long as `lengthOf` returns the length of the next one. */
+/** Returns complete units, as long as `lengthOf` returns the length of the next one. */
 function splitter(
   direction: Direction,
   next: (buffer: Buffer) => { type: string; length: number } | undefined,

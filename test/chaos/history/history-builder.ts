@@ -1,4 +1,4 @@
-/** Grows a history by one update at a time. */
+/** Builds a history, one update at a time. */
 import { parties } from './history-content.ts';
 import { EventWriter, isoOf, templates, type Fields, type Template } from './history-events.ts';
 import type { Item, Standing } from './history.ts';
@@ -14,7 +14,7 @@ interface Live {
   synchronizer: string | undefined;
   counter: number;
   standing: Standing;
-  /** While in flight. */
+  /** The unassigned event, while the contract is in flight. */
   unassigned: Fields | undefined;
 }
 
@@ -33,10 +33,10 @@ export class HistoryBuilder {
     this.#events = new EventWriter(random);
   }
 
-  /** One more update, and sometimes an OffsetCheckpoint behind it. */
+  /** Adds an update, and sometimes an OffsetCheckpoint after it. */
   step(): void {
     const random = this.#random;
-    // Offsets outside the rights of this reader are valid and common.
+    // Offsets that the reader may not see are valid and common.
     this.#offset += random.chance(0.3) ? random.between(2, 9) : 1;
     this.#micros += random.chance(0.1) ? random.between(1, 90) * 60_000_000 : random.between(1, 2_000_000);
     this.#events.next(this.#offset, this.#micros);
@@ -50,7 +50,7 @@ export class HistoryBuilder {
     if (random.chance(0.12)) this.checkpoint();
   }
 
-  /** An OffsetCheckpoint; at an offset of its own or at that of the update before it. */
+  /** Adds an OffsetCheckpoint, either at its own offset or at the offset of the update before it. */
   checkpoint(): void {
     if (this.#random.chance(0.7)) this.#offset += this.#random.between(1, 3);
     const synchronizerTimes = [...this.#readTimes].map(([synchronizerId, recordTime]) => ({
@@ -84,7 +84,7 @@ export class HistoryBuilder {
       traceContext: random.chance(0.7)
         ? null
         : { traceparent: `00-${random.hex(32)}-${random.hex(16)}-01`, tracestate: '' },
-      // Now and then beyond the exact range of JavaScript numbers.
+      // Sometimes beyond the range in which JavaScript numbers are exact.
       paidTrafficCost: random.chance(0.1) ? 9007199254740993n : random.chance(0.5) ? null : random.between(0, 90_000),
     };
   }
@@ -130,11 +130,11 @@ export class HistoryBuilder {
     return standing;
   }
 
-  /** An exercise with the contracts that it creates as its children; a consuming one ends the contract. */
+  /** An exercise, with the contracts that it creates as its children. A consuming exercise archives the contract. */
   #exercise(live: Live, consuming: boolean): Json[] {
     const random = this.#random;
     const { template } = live;
-    // An upgrade in between: the exercise names the newer package.
+    // As after an upgrade: the exercise names the newer package.
     const now = consuming && template === templates[0] && random.chance(0.3) ? (templates[1] ?? template) : template;
     const exercised = this.#events.exercisedEvent(live.contractId, now, consuming, true);
     if (consuming) this.#end(live);
@@ -145,13 +145,16 @@ export class HistoryBuilder {
     return [{ ExercisedEvent: { ...exercised, lastDescendantNodeId: this.#events.lastNode } }, ...children];
   }
 
-  /** Ends the contract where it is active; one that began at this very offset was never active. */
+  /** Ends the contract on its synchronizer. If it began at the same offset, it was never active. */
   #end(live: Live): void {
     live.standing.to = this.#offset;
     this.#live.splice(this.#live.indexOf(live), 1);
   }
 
-  /** Created and archived by the same transaction: the update has both events, and active contracts do not change. */
+  /**
+   * A contract that the same transaction creates and archives. The update has both events, and the active contracts do
+   * not change.
+   */
   #transient(): Json[] {
     const contractId = this.#events.contractId();
     const template = this.#random.pick(templates);
@@ -244,7 +247,7 @@ export class HistoryBuilder {
     this.#add('topology', 'TopologyTransaction', updateId, value, 1);
   }
 
-  /** A kind that a later release may bring. */
+  /** An update of a kind that a later release may introduce. */
   #unknown(): void {
     const header = this.#header(this.#random.pick(synchronizers));
     this.#add('unknown', 'FutureUpdate', header.updateId, { ...header, surprise: { '\u0000': ['x'] } }, 0);

@@ -1,10 +1,8 @@
-/**
- * Contents of contracts: ordinary values, and those that databases and parsers are known to change, reject or fail on.
- */
+/** Payloads of contracts: ordinary values, and values that databases and parsers are known to change or reject. */
 import { RawJson, jsonText, type Json } from './json-text.ts';
 import type { Seeded } from './random.ts';
 
-/** Sizes with a long tail: most payloads are small, a few are large. */
+/** A text whose length has a long-tailed distribution: most are short, a few are long. */
 function textOfSomeLength(random: Seeded): string {
   const length = Math.min(40_000, Math.floor(4 / Math.max(0.0004, random.next() ** 1.5)));
   // Hexadecimal digits do not compress, which makes long values hard for indexes.
@@ -13,7 +11,7 @@ function textOfSomeLength(random: Seeded): string {
 
 const nested = (depth: number): RawJson => new RawJson(`${'{"in":'.repeat(depth)}"core"${'}'.repeat(depth)}`);
 
-/** By name, so that a failure can report which one it was. */
+/** Unusual values, by name, so that a failure can report which value it was. */
 const odd: Readonly<Record<string, (random: Seeded) => Json>> = {
   nul: () => `before\u0000after`,
   'nul next to other keys': () => ({ text: '\u0000', other: 'readable' }),
@@ -38,7 +36,7 @@ const odd: Readonly<Record<string, (random: Seeded) => Json>> = {
 
 const oddNames = Object.keys(odd);
 
-/** A create argument as JSON text. Now and then with an odd value in it. */
+/** A create argument as JSON text, sometimes with an unusual value. */
 export function payload(random: Seeded, note: string): RawJson {
   const fields: Record<string, Json> = {
     owner: `${note}::1220ab`,
@@ -53,7 +51,7 @@ export function payload(random: Seeded, note: string): RawJson {
   return new RawJson(jsonText(fields));
 }
 
-/** Parties with names that must never become a part of a statement. */
+/** Parties, some with names that must never become part of a statement. */
 export const parties: readonly string[] = [
   'alice::1220aa',
   'bob::1220bb',

@@ -1,4 +1,4 @@
-/** Events of a transaction, as JSON, with the fields the wire gives them. */
+/** Events of a transaction as JSON, with the fields that participants send. */
 import { parties, payload } from './history-content.ts';
 import { RawJson, type Json } from './json-text.ts';
 import type { Seeded } from './random.ts';
@@ -12,7 +12,7 @@ export interface Template {
 
 const packageOne = 'a1'.repeat(32);
 const packageTwo = 'b2'.repeat(32);
-/** One template exists in two versions, so that an archive may name another package than the create did. */
+/** One template exists in two package versions, so that an archive may name another package than the create. */
 export const templates: readonly Template[] = [
   { id: `${packageOne}:Chaos.Iou:Iou`, packageName: 'chaos' },
   { id: `${packageTwo}:Chaos.Iou:Iou`, packageName: 'chaos' },
@@ -20,10 +20,10 @@ export const templates: readonly Template[] = [
 ];
 const interfaceId = `${'c3'.repeat(32)}:Chaos.Api:Holding`;
 
-/** Writes the events of one update after the other. */
+/** Writes the events of one update at a time. */
 export class EventWriter {
   readonly #random: Seeded;
-  /** Of the current update; its time in microseconds since 1970. */
+  /** Offset and time (microseconds since 1970) of the current update. */
   offset = 0;
   micros = Date.UTC(2026, 0, 5, 8) * 1000;
   #node = 0;
@@ -33,14 +33,14 @@ export class EventWriter {
     this.#random = random;
   }
 
-  /** Another update begins. */
+  /** Begins the next update. */
   next(offset: number, micros: number): void {
     this.offset = offset;
     this.micros = micros;
     this.#node = 0;
   }
 
-  /** The highest node so far. */
+  /** The highest node id of the current update. */
   get lastNode(): number {
     return Math.max(0, this.#node - 1);
   }
@@ -51,7 +51,7 @@ export class EventWriter {
     return node;
   }
 
-  /** An id that no contract had before. */
+  /** A contract id that was not used before. */
   contractId(): string {
     this.#contracts += 1;
     return `00${this.#random.hex(64)}ca${String(this.#contracts)}`;
@@ -116,7 +116,7 @@ export class EventWriter {
   }
 }
 
-/** ISO-8601 with 0, 3 or 6 digits of a second, as few as represent the time exactly. */
+/** ISO 8601 with 0, 3 or 6 fractional digits: the fewest that represent the time exactly. */
 export function isoOf(micros: number): string {
   const millis = new Date(Math.floor(micros / 1000)).toISOString();
   const rest = micros % 1000;

@@ -1,6 +1,6 @@
 /**
- * A ledger's history as a pure function of a seed: the frames of its update stream, in order, and the active contracts
- * at every offset. Written from the description of the wire alone, without code of the product.
+ * The history of a ledger as a pure function of a seed: the frames of its update stream in order, and the active
+ * contracts at every offset. Written only from the description of the wire format, without code of the product.
  */
 import { HistoryBuilder } from './history-builder.ts';
 import type { Fields } from './history-events.ts';
@@ -13,7 +13,7 @@ export interface Item {
   /** Undefined for an OffsetCheckpoint. */
   readonly updateId: string | undefined;
   readonly events: number;
-  /** Its key in the frame; `value` is its content. */
+  /** The key of the item in its frame; `value` is the content. */
   readonly name: string;
   readonly value: Fields;
   readonly frame: string;
@@ -22,14 +22,14 @@ export interface Item {
 /** A contract active on a synchronizer, or in flight from one, over a range of offsets. */
 export interface Standing {
   readonly contractId: string;
-  /** Where it is active; undefined while it is in flight. */
+  /** Synchronizer on which the contract is active; undefined while it is in flight. */
   readonly synchronizer: string | undefined;
-  /** First offset at which it holds. */
+  /** First offset of the range. */
   readonly from: number;
-  /** First offset at which it does not hold any more; undefined while it holds. */
+  /** First offset after the range; undefined while the range is open. */
   to: number | undefined;
   readonly workflowId: string;
-  /** Arguments of `contractEntry`; `entry` is the resulting JSON. */
+  /** Argument of `contractEntry` in the entry; `entry` is the entry as JSON. */
   readonly contractEntry: Fields;
   readonly entry: string;
 }
@@ -41,7 +41,7 @@ export interface History {
 }
 
 export interface HistorySize {
-  /** Updates, without the OffsetCheckpoints between them. */
+  /** Number of updates, without the OffsetCheckpoints between them. */
   readonly updates: number;
 }
 
@@ -49,17 +49,17 @@ export interface HistorySize {
 export function historyOf(seed: number, size: HistorySize): History {
   const builder = new HistoryBuilder(new Seeded(seed));
   for (let update = 0; update < size.updates; update += 1) builder.step();
-  // A reader that has read everything is at the ledger end, whatever the last update was.
+  // A reader that has read all items must be at the ledger end, whatever the last update was.
   builder.checkpoint();
   return { seed, items: builder.items, standings: builder.standings };
 }
 
-/** The entries of the active contracts stream at an offset, always in the same order. */
+/** The entries of the active-contracts stream at an offset, always in the same order. */
 export function standingAt(history: History, offset: number): readonly Standing[] {
   return history.standings.filter(({ from, to }) => from <= offset && (to === undefined || to > offset));
 }
 
-/** The active set at an offset as sorted `contract id@synchronizer`. */
+/** The active contracts at an offset, as sorted `contract id@synchronizer`. */
 export function activeSetAt(history: History, offset: number): readonly string[] {
   return standingAt(history, offset)
     .flatMap(({ contractId, synchronizer }) => (synchronizer === undefined ? [] : [`${contractId}@${synchronizer}`]))
@@ -72,8 +72,8 @@ export function offsetAfter({ items }: History, count: number): number {
 }
 
 /**
- * The ledger end when the first `count` items are visible: rejected commands and updates outside the rights of this
- * reader also take offsets, up to the next item.
+ * The ledger end when the first `count` items are visible. Rejected commands, and updates that this reader may not see,
+ * also use offsets up to the next item.
  */
 export function endAfter(history: History, count: number): number {
   const next = history.items[count]?.offset ?? 0;

@@ -1,6 +1,6 @@
-/** JSON as a participant writes it: compact, with numbers of any size and parts that are text already. */
+/** JSON as a participant writes it: compact, with numbers of any size, and with parts that are already text. */
 
-/** JSON text to be put in as it is. */
+/** JSON text that is inserted unchanged. */
 export class RawJson {
   readonly text: string;
 

@@ -1,11 +1,11 @@
-/** Random numbers from one seed: the same seed gives the same history and the same faults. */
+/** Pseudorandom numbers from a seed: the same seed gives the same history and the same faults. */
 
 export class Seeded {
   #state: number;
 
   constructor(seed: number) {
     this.#state = seed >>> 0;
-    // Neighboring seeds would begin alike.
+    // Without these rounds, neighboring seeds would begin with similar numbers.
     for (let round = 0; round < 4; round += 1) this.next();
   }
 
@@ -18,7 +18,7 @@ export class Seeded {
     return ((mixed ^ (mixed >>> 15)) >>> 0) / 2 ** 32;
   }
 
-  /** An integer from `low` to `high`, both included. */
+  /** A random integer from `low` to `high`, both inclusive. */
   between(low: number, high: number): number {
     return low + Math.floor(this.next() * (high - low + 1));
   }
@@ -33,7 +33,7 @@ export class Seeded {
     return found;
   }
 
-  /** So many hexadecimal digits. */
+  /** A text of `digits` random hexadecimal digits. */
   hex(digits: number): string {
     let text = '';
     while (text.length < digits) text += this.between(0, 0xffff).toString(16).padStart(4, '0');

@@ -1,4 +1,4 @@
-/** Compares the rows of a run with those of an undisturbed one, and counts the differences. */
+/** Compares the rows of a run with the rows of an undisturbed run, and counts the differences. */
 import type { ChaosDatabase } from '../databases.ts';
 import { rowsThatDiffer, type Outcome } from './oracle.ts';
 import type { Report } from '../report.ts';
@@ -8,7 +8,7 @@ interface Run {
   readonly outcome: Outcome;
 }
 
-/** Differences as sentences; empty when both hold the same. */
+/** The differences as sentences; empty if both databases contain the same rows. */
 export async function differences(report: Report, expected: Run, found: Run): Promise<readonly string[]> {
   if (expected.outcome.digest === found.outcome.digest) return [];
   const { lost, duplicated, altered, examples } = await rowsThatDiffer(expected.database, found.database);

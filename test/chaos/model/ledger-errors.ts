@@ -1,4 +1,4 @@
-/** The error objects a participant sends, as frames and as responses. */
+/** The error objects that a participant sends, as frames and as responses. */
 
 export interface LedgerErrorFrame {
   readonly code: string;

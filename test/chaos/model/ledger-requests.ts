@@ -1,4 +1,4 @@
-/** Requests to the model ledger, and the items of a history that are their response. */
+/** Requests to the model ledger, and the items of a history with which it responds. */
 import type { IncomingMessage } from 'node:http';
 import type { Item } from '../history/history.ts';
 
@@ -10,12 +10,12 @@ export interface StreamRequest {
   readonly includeIncompleteReassignments?: boolean;
 }
 
-/** An OffsetCheckpoint may be repeated at the beginning of a stream, an update may not. */
+/** A stream may begin with an OffsetCheckpoint at `beginExclusive`, but not with an update. */
 export function follows(item: Item, beginExclusive: number): boolean {
   return item.offset > beginExclusive || (item.kind === 'checkpoint' && item.offset === beginExclusive);
 }
 
-/** The updates of an offset range; OffsetCheckpoints are for streams without an end. */
+/** The updates in an offset range. OffsetCheckpoints are only sent on streams without an end. */
 export function framesBetween(items: readonly Item[], request: StreamRequest): readonly string[] {
   const { beginExclusive = 0, endInclusive = 0 } = request;
   return items

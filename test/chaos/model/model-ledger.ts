@@ -1,5 +1,5 @@
 /**
- * A participant of our own over real HTTP and WebSocket on loopback, for the calls the indexer makes. It serves the
+ * A simulated participant with real HTTP and WebSocket on loopback, for the calls that the indexer makes. It serves the
  * visible part of a history, and misbehaves once for each armed fault.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -17,30 +17,30 @@ export const modelParticipant = 'chaos::1220c4a05';
 
 export type StreamName = 'updates' | 'acs';
 
-/** A stream about to send a frame. */
+/** A stream that is about to send a frame. */
 export interface StreamMoment {
   readonly ledger: ModelLedger;
   readonly socket: WebSocket;
-  /** The next frame. */
+  /** The frame that is about to be sent. */
   readonly frame: string;
-  /** Frames of this history that this stream has sent, oldest first. */
+  /** Frames that this stream has already sent, oldest first. */
   readonly sent: readonly string[];
-  /** Index of the item, or of the entry. */
+  /** Index of the history item, or of the active-contracts entry. */
   readonly index: number;
 }
 
-/** The effect on the stream: `go` sends the frame, `over` ends the service of this stream. */
+/** The effect on the stream: `go` sends the frame, `over` ends the stream. */
 export type StreamOutcome = 'go' | 'over';
 
-/** Happens once. */
+/** A fault that happens once. */
 export type LedgerFault =
   | {
       readonly at: StreamName;
-      /** Frames of such streams that pass before. */
+      /** Number of frames of such streams before the fault. */
       readonly after: number;
       readonly act: (moment: StreamMoment) => StreamOutcome | Promise<StreamOutcome>;
     }
-  /** A stream with an end. */
+  /** A fault of a stream that has an end offset. */
   | { readonly at: 'bounded'; readonly act: (socket: WebSocket) => StreamOutcome }
   | {
       readonly at: 'request';
@@ -59,15 +59,15 @@ export class ModelLedger implements AsyncDisposable {
   readonly history: History;
   readonly port: number;
   pruned = 0;
-  /** Whether entries of the active contracts carry continuation tokens. */
+  /** Whether active-contracts entries have continuation tokens. */
   tokens = true;
-  /** Entries that a list over HTTP may have. */
+  /** Maximum number of entries of an active-contracts list over HTTP. */
   listLimit = 200;
   participantId = modelParticipant;
   version = '3.5.10';
   /** Called when an update stream is opened. */
   onFollow: () => void = () => undefined;
-  /** Milliseconds before every frame. */
+  /** Delay before every frame, in milliseconds. */
   frameDelayMs = 0;
   readonly #server: Server;
   readonly #sockets: WebSocketServer;
@@ -90,7 +90,7 @@ export class ModelLedger implements AsyncDisposable {
     server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
   }
 
-  /** Serves the first `visible` items; `grow` makes more of them visible. */
+  /** Starts a ledger on which the first `visible` items are visible. `grow` makes more items visible. */
   static async start(history: History, visible: number): Promise<ModelLedger> {
     const server = createServer();
     await new Promise<void>((resolve) => {
@@ -103,7 +103,7 @@ export class ModelLedger implements AsyncDisposable {
     return `http://127.0.0.1:${String(this.port)}`;
   }
 
-  /** The ledger end: at or after the newest visible item. */
+  /** The ledger end: the offset of the newest visible item, or a later one. */
   get end(): number {
     return endAfter(this.history, this.#visible);
   }
@@ -112,13 +112,13 @@ export class ModelLedger implements AsyncDisposable {
     return this.#visible;
   }
 
-  /** Makes the first `count` items visible; never fewer than before. */
+  /** Makes the first `count` items visible. Never hides items. */
   grow(count: number): void {
     this.#visible = Math.min(this.history.items.length, Math.max(this.#visible, count));
     this.#wake();
   }
 
-  /** Misbehaves once, at the first occasion. Resolves when it has happened. */
+  /** Arms a fault, which happens once, at the first opportunity. Resolves when it has happened. */
   arm(fault: LedgerFault): Promise<void> {
     return new Promise((resolve) => {
       this.#armed.push({ fault, left: 'after' in fault ? fault.after : 0, fired: resolve });
@@ -235,7 +235,7 @@ export class ModelLedger implements AsyncDisposable {
     });
   }
 
-  /** True when the frame may be sent. */
+  /** Whether the frame may be sent. */
   async #passes(at: StreamName, moment: StreamMoment): Promise<boolean> {
     if (this.frameDelayMs > 0) await pause(this.frameDelayMs);
     for (const armed of this.#armed) if (armed.fault.at === at) armed.left -= 1;
@@ -301,7 +301,7 @@ export class ModelLedger implements AsyncDisposable {
   }
 }
 
-/** An error as a frame, then the normal close that always follows it. */
+/** Sends an error as a frame, then closes normally, as participants do. */
 export function refuse(socket: WebSocket, error: LedgerErrorFrame): void {
   socket.send(JSON.stringify(error));
   socket.close(1000);

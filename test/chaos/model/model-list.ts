@@ -1,4 +1,7 @@
-/** Active contracts as the model ledger sends them: frames with or without tokens, and the same list over HTTP. */
+/**
+ * Active contracts as the model ledger sends them: frames with or without tokens, and the same entries as a list over
+ * HTTP.
+ */
 import { standingAt, type History, type Standing } from '../history/history.ts';
 import { ledgerErrors } from './ledger-errors.ts';
 
@@ -8,12 +11,15 @@ export interface ListRequest {
   readonly includeIncompleteReassignments?: boolean;
 }
 
-/** The participant of a seed: one in three omits reassignments in flight unless they are requested. */
+/**
+ * The participant release for a seed. For one seed in three, it omits reassignments in flight unless they are
+ * requested.
+ */
 export function versionOf(seed: number): string {
   return seed % 3 === 0 ? '3.7.4' : '3.5.10';
 }
 
-/** The entries at an offset as a participant of the version lists them. */
+/** The entries at an offset, as a participant of this release lists them. */
 export function entriesAt(history: History, version: string, request: ListRequest): readonly Standing[] {
   const { activeAtOffset = 0, includeIncompleteReassignments } = request;
   const all = standingAt(history, activeAtOffset);
@@ -21,13 +27,13 @@ export function entriesAt(history: History, version: string, request: ListReques
   return all.filter(({ entry }) => !entry.startsWith('{"JsIncomplete'));
 }
 
-/** The frame of an entry, whose token contains the number of entries up to it. */
+/** The frame of an entry. Its token contains the number of entries up to and including it. */
 export function entryFrame({ workflowId, entry }: Standing, index: number, tokens: boolean): string {
   const token = tokens ? Buffer.from(String(index + 1)).toString('base64') : '';
   return `{"workflowId":${JSON.stringify(workflowId)},"contractEntry":${entry},"streamContinuationToken":"${token}"}`;
 }
 
-/** How many entries have come with the token. */
+/** The number of entries up to the one with this token. */
 export function indexOf(token: string | undefined): number {
   return token === undefined || token === '' ? 0 : Number(Buffer.from(token, 'base64').toString());
 }
@@ -40,7 +46,7 @@ interface Ledger {
   readonly listLimit: number;
 }
 
-/** Status and body of a list over HTTP. */
+/** Status and body of a response with a list. */
 export function listAnswer(
   { history, version, pruned, tokens, listLimit }: Ledger,
   request: ListRequest,

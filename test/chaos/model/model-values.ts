@@ -1,7 +1,7 @@
 /**
- * Expected contents of the tables, computed from the history alone, value by value: payloads, choices, parties, times,
- * counters, views and keys, dictionaries and sums. None of these values went through the indexer, so a value that
- * every run of the same program gets wrong in the same way is found.
+ * Expected contents of the tables, computed only from the history, value by value: payloads, choices, parties, times,
+ * counters, views, keys, dictionaries and sums. None of these values went through the indexer. So a value that every
+ * run of the program computes wrong in the same way is detected.
  */
 import type { Client } from 'pg';
 import { compareRelations } from '../../recordings/comparison.ts';
@@ -15,10 +15,10 @@ import { standingAt, type History, type Item } from '../history/history.ts';
 import { modelParticipant } from './model-ledger.ts';
 import { StoredJson } from './stored-json.ts';
 
-/** Enough to recognize the problem. */
+/** Number of reported differences: enough to recognize the problem. */
 const maxReported = 8;
 
-/** Differences, one sentence each; empty is good. */
+/** The differences, one sentence each; empty if there are none. */
 export async function valuesThatDiffer(client: Client, history: History, seedOffset: number): Promise<string[]> {
   const rows = await expectedRows(client, history, seedOffset);
   const { all } = await compareRelations(client, rows, tables);
@@ -26,7 +26,7 @@ export async function valuesThatDiffer(client: Client, history: History, seedOff
   return [...all.slice(0, maxReported), ...(more > 0 ? [`and ${String(more)} more values`] : [])];
 }
 
-/** The rows of an indexer that has read the complete history from the active contracts at the seed offset. */
+/** The rows of an indexer that seeded at `seedOffset` and then read the rest of the history. */
 async function expectedRows(client: Client, history: History, seedOffset: number): Promise<Rows> {
   const entries = standingAt(history, seedOffset);
   const items = history.items.filter(({ offset }) => offset > seedOffset);
@@ -65,7 +65,7 @@ async function expectedRows(client: Client, history: History, seedOffset: number
   return rows;
 }
 
-/** The state after all items. */
+/** Expected progress columns of the stream row after all items. */
 function progressOf(items: readonly Item[]): Row {
   const times = new Map<string, string>();
   let last: Row = {};
@@ -88,7 +88,7 @@ function textOf(value: unknown): string {
   throw new Error('expected a text');
 }
 
-/** With as many digits as any other, so that texts are in the order of the times. */
+/** A time with six fractional digits, so that the order of the texts is the order of the times. */
 function comparable(time: string): string {
   const [wholeSeconds = '', fraction = ''] = time.slice(0, -1).split('.');
   return `${wholeSeconds}.${fraction.padEnd(6, '0')}Z`;

@@ -1,6 +1,6 @@
 /**
- * Expected result of a run: the same facts as an undisturbed run, and the facts of the model ledger itself.
- * Rows that are lost, duplicated or altered are counted and named.
+ * Expected result of a run: the same facts as an undisturbed run, and the facts of the model ledger itself. Lost,
+ * duplicated and altered rows are counted and listed.
  */
 import { escapeIdentifier, type Client } from 'pg';
 import { namedRow, numberedTables } from '../../support/dictionary-names.ts';
@@ -12,11 +12,11 @@ import { valuesThatDiffer } from './model-values.ts';
 export interface Outcome {
   readonly digest: string;
   readonly seedOffset: number;
-  /** Contradictions to the model ledger itself; empty is good. */
+  /** Contradictions to the model ledger; empty if there are none. */
   readonly contradictions: readonly string[];
 }
 
-/** The current contents of the tables. */
+/** Digest of the current table contents, and their contradictions to the history. */
 export async function outcomeOf(database: ChaosDatabase, history: History): Promise<Outcome> {
   const { rows } = await database.client.query<{ seed_offset: string; checkpoint: string }>(
     `select seed_offset, checkpoint from ${schema}.stream`,
@@ -32,7 +32,7 @@ export async function outcomeOf(database: ChaosDatabase, history: History): Prom
   return { digest, seedOffset, contradictions };
 }
 
-/** Digests of tables whose values were compared with the history; equal ones hold the same. */
+/** Digests of table contents whose values were already compared with the history. Equal digests mean equal contents. */
 const proven = new WeakMap<History, Set<string>>();
 
 function isProven(history: History, digest: string): boolean {
@@ -44,7 +44,7 @@ function prove(history: History, digest: string): void {
   proven.set(history, digests.add(digest));
 }
 
-/** Compares with the history, independent of any other run. */
+/** Compares the tables with the history, independently of other runs. */
 async function contradictionsOf(client: Client, history: History, seed: number, checkpoint: number): Promise<string[]> {
   const found: string[] = [];
   const end = history.items.at(-1)?.offset ?? 0;
@@ -73,7 +73,7 @@ async function contradictionsOf(client: Client, history: History, seed: number, 
   return found;
 }
 
-/** Rows that are lost, surplus or duplicated, as sentences. */
+/** Lost, surplus and duplicated rows, as sentences. */
 export function difference(what: string, expected: readonly string[], found: readonly string[]): string[] {
   const expectedSet = new Set(expected);
   const foundSet = new Set(found);
@@ -91,11 +91,11 @@ export interface RowDifference {
   readonly lost: number;
   readonly duplicated: number;
   readonly altered: number;
-  /** Table and key of the first few. */
+  /** Table and key of the first differing rows. */
   readonly examples: readonly string[];
 }
 
-/** Columns without facts of the ledger; the digest leaves them out as well. */
+/** Columns that contain no facts of the ledger. The digest omits them too. */
 const volatile = new Set([
   'epoch',
   'writer',
@@ -116,7 +116,7 @@ const nonStreamTables = new Set([
   'schema_migrations',
 ]);
 
-/** Compares row by row. Reads complete tables: for runs whose digests differ. */
+/** Compares row by row. Reads complete tables, so it is only called when digests differ. */
 export async function rowsThatDiffer(expected: ChaosDatabase, found: ChaosDatabase): Promise<RowDifference> {
   const total = { lost: 0, duplicated: 0, altered: 0, examples: [] as string[] };
   for (const table of await keyedTables(expected.client)) {
@@ -150,7 +150,7 @@ interface KeyedTable {
 
 async function keyedTables(client: Client): Promise<readonly KeyedTable[]> {
   const { rows } = await client.query<KeyedTable>(
-    // Rows of a table without a key are known by all their columns.
+    // Rows of a table without a primary key are identified by all their columns.
     `select c.relname::text as table, array_agg(a.attname::text) as columns,
             array_agg(a.attname::text order by a.attnum)
               filter (where i.indkey is null or a.attnum = any (i.indkey::int2[])) as keys

@@ -1,11 +1,13 @@
-/** JSON of a history as Postgres has to store it: contents as jsonb prints them, all other fields as they were sent. */
+/**
+ * The JSON of a history as Postgres must store it: contents as jsonb prints them, all other fields as they were sent.
+ */
 import type { Client } from 'pg';
 import { JsonNumber, JsonObject, parseJson, type Json as Tree } from '../../recordings/json.ts';
 import { jsonText, RawJson, type Json } from '../history/json-text.ts';
 
-/** Fields whose values belong to the users of the ledger, and are stored unchanged. */
+/** Fields with values of ledger users, which are stored unchanged. */
 const contents = new Set(['createArgument', 'contractKey', 'choiceArgument', 'exerciseResult', 'viewValue', 'details']);
-/** Between the depth of contracts and a depth that overflows the stack of a server. */
+/** Nesting depth between the depth of real contracts and a depth that overflows the stack of a server. */
 const deepest = 500;
 
 export class StoredJson {
@@ -15,7 +17,7 @@ export class StoredJson {
     this.#printed = printed;
   }
 
-  /** Lets Postgres print all values: its formats of numbers and repeated keys are not computed here. */
+  /** Postgres prints all values, so its formats of numbers and repeated keys are not computed here. */
   static async of(client: Client, values: readonly Json[]): Promise<StoredJson> {
     const texts = [...new Set(values.flatMap((value) => [...contentsOf(value, '')]))].filter(isHeld);
     const { rows } = await client.query<{ printed: string }>(
@@ -25,7 +27,7 @@ export class StoredJson {
     return new StoredJson(new Map(texts.map((text, index) => [text, rows[index]?.printed ?? ''])));
   }
 
-  /** As readers have to get it. */
+  /** The value as readers must receive it. */
   tree(value: Json, name = ''): Tree {
     if (isContents(value, name)) return this.#content(jsonText(value));
     if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;
@@ -34,7 +36,7 @@ export class StoredJson {
     return new JsonObject(new Map(Object.entries(value).map(([key, field]) => [key, this.tree(field as Json, key)])));
   }
 
-  /** A complete message that is stored as it came: in a column of type json, which does not reformat it. */
+  /** A complete message that is stored unchanged, in a column of type json, which does not reformat it. */
   kept(value: Json): Tree {
     const text = jsonText(value);
     return isHeld(text) ? parseJson(text) : escaped(text);
@@ -61,12 +63,12 @@ function isList(value: Json): value is readonly Json[] {
   return Array.isArray(value);
 }
 
-/** A value that jsonb cannot hold is stored as text, under a key of its own. */
+/** A value that jsonb cannot store: it is stored as text, under its own key. */
 function escaped(text: string): Tree {
   return new JsonObject(new Map([['$escaped', text]]));
 }
 
-/** Whether Postgres can hold it as JSON: no NUL, no half of a surrogate pair, no extreme nesting. */
+/** Whether Postgres can store the text as JSON: no NUL, no half of a surrogate pair, no extreme nesting. */
 function isHeld(text: string): boolean {
   return isHeldValue(JSON.parse(text), 1);
 }

@@ -1,4 +1,4 @@
-/** The bugs of the suite can still be injected: each line occurs once in the compiled program. */
+/** The injected bugs of the suite still fit: the line of each occurs exactly once in the program. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { mutants } from './mutants.ts';

@@ -1,13 +1,13 @@
-/** Injected bugs: one line of the compiled program each, wrong in a way that an indexer could really be wrong. */
+/** Injected bugs. Each replaces one line of the compiled program, with a mistake that an indexer could really make. */
 
 export interface Mutant {
   readonly name: string;
-  /** Below the folder of the compiled program. */
+  /** Path below the folder of the compiled program. */
   readonly file: string;
-  /** Occurs once. */
+  /** The line to replace, which must occur exactly once. */
   readonly line: string;
   readonly instead: string;
-  /** Part of the name of the fault that reveals it; absent: any. */
+  /** Part of the name of the fault that reveals the bug; absent if any fault may reveal it. */
   readonly fault?: string;
 }
 
@@ -189,7 +189,7 @@ export const mutants: readonly Mutant[] = [
     line: 'set creates = a.creates + excluded.creates, archives = a.archives + excluded.archives,',
     instead: 'set creates = excluded.creates, archives = excluded.archives,',
   },
-  // Values that every run gets wrong in the same way.
+  // Bugs that make every run store the same wrong values.
   {
     name: 'signatories and observers are swapped',
     file: 'ledger/frames/decode-event.js',
@@ -238,7 +238,7 @@ export const mutants: readonly Mutant[] = [
     line: "payload: payloadOf(event['createArgument']),",
     instead: "payload: payloadOf(event['contractKey']) ?? payloadOf(event['createArgument']),",
   },
-  // Probes of an idle stream.
+  // Bugs in the probes of an idle stream.
   {
     name: 'the checkpoint moves to the ledger end without a probe',
     file: 'pipeline/proof/idle-probe.js',

@@ -1,6 +1,6 @@
 /**
- * Checks that the suite detects bugs: the compiled program is copied, one bug is injected into the copy, and a short
- * run over it has to fail. First the copy without a bug has to pass; otherwise a failure is no evidence.
+ * Checks that the suite detects bugs. The compiled program is copied, one bug is injected into the copy, and a short
+ * run of the copy must fail. A copy without a bug must pass first; otherwise a failure is no evidence.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,19 +12,19 @@ import { mutants, type Mutant } from './mutants.ts';
 import { replaceOnce } from './replace-once.ts';
 import { inLanes, type Tier, type TierContext } from '../tiers/tier.ts';
 
-/** Where the compiled program and this file are. */
+/** Folder of the compiled program, which contains this file. */
 const compiled = fileURLToPath(new URL('../../..', import.meta.url));
 const root = fileURLToPath(new URL('../../../../..', import.meta.url));
-/** Links that a run has created in the compiled folder. */
+/** Symbolic links that a run has created in the compiled folder. */
 const links = ['/migrations', '/src/observe/page/browser', '/package.json'];
-/** Longer than any short run; a bug that makes it hang is detected as well. */
+/** Longer than any short run. A bug that makes a run hang counts as detected. */
 const limitMs = 240_000;
 const campaign = [
   '--tier',
   'crash-points,seeded,reseeds',
   '--stride',
   '53',
-  // Fixed: whether a bug is detected does not depend on chance.
+  // A fixed seed, so that the result does not depend on chance.
   '--seed',
   '1',
   '--seeds',
@@ -41,7 +41,7 @@ export const mutation: Tier = {
   what: `${String(mutants.length)} injected bugs, each of which a short run of the suite has to detect`,
   run: async (context) => {
     const selectedMutants = mutants.filter(({ name }) => context.point === undefined || name.includes(context.point));
-    // Each run that searches for a mutant has to pass without one.
+    // First, each run that has to detect a bug must pass without one.
     for (const fault of new Set([undefined, ...selectedMutants.map((mutant) => mutant.fault)])) {
       const { code, output } = await tryCopy(undefined, fault);
       if (code !== 0) {
@@ -62,7 +62,7 @@ const replay = 'npm run chaos -- --tier mutants';
 async function tryMutant({ report, say }: TierContext, mutant: Mutant): Promise<void> {
   const { code, output } = await tryCopy(mutant, mutant.fault);
   report.mutants += 1;
-  // A run that ended for any other reason has detected nothing.
+  // A run that ended for another reason has detected nothing.
   if (code !== null && !output.startsWith('FAILED')) {
     report.fail({ tier: 'mutants', replay, found: [`not detected: ${mutant.name}`, output] });
     return;
@@ -71,7 +71,7 @@ async function tryMutant({ report, say }: TierContext, mutant: Mutant): Promise<
   say(`detected: ${mutant.name}: ${output}`);
 }
 
-/** Undefined code: it had to be ended. */
+/** Runs a copy of the program. The code is null if the run had to be killed. */
 async function tryCopy(
   mutant: Mutant | undefined,
   fault: string | undefined,

@@ -1,4 +1,4 @@
-/** The bugs in test/planted can still be injected, and the tests that have to detect them exist. */
+/** The bugs in test/planted can still be injected, and the tests that must detect them exist. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, '../../..');
 const all = areas.flatMap(({ name: area, defects }) => defects.map((defect) => ({ area, ...defect })));
 
 describe('test/planted', () => {
-  it('has every file in the list of areas, under its name', () => {
+  it('has every file in the list of areas, under the name of its area', () => {
     const files = readdirSync(join(root, 'test/planted')).map((file) => file.replace(/\.ts$/u, ''));
     const named = areas.map(({ name }) => name);
     expect([...named, 'areas', 'planted'].sort()).toEqual(files.sort());
@@ -19,7 +19,7 @@ describe('test/planted', () => {
     expect(new Set(all.map(({ name }) => name)).size).toBe(all.length);
   });
 
-  it('injects each bug at one position, for an existing test file', () => {
+  it('has one position for each bug, and an existing test file', () => {
     const wrong = all.flatMap(({ area, name, file, line, instead, test }) => {
       const times = existsSync(join(root, file)) ? readFileSync(join(root, file), 'utf8').split(line).length - 1 : 0;
       return [

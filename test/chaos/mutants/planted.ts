@@ -1,7 +1,6 @@
 /**
- * Checks that the tests detect bugs: bugs in areas that once had blind spots are injected into copies of the project,
- * one at a time, and a test has to fail. First the tests have to pass in a copy without one; otherwise a failure is no
- * evidence.
+ * Checks that the tests detect bugs in areas that once had blind spots. Each bug is injected into a copy of the
+ * project, and a test must fail. The tests must first pass in a copy without a bug; otherwise a failure is no evidence.
  */
 import { areas } from '../../planted/areas.ts';
 import { fastTestsOf, type PlantedArea, type PlantedDefect, type TestSelection } from '../../planted/planted.ts';
@@ -9,15 +8,15 @@ import { writeFastFigure } from './fast-figure.ts';
 import { ProjectCopy, type TestRun } from './project-copy.ts';
 import { inLanes, type Tier, type TierContext } from '../tiers/tier.ts';
 
-/** Each of these runs starts Postgres and processes of its own. */
+/** Each of these runs starts its own Postgres server and processes. */
 const mostLanes = 2;
-/** Fewer bugs do not represent an area. */
+/** Minimum number of bugs for which an area counts as tested. */
 const leastOfArea = 3;
 
 interface Trial {
   readonly area: PlantedArea;
   readonly defect: PlantedDefect;
-  /** The tests that have to fail. */
+  /** The tests that must fail. */
   readonly tests: TestSelection;
 }
 
@@ -39,7 +38,7 @@ export const planted: Tier = {
 
 const replay = 'npm run chaos -- --tier planted';
 
-/** The selected trials. Only with `--tests fast` are there bugs without a test. */
+/** The trials that the options select. Only with `--tests fast` can a bug have no test. */
 function selectTrials(context: TierContext): { trials: readonly Trial[]; untested: readonly Omit<Trial, 'tests'>[] } {
   const selectedDefects = areas
     .flatMap((area) => area.defects.map((defect) => ({ area, defect })))
@@ -54,7 +53,7 @@ function selectTrials(context: TierContext): { trials: readonly Trial[]; unteste
   };
 }
 
-/** How many were detected. */
+/** Runs the trials and returns how many bugs were detected. */
 async function tryAll(context: TierContext, trials: readonly Trial[]): Promise<number> {
   await using project = await ProjectCopy.make();
   const blind = new Set<string>();
@@ -64,7 +63,7 @@ async function tryAll(context: TierContext, trials: readonly Trial[]): Promise<n
   });
   let noticed = 0;
   await inLanes(lanes, trials, async ({ area, defect, tests }) => {
-    // Tests that fail anyway, or that do not run here, detect nothing.
+    // Tests that also fail without the bug, or do not run on this machine, detect nothing.
     const caught = !blind.has(keyOf(tests)) && (await catches(context, project, defect, tests));
     context.report.planted(area.name, caught);
     if (caught) noticed += 1;
@@ -72,7 +71,7 @@ async function tryAll(context: TierContext, trials: readonly Trial[]): Promise<n
   return noticed;
 }
 
-/** The file has the result of all bugs, so the result of a part of them is printed and not written. */
+/** The file contains the result for all bugs, so the result for some of them is only printed. */
 async function reportFast({ point }: TierContext, noticed: number, of: number): Promise<void> {
   process.stdout.write(`the fast tier detects ${String(noticed)} of ${String(of)} injected bugs\n`);
   if (point === undefined) await writeFastFigure({ noticed, of });
@@ -120,7 +119,7 @@ async function catches(
 
 const again = ({ name }: PlantedDefect): string => `${replay} --point ${JSON.stringify(name)}`;
 
-/** A run without a failed test is reported by its output: tests that were skipped, or a setup that failed. */
+/** Describes a run in which no test failed by its output, for example if tests were skipped or a setup failed. */
 function whatWasSeen({ failed, output }: TestRun): readonly string[] {
   return failed.length > 0 ? failed : [output];
 }

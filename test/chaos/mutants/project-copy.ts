@@ -1,4 +1,4 @@
-/** Copies of the complete project in which a bug is injected and one test file is run, as a developer would see it. */
+/** Copies of the project in which a bug is injected and one test file is run, as a developer would run it. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
@@ -9,19 +9,19 @@ import { fileURLToPath } from 'node:url';
 import type { PlantedDefect, TestSelection } from '../../planted/planted.ts';
 import { replaceOnce } from './replace-once.ts';
 
-/** Of the project; this file is compiled before it runs. */
+/** The project root. This file is compiled before it runs. */
 const root = fileURLToPath(new URL('../../../../..', import.meta.url));
-/** Generated, installed, or local data. */
+/** Not copied: generated, installed or local data. */
 const left = new Set(['.git', '.bench', '.ledger-indexer', 'coverage', 'dist', 'node_modules']);
-/** A bug that makes tests hang is detected by their own limits, which are shorter. */
+/** Longer than the limits of the tests, which therefore detect a bug that makes them hang. */
 const limitMs = 900_000;
 
 export interface TestRun {
-  /** Whether some test ran and none failed. */
+  /** Whether at least one test ran and none failed. */
   readonly ok: boolean;
-  /** The failed test, with the first line of its error; later tests are not run. */
+  /** The failed test, with the first line of its error. The run stops at the first failure. */
   readonly failed: readonly string[];
-  /** The last output, for a run that neither passed nor failed a test. */
+  /** The end of the output, for a run in which no test passed or failed. */
   readonly output: string;
 }
 
@@ -39,7 +39,7 @@ export class ProjectCopy implements AsyncDisposable {
     process.once('exit', this.#abandon);
   }
 
-  /** Copies the project and builds it. @throws Error when it does not compile */
+  /** Copies the project and builds it. @throws Error if it does not compile */
   static async make(): Promise<ProjectCopy> {
     const copy = new ProjectCopy(await mkdtemp(join(tmpdir(), 'ledger-indexer-planted-')));
     const built = await copy.#copyOf(root);
@@ -49,12 +49,14 @@ export class ProjectCopy implements AsyncDisposable {
     return copy;
   }
 
-  /** Runs the tests as they are. */
+  /** Runs the tests without a bug. */
   async run(tests: TestSelection): Promise<TestRun> {
     return this.#within((folder) => this.#test(folder, tests));
   }
 
-  /** Runs the tests that have to detect the bug. @throws Error when it cannot be injected or does not compile */
+  /**
+   * Injects the bug and runs the tests that must detect it. @throws Error if it cannot be injected or does not compile
+   */
   async runWith({ file, line, instead }: PlantedDefect, tests: TestSelection): Promise<TestRun> {
     return this.#within(async (folder) => {
       await replaceOnce(join(folder, file), line, instead);
@@ -68,7 +70,7 @@ export class ProjectCopy implements AsyncDisposable {
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  /** In a copy of its own. */
+  /** Calls `work` with the folder of a new copy. */
   async #within(work: (folder: string) => Promise<TestRun>): Promise<TestRun> {
     const folder = await this.#copyOf(join(this.#folder, '1'));
     try {
@@ -83,7 +85,7 @@ export class ProjectCopy implements AsyncDisposable {
     const folder = join(this.#folder, String(this.#copies));
     await mkdir(folder);
     for (const name of await readdir(source)) {
-      // The program in `dist` is that of the copy, never an earlier build.
+      // Copies of the copy include its `dist`; an earlier build of the project is never copied.
       if (left.has(name) && (source === root || name !== 'dist')) continue;
       await cp(join(source, name), join(folder, name), { recursive: true });
     }
@@ -91,7 +93,7 @@ export class ProjectCopy implements AsyncDisposable {
     return folder;
   }
 
-  /** A program with the bug has to compile; only unused names are ignored. */
+  /** A program with a bug must compile, except that unused names are allowed. */
   async #compile(folder: string): Promise<void> {
     const compiler = join(root, 'node_modules/typescript/bin/tsc');
     const overlooked = ['--noUnusedLocals', 'false', '--noUnusedParameters', 'false'];
@@ -106,7 +108,7 @@ export class ProjectCopy implements AsyncDisposable {
       join(root, 'node_modules/vitest/vitest.mjs'),
       'run',
       `test/${test}`,
-      // One failure is enough, and a bug may make each of many tests wait for its full limit.
+      // One failure is sufficient. Otherwise a bug could make each of many tests wait for its time limit.
       '--bail=1',
       '--reporter=default',
       '--reporter=json',
@@ -138,7 +140,7 @@ export class ProjectCopy implements AsyncDisposable {
   }
 }
 
-/** From the report that vitest writes. */
+/** The part of the report of Vitest that is read. */
 interface Report {
   readonly testResults: readonly { readonly assertionResults: readonly Assertion[] }[];
 }
@@ -153,7 +155,7 @@ function lineOf({ fullName, failureMessages }: Assertion): string {
   return `"${fullName}": ${failureMessages[0]?.split('\n')[0]?.slice(0, 200) ?? 'no reason given'}`;
 }
 
-/** As a pattern that only this text matches. */
+/** A regular expression that matches only this text. */
 function escaped(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
 }

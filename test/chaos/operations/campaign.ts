@@ -1,6 +1,6 @@
 /**
- * `npm run chaos -- --operations`: operations of an operator while the indexer runs (widen, rebuild, move), with
- * processes that are killed at any moment, and the result compared with a fresh index. Prints a line for each and
+ * `npm run chaos -- --operations`: operations of an operator while the indexer runs (widen, rebuild, move). The
+ * processes are killed at random, and the result is compared with a fresh index. Prints one line per operation and
  * writes the results.
  */
 import { writeFileSync } from 'node:fs';
@@ -9,27 +9,27 @@ import { run as rebuild } from './rebuild.ts';
 import { run as widen } from './widen.ts';
 
 export interface OperationsOptions {
-  /** Name of the only operation to run; absent: all. */
+  /** Name of the only operation to run; absent: all operations. */
   readonly only: string | undefined;
-  /** Random seed of the first run of each. */
+  /** Random seed of the first run of each operation. */
   readonly firstSeed: number;
-  /** Runs of each; the default is the claim of the docs. */
+  /** Number of runs of each operation; by default, the number that the docs claim. */
   readonly seeds: number | undefined;
-  /** Contracts in the database before it begins. */
+  /** Number of contracts in the database before an operation begins. */
   readonly contracts: number;
   readonly madeContracts: number | undefined;
   readonly stepTimeoutMs: number;
   readonly json: string | undefined;
 }
 
-/** The claim in the docs: so many runs of each, and at least a kill in each. */
+/** The number of runs that the docs claim. Each run has at least one kill. */
 const operations = [
   { name: 'widen', seeds: 20, run: widen },
   { name: 'rebuild', seeds: 20, run: rebuild },
   { name: 'move', seeds: 50, run: move },
 ] as const;
 
-/** Resolves to how many rows were lost, duplicated or altered, and how many operations fell short of their kills. */
+/** Resolves to the number of lost, duplicated or altered rows, plus the number of operations with too few kills. */
 export async function runOperations(
   { only, seeds: requestedSeeds, json, ...options }: OperationsOptions,
   say: (line: string) => void,
@@ -38,7 +38,7 @@ export async function runOperations(
     throw new TypeError(`there is no operation ${only}`);
   }
   const figures: Record<string, Readonly<Record<string, number>>> = {};
-  // After each run: an interrupted run of the suite has its results up to then.
+  // Writes the results after each run, so that an interrupted suite has its results so far.
   const note = (name: string, found: Readonly<Record<string, number>>): void => {
     figures[name] = found;
     if (json !== undefined) writeFileSync(json, `${JSON.stringify(figures, null, 2)}\n`);

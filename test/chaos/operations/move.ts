@@ -1,7 +1,7 @@
 /**
- * `move` under kills: an indexer of a network whose participants return the same updates at other offsets is killed at
- * random, moved to another participant by a command that is killed at random as well, and started there, to be killed
- * again; back and forth. In the end every row has to exist once, as in a fresh index of the participant.
+ * Kills `switch-participant`. The participants of the network return the same updates at other offsets. An indexer is
+ * killed at random, and switched to another participant by a command that is also killed at random. It is then started
+ * there and killed again; back and forth. In the end every row must exist once, as in a fresh index of the participant.
  */
 import { startDaemon, type Daemon } from '../../e2e/runs/daemon.ts';
 import { brokenRules } from '../../history/rules.ts';
@@ -18,17 +18,17 @@ interface MoveFigures extends OperationFigures {
   readonly lost: number;
   readonly duplicated: number;
   readonly altered: number;
-  /** Kills of the command itself, before and after it has switched the stream. */
+  /** Number of kills of the command, before and after it has switched the stream. */
   readonly commandKills: number;
   readonly moved: number;
-  /** Times that the checkpoint was seen smaller than before. */
+  /** Number of times that a checkpoint lower than the previous one was observed. */
   readonly fell: number;
-  /** Switches to a participant of another history, each of which has to be rejected. */
+  /** Number of switches to a participant with another history that were not rejected, although each must be. */
   readonly accepted: number;
   readonly [figure: string]: number;
 }
 
-/** At least so many processes are killed, however few runs there are. */
+/** Minimum number of kills, however few runs there are. */
 const fewestKills = 50;
 const fresh = 'fresh';
 
@@ -87,7 +87,7 @@ class Moves {
     await this.#follow(schema);
   }
 
-  /** From one participant to the next, with so many kills. */
+  /** Switches from one participant to the next, with this many kills. */
   async once(random: Random, kills: number): Promise<void> {
     const before = this.#counts.kills;
     await this.#followKilled(random);
@@ -137,7 +137,7 @@ class Moves {
     });
   }
 
-  /** Until everything that the participant returns now is stored. */
+  /** Runs the indexer until everything that the participant now returns is stored. */
   async #follow(of: string): Promise<void> {
     await using daemon = this.#start(of);
     const [newest] = this.#network.participants[this.#participant]?.ledger.range(0, Infinity, 1, true) ?? [];
@@ -155,7 +155,7 @@ class Moves {
     await waitFor(`update ${newest?.updateId} is stored`, isStored, this.#patienceMs);
   }
 
-  /** During new traffic, for a random time that may end before it has begun. */
+  /** Runs the indexer during new traffic, and kills it after a random time, possibly before it has started. */
   async #followKilled(random: Random): Promise<void> {
     const daemon = this.#start(schema);
     const end = performance.now() + random.between(200, 2_500);
@@ -169,9 +169,7 @@ class Moves {
     await this.#look();
   }
 
-  /**
-   * The command is killed at a random time, or when it has verified the overlap; then it runs until it is done.
-   */
+  /** Kills the command at a random time, or when it has verified the overlap. Then runs it again until it succeeds. */
   async #moveKilled(random: Random, participant: number): Promise<void> {
     const command = this.#start(schema, ['switch-participant', '--yes'], this.#network, participant);
     const end = performance.now() + random.between(100, 1_500);
@@ -194,7 +192,7 @@ class Moves {
     const { code } = await command.exited;
     if (code === 0) return true;
     const output = command.output();
-    // The participant lags; or the lock of the killed process is still held.
+    // The participant lags behind, or the killed process still holds the writer lock.
     if (!/SWITCH_BEHIND|WRITER_ACTIVE/.test(output)) throw new Error(`the move failed:\n${output.slice(-2_000)}`);
     this.#network.happen(3);
     return undefined;
@@ -206,7 +204,7 @@ class Moves {
     if (code === 0 || !/SWITCH_NO_OVERLAP|WRITER_ACTIVE/.test(command.output())) this.#counts.accepted += 1;
   }
 
-  /** The checkpoint that readers see. */
+  /** Reads the checkpoint that readers see, and counts whether it fell. */
   async #look(): Promise<void> {
     const { rows } = await this.#database.client.query<{ checkpoint: string | null }>(
       `select checkpoint from ${schema}.stream`,

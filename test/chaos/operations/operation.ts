@@ -1,24 +1,27 @@
-/** Input and result of an operation of the chaos suite. */
+/** Options and result of an operation of the chaos suite. */
 
 export interface OperationOptions {
-  /** Random seed of the first run; the next one has the next number. */
+  /** Random seed of the first run. Each following run uses the next number. */
   readonly firstSeed: number;
-  /** Runs. */
+  /** Number of runs. */
   readonly seeds: number;
-  /** About so many contracts on the ledger, or added by the operation. */
+  /** Approximate number of contracts on the ledger, or added by the operation. */
   readonly contracts: number;
-  /** Limit of each wait. */
+  /** Time limit of each wait. */
   readonly stepTimeoutMs: number;
-  /** Contracts created by SQL in both storages, only for the pause of a rebuild: no ledger needs to have them. */
+  /**
+   * Number of contracts that SQL creates in both schemas, to measure the pause of a rebuild. The ledger does not have
+   * them.
+   */
   readonly madeContracts?: number | undefined;
-  /** Called after each run with the results up to then. */
+  /** Called after each run, with the totals so far. */
   readonly progress: (figures: Readonly<Record<string, number>>) => void;
 }
 
-/** Counts, and own measurements, whose names end with their units. */
+/** Counts, and further measurements whose names end with their units. */
 export interface OperationFigures {
   readonly runs: number;
-  /** SIGKILLs of the operation and of the indexer that ran meanwhile. */
+  /** Number of SIGKILLs of the operation and of the indexer that ran meanwhile. */
   readonly kills: number;
   readonly lost: number;
   readonly duplicated: number;

@@ -1,6 +1,7 @@
 /**
- * `rebuild` of the built program while an indexer continues, over and over: killed at its steps and at random moments,
- * the indexer too, and run again until it has swapped. The rows are compared with an undisturbed index.
+ * Repeated `rebuild` of the built program while an indexer runs. The rebuild is killed at its steps and at random
+ * moments, and so is the indexer, and it is run again until it has swapped. The rows are compared with an undisturbed
+ * index.
  */
 import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { Steps } from '../../../packages/ledger-sandbox/src/demo/traffic.ts';
@@ -14,14 +15,14 @@ import { Seeded } from '../history/random.ts';
 import { rowsThatDiffer } from '../model/oracle.ts';
 import type { OperationFigures, OperationOptions } from './operation.ts';
 
-/** Updates while a rebuild runs: one each so many milliseconds. */
+/** Interval of new updates while a rebuild runs. */
 const growEveryMs = 25;
 const lookEveryMs = 10;
-/** At most, of one run. */
+/** Maximum number of kills in one run. */
 const kills = 3;
 const env = { INDEXER_START: 'genesis', INDEXER_LEASE: '2s' };
 
-/** @throws Error when a run does not end in time */
+/** @throws Error if a run does not end in time */
 export async function run(options: OperationOptions): Promise<OperationFigures> {
   await using server = await openChaosServer();
   await using world = await RebuildWorld.open(await server.lend(), await server.lend(), options);
@@ -41,7 +42,7 @@ export async function run(options: OperationOptions): Promise<OperationFigures> 
   return { ...found, pause_over_made_s: await world.overMade(options.madeContracts) };
 }
 
-/** Rows like those of an indexer: one of ten is active. Their offsets are below all others. */
+/** Rows like those of an indexer: one contract in ten is active. Their offsets are below all others. */
 function madeContracts(storage: string, contracts: number): readonly string[] {
   const made = `(select n, sha256(int8send(n)) as id from generate_series(1, ${String(contracts)}) n) made`;
   return [
@@ -81,9 +82,7 @@ class RebuildWorld implements AsyncDisposable {
     return world;
   }
 
-  /**
-   * One rebuild, killed as the seed decides and run again until it has swapped; then the previous storage is dropped.
-   */
+  /** Runs one rebuild, with kills chosen by the seed, until it has swapped. Then drops the previous schema. */
   async rebuilt(random: Seeded): Promise<{ readonly killed: number; readonly pauseS: number }> {
     let killed = 0;
     const targetKills = random.between(1, kills);
@@ -103,7 +102,7 @@ class RebuildWorld implements AsyncDisposable {
     return { killed, pauseS };
   }
 
-  /** A complete rebuild, with so many contracts created in both storages before. Resolves to the pause, seconds. */
+  /** Runs a rebuild after so many contracts were created in both schemas. Resolves to the pause, in seconds. */
   async overMade(contracts: number): Promise<number> {
     await this.#carriedOut(['--no-swap', '--yes']);
     for (const name of [schema, `${schema}_next`]) {
@@ -117,7 +116,7 @@ class RebuildWorld implements AsyncDisposable {
     }
   }
 
-  /** Without kills: their restarts are not a part of the measured pause. */
+  /** Runs the rebuild without kills, because restarts must not count for the measured pause. */
   async #undisturbed(): Promise<number> {
     const watch = this.#watchPause();
     await this.#carriedOut(['--yes']);
@@ -136,7 +135,7 @@ class RebuildWorld implements AsyncDisposable {
     const digests = await Promise.all([this.#disturbed, this.#calm].map(({ url }) => digestOf(url, schema, 'named')));
     if (digests[0] === digests[1]) return { lost: 0, duplicated: 0, altered: 0 };
     const { lost, duplicated, altered } = await rowsThatDiffer(this.#calm, this.#disturbed);
-    // Digests that differ although no row does: still a difference.
+    // If the digests differ although no row does, this counts as one difference.
     return { lost, duplicated, altered: Math.max(altered, lost + duplicated === 0 ? 1 : 0) };
   }
 
@@ -162,14 +161,14 @@ class RebuildWorld implements AsyncDisposable {
     }
   }
 
-  /** Until so many contracts were made, then until everything is stored. */
+  /** Adds updates until the ledger has this many contracts and everything is stored. */
   async #fill(): Promise<void> {
     const { contracts } = this.#options;
     for (;;) {
       await this.#stored();
       const made = await this.#count(this.#calm, 'contracts');
       if (made >= contracts) return;
-      // About one contract in an update; in pieces, so that the ledger responds in between.
+      // An update creates about one contract. Small batches, so that the ledger responds in between.
       this.#grow(Math.min(2_000, contracts - made));
     }
   }
@@ -197,7 +196,7 @@ class RebuildWorld implements AsyncDisposable {
 
   async #isSwapped(): Promise<boolean> {
     const { client } = this.#disturbed;
-    // A session that was killed within the swap ends when the server notices.
+    // The session of a process that was killed during the swap ends only when the server notices.
     await waitFor('the session of the rebuild is over', async () => {
       const { rows } = await client.query<{ left: string }>(
         `select count(*) as left from pg_stat_activity
@@ -209,11 +208,11 @@ class RebuildWorld implements AsyncDisposable {
     return rowCount === 1;
   }
 
-  /** At a step or at any moment; one time in five the indexer is killed instead. */
+  /** Kills the rebuild at one of its steps or at a random moment; in one of five cases, kills the indexer instead. */
   async #violate(child: RebuildProcess, random: Seeded): Promise<void> {
     const step = random.pick(steps);
     const moment = random.between(0, 3) === 0 ? pause(random.between(0, 4_000)) : child.says(step);
-    // A resumed run does not reach all steps again.
+    // A resumed rebuild does not reach all steps again.
     await Promise.race([moment.catch(() => undefined), child.ended()]);
     if (random.between(0, 4) === 0) {
       await this.#indexer.kill();
@@ -222,7 +221,7 @@ class RebuildWorld implements AsyncDisposable {
     } else await child.kill();
   }
 
-  /** The longest time in which readers saw no newer checkpoint although the ledger had one, seconds. */
+  /** Measures the longest time, in seconds, in which readers saw no newer checkpoint although the ledger had one. */
   #watchPause(): { stop(): number } {
     let longest = 0;
     const over = new AbortController();

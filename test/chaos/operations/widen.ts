@@ -1,7 +1,7 @@
 /**
- * A filter that is extended while the built program runs, is killed at named steps and at random, and resumes: active
- * contracts and all later events are compared with an index that had the filter from the beginning. All runs are of one
- * ledger, with new traffic in each. One more run, without kills and under a steady load, measures how far the stream
+ * Extends a filter while the built program runs. The program is killed at named steps and at random, and resumes.
+ * Active contracts and all later events are compared with an index that had the filter from the beginning. All runs use
+ * one ledger, with new traffic in each. A final run without kills, under a steady load, measures how far the stream
  * falls behind while contracts are added.
  */
 import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -21,15 +21,15 @@ const previousParty = 'former::1220aa';
 const added = 'added::1220bb';
 const killsOfRun = 3;
 const contractsOfUpdate = 100;
-/** While it is killed, and while the lag is measured. */
+/** Load during runs with kills, and during the run that measures the lag. */
 const updatesPerSecond = { killed: 100, measured: 500 };
 const tickMs = 20;
-/** Contracts that one update of the load makes; the one made a while before is archived. */
+/** Number of open contracts above which the load archives or reassigns contracts. Below it, each update creates one. */
 const loadKept = 200;
-/** About so many contracts in flight to another synchronizer: a list of 3.7 has them only if they are requested. */
+/** Approximate number of contracts in flight to another synchronizer. Release 3.7 lists them only on request. */
 const inFlightKept = 20;
 
-/** @returns totals of all runs; `lag_max_s` is of the run without kills */
+/** @returns totals of all runs; `lag_max_s` comes from the run without kills */
 export async function run({
   firstSeed,
   seeds,
@@ -55,12 +55,12 @@ export async function run({
   return { ...sums, ...measured };
 }
 
-/** Of a contract to another synchronizer. */
+/** A reassignment of a contract to another synchronizer. */
 interface Journey {
   readonly contractId: string;
   readonly reassignmentId: string;
   readonly leftAt: number;
-  /** Offset. */
+  /** Offset of the assignment; absent while in flight. */
   arrivedAt?: number;
 }
 
@@ -70,12 +70,12 @@ class World implements AsyncDisposable {
   readonly #patienceMs: number;
   #made = 0;
   readonly #open: string[] = [];
-  /** Contracts that are also visible to other parties: `inFlightAt` needs only those of the added party alone. */
+  /** Contracts that the indexed party also sees. `inFlightAt` returns only contracts that it does not see. */
   readonly #shared = new Set<string>();
   readonly #inFlight: Journey[] = [];
-  /** In the order in which they began. */
+  /** All reassignments, in the order in which they began. */
   readonly #journeys: Journey[] = [];
-  /** When each offset of the load was made, milliseconds. */
+  /** Offset and time (in milliseconds) of each update of the load. */
   readonly madeAt: { readonly offset: number; readonly at: number }[] = [];
 
   private constructor(sandbox: Sandbox, database: ChaosDatabase, stepTimeoutMs: number) {
@@ -95,7 +95,7 @@ class World implements AsyncDisposable {
     this.database.giveBack();
   }
 
-  /** An indexer with the narrow filter and the currently active contracts. No rows of the previous run are left. */
+  /** Starts an indexer with the narrow filter that seeds at the ledger end. Rows of the previous run are deleted. */
   async begin(): Promise<Daemon> {
     await this.database.endOthers();
     await this.database.empty();
@@ -109,7 +109,7 @@ class World implements AsyncDisposable {
     return this.sandbox.ledger;
   }
 
-  /** Contracts of the added party, a tenth of them shared with the indexed party. */
+  /** Creates contracts of the added party. The indexed party also sees a tenth of them. */
   fill(contracts: number): void {
     for (let made = 0; made < contracts; made += contractsOfUpdate) {
       const commands = Array.from({ length: Math.min(contractsOfUpdate, contracts - made) }, (_, index) => {
@@ -127,7 +127,7 @@ class World implements AsyncDisposable {
     }
   }
 
-  /** One update: a create, an archive, or a reassignment that begins or ends, of contracts old and new. */
+  /** Adds one update: a create, an archive, or the beginning or end of a reassignment, of old or new contracts. */
   load(random: Random): void {
     const moves = random.chance(0.1);
     const arriving =
@@ -158,7 +158,7 @@ class World implements AsyncDisposable {
     this.#journeys.push(journey);
   }
 
-  /** Contracts that only the added party sees, and that were in flight after this offset. */
+  /** Contracts that only the added party sees and that were in flight at this offset. */
   inFlightAt(offset: number): readonly string[] {
     return this.#journeys
       .filter(({ contractId, leftAt, arrivedAt = Infinity }) => {
@@ -168,7 +168,7 @@ class World implements AsyncDisposable {
       .sort();
   }
 
-  /** A steady load until it is stopped. */
+  /** Adds updates at a constant rate until it is stopped. */
   traffic(random: Random, updatesPerSecond: number): { stop(): void } {
     const began = performance.now();
     let sent = 0;
@@ -183,7 +183,7 @@ class World implements AsyncDisposable {
     return startDaemon({ ledgerUrl: this.sandbox.url, databaseUrl: this.database.url, schema, env });
   }
 
-  /** The program as a command that ends. */
+  /** Runs `filter extend` in this process. */
   async command(args: readonly string[], env: Readonly<Record<string, string>>): Promise<void> {
     const { runCommand } = await import('../../support/run-command.ts');
     const { filterCommand } = await import('../../../src/cli/maintain/filter.ts');
@@ -219,7 +219,7 @@ class World implements AsyncDisposable {
     return { checkpoint: Number(rows[0]?.checkpoint ?? -1), step: rows[0]?.step ?? 'nothing' };
   }
 
-  /** This step or a later one. */
+  /** Waits for this step or a later one. */
   async comesTo(stage: number): Promise<void> {
     await waitFor(
       `the step ${stages[stage] ?? ''} to be killed at`,
@@ -249,7 +249,7 @@ const wide = { LEDGER_PARTIES: `${added},${previousParty}` };
 
 interface Found {
   readonly kills: number;
-  /** Contracts in flight when the filter came into force, outside of the previous filter. */
+  /** Number of contracts outside of the previous filter that were in flight when the new filter took effect. */
   readonly in_flight: number;
   readonly lost: number;
   readonly duplicated: number;
@@ -276,7 +276,7 @@ async function oneRun(world: World, seed: number): Promise<Found> {
   return { kills: killsOfRun, ...(await compared(world, end)) };
 }
 
-/** At a named step, or a random while after it. */
+/** Kills the indexer at a named step, or shortly after it. */
 async function killAt(world: World, daemon: Daemon, random: Random, stageNumber: number): Promise<void> {
   await world.comesTo(stageNumber % (stages.length - 1));
   await pause(random.between(0, 300));
@@ -285,7 +285,8 @@ async function killAt(world: World, daemon: Daemon, random: Random, stageNumber:
 
 async function compared(world: World, end: number): Promise<Omit<Found, 'kills'>> {
   const { url } = world.database;
-  // It begins with the first update, and continues in each run: its rows are those of an index that was never extended.
+  // This index starts at genesis and continues in each run, so its rows are those of an index whose filter was never
+  // extended.
   const fresh = world.start('fresh', { ...wide, INDEXER_START: 'genesis' });
   await world.reaches('fresh', end);
   await fresh.kill();
@@ -294,7 +295,7 @@ async function compared(world: World, end: number): Promise<Omit<Found, 'kills'>
   const inFlight = world.inFlightAt(from);
   const found = await differences(url, 'ledger', 'fresh', from, Infinity);
   found.push(...(await lackingOf(inFlight, url)));
-  // A row that differs between both sides is one of each.
+  // A row that differs between both sides is reported for each side.
   const places = (side: string): readonly string[] =>
     found
       .filter((line) => line.startsWith(side))
@@ -310,7 +311,7 @@ async function compared(world: World, end: number): Promise<Omit<Found, 'kills'>
   };
 }
 
-/** Contracts in flight when the filter came into force: only the list has them, not the updates. */
+/** Contracts in flight when the filter took effect and not stored. Only the list contains them, not the updates. */
 async function lackingOf(inFlight: readonly string[], url: string): Promise<readonly string[]> {
   const stored = await query(
     url,
@@ -320,7 +321,7 @@ async function lackingOf(inFlight: readonly string[], url: string): Promise<read
   return inFlight.filter((id) => !ids.has(id)).map((id) => `only fresh: in flight ${id}`);
 }
 
-/** Longest wait of the oldest update that is not stored, from the request until everything is added. */
+/** Measures the longest time that an update waited to be stored, from the request until all contracts are added. */
 async function lagRun(world: World) {
   const daemon = await world.begin();
   const traffic = world.traffic(new Random(7), updatesPerSecond.measured);
@@ -339,7 +340,7 @@ async function lagRun(world: World) {
   return { lag_max_s: longest(during), lag_before_max_s: longest(before), widen_s: seconds };
 }
 
-/** The longest wait in each step of the job, seconds. */
+/** The longest wait during each step of the job, in seconds. */
 async function lagWhile(world: World, work: () => Promise<void>): Promise<ReadonlyMap<string, number>> {
   const over = new AbortController();
   const longest = new Map<string, number>([['nothing', 0]]);

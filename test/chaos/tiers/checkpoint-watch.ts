@@ -1,9 +1,9 @@
-/** Waits for the checkpoint in the database, with its own notifications. */
+/** Waits for a checkpoint in the database, using its notifications. */
 import { schema, type ChaosDatabase } from '../databases.ts';
 import type { IndexerLife } from './indexer-life.ts';
 import { pause } from '../../support/wait-for.ts';
 
-/** Interval of checks without a notification, milliseconds. */
+/** Interval of checks while no notification arrives. */
 const lookEveryMs = 100;
 
 export class CheckpointWatch implements AsyncDisposable {
@@ -31,8 +31,8 @@ export class CheckpointWatch implements AsyncDisposable {
   }
 
   /**
-   * True once the checkpoint is at least `offset`; false when that takes too long, when `giveUp` returns true, or when
-   * the indexer has ended.
+   * True when the checkpoint is at least `offset`. False after `limitMs`, when `shouldCancel` returns true, or when the
+   * indexer has ended.
    */
   async reaches(
     offset: number,
@@ -52,7 +52,7 @@ export class CheckpointWatch implements AsyncDisposable {
     }
   }
 
-  /** Checks again now. */
+  /** Checks immediately. */
   nudge(): void {
     this.#wake();
   }

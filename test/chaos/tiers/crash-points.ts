@@ -1,7 +1,7 @@
 /**
- * Every crash point: a short history is indexed again and again, and each time the indexer dies before another message
- * on one of its connections. Its effects outside the process change with messages only, so this is a death at every
- * moment.
+ * Runs every crash point. A short history is indexed repeatedly, and each time the indexer dies before another message
+ * on one of its connections. Between two messages, nothing outside of its process changes. So this covers a death at
+ * every moment.
  */
 import { CheckpointWatch } from './checkpoint-watch.ts';
 import { differences } from '../model/comparison.ts';
@@ -14,7 +14,7 @@ import { inLanes, type Tier, type TierContext } from './tier.ts';
 import { pass, type Tap } from '../faults/wire-proxy.ts';
 import type { Direction, Protocol } from '../faults/wire-units.ts';
 
-/** Messages of one direction of one wire. */
+/** One direction of the connections to one server. */
 interface Wire {
   readonly protocol: Protocol;
   readonly direction: Direction;
@@ -35,7 +35,7 @@ const limitMs = 60_000;
 
 interface Setting {
   readonly history: History;
-  /** Items visible before the indexer follows. */
+  /** Number of items that are visible before the indexer follows. */
   readonly before: number;
 }
 
@@ -44,7 +44,7 @@ function settingOf(seed: number): Setting {
   return { history, before: seededUpdates };
 }
 
-/** Resolves when the indexer is to die. */
+/** Resolves when the indexer must die. */
 class Death {
   readonly happened: Promise<void>;
   dead = false;
@@ -70,7 +70,7 @@ class Death {
   }
 }
 
-/** The messages of one run, counted by wire, and a death before the one with the given number (from 1). */
+/** Counts the messages of one run per wire, and kills the indexer before message number `point.at` (from 1). */
 function counting(
   counts: Map<string, number>,
   point: { readonly wire: Wire; readonly at: number } | undefined,
@@ -98,7 +98,8 @@ interface PointRun {
 }
 
 /**
- * Indexes the history from nothing to a clean stop; dies on the way at the point, and then runs again without a death.
+ * Indexes the history from an empty database to a clean stop. The indexer dies at the given point, and a second one
+ * continues.
  */
 async function runPoint(
   database: ChaosDatabase,
@@ -162,7 +163,7 @@ export const crashPoints: Tier = {
 function* pointsOf(counts: ReadonlyMap<string, number>, stride: number) {
   let turn = 0;
   for (const wire of wires) {
-    // Background work makes the number of messages differ a little from run to run.
+    // Because of background work, the number of messages varies slightly between runs.
     const most = counts.get(nameOf(wire)) ?? 0;
     for (let at = 1; at <= most; at += 1) {
       turn += 1;

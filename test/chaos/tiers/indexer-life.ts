@@ -1,6 +1,6 @@
 /**
- * One life of the indexer inside this process: started as the program starts it, stopped by an operator, or dropped
- * dead.
+ * One life of the indexer inside this process. It starts as the program starts it, and ends by an operator's stop or a
+ * simulated crash.
  */
 import { openAccess } from '../../../src/ledger/open-access.ts';
 import { loadConfig, type Config } from '../../../src/config/config.ts';
@@ -9,33 +9,33 @@ import { createLogger } from '../../../src/observe/log/logger.ts';
 import { WireProxy, type Tap } from '../faults/wire-proxy.ts';
 
 const keptLines = 400;
-/** A stall of the ledger is longer. */
+/** Shorter than a stall of the ledger in the suite. */
 const idleProbeAfterMs = 25;
 
 export interface LifeOptions {
   readonly ledgerUrl: string;
   readonly databaseUrl: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Absent: connected directly. */
+  /** Callbacks of the proxies; without them the indexer connects directly. */
   readonly taps?: { readonly postgres: Tap; readonly ledger: Tap };
 }
 
 export interface IndexerLife {
-  /** The newest lines of its log. */
+  /** The newest log lines of the indexer. */
   readonly log: readonly string[];
-  /** Why it ended without a stop; undefined while it runs or after a stop. */
+  /** Reason why the indexer ended without a stop; undefined while it runs, and after a stop. */
   ended(): string | undefined;
-  /** Whether it waits for an operator. */
+  /** Whether the indexer is parked. */
   parked(): boolean;
-  /** Stops it like an operator. */
+  /** Stops the indexer as an operator would. */
   stop(): Promise<void>;
-  /** Dead at once: its connections are reset and it gets no new ones. `swept` cleans up the rest. */
+  /** Simulates a crash: resets its connections and refuses new ones. `swept` cleans up the rest. */
   drop(): void;
   readonly swept: () => Promise<void>;
   readonly proxies: { readonly postgres: WireProxy; readonly ledger: WireProxy } | undefined;
 }
 
-/** The configuration of every indexer of the suite. */
+/** Configuration shared by all indexers of the suite. */
 export const defaults: Readonly<Record<string, string>> = {
   INDEXER_HTTP_PORT: '0',
   INDEXER_RETRY_MAX_DELAY: '10ms',
@@ -43,11 +43,11 @@ export const defaults: Readonly<Record<string, string>> = {
   INDEXER_STOP_TIMEOUT: '5s',
   INDEXER_BATCH_UPDATES: '5',
   POSTGRES_MIGRATE: 'never',
-  // Only so that a stream can report an expired token.
+  // Needed only so that a stream can report an expired token.
   LEDGER_TOKEN: 'chaos-token',
 };
 
-/** Starts one. */
+/** Starts an indexer. */
 export async function startLife(options: LifeOptions): Promise<IndexerLife> {
   const proxies = options.taps === undefined ? undefined : await startProxies(options, options.taps);
   const ledgerUrl = proxies?.ledger.before(options.ledgerUrl) ?? options.ledgerUrl;
@@ -65,12 +65,12 @@ export async function startLife(options: LifeOptions): Promise<IndexerLife> {
   return lifeOf(indexer, log, proxies);
 }
 
-/** Shorter limits than an operator may set: the suite waits for many of them. */
+/** Shorter limits than an operator can set, because the suite waits for many of them. */
 function withHaste(config: Config): Config {
   return { ...config, indexer: { ...config.indexer, idleProbeAfterMs } };
 }
 
-/** The connections of an indexer to two servers. */
+/** Starts the proxies between an indexer and both servers. */
 export async function startProxies(
   { ledgerUrl, databaseUrl }: Pick<LifeOptions, 'ledgerUrl' | 'databaseUrl'>,
   taps: { readonly postgres: Tap; readonly ledger: Tap },

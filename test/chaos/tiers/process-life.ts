@@ -1,4 +1,4 @@
-/** One life of the built program as a process of its own, between two proxies, until it is ended. */
+/** One life of the built program as its own process, between two proxies, until it ends. */
 import { startDaemon, type Daemon, type Exit } from '../../e2e/runs/daemon.ts';
 import type { ChaosDatabase } from '../databases.ts';
 import { schema } from '../databases.ts';
@@ -6,7 +6,7 @@ import type { ModelLedger } from '../model/model-ledger.ts';
 import { pass, WireProxy, type Tap } from '../faults/wire-proxy.ts';
 import { pause } from '../../support/wait-for.ts';
 
-/** The access token of every process; none of its output may contain it. */
+/** The access token of every process. No output may contain it. */
 export const token = 'chaos-token-kanari7f3e91';
 
 const settings = {
@@ -20,7 +20,7 @@ const settings = {
 export interface Wires extends AsyncDisposable {
   readonly ledgerUrl: string;
   readonly databaseUrl: string;
-  /** Resolves when so many more messages have passed, in both connections and directions. */
+  /** Resolves after `count` more messages, counted over both connections and directions. */
   messages(count: number): Promise<void>;
 }
 
@@ -60,7 +60,7 @@ export function startProcess(wires: Wires): Daemon {
   return startDaemon({ ledgerUrl: wires.ledgerUrl, databaseUrl: wires.databaseUrl, schema, env: settings });
 }
 
-/** Waits until the checkpoint is at least `offset`. @throws Error when it takes too long or the program ends before */
+/** Waits until the checkpoint is at least `offset`. @throws Error if it takes too long or the program ends before */
 export async function untilStored(database: ChaosDatabase, offset: number, daemon: Daemon): Promise<void> {
   const end = performance.now() + 30_000;
   for (;;) {
@@ -75,7 +75,7 @@ export async function untilStored(database: ChaosDatabase, offset: number, daemo
   }
 }
 
-/** Stops it like an operator. @throws Error when it does not end with 0 */
+/** Stops the program as an operator would. @throws Error if its exit code is not 0 */
 export async function stopCleanly(daemon: Daemon): Promise<void> {
   daemon.signal('SIGTERM');
   const exit = await Promise.race([daemon.exited, pause(15_000, undefined, { ref: false })]);

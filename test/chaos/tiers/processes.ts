@@ -1,6 +1,6 @@
 /**
- * The built program as real processes, over and over: killed at a message of its connections, frozen, stopped, and two
- * of them for one stream. In the end the rows are those of an undisturbed run.
+ * Real processes of the built program, run repeatedly: killed at a message of their connections, frozen, stopped, or
+ * two of them on one stream. In the end the rows must equal those of an undisturbed run.
  */
 import type { Daemon } from '../../e2e/runs/daemon.ts';
 import { Canary } from '../../support/canary.ts';
@@ -17,11 +17,11 @@ import { pause } from '../../support/wait-for.ts';
 
 const updates = 90;
 const seededUpdates = 30;
-/** Share of the seeds of a run: processes are slow to start. */
+/** Fraction of the seeds that this tier runs, because processes start slowly. */
 const share = 0.4;
-/** Deaths of one seed. */
+/** Number of deaths per seed. */
 const deaths = 7;
-/** A session from start to stop passes about so many messages. */
+/** Approximate number of messages in a session from start to stop. */
 const sessionMessages = 160;
 
 const kinds = {
@@ -34,7 +34,7 @@ const kinds = {
 } as const;
 type Violence = keyof typeof kinds;
 
-/** Most are plain kills: the promise is about those. */
+/** Most are plain SIGKILLs, because the promise is about them. */
 const drawn: readonly Violence[] = [
   ...Array.from({ length: 12 }, () => 'kill' as const),
   'killIdle',
@@ -100,7 +100,7 @@ async function disturbed(
   const run: Run = { context, history, ledger, database, wires, random };
   let survivor: Daemon | undefined;
   for (let death = 1; death <= deaths; death += 1) {
-    // Nothing is visible before the seed is published, so that every run seeds at the same offset.
+    // Later items become visible only after the seed is published, so that every run seeds at the same offset.
     const visibleItems = seededUpdates + Math.ceil(((history.items.length - seededUpdates) * death) / (deaths + 1));
     ledger.onFollow = () => {
       ledger.grow(visibleItems);
@@ -126,7 +126,7 @@ async function isSeeded(database: ChaosDatabase): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Carries it out; returns the surviving process, if there is one. */
+/** Applies one kind of violence. Returns the process that survives it, if there is one. */
 async function violate(
   run: Run,
   daemon: Daemon,
@@ -136,10 +136,10 @@ async function violate(
   const { wires, random, context } = run;
   const moment = wires.messages(random.between(1, sessionMessages));
   const calm = untilStored(run.database, offsetAfter(run.history, visibleItems), daemon).catch((thrown: unknown) => {
-    // Irrelevant once the process is dead; before, it is a bug.
+    // Irrelevant after the process has ended; before that, it is a bug.
     if (daemon.exit() === undefined) throw thrown;
   });
-  // The message may never come: then the process is killed while idle, which is a valid moment as well.
+  // The message may never come. Then the process is killed while idle, which is also a valid moment.
   if (violence === 'killIdle') await calm;
   else await Promise.race([moment, calm.then(() => pause(random.between(0, 30)))]);
   if (daemon.exit() !== undefined) throw new Error(`it ended without a stop: ${daemon.output().slice(-1_500)}`);
@@ -174,7 +174,7 @@ async function carryOut(violence: Violence, { wires, random, context }: Run, dae
     case 'killIdle':
       break;
   }
-  // The operator's stop may have been quicker.
+  // The process may have stopped before the kill.
   if (daemon.exit() === undefined) context.report.sigkills += 1;
   await daemon.kill();
   return undefined;

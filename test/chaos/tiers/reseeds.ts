@@ -1,7 +1,7 @@
 /**
- * A participant prunes past the checkpoint of a stopped indexer; `reseed` bridges the gap while lists and connections
- * are interrupted, as often as it takes. Active contracts at the end of the gap, and the rows stored before, are those
- * of the model ledger, and all tables are those of an undisturbed reseed.
+ * A participant prunes past the checkpoint of a stopped indexer. `reseed` bridges the gap while lists and connections
+ * are interrupted, and is repeated until it succeeds. The active contracts at the end of the gap and the earlier rows
+ * must equal the model ledger. All tables must equal those of an undisturbed reseed.
  */
 import { reseedCommand } from '../../../src/cli/maintain/reseed.ts';
 import { CheckpointWatch } from './checkpoint-watch.ts';
@@ -20,35 +20,35 @@ import { runCommand } from '../../support/run-command.ts';
 import { inLanes, type Tier, type TierContext } from './tier.ts';
 import { WireFaults } from '../faults/wire-faults.ts';
 
-/** Share of the seeds of a run. */
+/** Fraction of the seeds that this tier runs. */
 const share = 0.2;
 const updates = 70;
-/** How often an operator runs the command again. */
+/** Maximum number of times that the command is run. */
 const mostRuns = 12;
 const clean = 'ledger acs: closed with 1000';
 
 interface ReseedPlan {
   readonly seed: number;
   readonly history: History;
-  /** The checkpoint of the stopped indexer. */
+  /** Checkpoint at which the indexer stopped. */
   readonly checkpoint: number;
-  /** Items visible then, and when it is bridged. */
+  /** Numbers of items visible at the stop, and while the gap is bridged. */
   readonly visibleItems: readonly [number, number];
-  /** Pruned offset of the participant; if it is before the checkpoint, there is no gap. */
+  /** Pruned offset of the participant. If it is below the checkpoint, there is no gap. */
   readonly pruned: number;
   readonly tokens: boolean;
   readonly listLimit: number;
   readonly faults: readonly FaultKind[];
 }
 
-/** Faults that can interrupt the reading of a list and do not change it; the first of them happens each time. */
+/** Faults that can interrupt a list without changing it. Every run uses the fault `clean` first. */
 const kinds = faultKinds.filter(
   ({ moments, needs, name }) => moments.includes('seed') && needs === undefined && !name.includes('pruned'),
 );
 
 /**
- * The first number of items from this one on whose last is at the ledger end. Elsewhere the checkpoint of the stopped
- * indexer would be that of the last item, or of the ledger end, depending on timing: another gap in each run.
+ * The smallest number of items, at least `items`, whose last offset is the ledger end. With another number, timing
+ * would decide whether the indexer stops at the last item or at the ledger end, and the gap would vary.
  */
 function atItsEnd(history: History, items: number): number {
   const number = history.items.findIndex(
@@ -72,7 +72,7 @@ function planOf(seed: number): ReseedPlan {
     visibleItems: [stopped, resumed],
     pruned: seed % 4 === 3 ? 0 : offsetAfter(history, random.between(stopped + 5, resumed - 5)),
     tokens,
-    // Without tokens a longer list cannot be confirmed complete, and ends no contract.
+    // Without tokens, a list longer than the limit cannot be confirmed complete, so no contract ends.
     listLimit: tokens ? random.pick([200, 3]) : 200,
     faults: [...faults, ...Array.from({ length: random.between(0, 2) }, () => random.pick(kinds))],
   };
@@ -115,7 +115,7 @@ async function tryReseed(context: TierContext, plan: ReseedPlan): Promise<void> 
   }
 }
 
-/** Follows to the checkpoint, stops, bridges the gap and follows to the end. */
+/** Indexes up to the checkpoint, stops, bridges the gap, and indexes to the end. */
 async function runReseed(context: TierContext, database: ChaosDatabase, plan: ReseedPlan): Promise<Outcome> {
   const { history, checkpoint, visibleItems, pruned } = plan;
   await using ledger = await ModelLedger.start(history, visibleItems[0]);
@@ -137,7 +137,7 @@ const gapEnd = ({ checkpoint, pruned }: ReseedPlan): number => Math.max(checkpoi
 
 async function follow(database: ChaosDatabase, ledger: ModelLedger, to: number, stepTimeoutMs: number): Promise<void> {
   await using watch = await CheckpointWatch.over(database);
-  // A probe of offsets without an update would move the checkpoint on, if there was time for it.
+  // A probe of offsets without an update could move the checkpoint.
   const env = { INDEXER_START: 'genesis', INDEXER_IDLE_PROBE_AFTER: '10m' };
   const life = await startLife({ ledgerUrl: ledger.url, databaseUrl: database.url, env });
   const reached = await watch.reaches(to, stepTimeoutMs, life, () => life.parked());
@@ -145,7 +145,7 @@ async function follow(database: ChaosDatabase, ledger: ModelLedger, to: number, 
   if (!reached) throw new Error(`it did not get to ${String(to)}: ${life.ended() ?? life.log.slice(-3).join(' ')}`);
 }
 
-/** The command behind proxies with the planned faults, run again until it reports that it is done. */
+/** Runs the command behind proxies with the planned faults, and repeats it until it succeeds. */
 async function bridge(
   { report }: TierContext,
   database: ChaosDatabase,

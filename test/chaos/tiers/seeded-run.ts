@@ -1,4 +1,4 @@
-/** One seed: a history, faults drawn from the seed and paced by progress, a quiet phase, and the outcome. */
+/** The run of one seed: a history, random faults while it is indexed, a phase without faults, and the outcome. */
 import { CheckpointWatch } from './checkpoint-watch.ts';
 import type { ChaosDatabase } from '../databases.ts';
 import type { ChaosWorld, FaultKind } from '../faults/fault-kind.ts';
@@ -13,33 +13,36 @@ import { WireFaults } from '../faults/wire-faults.ts';
 
 const mostFaults = 8;
 
-/** Choices that a seed makes before anything runs. */
+/** Choices that a seed makes before the run. */
 export interface Plan {
   readonly seed: number;
   readonly history: History;
-  /** Items visible while the indexer seeds. */
+  /** Number of items that are visible while the indexer seeds. */
   readonly before: number;
   readonly seedFaults: readonly FaultKind[];
   readonly followFaults: readonly FaultKind[];
   readonly env: Readonly<Record<string, string>>;
   readonly tokens: boolean;
-  /** Entries that a list over HTTP may have. */
+  /** Maximum number of entries of a list over HTTP. */
   readonly listLimit: number;
 }
 
 const follows = faultKinds.filter(({ moments }) => moments.includes('follow'));
 const seeds = faultKinds.filter(({ moments }) => moments.includes('seed'));
-/** Faults that can only happen to a seed; these have fewer chances. */
+/** Faults that can only happen while the indexer seeds. They have fewer opportunities. */
 const seedsOnly = seeds.filter(({ moments }) => !moments.includes('follow'));
 
-/** The kind whose turn it is with this seed, then random ones: random ones alone omit some kinds for long. */
+/**
+ * The kind of fault whose turn it is with this seed, then random kinds. Random choice alone would omit some kinds for
+ * long.
+ */
 function draw(seed: number, random: Seeded, count: number, kinds: Record<'turns' | 'all', readonly FaultKind[]>) {
   const turn = kinds.turns[seed % kinds.turns.length];
   const others = Array.from({ length: count }, () => random.pick(kinds.all));
   return [...(turn === undefined ? [] : [turn]), ...others].slice(0, count);
 }
 
-/** @param fault part of the names of the faults of which each seed has one while it follows; undefined: all */
+/** @param fault part of fault names: every seed gets a matching fault while it follows; by default all match */
 export function planOf(seed: number, fault = ''): Plan {
   const random = new Seeded(seed ^ 0x5eed);
   const history = historyOf(seed, { updates: random.between(40, 110) });
@@ -67,16 +70,13 @@ export function planOf(seed: number, fault = ''): Plan {
 
 export interface SeededOutcome {
   readonly outcome: Outcome | undefined;
-  /** Faults that happened. */
+  /** Names of the faults that happened. */
   readonly hits: readonly string[];
   readonly problems: readonly string[];
   readonly log: readonly string[];
 }
 
-/**
- * Indexes the history under the faults of the plan. @param stepTimeoutMs for the visible items, faults included, and for
- * the rest without faults
- */
+/** Indexes the history under the faults of the plan. @param stepTimeoutMs time limit of each step, faults included */
 export async function runSeed(database: ChaosDatabase, plan: Plan, stepTimeoutMs: number): Promise<SeededOutcome> {
   await using ledger = await ModelLedger.start(plan.history, plan.before);
   ledger.version = versionOf(plan.seed);
@@ -107,7 +107,7 @@ class SeededRun {
   #olderLog: string[] = [];
   readonly #patienceMs: number;
   readonly #gone: IndexerLife[] = [];
-  /** Whether its faults may leave it waiting for an operator. */
+  /** Whether the faults so far may leave the indexer parked. */
   #mayPark = false;
 
   constructor(database: ChaosDatabase, plan: Plan, ledger: ModelLedger, watch: CheckpointWatch, stepTimeoutMs: number) {
@@ -122,7 +122,7 @@ class SeededRun {
     return [...this.#olderLog, ...(this.#life?.log ?? [])];
   }
 
-  /** Fault after fault; each has a part of the history to happen in. */
+  /** Applies one fault after the other, each on its own part of the history. */
   async throughFaults(): Promise<void> {
     const { history, before, seedFaults, followFaults } = this.#plan;
     for (const kind of seedFaults) this.#arm(kind);
@@ -143,7 +143,7 @@ class SeededRun {
     }
   }
 
-  /** No fault is left: it must get to the end now. */
+  /** Runs without faults: the indexer must now reach the end of the history. */
   async quietly(): Promise<void> {
     const { history } = this.#plan;
     this.#world.ledger.grow(history.items.length);
@@ -202,7 +202,7 @@ class SeededRun {
     await this.#start();
   }
 
-  /** The life is over; its log is kept. */
+  /** Removes the current life and keeps its log. */
   #bury(): IndexerLife | undefined {
     const life = this.#life;
     if (life === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Seed after seed of faults within the process, each compared with an undisturbed run of the same history. */
+/** Runs seeds with faults inside the process, and compares each with an undisturbed run of the same history. */
 import { differences } from '../model/comparison.ts';
 import type { ChaosDatabase } from '../databases.ts';
 import { faultKinds } from '../faults/fault-kinds.ts';

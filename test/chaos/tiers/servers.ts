@@ -1,6 +1,6 @@
 /**
- * Postgres itself stopped and restarted under a running daemon: killed, so that it recovers from its log, with and
- * without confirmed commits, and restarted by an administrator.
+ * Stops and restarts Postgres under a running indexer. The server is killed and recovers from its log, with or without
+ * confirmed commits, or it is restarted by an administrator.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ import { pause } from '../../support/wait-for.ts';
 const updates = 150;
 const seededUpdates = 20;
 const endsPerSeed = 3;
-/** Share of the seeds of a run: each needs a server of its own. */
+/** Fraction of the seeds that this tier runs, because each needs its own server. */
 const share = 0.02;
 
 const kinds = {
@@ -84,7 +84,8 @@ async function disturbed(
     env: { INDEXER_BATCH_UPDATES: '5', INDEXER_RETRY_MAX_DELAY: '50ms' },
   });
   await until(mortal, offsetAfter(history, seededUpdates), daemon);
-  // A lost seed is validly repeated at another offset: then there would be no rows to compare with.
+  // If the seed were lost, the indexer could correctly repeat it at another offset, and the rows would not be
+  // comparable.
   await mortal.settle();
   for (let end = 1; end <= endsPerSeed; end += 1) {
     ledger.grow(seededUpdates + Math.ceil(((history.items.length - seededUpdates) * end) / (endsPerSeed + 1)));
@@ -110,7 +111,7 @@ async function until(mortal: MortalServer, offset: number, daemon: Daemon): Prom
   }
 }
 
-/** A server of this tier alone, on one port through all its lives. */
+/** A server that only this tier uses. It keeps its port when it restarts. */
 class MortalServer implements AsyncDisposable {
   readonly #folder: string;
   readonly forgetful: boolean;
@@ -124,7 +125,7 @@ class MortalServer implements AsyncDisposable {
     this.#client = client;
   }
 
-  /** @param forgetful whether it acknowledges commits before they are in its log */
+  /** @param forgetful whether the server confirms commits before they are in its log */
   static async open(forgetful: boolean): Promise<MortalServer> {
     const folder = mkdtempSync(join(tmpdir(), 'ledger-indexer-chaos-'));
     const server = await start(folder, forgetful);
@@ -135,7 +136,7 @@ class MortalServer implements AsyncDisposable {
     return this.#server.url;
   }
 
-  /** For the oracle. */
+  /** The database as the oracle expects it. */
   database(): ChaosDatabase {
     const nothing = (): Promise<void> => Promise.resolve();
     return {
@@ -149,7 +150,7 @@ class MortalServer implements AsyncDisposable {
     };
   }
 
-  /** -1 while there is none. */
+  /** -1 if there is no checkpoint. */
   async checkpoint(): Promise<number> {
     const { rows } = await this.#client
       .query<{ checkpoint: string | null }>(`select checkpoint from ${schema}.stream`)
@@ -157,12 +158,12 @@ class MortalServer implements AsyncDisposable {
     return Number(rows[0]?.checkpoint ?? -1);
   }
 
-  /** Waits until everything committed by now survives. */
+  /** Waits until everything that is committed will survive a crash. */
   async settle(): Promise<void> {
     await this.#client.query('checkpoint');
   }
 
-  /** Ends it, `politely` or by SIGKILL, and starts it again. */
+  /** Ends the server, by a regular stop if `politely`, otherwise by SIGKILL, and starts it again. */
   async end(politely: boolean): Promise<void> {
     const { port, pid } = this.#server;
     if (politely) await this.#server.stop();

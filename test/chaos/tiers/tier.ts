@@ -1,38 +1,40 @@
-/** A tier: one way to disturb the indexer. The suite runs tiers one after the other into one report. */
+/** A tier: one way to disturb the indexer. The suite runs its tiers one after the other and reports them together. */
 import type { ChaosServer } from '../databases.ts';
 import type { Report } from '../report.ts';
 
 export interface TierContext {
   readonly server: ChaosServer;
   readonly report: Report;
-  /** Runs at the same time. */
+  /** Number of concurrent runs. */
   readonly lanes: number;
-  /** First seed; the tier counts up from it. */
+  /** First seed; the following seeds are the next numbers. */
   readonly firstSeed: number;
-  /** How many seeds, for tiers that have them. */
+  /** Number of seeds, for tiers that use seeds. */
   readonly seeds: number;
-  /** Every how many crash points one is tried; 1 is all of them. */
+  /** One crash point in `stride` is tried; 1 tries all of them. */
   readonly stride: number;
-  /** The one crash point to try, as `postgres-up-17`, or part of the names of injected bugs; absent: all. */
+  /** The only crash point to try, such as `postgres-up-17`, or part of the names of injected bugs; absent: all. */
   readonly point: string | undefined;
-  /** Part of the name of a fault that each seed has while it follows; absent: one after the other. */
+  /**
+   * Part of the name of a fault that every seed gets while it follows; if absent, seeds take turns through all faults.
+   */
   readonly fault?: string | undefined;
-  /** Injected bugs have to be detected by tests of the fast tier; those without such a test count as not detected. */
+  /** Whether tests of the fast tier must detect the injected bugs. A bug without such a test counts as not detected. */
   readonly fastOnly: boolean;
-  /** Longest time of a step before it counts as a failure. */
+  /** Time after which a step counts as failed. */
   readonly stepTimeoutMs: number;
-  /** Prints the progress. */
+  /** Prints a line about the progress. */
   readonly say: (line: string) => void;
 }
 
 export interface Tier {
   readonly name: string;
-  /** One line for the usage text. */
+  /** Description for the usage text, in one line. */
   readonly what: string;
   readonly run: (context: TierContext) => Promise<void>;
 }
 
-/** Runs `work` for each item, so many at the same time. */
+/** Runs `work` for each item, with `lanes` concurrent calls. */
 export async function inLanes<T>(lanes: number, items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
   const iterator = items[Symbol.iterator]();
   const lane = async (): Promise<void> => {

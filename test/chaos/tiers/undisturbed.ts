@@ -1,4 +1,4 @@
-/** The reference for all other runs: the same history, indexed in one go by an undisturbed indexer. */
+/** The reference for all other runs: the same history, indexed by an undisturbed indexer. */
 import { CheckpointWatch } from './checkpoint-watch.ts';
 import type { ChaosDatabase } from '../databases.ts';
 import { offsetAfter, type History } from '../history/history.ts';
@@ -6,7 +6,7 @@ import { startLife } from './indexer-life.ts';
 import { ModelLedger } from '../model/model-ledger.ts';
 import { outcomeOf, type Outcome } from '../model/oracle.ts';
 
-/** @param before items visible before the indexer follows: the items of the seed */
+/** @param before number of items visible before the indexer follows: the items that are seeded */
 export async function undisturbed(database: ChaosDatabase, history: History, before: number): Promise<Outcome> {
   await using ledger = await ModelLedger.start(history, before);
   ledger.onFollow = () => {

@@ -1,6 +1,6 @@
 /**
- * Recorded responses of a participant, requested from the sandbox: each request over the same transport, each response
- * with the same status, content type, close, keys and, if it is a rejection, the same values.
+ * Sends recorded requests of a participant to the sandbox, over the same transport. Each response must have the same
+ * status, content type, close code and keys. A rejection must also have the same values.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -15,7 +15,7 @@ const recordings = (name: string): readonly Recorded[] =>
   JSON.parse(fixture(`recordings/${name}`)) as readonly Recorded[];
 const signer = sharedSecret(secret);
 
-/** Responses that the sandbox cannot reproduce: the omitted part, and why. */
+/** Responses that the sandbox cannot reproduce: which part is not compared, and why. */
 const differences: Readonly<Record<string, readonly [Ignored, string]>> = {
   'openapi head': ['body', 'the sandbox has its own descriptions'],
   'asyncapi head': ['body', 'the sandbox has its own descriptions'],
@@ -23,11 +23,11 @@ const differences: Readonly<Record<string, readonly [Ignored, string]>> = {
 for (const [name, [what, why]] of Object.entries(differences))
   console.log(`not compared: the ${what} of ${name}: ${why}`);
 
-/** The recorded and the actual response, in a form in which both must be equal. */
+/** The actual and the recorded response, in a form in which both must be equal. */
 async function bothAnswers(url: string, recorded: Recorded, bearer?: string): Promise<readonly [unknown, unknown]> {
   const expected = recordedAnswer(recorded);
   const ignored = differences[recorded.name]?.[0];
-  // Only the beginning of a long response was kept; if no frame came, none must come.
+  // Only the beginning of a long response was recorded. If no frame was recorded, the sandbox must not send one.
   const frames = Math.max(1, expected.frames.length);
   const actual = await replay(url, recorded, bearer);
   return [comparable(actual, frames, ignored), comparable(expected, frames, ignored)];
@@ -49,8 +49,8 @@ describe('a participant without authorization', () => {
   });
 });
 
-describe('the version', () => {
-  it('has every feature that was recorded, with the same limits', async () => {
+describe('the response with the version', () => {
+  it('has every recorded feature, with the same limits', async () => {
     await using sandbox = await startSandbox();
     const answer = await fetch(`${sandbox.url}/v2/version`);
     const { version, ...features } = JSON.parse(fixture('recordings/core/version.json')) as {
@@ -61,7 +61,7 @@ describe('the version', () => {
   });
 });
 
-describe('a user with the right to administer but not to read', () => {
+describe('a user who may administer but not read', () => {
   const recorded = recordings('auth/errors-of-a-user-without-read-rights.json');
   let sandbox: Sandbox;
   beforeAll(async () => {
@@ -72,7 +72,7 @@ describe('a user with the right to administer but not to read', () => {
   });
 
   it.each(recorded)('gets the recorded response to “$name”', async (one) => {
-    // It was requested without a header, to record the response to an untrusted client.
+    // It was recorded without a header, to record the response to an untrusted client.
     const bearer = one.name === 'updates no auth' ? undefined : await token(signer, { sub: 'participant_admin' });
     const [actual, expected] = await bothAnswers(sandbox.url, one, bearer);
     expect(actual).toEqual(expected);
@@ -94,7 +94,7 @@ describe('a rejected token', () => {
     'bad-signature': async () => `Bearer ${await token(sharedSecret('another secret of the same length or so'))}`,
   };
 
-  it.each(cases)('over HTTP: $case', async ({ case: name, http }) => {
+  it.each(cases)('gets the recorded response over HTTP: $case', async ({ case: name, http }) => {
     await using sandbox = await startSandbox({ auth: { secret, users } });
     const authorization = (await headers[name]?.()) ?? '';
     const answer = await fetch(`${sandbox.url}/v2/state/ledger-end`, { headers: { authorization } });
@@ -111,7 +111,7 @@ describe('a rejected token', () => {
   });
 });
 
-/** Values that all the other recordings have: these recordings do not contain them. */
+/** Values that all other recordings have, and that are missing in these recordings. */
 const usual: Partial<Recorded> = {
   protocols: ['daml.ws.auth'],
   upgrade: { 'sec-websocket-protocol': 'daml.ws.auth' },

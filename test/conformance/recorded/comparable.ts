@@ -1,13 +1,13 @@
 /**
- * Compares the responses of two participants: status, content type, close and, of every body and frame, the keys in
- * their order with the kind of each value. Rejections are compared value by value, except for values of one event:
- * traces and the participant.
+ * Compares the responses of two participants: status, content type, close, and for every body and frame the keys in
+ * order, with the kind of each value. Rejections are compared by value, except for trace ids and the participant, which
+ * differ in every event.
  */
 import type { Answered } from './exchange.ts';
 
 const trace = /^[0-9a-f]{32}$/;
 
-/** Keys and kinds, all the way down; a list has the kinds of its elements. */
+/** Keys and kinds of values at every depth. A list is represented by the kinds of its elements. */
 function shapeOf(value: unknown): unknown {
   if (Array.isArray(value)) return [...new Set(value.map((one) => JSON.stringify(shapeOf(one))))];
   if (typeof value !== 'object') return typeof value;
@@ -19,7 +19,7 @@ function blurred(value: unknown): unknown {
   return typeof value === 'string' && trace.test(value) ? '<trace>' : value;
 }
 
-/** The context of a rejection: a map, so its order is undefined. */
+/** The context of a rejection, sorted, because it is a map without a defined order. */
 function contextOf(context: Readonly<Record<string, unknown>>): unknown {
   const entries = Object.entries(context).map(([key, value]) =>
     key === 'participant' ? [key, '<participant>'] : [key, blurred(value)],
@@ -31,7 +31,7 @@ function isRefusal(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && 'errorCategory' in value;
 }
 
-/** A body or a frame, ready to be compared. */
+/** A body or frame, in a comparable form. */
 function comparableText(text: string): unknown {
   let value: unknown;
   try {
@@ -45,10 +45,10 @@ function comparableText(text: string): unknown {
   return { body, context: contextOf(context as Readonly<Record<string, unknown>>) };
 }
 
-/** The part of a response that may be left out. */
+/** A part of a response that is not compared. */
 export type Ignored = 'body';
 
-/** A response, ready to be compared. @param frames how many of its frames count */
+/** A response in a comparable form. @param frames number of frames that are compared */
 export function comparable(response: Answered, frames: number, ignored?: Ignored): unknown {
   const { body, ...rest } = response;
   return {

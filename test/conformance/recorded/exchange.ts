@@ -1,28 +1,28 @@
 /**
- * One request as it was recorded at a participant, and the same request sent again: over WebSocket or HTTP, as the
- * recording says, with nothing of the product in between.
+ * A recorded request to a participant, and the same request sent again: over WebSocket or HTTP, as recorded, without
+ * using code of the product.
  */
 import { WebSocket } from 'ws';
 
-/** The response. */
+/** A response in a common form. */
 export interface Answered {
-  /** Of an HTTP response, or of a rejected handshake. */
+  /** Status of an HTTP response, or of a rejected handshake. */
   readonly status?: number;
   readonly contentType?: string;
   readonly body?: string;
   readonly frames: readonly string[];
-  /** The subprotocol the server named. */
+  /** Subprotocol that the server selected. */
   readonly protocol?: string;
-  /** The error of the client's library. */
+  /** Error message of the client library. */
   readonly error?: string;
-  /** Code and reason; `open` when nothing ended the stream. */
+  /** Close code and reason; `open` if nothing ended the stream. */
   readonly close?: readonly [number, string] | 'open';
 }
 
-/** A line of the recordings. */
+/** One recorded exchange. */
 export interface Recorded {
   readonly name: string;
-  /** Of a WebSocket, or of a POST when there is a `status`. */
+  /** Path of a WebSocket, or of a POST if there is an `answer`. */
   readonly path?: string;
   readonly protocols?: readonly string[];
   readonly sent?: unknown;
@@ -31,16 +31,16 @@ export interface Recorded {
   readonly upgrade?: Readonly<Record<string, string>>;
   readonly error?: string;
   readonly close?: readonly [number, string];
-  /** States that nothing ended the stream. */
+  /** Present if nothing ended the stream. */
   readonly open?: string;
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Of the answer; of the request where there is an `answer`. */
+  /** Body of the response, or of the request if there is an `answer`. */
   readonly body?: unknown;
   readonly answer?: string;
 }
 
-/** The recorded response, in the form of the actual ones. */
+/** The recorded response, in the same form as actual responses. */
 export function recordedAnswer(recorded: Recorded): Answered {
   const { frames = [], upgrade, error, close, open, status, headers, answer, body } = recorded;
   const protocol = upgrade?.['sec-websocket-protocol'];
@@ -68,7 +68,7 @@ async function ask(url: string, request: NonNullable<Recorded['request']>, token
   return { status: answer.status, contentType, body: await answer.text(), frames: [] };
 }
 
-/** Resolves when the other side responded to a ping: everything it sent before has arrived. */
+/** Resolves when the server has responded to a ping, so that all its earlier messages have arrived. */
 export async function pong(socket: WebSocket): Promise<void> {
   await new Promise((resolve) => {
     socket.once('pong', resolve);
@@ -76,7 +76,9 @@ export async function pong(socket: WebSocket): Promise<void> {
   });
 }
 
-/** @param enough how many frames a stream sends that nothing ends; undefined for one that ends */
+/**
+ * @param enough number of frames after which to stop, for a stream that does not end; undefined for streams that end
+ */
 async function stream(url: string, recorded: Recorded, enough?: number, token?: string): Promise<Answered> {
   const { path = '', protocols = [], sent } = recorded;
   const offered = protocols.map((name) => (name.startsWith('jwt.token.') ? `jwt.token.${token ?? ''}` : name));
@@ -112,7 +114,7 @@ async function stream(url: string, recorded: Recorded, enough?: number, token?: 
   return { ...seen, frames, ...(close === undefined ? {} : { close }) };
 }
 
-/** Sends a recorded request again. @param token in the header, or in the place of the one that was offered */
+/** Sends a recorded request again. @param token sent in the header, or in place of the recorded subprotocol token */
 export async function replay(url: string, recorded: Recorded, token?: string): Promise<Answered> {
   if (recorded.request !== undefined) return await ask(url, recorded.request, token);
   if (recorded.answer !== undefined) {

@@ -1,6 +1,6 @@
 /**
- * The forms of messages in streams: for each update, event and entry its keys in their order, with the kind of value
- * that each has, null included. Daml values and views are the templates' own and do not count.
+ * The forms of messages in streams: for each update, event and entry, its keys in order, with the kind of each value,
+ * including null. Daml values and views are not compared, because they belong to the templates.
  */
 const own = new Set(['createArgument', 'contractKey', 'choiceArgument', 'exerciseResult', 'interfaceViews']);
 const parts = new Set(['events', 'contractEntry', 'createdEvent', 'unassignedEvent', 'assignedEvent']);
@@ -18,7 +18,7 @@ function formOf(fields: Fields): readonly unknown[] {
   return Object.entries(fields).map(([key, value]) => [key, kindOf(key, value)]);
 }
 
-/** An object and everything of the interface below it, each on its own. */
+/** Adds the form of an object, and of every object of the interface inside it. */
 function collect(fields: Fields, forms: Set<string>): void {
   forms.add(JSON.stringify(formOf(fields)));
   for (const [key, value] of Object.entries(fields)) {
@@ -28,7 +28,7 @@ function collect(fields: Fields, forms: Set<string>): void {
   }
 }
 
-/** The forms in frames. */
+/** The forms that occur in the frames. */
 export function formsIn(frames: readonly string[]): ReadonlySet<string> {
   const forms = new Set<string>();
   for (const frame of frames) collect(JSON.parse(frame) as Fields, forms);

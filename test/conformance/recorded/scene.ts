@@ -1,4 +1,4 @@
-/** Sandboxes in the state in which the participant was recorded: the same offsets, packages, parties and users. */
+/** Sandboxes in the same state as the recorded participant: the same offsets, packages, parties and users. */
 import { authorize } from '../../../packages/ledger-sandbox/src/ledger/reassignments.ts';
 import type { Command } from '../../../packages/ledger-sandbox/src/ledger/commands.ts';
 import { asText, type JsonObject } from '../../../packages/ledger-sandbox/src/wire/json.ts';
@@ -27,9 +27,9 @@ const record: Template = {
   },
 };
 
-/** The newest offset that has an update; later offsets have none. */
+/** Offset of the last update. Later offsets have no update. */
 const lastUpdate = 400;
-/** More contracts than a list response may have stay active. */
+/** Party with more active contracts than a list response may contain. */
 const another = 'another::1220aa';
 
 export const secret = 'a shared secret for tests of recorded answers';
@@ -37,13 +37,13 @@ export const users = [{ id: 'reader', rights: [{ kind: 'CanReadAsAnyParty' as co
 
 export interface SceneOptions {
   readonly ledgerEnd: number;
-  /** Responses that contain the party of the first updates and the created contracts. */
+  /** Recorded responses, from which the party and the contracts of the first updates are taken. */
   readonly recorded: readonly Recorded[];
   readonly pruned?: number;
   readonly sandbox?: SandboxOptions;
 }
 
-/** The argument of the first contract of a template in any of the recorded frames. */
+/** The create argument of the first contract of a template in the recorded frames. */
 function argumentOf(recorded: readonly Recorded[], entity: string): JsonObject {
   const allFrames = recorded.flatMap(({ frames = [] }) => frames).join('\n');
   const created = new RegExp(
@@ -55,7 +55,7 @@ function argumentOf(recorded: readonly Recorded[], entity: string): JsonObject {
 
 const user = { userId: 'ledger-api-user', paidTrafficCost: 0 };
 
-/** The updates up to offset 52, of which the recordings show the first ones. */
+/** Creates the updates up to offset 52. The recordings contain the first ones. */
 function beginAsRecorded(ledger: Ledger, party: string, richRecord: JsonObject): void {
   const submitAt = (offset: number, command: Command): Transaction => {
     ledger.skipOffsets(offset - 1 - ledger.ledgerEnd());
@@ -76,7 +76,7 @@ function beginAsRecorded(ledger: Ledger, party: string, richRecord: JsonObject):
   ledger.skipOffsets(2);
 }
 
-/** The first updates of the recording, one by one, then enough contracts of another party. */
+/** Creates the first updates of the recording one by one, then enough contracts of another party. */
 export async function startScene({ ledgerEnd, recorded, pruned = 0, sandbox = {} }: SceneOptions): Promise<Sandbox> {
   const started = await startSandbox({ seed: 11, participantId: 'sandbox::1220aa', ...sandbox });
   const { ledger } = started;

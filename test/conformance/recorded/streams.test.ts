@@ -17,7 +17,7 @@ import { secret, users } from './scene.ts';
 interface Opened {
   readonly socket: WebSocket;
   readonly frames: string[];
-  /** Close code and reason. */
+  /** Resolves to close code and reason. */
   readonly closed: Promise<readonly [number, string]>;
   /** Resolves at the first frame. */
   readonly began: Promise<void>;
@@ -40,7 +40,7 @@ function open(sandbox: Sandbox, path: string, request: object, bearer?: string):
   return { socket, frames, closed, began };
 }
 
-/** The last frame of a stream whose token ended. */
+/** The last frame of the recorded stream whose token expired. */
 function recordedEnd(): string {
   const moments = JSON.parse(fixture('recordings/auth/stream-whose-token-ends.json')) as { readonly frame?: string }[];
   return moments.findLast(({ frame }) => frame !== undefined)?.frame ?? '';
@@ -49,19 +49,19 @@ function recordedEnd(): string {
 const signer = sharedSecret(secret);
 const secured = { auth: { secret, users, rightsCheckMs: 20 } };
 
-/** Resolves once a token with this expiry has expired. */
+/** Resolves when this time has passed. */
 async function past(time: number): Promise<void> {
   while (Date.now() < time) await new Promise((resolve) => setTimeout(resolve, time - Date.now()));
 }
 
-describe('a stream whose token ends', () => {
+describe('a stream whose token expires', () => {
   it('stays open and idle until the next element is due, then reports the expiry and ends with 1000', async () => {
     await using sandbox = await startSandbox(secured);
     generateHistory(sandbox.ledger, { seed: 1, updates: 3 });
     const end = endsIn(1_500);
     const stream = open(sandbox, updates, after(0), await token(signer, { sub: 'reader', exp: end }));
     await stream.began;
-    // After the first checkpoint, so that no element is due until there is an update.
+    // After the first checkpoint, no element is due until there is an update.
     await past(end * 1000 + 50);
     await pong(stream.socket);
     expect(stream.socket.readyState).toBe(WebSocket.OPEN);
@@ -81,7 +81,7 @@ describe('a stream whose token ends', () => {
 });
 
 describe('a stream whose user loses a right', () => {
-  it('ends with STALE_STREAM_AUTHORIZATION and 1000, although nothing is due', async () => {
+  it('ends with STALE_STREAM_AUTHORIZATION and 1000, although no element is due', async () => {
     await using sandbox = await startSandbox(secured);
     generateHistory(sandbox.ledger, { seed: 1, updates: 3 });
     const stream = open(sandbox, updates, after(0), await token(signer, { sub: 'reader' }));
@@ -104,7 +104,7 @@ describe('a participant that stops', () => {
   it.each([
     ['updates', updates, (): object => after(0)],
     ['a list of contracts, in its middle,', contracts, activeAt],
-  ] as const)('ends %s with 1006 and no frame of its own', async (_what, path, request) => {
+  ] as const)('ends %s with 1006, without an error frame', async (_what, path, request) => {
     const sandbox = await startSandbox({ faults: { slowFrames: { delayMs: 20 } } });
     generateHistory(sandbox.ledger, { seed: 1, updates: 60 });
     const stream = open(sandbox, path, request(sandbox.ledger.ledgerEnd()));
@@ -115,7 +115,7 @@ describe('a participant that stops', () => {
     expect(stream.frames.join('\n')).not.toContain('errorCategory');
   });
 
-  it('to be restored does not send updates from after the restore to a waiting stream', async () => {
+  it('and is restored does not send the new updates to a stream that was already waiting', async () => {
     await using sandbox = await startSandbox();
     generateHistory(sandbox.ledger, { seed: 1, updates: 60 });
     const end = sandbox.ledger.ledgerEnd();
@@ -132,7 +132,7 @@ describe('a participant that stops', () => {
   it.each([
     ['updates', updates, (): object => after(0)],
     ['a list of contracts, in its middle,', contracts, activeAt],
-  ] as const)('to be restored ends %s with 1006 as well', async (_what, path, request) => {
+  ] as const)('and is restored also ends %s with 1006', async (_what, path, request) => {
     await using sandbox = await startSandbox({ faults: { slowFrames: { delayMs: 20 } } });
     generateHistory(sandbox.ledger, { seed: 1, updates: 60 });
     const stream = open(sandbox, path, request(sandbox.ledger.ledgerEnd()));
@@ -148,7 +148,7 @@ async function post(sandbox: Sandbox, path: string, body: object): Promise<strin
   return await answer.text();
 }
 
-/** Reassigns a contract to the other synchronizer, as commands of a user do. */
+/** Reassigns a contract to the other synchronizer, by commands as users submit them. */
 async function reassign(sandbox: Sandbox): Promise<void> {
   const [{ id: source }, { id: target }] = sandbox.ledger.synchronizers;
   const [submitter] = ['Alice::1220aa'];
@@ -163,13 +163,13 @@ async function reassign(sandbox: Sandbox): Promise<void> {
   await move({ AssignCommand: { value: { reassignmentId, source, target } } }, 'arrive');
 }
 
-describe('contents of streams', () => {
+describe('the contents of streams', () => {
   const names = ['updates-ledger-effects.jsonl', 'updates-acs-delta.jsonl', 'active-contracts.jsonl'];
   const recorded = ['core', 'two-synchronizers'].flatMap((of) =>
     names.flatMap((name) => fixtureLines(`recordings/${of}/${name}`)),
   );
 
-  it('has every recorded form of update, event and entry', async () => {
+  it('have every recorded form of update, event and entry', async () => {
     await using sandbox = await eventful('3.5');
     const { ledger } = sandbox;
     authorize(ledger, ledger.participantId, true);

@@ -1,4 +1,4 @@
-/** A row of the error table, and the two ways an error reaches the client: a response and a stream. */
+/** A row of the error table, and the two ways in which an error reaches the client: in a response and in a stream. */
 import { IndexerError } from '../../../src/errors/indexer-error.ts';
 import { createLedgerClient, type LedgerClient } from '../../../src/ledger/api/client.ts';
 import type { StreamPath } from '../../../src/ledger/transport/frame-stream.ts';
@@ -8,30 +8,30 @@ import type { Sandbox, SandboxOptions } from '../../../packages/ledger-sandbox/s
 import { generateHistory } from '../../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { openRun } from '../../ledger/transport/stream-run.ts';
 
-/** A participant with 20 updates and one client of it. */
+/** A participant with 20 updates, and a client. */
 export interface Stage {
   readonly sandbox: Sandbox;
-  /** Base URL of the client; the sandbox's unless a row wants another. */
+  /** Base URL of the client: the sandbox, unless a row changes it. */
   readonly url: string;
   readonly token: string | undefined;
   readonly client: LedgerClient;
 }
 
-/** @returns the resulting error of the client; fails when there is none */
+/** @returns the error of the client; fails if there is none */
 export type Raise = (stage: Stage) => Promise<IndexerError>;
 
-/** Expected facts: a value, or a pattern for its text. */
+/** Expected facts of an error: a value, or a pattern that its text must match. */
 export type ExpectedFacts = Readonly<Record<string, unknown>>;
 
 export interface ErrorRow {
   readonly says: string;
-  /** Our code; retry class and exit code follow from it. */
+  /** Error code of the client. It determines retry class and exit code. */
   readonly code: string;
-  /** At the handshake of a stream it is retried, whatever its code. */
+  /** Set if the handshake of a stream is retried, whatever the code is. */
   readonly isRetriedStream?: true;
   /** Facts that the error must have, over HTTP and in a stream. */
   readonly facts?: ExpectedFacts;
-  /** Only over HTTP is there a status. */
+  /** Status of the HTTP response; streams have none. */
   readonly httpStatus?: number;
   readonly remedy?: RegExp;
   readonly message?: RegExp;
@@ -46,7 +46,7 @@ export interface StageOptions {
   readonly token?: string | undefined;
 }
 
-/** Runs `act` on a participant of its own. */
+/** Runs `act` with a new participant. */
 export async function onStage<T>(options: StageOptions, act: (stage: Stage) => Promise<T>): Promise<T> {
   await using sandbox = await startSandbox({ seed: 3, limits: { checkpointIntervalMs: 50 }, ...options.sandbox });
   generateHistory(sandbox.ledger, { seed: 2, updates: 20 });
@@ -54,13 +54,13 @@ export async function onStage<T>(options: StageOptions, act: (stage: Stage) => P
   return await act({ sandbox, url, token: options.token, client: clientOf(url, options.token) });
 }
 
-/** A client of its own for another base URL. */
+/** A client for the given base URL. */
 export function clientOf(url: string, token: string | undefined): LedgerClient {
   const tokenSource = createTokenSource(token === undefined ? {} : { token });
   return createLedgerClient({ url, tokenSource, insecure: false, requestTimeoutMs: 5_000 });
 }
 
-/** The error that a call ends with. */
+/** The error of a failed call. */
 export async function errorOf(call: Promise<unknown>): Promise<IndexerError> {
   const thrown = await call.then(
     () => undefined,
@@ -72,12 +72,12 @@ export async function errorOf(call: Promise<unknown>): Promise<IndexerError> {
   });
 }
 
-/** The error of a POST, sent through the transport, so that the client's own checks do not come first. */
+/** Sends a POST through the transport, without the client's own checks, and returns the error. */
 export function posted(path: string, body: object, query?: Readonly<Record<string, number>>): Raise {
   return ({ client }) => errorOf(client.transport.request('POST', path, body, query));
 }
 
-/** The end of a stream. */
+/** Opens a stream and returns its error; undefined after a normal end. */
 export function ending(path: StreamPath, request: object): (stage: Stage) => Promise<IndexerError | undefined> {
   return async ({ url, token }) => {
     const run = openRun(url, { path, request, token });
@@ -85,7 +85,7 @@ export function ending(path: StreamPath, request: object): (stage: Stage) => Pro
   };
 }
 
-/** The error that a stream ends with. */
+/** Opens a stream and returns its error. */
 export function streamed(path: StreamPath, request: object): Raise {
   return async (stage) => {
     const error = await ending(path, request)(stage);
@@ -96,7 +96,7 @@ export function streamed(path: StreamPath, request: object): Raise {
 
 const eventFormat = { filtersByParty: {}, filtersForAnyParty: {}, verbose: false };
 
-/** A format for everything, with one filter for any party when it is given. */
+/** An update format for everything, with the given filter for any party. */
 export function updateFormat(identifierFilter?: object): object {
   const cumulative = identifierFilter === undefined ? {} : { cumulative: [{ identifierFilter }] };
   const format = { ...eventFormat, filtersForAnyParty: cumulative };
@@ -105,7 +105,7 @@ export function updateFormat(identifierFilter?: object): object {
   };
 }
 
-/** A request for updates after an offset. */
+/** A request for the updates after an offset. */
 export const after = (beginExclusive: number, more: object = {}): object => ({
   beginExclusive,
   updateFormat: updateFormat(),
@@ -119,19 +119,19 @@ export const activeAt = (activeAtOffset: number, more: object = {}): object => (
   ...more,
 });
 
-/** The same rejection of an updates request over HTTP and in a stream. */
+/** Raises the same rejection of an updates request over HTTP and in a stream. */
 export const updatesRefused = (request: object): Pick<ErrorRow, 'http' | 'ws'> => ({
   http: posted('/v2/updates', request),
   ws: streamed('/v2/updates', request),
 });
 
-/** The same rejection of an active-contracts request over HTTP and in a stream. */
+/** Raises the same rejection of an active-contracts request over HTTP and in a stream. */
 export const contractsRefused = (request: object): Pick<ErrorRow, 'http' | 'ws'> => ({
   http: posted('/v2/state/active-contracts', request),
   ws: streamed('/v2/state/active-contracts', request),
 });
 
-/** The facts that every error of the participant itself has. */
+/** The facts of every error that the participant itself sends. */
 export const wire = (ledgerCode: string, category: number, grpcCode: number, more: object = {}): ExpectedFacts => ({
   ledgerCode,
   category,

@@ -1,4 +1,4 @@
-/** Errors of access: missing tokens and rights, and those that expire or are revoked while a stream runs. */
+/** Errors of access: missing tokens and rights, and tokens and rights that expire or are revoked during a stream. */
 import { token as tokenOf, endsIn, sharedSecret } from '../../support/tokens.ts';
 import {
   activeAt,
@@ -76,7 +76,7 @@ export const accessRows: readonly ErrorRow[] = [
     ws: async (stage) => {
       const ended = streamed('/v2/updates', after(0))(stage);
       const admin = clientOf(stage.url, await tokenOf(signer, { sub: 'admin' }));
-      // Not before the stream has begun with the old rights.
+      // Waits until the stream has begun with the old rights.
       await new Promise((resolve) => setTimeout(resolve, 100));
       await admin.users.grant('reader', [{ kind: { CanReadAs: { value: { party: 'a' } } } }]);
       return await ended;
@@ -84,7 +84,7 @@ export const accessRows: readonly ErrorRow[] = [
   },
 ];
 
-/** Over HTTP these two come only at moments that a test cannot choose. */
+/** Over HTTP these two errors occur only at moments that a test cannot choose, so they are scripted. */
 function scriptedAnswer(name: 'ACCESS_TOKEN_EXPIRED' | 'STALE_STREAM_AUTHORIZATION'): Raise {
   return ({ sandbox, client }) => {
     sandbox.faults.answer = { as: name };

@@ -1,6 +1,6 @@
 /**
- * Errors of commands, parties, packages and users: the category decides, and the ledger's own code stays in the facts.
- * They are responses to requests only.
+ * Errors of commands, parties, packages and users. The category determines the class, and the ledger's own code is in
+ * the facts. They only occur in responses to requests.
  */
 import type { Command, Commands } from '../../../src/ledger/api/commands.ts';
 import { errorOf, type ErrorRow, type Raise, type Stage } from './error-row.ts';

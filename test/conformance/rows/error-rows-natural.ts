@@ -1,4 +1,4 @@
-/** Errors with a natural cause: the request or the state of the participant. */
+/** Errors that result from the request or from the state of the participant. */
 import {
   activeAt,
   after,
@@ -64,7 +64,7 @@ const invalid = (says: string, code: string, category: number, grpc: number): Om
   httpStatus: category === 11 ? 404 : category === 10 ? 409 : 400,
 });
 
-/** These have no definite answer. */
+/** Offset errors have no `definiteAnswer`. */
 const invalidOffset = (says: string, code: string): Omit<ErrorRow, 'http' | 'ws'> => ({
   ...invalid(says, code, 8, 3),
   facts: wire(code, 8, 3, { definiteAnswer: undefined }),

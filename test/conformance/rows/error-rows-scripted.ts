@@ -1,4 +1,4 @@
-/** Errors that cannot be provoked on a healthy participant: the fault script of the sandbox sends them. */
+/** Errors that cannot be provoked on a healthy participant. The fault script of the sandbox sends them. */
 import type { JsonObject } from '../../../packages/ledger-sandbox/src/wire/json.ts';
 import type { Refusal } from '../../../packages/ledger-sandbox/src/faults/named-failures.ts';
 import { after, errorOf, streamed, type ErrorRow, type Raise } from './error-row.ts';
@@ -31,7 +31,7 @@ function bodyOf({ code, category, grpc, cause = 'a cause' }: Reported): JsonObje
   };
 }
 
-/** A request with this response. */
+/** Raises the error of a request that gets this response. */
 function respondWith(as: Refusal): Raise {
   return ({ sandbox, client }) => {
     sandbox.faults.answer = { as };
@@ -39,7 +39,7 @@ function respondWith(as: Refusal): Raise {
   };
 }
 
-/** A stream that ends with this frame, after two of data. */
+/** Raises the error of a stream that ends with this frame, after two data frames. */
 function framed(body: JsonObject): Raise {
   return (stage) => {
     stage.sandbox.faults.errorFrameOnce = { body, afterFrames: 2 };
@@ -47,7 +47,7 @@ function framed(body: JsonObject): Raise {
   };
 }
 
-/** A handshake with this rejection. */
+/** Raises the error of a handshake that is rejected in this way. */
 function refused(as: Refusal): Raise {
   return (stage) => {
     stage.sandbox.faults.refuseUpgrade = { as };
@@ -69,7 +69,7 @@ function scriptedRow(code: string, error: Reported): ErrorRow {
   };
 }
 
-/** Codes whose causes a test cannot provoke, and the class of their category. */
+/** Ledger codes whose causes a test cannot provoke, each with the expected code of the client. */
 const codes: readonly (readonly [code: string, error: Reported])[] = [
   ['LEDGER_UNAVAILABLE', { code: 'SERVICE_NOT_RUNNING', category: 1, grpc: 14, status: 503 }],
   ['LEDGER_UNAVAILABLE', { code: 'ABORTED_DUE_TO_SHUTDOWN', category: 1, grpc: 14, status: 503 }],
@@ -88,7 +88,10 @@ const codes: readonly (readonly [code: string, error: Reported])[] = [
   ['LEDGER_INTERNAL', { code: 'LEDGER_API_INTERNAL_ERROR', category: 4, grpc: 13, status: 500 }],
 ];
 
-/** The class of each category, for unknown codes. Category 13 is never sent; then the gRPC code decides. */
+/**
+ * The expected code of the client for each category, with unknown ledger codes. For category 13, which is never sent,
+ * the gRPC code decides.
+ */
 const categories: readonly (readonly [category: number, grpc: number, status: number, code: string])[] = [
   [1, 14, 503, 'LEDGER_UNAVAILABLE'],
   [2, 10, 409, 'LEDGER_UNAVAILABLE'],
@@ -106,7 +109,7 @@ const categories: readonly (readonly [category: number, grpc: number, status: nu
   [14, 12, 501, 'LEDGER_REQUEST_INVALID'],
 ];
 
-/** gRPC statuses with the HTTP status each becomes: redacted, or of the transport below the participant. */
+/** gRPC statuses with the HTTP statuses they become, in redacted errors and in errors from below the participant. */
 const grpcStatuses: readonly (readonly [grpc: number, status: number, code: string])[] = [
   [1, 499, 'LEDGER_UNAVAILABLE'],
   [2, 500, 'LEDGER_INTERNAL'],
@@ -128,7 +131,7 @@ const grpcStatuses: readonly (readonly [grpc: number, status: number, code: stri
 
 const redactedCause = 'A security-sensitive error has been received';
 
-/** Responses in plain text: of the participant's HTTP server, or of a proxy. */
+/** Plain-text responses of the participant's HTTP server or of a proxy. */
 const statuses: readonly (readonly [status: number, code: string])[] = [
   [302, 'LEDGER_NOT_A_LEDGER'],
   [400, 'LEDGER_REQUEST_INVALID'],
@@ -154,7 +157,7 @@ const statuses: readonly (readonly [status: number, code: string])[] = [
 
 function stray(code: string, says: string, refusal: Refusal, message: RegExp): ErrorRow {
   const { status } = refusal;
-  // A route of a gateway that is gone may come back.
+  // A missing route of a gateway may come back, so streams are retried.
   const again = status === 404 ? ({ isRetriedStream: true } as const) : {};
   return {
     says,
@@ -169,7 +172,7 @@ function stray(code: string, says: string, refusal: Refusal, message: RegExp): E
 
 const page = '<html><body><h1>Bad Gateway</h1></body></html>';
 
-/** Close codes without an error frame before them. 1006 is a lost connection. */
+/** Close codes of streams without an error frame. 1006 is a lost connection. */
 const closes: readonly (readonly [closeCode: number, code: string])[] = [
   [1001, 'LEDGER_STREAM_CLOSED'],
   [1006, 'LEDGER_STREAM_CLOSED'],

@@ -1,4 +1,4 @@
-/** A row of the conformance table: one operation, one outcome, and the call by which a client gets it. */
+/** A row of the conformance table: an operation, an outcome, and the call with which a client gets the outcome. */
 import type { LedgerClient } from '../../../src/ledger/api/client.ts';
 import type { StreamPath } from '../../../src/ledger/transport/frame-stream.ts';
 import type { Faults } from '../../../packages/ledger-sandbox/src/faults/faults.ts';
@@ -7,8 +7,8 @@ import type { Outcome } from '../outcomes.ts';
 import type { World } from '../world.ts';
 
 /**
- * `admin` administers, reads and acts for all parties of the world; `reader` reads as any party; `nobody` is a user
- * without a right; `stranger` sends no token.
+ * `admin` administers, reads and acts for all parties of the world. `reader` reads as any party. `nobody` is a user
+ * without rights. `stranger` sends no token.
  */
 export type UserName = 'admin' | 'reader' | 'nobody' | 'stranger';
 
@@ -16,8 +16,8 @@ export type UserName = 'admin' | 'reader' | 'nobody' | 'stranger';
 export interface Session {
   readonly client: LedgerClient;
   /**
-   * Opens a stream and resolves with its frames when the participant ends it, or once there are `enough` of them.
-   * Rejects with the IndexerError it ended with.
+   * Opens a stream, and resolves to its frames when the participant ends it or after `enough` frames. Rejects with the
+   * IndexerError that ended it.
    */
   readonly stream: (path: StreamPath, request: object, enough?: number) => Promise<readonly string[]>;
 }
@@ -26,46 +26,49 @@ export type Call = (session: Session, world: World) => Promise<unknown>;
 
 export interface Refusal {
   readonly run: Call;
-  /** The user of the case unless given. */
+  /** User of the row; by default the user of the case. */
   readonly as?: UserName;
-  /** The releases of the case unless given. */
+  /** Releases of the row; by default the releases of the case. */
   readonly releases?: readonly Release[];
   readonly fault?: Faults;
-  /** Needs a feature that only a sandbox has, although the operation is read-only. */
+  /** Whether the row needs a feature that only a sandbox has, although the operation is read-only. */
   readonly inSandbox?: boolean;
 }
 
 /** One operation: a call that succeeds, and calls that the participant rejects. */
 export interface Case {
-  /** As the descriptions name it, e.g. `GET /v2/packages/{package-id}` or `WS /v2/updates`. */
+  /** Name in the descriptions, such as `GET /v2/packages/{package-id}` or `WS /v2/updates`. */
   readonly operation: string;
-  /** `reader` unless given. */
+  /** User of the successful call; `reader` by default. */
   readonly as?: UserName;
-  /** Credentials of the caller: none, a valid token, or (unless given) a right, too. */
+  /** Credentials that the call needs: none, a valid token, or also a right; `right` by default. */
   readonly needs?: 'nothing' | 'token' | 'right';
-  /** Releases that have the operation; all unless given. */
+  /** Releases that have the operation; all by default. */
   readonly releases?: readonly Release[];
-  /** Whether 3.6 refuses it by default, and later releases do not have it. */
+  /** Whether 3.6 refuses the operation by default and later releases do not have it. */
   readonly deprecated?: boolean;
-  /** Changes nothing and needs only a participant with some history: suitable for any participant. */
+  /** Whether the call changes nothing and only needs some history, so that it can run on any participant. */
   readonly readOnly?: boolean;
   readonly call: Call;
   readonly check?: (result: unknown, world: World) => void;
-  /** Further ways to succeed, by name; for sandboxes. */
+  /** Further successful calls, by name; only on sandboxes. */
   readonly also?: Readonly<Record<string, Call | Pick<Refusal, 'run' | 'releases'>>>;
-  /** A body the decoder refuses, for operations with one: `json` for half an object, `bytes` for nothing at all. */
+  /**
+   * Kind of invalid body to send: `json` for incomplete JSON, `bytes` for an empty body; absent if the operation has no
+   * body.
+   */
   readonly body?: 'json' | 'bytes';
-  /** Query parameters with a value of the wrong type, by name. */
+  /** Names of query parameters that are tried with a value of the wrong type. */
   readonly badQuery?: readonly string[];
-  /** Ways to be refused, by outcome. */
+  /** Calls that are refused, by outcome. */
   readonly refused?: Partial<Readonly<Record<Outcome, Call | Refusal>>>;
 }
 
 export interface Row {
   readonly operation: string;
-  /** `success`, or `success (<variant>)`. */
+  /** An outcome, `success`, or `success (<variant>)`. */
   readonly outcome: Outcome | `success${string}`;
-  /** Distinguishes rows of the same outcome. */
+  /** Distinguishes rows with the same outcome. */
   readonly how: string;
   readonly as: UserName;
   readonly releases: readonly Release[];

@@ -7,7 +7,7 @@ import { accountTemplate, anyParty, type World } from '../world.ts';
 
 const effects = { eventFormat: anyParty, transactionShape: 'TRANSACTION_SHAPE_LEDGER_EFFECTS' };
 
-/** Arguments of an account; `change` replaces fields. */
+/** Create arguments of an account. `change` replaces fields. */
 const accountOf = ({ bank, alice }: World, number: string, change: object = {}): object => ({
   bank,
   owner: alice,
@@ -24,12 +24,12 @@ const create = (world: World, number = world.unique('account')): Command => ({
 const deposit = { choice: 'Account_Deposit', choiceArgument: { amount: '2.5' } };
 const overdraft = { choice: 'Account_Withdraw', choiceArgument: { amount: '99' } };
 
-/** A submission of one command as both parties. */
+/** A submission of one command that acts as both parties. */
 function commandsOf(world: World, command: Command, change: Partial<Commands> = {}): Commands {
   return { commands: [command], commandId: world.unique('command'), actAs: [world.bank, world.alice], ...change };
 }
 
-/** A new account, made by the admin: its contract id. */
+/** Creates an account as the admin; returns its contract id. */
 async function account(world: World, number = world.unique('account')): Promise<string> {
   const { client } = world.session('admin');
   const { events = [] } = await client.commands.submitAndWaitForTransaction(commandsOf(world, create(world, number)));
@@ -43,7 +43,7 @@ const submit =
   async (session, world) =>
     how(session, commandsOf(world, await command(world), change));
 
-/** All kinds of commands except the create. */
+/** Calls with every kind of command except the create. */
 function kinds(how: Submit): NonNullable<Case['also']> {
   return {
     ExerciseCommand: submit(how, async (world) => ({
@@ -69,7 +69,9 @@ const withdrawal = (contractId: string): Command => ({
   ExerciseCommand: { templateId: accountTemplate, contractId, ...overdraft },
 });
 
-/** Commands that are rejected before they are ordered, so that clients that do not wait get the rejection as well. */
+/**
+ * Commands that are rejected before they are sequenced, so that clients that do not wait also receive the rejection.
+ */
 function refusals(how: Submit): NonNullable<Case['refused']> {
   const period = (value: number): Partial<Commands> => ({ deduplicationPeriod: { DeduplicationOffset: { value } } });
   const unknownTemplate = { CreateCommand: { templateId: `${'ab'.repeat(32)}:A:B`, createArguments: {} } };
@@ -95,7 +97,7 @@ function refusals(how: Submit): NonNullable<Case['refused']> {
   };
 }
 
-/** The same change twice. */
+/** Submits the same change twice. */
 const repeated =
   (how: Submit): Call =>
   async (session, world) => {

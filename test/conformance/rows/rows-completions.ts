@@ -1,4 +1,4 @@
-/** Completions of submissions: lists and streams, of one user and of all. */
+/** Completions of submissions: lists and streams, for one user and for all users. */
 import { expect } from 'vitest';
 import { from, isFrom } from '../../../packages/ledger-sandbox/src/wire/release.ts';
 import { completionIn, type CompletionResponse } from '../../../src/ledger/api/completions.ts';

@@ -1,4 +1,4 @@
-/** Interactive submission: prepared by the participant, signed by the party, executed. */
+/** Interactive submission: a transaction is prepared by the participant, signed by the party, and executed. */
 import { expect } from 'vitest';
 import type { ExecuteRequest, PrepareResponse, PrepareRequest } from '../../../src/ledger/api/interactive.ts';
 import { generateSigningKey, partySignature, type SigningKey } from '../../../src/ledger/access/signing.ts';
@@ -11,7 +11,7 @@ interface External {
   readonly key: SigningKey;
 }
 
-/** A new external party. */
+/** Creates an external party. */
 async function external(world: World): Promise<External> {
   const topology = await topologyOf(world);
   const party = await world.session('admin').client.parties.allocateExternal(allocation(world, topology));
@@ -25,7 +25,7 @@ function preparation(world: World, party: string): PrepareRequest {
   return { commands, commandId: world.unique('prepared'), actAs: [party], synchronizerId, verboseHashing: true };
 }
 
-/** A signed transaction, ready to be executed. @param signer whose key signs */
+/** A signed transaction that can be executed. @param signer key that signs; by default the key of the party */
 async function signed(world: World, signer?: SigningKey): Promise<ExecuteRequest> {
   const { party, key } = await external(world);
   const prepared = await world.session('admin').client.interactive.prepare(preparation(world, party));
@@ -35,7 +35,7 @@ async function signed(world: World, signer?: SigningKey): Promise<ExecuteRequest
   return { preparedTransaction, hashingSchemeVersion, partySignatures: { signatures }, submissionId };
 }
 
-/** Executes a transaction and returns its hash in Base64, as look-ups accept it. */
+/** Executes a transaction and returns its hash in Base64, as lookups expect it. */
 export async function hashOfExecuted(world: World): Promise<string> {
   const { client } = world.session('admin');
   const transaction = await client.interactive.executeAndWaitForTransaction(await signed(world));
@@ -70,7 +70,7 @@ const executeAndWait: Execute = ({ client }, request) => client.interactive.exec
 const executeForTransaction: Execute = ({ client }, request) =>
   client.interactive.executeAndWaitForTransaction(request);
 
-/** Prepares a transaction of a new party, with some fields changed. */
+/** Prepares a transaction of a new party, with the changed request fields. */
 const prepareWith =
   (change: (world: World, party: string) => Partial<PrepareRequest>): Call =>
   async ({ client }, world) => {
@@ -78,7 +78,7 @@ const prepareWith =
     return await client.interactive.prepare({ ...preparation(world, party), ...change(world, party) });
   };
 
-/** Requests the newest package of a name that the bank's participant has vetted. */
+/** Requests the newest package with this name that the bank's participant has vetted. */
 function preferredFor(packageName: string): Call {
   return ({ client }, { bank }) =>
     client.interactive.preferredPackages({ packageVettingRequirements: [{ parties: [bank], packageName }] });

@@ -1,4 +1,4 @@
-/** The node itself, and packages. */
+/** The node and its packages. */
 import { expect } from 'vitest';
 import { from } from '../../../packages/ledger-sandbox/src/wire/release.ts';
 import { darOf, darOfPackage, sealed } from '../../../packages/ledger-sandbox/test/packages/dars.ts';
@@ -51,7 +51,7 @@ export const nodeCases: readonly Case[] = [
 ];
 
 const thing = (name: string): Uint8Array => darOfPackage({ name, version: '1.0.0', templates: ['Thing'] });
-/** The name and version of the package every world has, with another content. */
+/** A package with the name and version of the package that every world has, but with other content. */
 const clash = darOfPackage({ name: 'conformance', version: '1.0.0', templates: ['Other'] });
 const notAZip = Buffer.from('not a zip');
 const notAnArchive = darOf({ 'a.dalf': sealed(Buffer.from('not a package')) });
@@ -63,7 +63,7 @@ const darRefusals: Case['refused'] = {
   KNOWN_PACKAGE_VERSION: ({ client }) => client.packages.validateDar(clash),
 };
 
-/** Vets or unvets the package every world has, or another one by name. */
+/** Vets or unvets a package: by default the one that every world has. */
 function vet(operation: 'Vet' | 'Unvet', more: object = {}, packageName = 'conformance'): Call {
   const change = { [operation]: { value: { packages: [{ packageName, packageVersion: '1.0.0' }] } } };
   const changes = [{ operation: change as unknown as UpdateVettedPackages['changes'][number]['operation'] }];

@@ -1,4 +1,4 @@
-/** Parties: known, new, and those with a key of their own. */
+/** Parties: known parties, new parties, and external parties, which have their own key. */
 import { expect } from 'vitest';
 import type { GeneratedTopology, GenerateTopologyRequest, PartiesPage } from '../../../src/ledger/api/parties.ts';
 import {
@@ -20,14 +20,14 @@ export interface Topology extends GeneratedTopology {
   readonly key: SigningKey;
 }
 
-/** The topology transactions that a new external party has to sign. */
+/** The topology transactions that a new external party must sign. */
 export async function topologyOf(world: World): Promise<Topology> {
   const key = generateSigningKey();
   const { client } = world.session('admin');
   return { key, ...(await client.parties.generateExternalTopology(topologyRequest(world, key))) };
 }
 
-/** The request that hosts it. @param signer whose key signs */
+/** The request that allocates the party. @param signer key that signs */
 export function allocation(
   { synchronizers }: World,
   { topologyTransactions, multiHash, key }: Topology,

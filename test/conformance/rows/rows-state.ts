@@ -1,4 +1,4 @@
-/** The state of the ledger, active contracts, and look-ups of one contract. */
+/** The state of the ledger, active contracts, and lookups of one contract. */
 import { expect } from 'vitest';
 import { from, isFrom } from '../../../packages/ledger-sandbox/src/wire/release.ts';
 import type { ActiveContractsPage, GetActiveContractsRequest } from '../../../src/ledger/api/state.ts';
@@ -26,7 +26,7 @@ export const byTemplate = (templateId: string): object => filtered({ TemplateFil
 export const byInterface = (interfaceId: string): object => filtered({ InterfaceFilter: { value: { interfaceId } } });
 export const packageIdForm = `${'ab'.repeat(32)}:Main:Thing`;
 
-/** Every entry must be one that the decoder accepts. */
+/** Checks that the decoder accepts every entry. */
 function checkEntries(result: unknown): void {
   const entries = (result as string[]).map((text) => decodeActiveContract(text));
   expect(entries.length).toBeGreaterThan(0);
@@ -34,7 +34,7 @@ function checkEntries(result: unknown): void {
 
 type Ask = (session: Parameters<Call>[0], request: GetActiveContractsRequest) => Promise<unknown>;
 
-/** The refusals of active contracts, for the list and for the stream alike. */
+/** Rejections of active-contracts requests, the same for the list and the stream. */
 function snapshotRefusals(ask: Ask): NonNullable<Case['refused']> {
   const at = (session: Parameters<Call>[0], activeAtOffset: number, eventFormat: object = anyParty): Promise<unknown> =>
     ask(session, { activeAtOffset, eventFormat });
@@ -122,7 +122,7 @@ export const stateCases: readonly Case[] = [
   {
     operation: 'WS /v2/state/active-contracts',
     readOnly: true,
-    // From a sandbox to the clean end, from another participant only a few.
+    // A sandbox streams to the normal end. On another participant, some entries are enough.
     call: ({ stream }, { ledgerEnd, sandbox }) => {
       const enough = sandbox === undefined ? 50 : Infinity;
       return stream('/v2/state/active-contracts', { activeAtOffset: ledgerEnd, eventFormat: anyParty }, enough);

@@ -1,4 +1,4 @@
-/** Updates: lists, streams, pages and look-ups. */
+/** Updates: lists, streams, pages and lookups. */
 import { expect } from 'vitest';
 import { from, isFrom } from '../../../packages/ledger-sandbox/src/wire/release.ts';
 import type { GetUpdatesRequest, UpdatesPage } from '../../../src/ledger/api/updates.ts';
@@ -10,7 +10,7 @@ import { anyParty, updateFormat } from '../world.ts';
 
 const far = 2 ** 52;
 
-/** Every frame must be one that the decoder accepts. */
+/** Checks that the decoder accepts every frame. */
 function checkUpdates(result: unknown): void {
   const updates = (result as string[]).map((text) => decodeUpdate(text));
   expect(updates.length).toBeGreaterThan(0);
@@ -29,7 +29,7 @@ const withEvents = (eventFormat: object): typeof updateFormat => ({
   includeTransactions: { ...updateFormat.includeTransactions, eventFormat: eventFormat as typeof anyParty },
 });
 
-/** The refusals of updates, for lists and for streams alike. */
+/** Rejections of updates requests, the same for lists and streams. */
 function rangeRefusals(ask: Ask): NonNullable<Case['refused']> {
   const filtered =
     (eventFormat: object): Call =>
@@ -74,7 +74,7 @@ const tooMany: Call = ({ client }, { pruned, ledgerEnd }) =>
 const listed: Ask = ({ client }, request) => all(client.updates.list(request, { limit: 20, streamIdleTimeoutMs: 50 }));
 const streamed: Ask = ({ stream }, request) => stream('/v2/updates', request);
 
-/** `/v2/updates/flats` and `/trees`: the legacy request and what came before shapes. */
+/** `/v2/updates/flats` and `/v2/updates/trees`: the older requests, from before transaction shapes. */
 function legacy(name: 'flats' | 'trees'): readonly Case[] {
   const common = {
     releases: ['3.4', '3.5'],

@@ -7,7 +7,7 @@ import type { World } from '../world.ts';
 const reading: readonly Right[] = [{ kind: { CanReadAsAnyParty: { value: {} } } }];
 const unknown: readonly Right[] = [{}];
 
-/** A new user without a right. */
+/** Creates a user without rights. */
 async function user({ session, unique }: World): Promise<string> {
   return (await session('admin').client.users.create({ id: unique('user') })).id;
 }

@@ -1,8 +1,8 @@
-/** The checkpoint of an indexer, requested from outside over HTTP. */
+/** Reads the checkpoint of an indexer over HTTP. */
 import { waitFor } from '../../support/wait-for.ts';
 import type { Daemon } from './daemon.ts';
 
-/** Resolves when the indexer has stored this offset and no later one. */
+/** Resolves when the checkpoint is exactly this offset. */
 export async function storesUpTo(daemon: Pick<Daemon, 'http'>, offset: number): Promise<void> {
   const url = `${await daemon.http()}/status`;
   await waitFor(`offset ${String(offset)} is stored`, async () => {

@@ -1,6 +1,6 @@
 /**
- * One run of the built program as an operator starts it: a child process, an environment, and its output. All output of
- * all runs is kept, so that a test can check that it contains no secret.
+ * Runs the built program as an operator does: as a child process, with environment variables. The output of all runs is
+ * kept, so that a test can check that it contains no secret.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +12,7 @@ import { runIndexer } from './indexer-run.ts';
 
 const program = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
 
-/** The schema of every run here. */
+/** The schema that all these runs use. */
 export const schema = 'bad_input';
 
 export interface LogLine {
@@ -34,9 +34,9 @@ export interface Answer {
 }
 
 export interface RunningIndexer extends AsyncDisposable {
-  /** Complete JSON lines of the log so far. */
+  /** The complete JSON lines of the log so far. */
   lines(): readonly LogLine[];
-  /** GET on the address that the program logs. */
+  /** Sends a GET to the address that the program logged. */
   get(path: '/status' | '/readyz' | '/livez'): Promise<Answer>;
 }
 
@@ -46,12 +46,12 @@ export interface Run extends RunningIndexer {
 
 const outputs: string[] = [];
 
-/** Everything that all runs so far wrote to stdout and stderr. */
+/** All output to stdout and stderr of the runs so far. */
 export function everythingPrinted(): string {
   return outputs.join('\n');
 }
 
-/** Starts the program with this environment only. Disposing stops it with SIGTERM. */
+/** Starts the program with only these variables. Disposing stops it with SIGTERM. */
 export function startRun(env: Readonly<Record<string, string>>, args: readonly string[] = []): Run {
   const base = { PATH: process.env['PATH'] ?? '', POSTGRES_SCHEMA: schema, INDEXER_HTTP_PORT: '0' };
   const child = spawn(process.execPath, [program, ...args], {
@@ -90,8 +90,8 @@ export function startRun(env: Readonly<Record<string, string>>, args: readonly s
 }
 
 /**
- * The same indexer in the process of the test, for a twentieth of the CPU time. It has no exit code and prints nothing
- * in addition to its log.
+ * Runs the same indexer inside the test process, with a twentieth of the CPU time. It has no exit code and no output
+ * apart from its log.
  */
 export async function startInProcess(env: Readonly<Record<string, string>>): Promise<RunningIndexer> {
   const run = await runIndexer({ POSTGRES_SCHEMA: schema, ...env });
@@ -110,9 +110,9 @@ async function answerOf(url: string): Promise<Answer> {
   return { status: response.status, body: (await response.json()) as Answer['body'] };
 }
 
-/** Runs a command to its end in the process of the test. */
+/** Runs a command to its end inside the test process. */
 export async function commandToEnd(env: Readonly<Record<string, string>>, args: readonly string[]): Promise<Ended> {
-  // Its log would go to the output of the test.
+  // Silent, because the log would go to the output of the test.
   const base = { POSTGRES_SCHEMA: schema, INDEXER_HTTP_PORT: '0', INDEXER_LOG_LEVEL: 'silent' };
   const ended = await programInProcess(args, { ...base, ...env });
   outputs.push(ended.stdout, ended.stderr);
@@ -125,7 +125,7 @@ export async function runToEnd(env: Readonly<Record<string, string>>, args: read
   return await run.ended;
 }
 
-/** How many updates and contracts are stored; 0 as well when the tables do not exist. */
+/** Number of stored updates and contracts; also 0 if the tables do not exist. */
 export async function rowsStored(url: string): Promise<number> {
   const tables = await query(url, `select from pg_tables where schemaname = '${schema}' and tablename = 'updates'`);
   if (tables.length === 0) return 0;

@@ -1,4 +1,4 @@
-/** A daemon, a ledger that grows on command, and a database, for tests that end or disconnect the daemon. */
+/** A ledger that grows on request, a database, and daemons, for tests that kill or disconnect a daemon. */
 import { expect } from 'vitest';
 import { Steps } from '../../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -15,12 +15,12 @@ export interface World extends AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly database: TestDatabase;
   readonly stored: Stored;
-  /** Appends updates; the same calls give the same history. */
+  /** Appends updates. The same calls produce the same history. */
   grow(updates: number): void;
-  /** How many it has appended. */
+  /** Number of appended updates. */
   updates(): number;
   start(schema: string, env?: Readonly<Record<string, string>>): Daemon;
-  /** Stops it like an operator, once everything is stored, and returns the stored rows. */
+  /** Stops the daemon as an operator would, after everything is stored, and returns a digest of the stored rows. */
   finish(daemon: Daemon, schema: string): Promise<string>;
 }
 
@@ -53,7 +53,7 @@ export async function createWorld(seed: number, database: TestDatabase): Promise
   };
 }
 
-/** Waits until that many more offsets are stored than now. */
+/** Waits until at least this many more offsets are stored. */
 export async function progress(world: World, daemon: Daemon, schema: string, offsets: number): Promise<number> {
   const from = (await world.stored.checkpoint(schema)) ?? 0;
   return world.stored.reaches(daemon, schema, from + offsets);

@@ -1,13 +1,13 @@
 /**
- * The built program as a child process, as an operator runs it: started with environment variables, watched through
- * its log and its HTTP endpoints, ended by signals. It never outlives the test that started it.
+ * The built program as a child process, as an operator runs it: started with environment variables, observed through
+ * its log and HTTP endpoints, and ended by signals. It never outlives the test that started it.
  */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Location of the compiled program, or, for tests that were compiled together with it, its location next to them. */
+/** Path of the compiled program. For tests that were compiled together with the program, it is next to them. */
 const program = ['../../../dist/main.js', '../../../src/main.js']
   .map((path) => fileURLToPath(new URL(path, import.meta.url)))
   .find((path) => existsSync(path));
@@ -16,9 +16,9 @@ export interface DaemonOptions {
   readonly ledgerUrl: string;
   readonly databaseUrl: string;
   readonly schema: string;
-  /** A command and its flags, instead of the daemon. */
+  /** A command and its flags; by default the daemon runs. */
   readonly argv?: readonly string[];
-  /** More variables, e.g. INDEXER_BATCH_UPDATES. */
+  /** Additional variables, such as INDEXER_BATCH_UPDATES. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -28,20 +28,20 @@ export interface Exit {
 }
 
 export interface Daemon extends AsyncDisposable {
-  /** Settles when the process has ended and its output is complete. */
+  /** Resolves when the process has ended and its output is complete. */
   readonly exited: Promise<Exit>;
-  /** Undefined when it could not be started. */
+  /** Undefined if the process could not be started. */
   readonly pid: number | undefined;
   /** Undefined while the process runs. */
   exit(): Exit | undefined;
-  /** Everything it printed so far, stdout and stderr. */
+  /** Its output so far, stdout and stderr. */
   output(): string;
-  /** Waits for a log line with this message (phases are messages: `seeding`, `catching up`, `standby`). */
+  /** Waits for a log line with this message. Phases are such messages: `seeding`, `catching up`, `standby`. */
   logged(message: string): Promise<void>;
-  /** Base URL of its endpoints, waited for. */
+  /** Waits for the base URL of its HTTP endpoints. */
   http(): Promise<string>;
   signal(signal: NodeJS.Signals): void;
-  /** Ends it like a power failure and waits for the end. */
+  /** Kills the process, as a power failure would, and waits for its end. */
   kill(): Promise<void>;
 }
 
@@ -50,13 +50,13 @@ interface LogLine {
   readonly http?: unknown;
 }
 
-/** @throws Error with the remedy when the program was not built. */
+/** @throws Error with the remedy if the program was not built. */
 export function assertBuilt(): void {
   if (program === undefined)
     throw new Error('dist/main.js is missing: run `npm run build` before the end-to-end tests');
 }
 
-/** Starts `dist/main.js` on a free port with JSON logs. Nothing of the caller's configuration reaches it. */
+/** Starts `dist/main.js` on a free port with JSON logs, without the environment variables of the caller. */
 export function startDaemon(options: DaemonOptions): Daemon {
   assertBuilt();
   const child = spawn(process.execPath, [program ?? '', ...(options.argv ?? [])], {
@@ -87,7 +87,7 @@ export function startDaemon(options: DaemonOptions): Daemon {
     });
   });
   const find = <T>(what: string, pick: (line: LogLine) => T | undefined): Promise<T> => {
-    // Each line is parsed once, however often the output is looked at.
+    // Parse each line only once, however often the output is searched.
     let from = 0;
     return waitFor(what, () => {
       const to = output.lastIndexOf('\n') + 1;

@@ -1,6 +1,6 @@
 /**
- * A ledger that checks tokens and rights as participants do: over HTTP with every request, of a stream when it is
- * opened and when something is due. A stream whose token expired stays open and idle until then.
+ * A ledger that checks tokens and rights as participants do: on every HTTP request, and for a stream when it is opened
+ * and when an element is due. A stream with an expired token stays open and idle until then.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
@@ -9,7 +9,7 @@ import { text as bodyText } from 'node:stream/consumers';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { sound } from './scripted-ledger.ts';
 
-/** A rejection as participants print it: without its reason. */
+/** A rejection as participants send it, without the reason. */
 const redacted = (grpcCodeValue: number): string =>
   JSON.stringify({
     code: 'NA',
@@ -34,7 +34,7 @@ const expired = JSON.stringify({
 
 interface LedgerRequest {
   readonly path: string;
-  /** Monotonic, milliseconds. */
+  /** Monotonic time in milliseconds. */
   readonly atMs: number;
 }
 
@@ -52,17 +52,17 @@ interface Following {
 export class GuardedLedger implements AsyncDisposable {
   /** Tokens that are accepted. */
   readonly accepted = new Set<string>();
-  /** Whether users may read the requested contracts. */
+  /** Whether the user may read the requested contracts. */
   rights = true;
-  /** The response to all requests while it is set. */
+  /** If set, the response to all requests or handshakes. */
   refusal: Refused | undefined;
-  /** Handlers that replace the response to requests for a path. */
+  /** Handlers by path that respond in place of the ledger. */
   readonly instead = new Map<string, (response: ServerResponse) => void>();
-  /** Whether every connection is reset before anything is read. */
+  /** Whether every connection is reset before anything is read from it. */
   away = false;
-  /** Requests and handshakes so far. */
+  /** The requests and handshakes so far. */
   readonly requests: LedgerRequest[] = [];
-  /** When connections were made, monotonic milliseconds. */
+  /** Monotonic times, in milliseconds, at which connections were accepted. */
   readonly connected: number[] = [];
   readonly #server = createServer((request, response) => void this.#answer(request, response));
   readonly #sockets = new WebSocketServer({ noServer: true, handleProtocols: () => 'daml.ws.auth' });
@@ -89,7 +89,7 @@ export class GuardedLedger implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Tokens of the streams that are open. */
+  /** Tokens of the open streams. */
   get following(): readonly string[] {
     return this.#following.map(({ token }) => token);
   }
@@ -99,7 +99,7 @@ export class GuardedLedger implements AsyncDisposable {
     return this.requests.filter((request) => request.path === path).length;
   }
 
-  /** One more update, to all streams with a valid token; the others get an error. */
+  /** Sends an update to all streams with a valid token, and an error to the others. */
   grow(): number {
     this.#end += 1;
     for (const { socket, token } of this.#following) {
@@ -109,7 +109,7 @@ export class GuardedLedger implements AsyncDisposable {
     return this.#end;
   }
 
-  /** Closes all connections. */
+  /** Resets all connections. */
   cut(): void {
     for (const socket of this.#open) socket.resetAndDestroy();
     this.#open.clear();

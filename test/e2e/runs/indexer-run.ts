@@ -1,4 +1,4 @@
-/** The complete indexer inside the test's process, configured by environment variables as an operator does it. */
+/** The complete indexer inside the test process, configured with environment variables as an operator would. */
 import { openAccess } from '../../../src/ledger/open-access.ts';
 import { pageGuide } from '../../../src/cli/demo/banner.ts';
 import { consoleParts } from '../../../src/cli/follow/run-indexer.ts';
@@ -9,13 +9,13 @@ import { quickPace } from '../../../src/testing/quick-pace.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 export interface IndexerRun extends AsyncDisposable {
-  /** Base URL of its endpoints. */
+  /** Base URL of its HTTP endpoints. */
   readonly httpUrl: string;
-  /** Log lines so far, JSON. */
+  /** Its JSON log lines so far. */
   readonly log: readonly string[];
-  /** Log lines with this message. */
+  /** Number of log lines with this message. */
   logged(message: string): number;
-  /** The document of `/status`. */
+  /** The body of `/status`. */
   status(): Promise<{
     readonly state: string;
     readonly checkpoint: number | null;
@@ -24,15 +24,15 @@ export interface IndexerRun extends AsyncDisposable {
     readonly retention: unknown;
     readonly outdatedOptions: readonly string[];
   }>;
-  /** A sample of `/metrics` by its name and labels, as they are written there. */
+  /** Value of a sample of `/metrics`, identified by name and labels as written there. */
   metric(sample: string): Promise<number>;
-  /** Waits until the checkpoint is at least `offset`; fails at once when the indexer ends before. */
+  /** Waits until the checkpoint is at least `offset`; fails at once if the indexer ends before that. */
   reaches(offset: number, limitMs?: number): Promise<void>;
-  /** The same of the checkpoint of completions, where they are followed. */
+  /** Waits until the checkpoint of completions is at least `offset`, if they are followed. */
   completionsReach(offset: number, limitMs?: number): Promise<void>;
 }
 
-/** Starts it, polling more often than in production. Disposing stops it. */
+/** Starts an indexer that polls more often than in production. Disposing stops it. */
 export async function runIndexer(env: Readonly<Record<string, string>>): Promise<IndexerRun> {
   const config = loadConfig({ INDEXER_HTTP_PORT: '0', INDEXER_RETRY_MAX_DELAY: '200ms', ...env });
   const log: string[] = [];
@@ -50,7 +50,7 @@ export async function runIndexer(env: Readonly<Record<string, string>>): Promise
     () => (ended = 'by itself'),
     (thrown: unknown) => (ended = thrown instanceof Error ? thrown.message : 'for no reason'),
   );
-  // A connection may be closed for idling at the moment it is used again; a read may be retried (RFC 9110, 9.2.2).
+  // Retried once, because an idle connection may be closed at the moment it is reused (RFC 9110, 9.2.2 permits it).
   const get = (path: string): Promise<Response> =>
     fetch(`${indexer.httpUrl}${path}`).catch(() => fetch(`${indexer.httpUrl}${path}`));
   const status: IndexerRun['status'] = async () => (await (await get('/status')).json()) as never;
@@ -69,9 +69,9 @@ export async function runIndexer(env: Readonly<Record<string, string>>): Promise
         `the checkpoint reaches ${offset}`,
         async () => {
           if (ended !== undefined) throw new Error(`the indexer ended: ${ended}`);
-          // Every checkpoint has reached it, and /wait refuses it.
+          // Every checkpoint is at least 0, and /wait does not accept 0.
           if (offset === 0) return true;
-          // One waiting request instead of polling: both ends of a request are in this process.
+          // One waiting request is cheaper than polling, because both client and server are in this process.
           const answer = await get(`/wait?offset=${offset}&timeout=1`);
           await answer.arrayBuffer();
           return answer.ok ? true : undefined;

@@ -1,4 +1,4 @@
-/** The samples that the two streams can deliver. */
+/** The samples of messages that the two streams can contain. */
 import { fixture, sampleNames } from '../../support/wire/fixtures.ts';
 import type { Message } from './sample-leaves.ts';
 
@@ -12,7 +12,7 @@ export interface Samples {
   readonly entries: readonly Sample[];
 }
 
-/** In the order of their names. */
+/** Reads the samples, in the order of their file names. */
 export function readSamples(): Samples {
   const found = { updates: [] as Sample[], checkpoints: [] as Sample[], entries: [] as Sample[] };
   for (const name of sampleNames()) {
@@ -29,7 +29,10 @@ export function readSamples(): Samples {
   return found;
 }
 
-/** Undefined for messages that no stream delivers: rejections, and the responses of other endpoints. */
+/**
+ * The message as a frame; undefined for messages that no stream sends, such as rejections and responses of other
+ * endpoints.
+ */
 function asFrame(part: Message): Message | undefined {
   if ('update' in part || 'contractEntry' in part) return part;
   const bare = 'transaction' in part ? part['transaction'] : 'events' in part && 'updateId' in part ? part : undefined;

@@ -1,4 +1,4 @@
-/** The column of every field of the wire: one table for each message, and a complete walk. */
+/** The column of every field of the wire format: one table per message, and a check of all fields. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Database } from '../../../src/store/connection/database.ts';
 
@@ -26,14 +26,17 @@ const queries = {
   topology: 'select * from topology_events',
 } as const;
 
-/** Fields whose column has the same name in snake case, and the others. */
+/** Maps fields to columns: `same` to their names in snake case, `others` as given. */
 function fields(same: string, others: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   const snake = (field: string): string => field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   return { ...Object.fromEntries(same.split(' ').map((field) => [field, snake(field)])), ...others };
 }
 
 const event = 'offset nodeId contractId templateId packageName witnessParties';
-/** Field of a message to column of the queries above. A `#` field is walked on its own, `none: …` has no column. */
+/**
+ * The column in the queries above for each field of a message. `#` marks a field that is compared separately. `none: …`
+ * states why a field has no column.
+ */
 const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   update: fields(
     'offset updateId commandId workflowId effectiveAt recordTime synchronizerId externalTransactionHash transactionHash paidTrafficCost',
@@ -67,7 +70,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 const times = new Set(['effective_at', 'record_time', 'created_at', 'assignment_exclusivity']);
 const daml = new Set(['payload', 'contract_key', 'argument', 'result', 'view', 'status_details']);
 
-/** Absent, null, empty text and empty list are one and the same on this interface. */
+/** Absent, null, empty text and empty list mean the same on this interface. */
 function plain(value: unknown): unknown {
   if (value === undefined || value === '' || (Array.isArray(value) && value.length === 0)) return null;
   return value;
@@ -81,7 +84,10 @@ function microseconds(value: unknown): unknown {
 const object = (value: unknown): Message => (value ?? {}) as Message;
 const list = (value: unknown): readonly Message[] => (value ?? []) as readonly Message[];
 
-/** Compares wire messages with what is stored; `problems` says what was not found again, `leaves` counts. */
+/**
+ * Compares wire messages with the stored rows. `problems` lists fields that were not found, `leaves` counts the fields
+ * that were.
+ */
 export class LeafCheck {
   readonly problems: string[] = [];
   leaves = 0;
@@ -154,7 +160,7 @@ export class LeafCheck {
     } else this.problems.push(`${this.#sample}: no mapping for event ${name}`);
   }
 
-  /** The row of `createdEvent` in the holder, after all its fields and views were compared. */
+  /** Compares `createdEvent` of a message with its stored row, including all views. Returns the row. */
   #created(holder: Message): Row | undefined {
     const event = object(holder['createdEvent']);
     const { contractId: contract_id, offset } = event;

@@ -1,4 +1,4 @@
-/** A ledger of five updates, sent as a test configures it. */
+/** A ledger that sends updates in the order that the test sets. */
 import { startFakeLedger, type FakeLedger } from '../../ledger/fake-ledger.ts';
 import { alice, created, exercised, text, transaction } from '../../support/frames.ts';
 
@@ -12,7 +12,7 @@ export const move = (offset: number, from: string, to: string, party = alice): R
     { CreatedEvent: created({ contractId: to, offset, nodeId: 1, signatories: [party] }) },
   ]);
 
-/** Five updates as they should be, at offsets 1 to 5. */
+/** Five correct updates, at offsets 1 to 5. */
 export const sound = [
   create(1, '00a'),
   move(2, '00a', '00b'),
@@ -21,8 +21,8 @@ export const sound = [
   create(5, '00e'),
 ];
 /**
- * Serves these updates, in this order, to a stream from the start; later the rest; and a valid one to a request for
- * one.
+ * Serves these updates in this order: all of them to a stream from genesis, the rest to a later stream. A request for a
+ * single update returns a correct one.
  */
 export async function scriptedLedger(updates: readonly unknown[]): Promise<FakeLedger & AsyncDisposable> {
   const answers: Record<string, object> = {

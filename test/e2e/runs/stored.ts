@@ -1,18 +1,18 @@
-/** Rows stored by the daemons under test, read over a separate connection. */
+/** Rows that the daemons under test have stored, read over a separate connection. */
 import { Client, DatabaseError, escapeIdentifier } from 'pg';
 import { waitFor } from '../../support/wait-for.ts';
 import type { Daemon } from './daemon.ts';
 
-/** SQLSTATE; also where the schema does not exist. */
+/** SQLSTATE of a missing table, also if the schema is missing. */
 const undefinedTable = '42P01';
 
 export interface Stored extends AsyncDisposable {
   readonly client: Client;
-  /** Undefined while there is none: no table, no row, or the seed is incomplete. */
+  /** Undefined while there is no checkpoint: no table, no row, or an incomplete seed. */
   checkpoint(schema: string): Promise<number | undefined>;
-  /** Contracts of a seed under way or done. */
+  /** Number of contracts of a running or completed seed. */
   seeded(schema: string): Promise<number>;
-  /** Waits until the checkpoint is at least `offset`; fails at once when the daemon ends before. */
+  /** Waits until the checkpoint is at least `offset`; fails at once if the daemon ends before that. */
   reaches(daemon: Daemon, schema: string, offset: number, limitMs?: number): Promise<number>;
 }
 

@@ -9,10 +9,10 @@ export const authorizationFaults: readonly Fault[] = [
       'Renews it at 80 % of its life between two batches. If too late, the stream is idle until the ledger has something for it, and is then reopened (see A12)',
     tests: {
       'test/e2e/token-file.slow.test.ts': [
-        'that is renewed in time moves the stream to the new token, loaded or idle, without a change of phase',
+        'that is renewed in time moves the stream to the new token under load and when idle, without a phase change',
       ],
       'test/e2e/seed.slow.test.ts': [
-        'continues without parking however many tokens expire, as long as entries are stored with each',
+        'continues without parking however many tokens expire, if entries are stored with each token',
       ],
     },
   },
@@ -46,7 +46,7 @@ export const authorizationFaults: readonly Fault[] = [
     fault: 'The token is refused',
     indexer: 'Gets two new ones, then parks',
     tests: {
-      'test/e2e/bad-input.slow.test.ts': ['parks after retrying a rejected token, and writes nothing'],
+      'test/e2e/bad-input.slow.test.ts': ['parks the indexer without writes after retrying a rejected token'],
       'test/e2e/oidc.slow.test.ts': ['parks after two new tokens when the participant requires another audience'],
     },
   },
@@ -55,8 +55,8 @@ export const authorizationFaults: readonly Fault[] = [
     fault: 'The identity provider is down, slow, or returns a web page',
     indexer: 'Uses the old token until it expires, then retries',
     tests: {
-      'test/e2e/oidc.slow.test.ts': ['survives a provider that is down for longer than the lifetime of a token'],
-      'test/ledger/access/oauth.slow.test.ts': ['times out if it does not respond, also in the middle of a response'],
+      'test/e2e/oidc.slow.test.ts': ['survives an outage of the provider that is longer than the lifetime of a token'],
+      'test/ledger/access/oauth.slow.test.ts': ['causes a timeout if it does not respond, or stops within a response'],
     },
   },
   {
@@ -65,7 +65,7 @@ export const authorizationFaults: readonly Fault[] = [
     indexer: 'Reads it at every connect; uses the last good token until it expires or is refused',
     tests: {
       'test/faults/authorization.slow.test.ts': [
-        'does not interrupt the stream while the last token is valid, if it is empty, missing, not a token or a swapped link',
+        'that is empty, missing, invalid or a swapped link does not interrupt the stream while the last token is valid',
         'is reported as invalid if the last token has expired or was rejected',
       ],
     },
@@ -75,9 +75,9 @@ export const authorizationFaults: readonly Fault[] = [
     fault: 'The wall clock is wrong',
     indexer: 'Measures token life with the monotonic clock',
     tests: {
-      'test/ledger/access/oauth.slow.test.ts': ['live as long as the provider states although the local clock differs'],
+      'test/ledger/access/oauth.slow.test.ts': ['have the lifetime that the provider states'],
       'test/ledger/access/token.test.ts': [
-        'is bounded by its claims when the wall clock is far off, and never causes renewals without a pause',
+        'is limited by its claims if the wall clock is wrong, and never causes renewals without a pause',
       ],
     },
   },
@@ -86,7 +86,7 @@ export const authorizationFaults: readonly Fault[] = [
     fault: 'A token with characters that a handshake cannot carry',
     indexer: 'Parks, without printing it',
     tests: {
-      'test/faults/authorization.slow.test.ts': ['parks the indexer and is never printed'],
+      'test/faults/authorization.slow.test.ts': ['parks the indexer and is not printed'],
     },
   },
   {
@@ -102,7 +102,7 @@ export const authorizationFaults: readonly Fault[] = [
     fault: 'The token would be sent in clear text to another machine',
     indexer: 'Exits with 78 and sends nothing',
     tests: {
-      'test/e2e/bad-input.slow.test.ts': ['ends with 78 rather than send a token in clear text to another machine'],
+      'test/e2e/bad-input.slow.test.ts': ['ends the program with 78 if the token would be sent in clear text'],
     },
   },
   {
@@ -111,7 +111,7 @@ export const authorizationFaults: readonly Fault[] = [
     indexer: 'Not ready after ten seconds; moves the stream to the new token',
     tests: {
       'test/e2e/ledger-timeout.long.test.ts': [
-        'is not ready after ten seconds and reports why, until a renewed token is read, which reopens the stream too',
+        'is not ready after ten seconds and reports why, until it reads a renewed token, which also reopens the stream',
       ],
     },
   },
@@ -131,8 +131,8 @@ export const authorizationFaults: readonly Fault[] = [
     fault: 'A token lives too long, has expired, is not yet valid, has no audience',
     indexer: 'Names the reason that the token itself contains',
     tests: {
-      'test/ledger/transport/refused-stream.test.ts': ['names the visible flaw of a rejected token'],
-      'test/cli/check.slow.test.ts': ['token: wrong, expired, or without the right to read the participant id'],
+      'test/ledger/transport/refused-stream.test.ts': ['reports the visible flaw of the token'],
+      'test/cli/check.slow.test.ts': ['fails for a wrong or expired token, and warns about one without an audience'],
     },
   },
 ];

@@ -7,8 +7,8 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'The connection is refused, or the host name cannot be resolved',
     indexer: 'Retries forever; live, not ready',
     tests: {
-      'test/e2e/bad-input.slow.test.ts': ['keeps trying when the port is closed, and writes nothing'],
-      'test/faults/connection.long.test.ts': ['is retried indefinitely, because names come back'],
+      'test/e2e/bad-input.slow.test.ts': ['is retried without writes when the port is closed'],
+      'test/faults/connection.long.test.ts': ['is retried indefinitely, because the name may become resolvable again'],
     },
   },
   {
@@ -28,7 +28,7 @@ export const connectionFaults: readonly Fault[] = [
         'is reopened when it breaks in the middle of a frame, and nothing is missing',
       ],
       'test/chaos/campaign.long.test.ts': [
-        'stores the same rows when the indexer dies before every fortieth message of both connections',
+        'the indexer stores the same rows when it dies before every fortieth message of both connections',
       ],
     },
   },
@@ -37,7 +37,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'Half open: nothing arrives, nothing is closed',
     indexer: 'Closes it after two unanswered pings',
     tests: {
-      'test/faults/connection.long.test.ts': ['is closed after unanswered pings when it is half open'],
+      'test/faults/connection.long.test.ts': ['is closed when it is half open and pings are not answered'],
     },
   },
   {
@@ -54,7 +54,7 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Reopens it after 120 s without a frame while the ledger end rises',
     tests: {
       'test/faults/silence.slow.test.ts': [
-        'a stream without updates is detected by a ledger end past the checkpoint, and is reopened',
+        'a stream without updates is reopened when the ledger end stays past the checkpoint',
       ],
     },
   },
@@ -64,8 +64,8 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Keeps pinging, and tolerates missing pongs while paused',
     tests: {
       'test/ledger/transport/frame-stream.test.ts': [
-        'keeps pinging while paused, does not time out, and resumes after the pause',
-        'still detects a dead ledger after a pause',
+        'continues to ping while the stream is paused, does not time out, and permits a resumption',
+        'detects a ledger that does not respond to pings after a pause',
       ],
     },
   },
@@ -77,7 +77,7 @@ export const connectionFaults: readonly Fault[] = [
       'test/pipeline/inbox.test.ts': [
         'pauses the socket once when full and resumes it when half is free, by frames and by bytes',
       ],
-      'test/faults/process.long.test.ts': ['waits, because buffers are bounded'],
+      'test/faults/process.long.test.ts': ['stays within its memory, because buffers are bounded'],
     },
   },
   {
@@ -86,7 +86,7 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Stores what came before, parks with its position',
     tests: {
       'test/faults/connection.long.test.ts': [
-        'larger than LEDGER_MAX_FRAME_BYTES parks with its position, after everything before it is stored',
+        'larger than LEDGER_MAX_FRAME_BYTES parks the indexer with its position, after everything before it is stored',
       ],
     },
   },
@@ -95,7 +95,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'A small compressed frame that becomes a large one',
     indexer: 'Never offers compression',
     tests: {
-      'test/faults/connection.long.test.ts': ['is never offered, so that a small frame cannot become a large one'],
+      'test/faults/connection.long.test.ts': ['is never offered, so that a small frame cannot expand into a large one'],
     },
   },
   {
@@ -104,8 +104,8 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Requests it again, then parks with its position',
     tests: {
       'test/faults/connection.long.test.ts': [
-        'that is %s is requested again, then parks with its position',
-        'that is damaged once (%s) is stored when it comes again',
+        'that is %s is requested again, then parks the indexer with its position',
+        'that is damaged once (%s) is stored when it is sent again',
       ],
     },
   },
@@ -116,9 +116,9 @@ export const connectionFaults: readonly Fault[] = [
     tests: {
       'test/faults/connection.long.test.ts': [
         'in two fragments is read as one',
-        'of an unknown kind is stored as it came',
+        'of an unknown kind is stored unchanged',
       ],
-      'test/ledger/frames/decode.test.ts': ['tolerates every absent field of a %s or refuses it by path and offset'],
+      'test/ledger/frames/decode.test.ts': ['accepts the absence of each field, or rejects it with path and offset'],
       'test/faults/unknown.slow.test.ts': [
         'parks the stream with kind and offset if an update of an unknown kind names contracts',
       ],
@@ -129,10 +129,8 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'Any damaged frame',
     indexer: 'Decodes or refuses it, and fails in no other way',
     tests: {
-      'test/fuzz/decoder.long.test.ts': ['damaged frames'],
-      'test/ledger/frames/decode.test.ts': [
-        'give a model value or a rejection when their text is truncated or patched',
-      ],
+      'test/fuzz/decoder.long.test.ts': ['damaged ones is decoded or rejected'],
+      'test/ledger/frames/decode.test.ts': ['are decoded or rejected if their text is truncated or patched'],
     },
   },
   {
@@ -140,7 +138,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'The stream closes cleanly (1000, 1001, 1011)',
     indexer: 'Reopens it, because updates have no end',
     tests: {
-      'test/faults/connection.long.test.ts': ['is not taken for complete when it is closed with 1000, 1001 or 1011'],
+      'test/faults/connection.long.test.ts': ['is not treated as completed when it is closed with 1000, 1001 or 1011'],
     },
   },
   {
@@ -151,7 +149,7 @@ export const connectionFaults: readonly Fault[] = [
       'test/ledger/transport/frame-stream.test.ts': [
         'are distinguished from an error frame, which has precedence over a clean close after it',
       ],
-      'test/faults/connection.long.test.ts': ['are errors also without a text'],
+      'test/faults/connection.long.test.ts': ['are recognized also without a text'],
     },
   },
   {
@@ -159,7 +157,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'Repeated internal errors of the ledger',
     indexer: 'Retries; parks after the twentieth without progress',
     tests: {
-      'test/faults/connection.long.test.ts': ['park when internal ones occur twenty times without progress'],
+      'test/faults/connection.long.test.ts': ['park the indexer after twenty internal errors without progress'],
     },
   },
   {
@@ -167,8 +165,8 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'An update or an OffsetCheckpoint arrives twice',
     indexer: 'Drops the repetition',
     tests: {
-      'test/faults/connection.long.test.ts': ['allows repetitions, which leave no trace'],
-      'test/faults/order.slow.test.ts': ['at the offset of the last update allows a repetition of that update'],
+      'test/faults/connection.long.test.ts': ['permits repeated updates and checkpoints, which are ignored'],
+      'test/faults/order.slow.test.ts': ['permits a repetition of an update at its offset'],
     },
   },
   {
@@ -177,8 +175,8 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Writes nothing of the batch, retries, parks the third time',
     tests: {
       'test/faults/connection.long.test.ts': [
-        'is checked: swapped updates are rejected, and park the third time',
-        'is accepted when a wrong order is corrected on the next attempt',
+        'is checked: swapped updates are rejected, and park the indexer the third time',
+        'is accepted if a wrong order is corrected on the next attempt',
       ],
     },
   },
@@ -189,8 +187,8 @@ export const connectionFaults: readonly Fault[] = [
       'As out of order. If the OffsetCheckpoint is committed, stores the update at its offset, provided the ledger has it there',
     tests: {
       'test/faults/order.slow.test.ts': [
-        'rejects an update %s its offset, and nothing of the batch is stored',
-        'does not hide an update below it that comes after its commit: the update is stored at its offset',
+        'leads to the rejection of an update %s its offset, and nothing of the batch is stored',
+        'does not hide an update below it that arrives after its commit: the update is stored at its offset',
       ],
     },
   },
@@ -199,7 +197,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'The stream of active contracts is interrupted, or closed with another code than 1000',
     indexer: 'Continues after the last stored token, or starts over; publishes nothing before the end',
     tests: {
-      'test/faults/seed.slow.test.ts': ['that is repeatedly %s stores what an undisturbed one stores'],
+      'test/faults/seed.slow.test.ts': ['that is repeatedly %s stores the same rows as an undisturbed one'],
     },
   },
   {
@@ -207,7 +205,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'The ledger advances during the seed',
     indexer: 'Opens the stream at the stored offset of the seed',
     tests: {
-      'test/faults/seed.slow.test.ts': ['joins the stream at one offset, however far the ledger moves meanwhile'],
+      'test/faults/seed.slow.test.ts': ['and the stream after it meet at one offset, however far the ledger moves'],
     },
   },
   {
@@ -215,7 +213,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'The offset of the seed is pruned during the seed',
     indexer: 'Starts over at a new ledger end',
     tests: {
-      'test/history/parks.long.test.ts': ['during a seed restarts it at a new ledger end, without parking'],
+      'test/history/parks.long.test.ts': ['restarts a seed at a new ledger end, without parking'],
     },
   },
   {
@@ -224,7 +222,7 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'The indexer reads streams, which have no such limit; `ledger` commands report it',
     tests: {
       'test/ledger/api/api-sandbox.test.ts': [
-        'gets an error when a list is longer than the node allows, or begins after its end',
+        'reports an error if a list is longer than the node permits, or begins after the ledger end',
       ],
     },
   },
@@ -235,7 +233,7 @@ export const connectionFaults: readonly Fault[] = [
     tests: {
       'test/e2e/ledger-errors.slow.test.ts': [
         'waits while requests are rejected because of load',
-        'resumes after every transient error frame, and stores the same as without them',
+        'resumes after every transient error frame, and stores the same rows as without errors',
       ],
     },
   },
@@ -245,8 +243,8 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Waits for five minutes, then parks',
     tests: {
       'test/history/parks.long.test.ts': [
-        'is waited for without a park, and followed again when it has caught up',
-        'parks after five minutes, with the command for a restored backup',
+        'is waited for without a park, and is followed again when it has caught up',
+        'parks the indexer after five minutes, with the command for a restored backup',
       ],
     },
   },
@@ -256,8 +254,8 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Parks',
     tests: {
       'test/e2e/bad-input.slow.test.ts': [
-        'parks when the URL leads to a web server that is not a ledger, and writes nothing',
-        'parks when https meets a plain http port, and writes nothing',
+        'parks the indexer without writes when the URL leads to a web server that is not a ledger',
+        'parks the indexer without writes when the URL is https and the port is plain http',
       ],
     },
   },
@@ -268,10 +266,10 @@ export const connectionFaults: readonly Fault[] = [
       'Confirms a list complete before it counts: continues after the last token, or reads it again; parks without progress',
     tests: {
       'test/faults/cut-lists.long.test.ts': [
-        'resumes after each early close, and is published when the ledger has no more entries',
-        'is read again from its beginning after an early close until two readings agree',
-        'is confirmed without reading it again after a crash between its last entry and the check',
-        'is not confirmed complete by closes if HTTP does not return lists, of %s',
+        'is resumed after each early close, and published when the ledger has no more entries',
+        'is read again from its beginning after an early close, until two readings agree',
+        'is confirmed without being read again after a crash between its last entry and the check',
+        'is not confirmed complete if HTTP does not return lists and the gateway closes %s',
       ],
     },
   },
@@ -281,9 +279,9 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Ends no contract, reports neither equal nor different, never prints a partial list as complete',
     tests: {
       'test/faults/cut-reads.long.test.ts': [
-        'ends only contracts that are missing from the complete list, behind a gateway that closes lists early',
-        '--acs of a list that is not confirmed complete is undecided, neither equal nor different',
-        '--range resumes after an early close, and reports no surplus rows',
+        'ends only contracts that are missing in the complete list, behind a gateway that closes lists early',
+        'with --acs is undecided about a list that is not confirmed complete',
+        'with --range resumes after an early close, and reports no surplus rows',
         'acs prints the complete list, or fails',
       ],
     },
@@ -295,7 +293,7 @@ export const connectionFaults: readonly Fault[] = [
       'Requests the range up to the ledger end in two ways after `INDEXER_IDLE_PROBE_AFTER` without a frame. If both return nothing, moves the checkpoint',
     tests: {
       'test/faults/idle-probe.long.test.ts': [
-        'are passed soon: both waits end, and the indexer is caught up',
+        'are passed soon: /wait and wait_for_offset return, and the indexer is caught up',
         'are passed if commands were rejected, and if the filter matches no update',
       ],
     },
@@ -306,9 +304,9 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Moves nothing; the stream sends it',
     tests: {
       'test/faults/idle-probe.long.test.ts': [
-        'is not passed when it %s, and is stored once',
-        'is not passed because of a response older than the newest frame',
-        'is not passed while the ledger rejects requests, which is logged once',
+        'is not passed when it %s, and is stored exactly once',
+        'is not passed because of a response that is older than the newest frame',
+        'is not passed while the ledger rejects the requests, which is logged once',
       ],
     },
   },
@@ -337,8 +335,8 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Waits that long, for at most five minutes',
     tests: {
       'test/e2e/away.long.test.ts': [
-        'is honored: no request comes before',
-        'of a ledger-end request does not affect the stream',
+        'is honored: no request is sent earlier',
+        'in the response to a ledger-end request does not affect the stream',
       ],
     },
   },
@@ -348,7 +346,7 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Parks, and names the header',
     tests: {
       'test/ledger/transport/refused-stream.test.ts': [
-        'names the header that a gateway dropped from the response, and not the URL',
+        'reports the header that a gateway dropped from the response, and not the URL',
       ],
     },
   },

@@ -34,7 +34,7 @@ export const contentFaults: readonly Fault[] = [
     fault: 'Keys such as `__proto__`',
     indexer: 'Treats them as ordinary keys',
     tests: {
-      'test/ledger/frames/raw-json.test.ts': ['as an ordinary key and leaves Object.prototype alone'],
+      'test/ledger/frames/raw-json.test.ts': ['as an ordinary key and leaves Object.prototype unchanged'],
     },
   },
   {
@@ -101,7 +101,7 @@ export const contentFaults: readonly Fault[] = [
     indexer:
       'Finds it by writing update by update; stops the stream, or quarantines the complete update and stores it later',
     tests: {
-      'test/e2e/quarantine.slow.test.ts': ['is quarantined if that is allowed, and stored later like any other update'],
+      'test/e2e/quarantine.slow.test.ts': ['is quarantined if that is allowed, and is later stored'],
     },
   },
   {
@@ -110,9 +110,9 @@ export const contentFaults: readonly Fault[] = [
     indexer: 'Names offset or contract and key; stops the stream, or quarantines the complete update',
     tests: {
       'test/faults/repeated-keys.long.test.ts': [
-        'stops the stream with its offset and the key, where that is the %s',
+        'stops the stream with its offset and the key, if the key is the %s',
         'is quarantined if that is allowed, and later updates are stored',
-        'parks with its number and its contract, at %s',
+        'parks the indexer with its number and contract, at %s',
       ],
     },
   },
@@ -124,10 +124,10 @@ export const contentFaults: readonly Fault[] = [
       'test/faults/unknown.slow.test.ts': [
         'is stored raw or skipped, logged once with its first offset, counted by name and listed',
       ],
-      'test/ledger/frames/unknown-fields.test.ts': ['are named in every message'],
+      'test/ledger/frames/unknown-fields.test.ts': ['are reported in every message'],
       'test/faults/unknown-future.slow.test.ts': [
-        'stores everything known and counts the rest',
-        'is reported with its code while it rejects requests, and followed again then',
+        'is indexed with everything known, and the rest is counted',
+        'is reported with its code while it rejects requests, and is followed again',
       ],
     },
   },

@@ -8,8 +8,8 @@ export const historyFaults: readonly Fault[] = [
     indexer: 'Parks with both remedies; deletes nothing',
     tests: {
       'test/history/parks.long.test.ts': [
-        'parks at once while it is empty, and names both ways out',
-        'parks when it has overtaken our checkpoint',
+        'parks the indexer at once while it is empty, and the remedy names both solutions',
+        'parks the indexer when it is past the checkpoint again',
       ],
     },
   },
@@ -18,7 +18,7 @@ export const historyFaults: readonly Fault[] = [
     fault: 'Another participant at the same URL',
     indexer: 'Parks and names both',
     tests: {
-      'test/history/parks.long.test.ts': ['parks and names both'],
+      'test/history/parks.long.test.ts': ['parks the indexer, which names both participants'],
     },
   },
   {
@@ -27,12 +27,12 @@ export const historyFaults: readonly Fault[] = [
     indexer: 'Parks with the last offset at which both agree',
     tests: {
       'test/history/parks.long.test.ts': [
-        'parks with the command that goes back to where both agree, and that command resolves it',
-        'parks when only the last update is another one',
+        'parks the indexer with the command that rewinds to the newest common offset, which resolves the park',
+        'parks the indexer when only the last update differs',
       ],
       'test/history/restored.long.test.ts': [
-        'without an update at our newest offset, with later ones: parks, and reset resolves it',
-        'with updates after our newest one, where it had reported none: parks, and reset resolves it',
+        'without an update at the newest stored offset but with later ones parks the indexer, until it is reset',
+        'with updates after the newest stored one, where it had none, parks the indexer, until it is reset',
       ],
     },
   },
@@ -42,11 +42,11 @@ export const historyFaults: readonly Fault[] = [
     indexer: 'Parks; `reseed` continues and records the gap, which ends at the pruned offset',
     tests: {
       'test/history/parks.long.test.ts': [
-        'parks an indexer that falls behind it during a stream, and keeps earlier updates',
+        'parks an indexer that it overtakes during a stream, and earlier updates are kept',
       ],
       'test/history/reseed.long.test.ts': [
-        'is bridged by reseed: active contracts are right, the history stays, the gap is recorded',
-        'is the pruned offset: every later update is followed',
+        'is bridged by reseed: active contracts are correct, earlier history stays, and the gap is recorded',
+        'is the pruned offset, and every later update is followed',
       ],
     },
   },
@@ -55,7 +55,7 @@ export const historyFaults: readonly Fault[] = [
     fault: 'Pruning comes near the checkpoint',
     indexer: 'Reports the distance',
     tests: {
-      'test/history/parks.long.test.ts': ['has its distance from the checkpoint in /status before it gets there'],
+      'test/history/parks.long.test.ts': ['is reported as a distance before it reaches the checkpoint'],
     },
   },
   {
@@ -96,7 +96,7 @@ export const historyFaults: readonly Fault[] = [
     indexer: 'Orders by offset alone',
     tests: {
       'test/history/followed.slow.test.ts': [
-        'fall between two synchronizers; order, resume and the newest time per synchronizer stay right',
+        'may decrease between two synchronizers: order, resumption and the newest time per synchronizer stay correct',
       ],
     },
   },
@@ -106,7 +106,7 @@ export const historyFaults: readonly Fault[] = [
     indexer: 'Stores the event, invents no contract',
     tests: {
       'test/history/followed.slow.test.ts': [
-        'have archives that are stored as events, and no contract is invented for them',
+        'have archives that are stored as events, and no contract is created for them',
       ],
     },
   },

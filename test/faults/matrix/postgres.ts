@@ -11,7 +11,7 @@ export const postgresFaults: readonly Fault[] = [
         'works again after its backend ended in the middle of a transaction',
         'works again after its backend ended while it was idle',
       ],
-      'test/e2e/disturbed.long.test.ts': ['stores the same when Postgres ends all its connections again and again'],
+      'test/e2e/disturbed.long.test.ts': ['stores the same rows when Postgres repeatedly ends all its connections'],
     },
   },
   {
@@ -19,7 +19,7 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'The response to a commit is lost, or the commit is',
     indexer: 'Reads the checkpoint again; both are harmless',
     tests: {
-      'test/chaos/campaign.long.test.ts': ['stores the same rows after faults of many kinds'],
+      'test/chaos/campaign.long.test.ts': ['the indexer stores the same rows after faults of many kinds'],
     },
   },
   {
@@ -28,7 +28,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'As S02',
     tests: {
       'test/chaos/campaign.long.test.ts': [
-        'stores the same rows when the indexer dies before every fortieth message of both connections',
+        'the indexer stores the same rows when it dies before every fortieth message of both connections',
       ],
     },
   },
@@ -50,7 +50,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Finds the new primary, continues from its checkpoint',
     tests: {
       'test/ha/failover.slow.test.ts': [
-        'connects to the primary, and to the promoted standby after the primary has died',
+        'leads to the primary, and to the promoted standby after the primary has crashed',
       ],
     },
   },
@@ -67,7 +67,7 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'No connection is left',
     indexer: 'Waits',
     tests: {
-      'test/ha/postgres.long.test.ts': ['waits while its role has no connection left, and resumes automatically'],
+      'test/ha/postgres.long.test.ts': ['waits while its role has no free connections, and resumes automatically'],
     },
   },
   {
@@ -88,7 +88,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'The server ends it within the lease; its locks are free',
     tests: {
       'test/ha/postgres.long.test.ts': [
-        'that becomes idle is ended by the server within the lease, and its locks are free',
+        'that becomes idle is ended by the server within the lease, and its locks are released',
       ],
     },
   },
@@ -98,7 +98,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Waits, retries every 30 s; quarantines nothing',
     tests: {
       'test/ha/disk-full.long.test.ts': [
-        'is waited for; after disk space is freed, everything is stored as without the fault',
+        'is waited for; after disk space is freed, the same rows are stored as without the fault',
       ],
       'test/pipeline/retry/retry.test.ts': ['waits half a minute for a full disk'],
     },
@@ -134,7 +134,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Parks, writes nothing',
     tests: {
       'test/ha/postgres.long.test.ts': [
-        'parks when a column is missing, writes nothing, and leaves the lock to a recovered writer',
+        'parks when a column is missing, writes nothing, and leaves the lock to a working writer',
       ],
     },
   },
@@ -144,7 +144,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Exits with 78, changes nothing',
     tests: {
       'test/e2e/bad-input.slow.test.ts': [
-        'ends with 78 when a newer version created the schema, and does not change it',
+        'ends the program with 78 when a newer version created the schema, which stays unchanged',
       ],
     },
   },
@@ -154,7 +154,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Times out after five seconds, so that others do not wait',
     tests: {
       'test/ha/postgres.long.test.ts': [
-        'that waits for a reader of the table fails after five seconds, so that others are not blocked',
+        'that waits for a reader of the table fails after five seconds, so that it does not block others',
       ],
     },
   },
@@ -187,7 +187,7 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'A pooler that shares sessions',
     indexer: 'Parks before anything is written',
     tests: {
-      'test/ha/pooler.outside.test.ts': ['the lock is rejected in %s mode, with a remedy'],
+      'test/ha/pooler.outside.test.ts': ['is rejected in %s mode, with a remedy'],
     },
   },
   {
@@ -207,8 +207,8 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Exits with 78; parks',
     tests: {
       'test/e2e/bad-input.slow.test.ts': [
-        'ends with 78 when the database does not store UTF8, and creates nothing in it',
-        'parks when the database does not exist',
+        'ends the program with 78 when the database does not store UTF8, and nothing is created in it',
+        'parks the indexer when the database does not exist',
       ],
     },
   },

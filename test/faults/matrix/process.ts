@@ -8,7 +8,7 @@ export const processFaults: readonly Fault[] = [
     indexer: 'Recovers at the start',
     tests: {
       'test/e2e/kill.slow.test.ts': [
-        'stores what an uninterrupted one stores, killed while starting, seeding and following',
+        'stores the same rows as an uninterrupted one, killed while starting, seeding and following',
       ],
     },
   },
@@ -18,11 +18,11 @@ export const processFaults: readonly Fault[] = [
     indexer: 'Commits or rolls back, releases the lock, exits in time with 0; at once with 75',
     tests: {
       'test/ha/process.long.test.ts': [
-        'during a batch ends with 0, the batch committed or rolled back, the lock free',
-        'during the seed ends with 0, and the next start resumes the seed',
-        'during a retry delay ends at once with 0',
-        'during a hanging query cancels it and ends within the limit',
-        'twice ends at once with 75',
+        'during a batch ends the process with 0, with the batch committed or rolled back and the lock released',
+        'during the seed ends the process with 0, and the next start resumes the seed',
+        'during a retry delay ends the process immediately with 0',
+        'during a hanging query cancels the query and ends the process within the limit',
+        'twice ends the process immediately with 75',
       ],
     },
   },
@@ -50,7 +50,7 @@ export const processFaults: readonly Fault[] = [
     fault: 'The writer disappears in the middle of a batch, its locks held',
     indexer: 'The new holder of the lock ends its session',
     tests: {
-      'test/e2e/takeover.long.test.ts': ['takes over within the lease when the network freezes %f through a batch'],
+      'test/e2e/takeover.long.test.ts': ['takes over within the lease when the connection freezes at %f of a batch'],
     },
   },
   {
@@ -59,7 +59,7 @@ export const processFaults: readonly Fault[] = [
     indexer: 'As frozen',
     tests: {
       'test/e2e/takeover.long.test.ts': [
-        'takes over from a process whose event loop is blocked for longer than the lease, which becomes a standby',
+        'takes over from a process with an event loop blocked for longer than the lease, which becomes a standby',
       ],
     },
   },
@@ -68,7 +68,7 @@ export const processFaults: readonly Fault[] = [
     fault: 'Little memory, much to read',
     indexer: 'Waits for Postgres instead of queueing',
     tests: {
-      'test/faults/process.long.test.ts': ['waits, because buffers are bounded'],
+      'test/faults/process.long.test.ts': ['stays within its memory, because buffers are bounded'],
     },
   },
   {
@@ -77,7 +77,7 @@ export const processFaults: readonly Fault[] = [
     indexer: 'Exits with 70, printing only its kind and location',
     tests: {
       'test/faults/process.long.test.ts': [
-        'ends the process with 70 and prints no secret, and the next process resumes',
+        'ends the process with 70 without printing a secret, and the next process resumes',
       ],
     },
   },
@@ -94,7 +94,7 @@ export const processFaults: readonly Fault[] = [
     fault: 'The reader of the log is gone',
     indexer: 'Continues without it',
     tests: {
-      'test/ha/process.long.test.ts': ['may be closed by their reader: it continues and stops on request'],
+      'test/ha/process.long.test.ts': ['continues and stops on request when the reader of its output has closed it'],
     },
   },
   {
@@ -108,7 +108,7 @@ export const processFaults: readonly Fault[] = [
     fault: 'The HTTP port is taken',
     indexer: 'Exits with 78 before requesting the lock',
     tests: {
-      'test/ha/process.long.test.ts': ['do not touch the database when the HTTP port is in use'],
+      'test/ha/process.long.test.ts': ['does not touch the database when the HTTP port is in use'],
     },
   },
   {

@@ -1,13 +1,13 @@
-/** The promises of docs/explanation/reliability.md, each with the test files that show it. */
+/** The promises of docs/explanation/reliability.md, each with the test files that verify it. */
 export const promises: Readonly<Record<string, readonly string[]>> = {
-  // Compared by digests of all tables: test/support/digest.ts.
+  // The tests compare digests of all tables: test/support/digest.ts.
   P1: [
     'test/chaos/campaign.long.test.ts',
     'test/e2e/kill.slow.test.ts',
     'test/faults/connection.long.test.ts',
     'test/faults/seed.slow.test.ts',
   ],
-  // A death at every message on the wire is in the chaos suite.
+  // The chaos suite includes a death at every message of the connections.
   P2: [
     'test/store/lossless.test.ts',
     'test/store/lanes.slow.test.ts',
@@ -22,7 +22,7 @@ export const promises: Readonly<Record<string, readonly string[]>> = {
     'test/faults/silence.slow.test.ts',
     'test/observe/health/verdict.test.ts',
   ],
-  // The last one with complete histories recorded from a participant.
+  // The last test uses complete histories that were recorded from a participant.
   P5: [
     'test/store/lossless.test.ts',
     'test/model/escape.test.ts',
@@ -30,7 +30,7 @@ export const promises: Readonly<Record<string, readonly string[]>> = {
     'test/e2e/samples.slow.test.ts',
     'test/recordings/replay.long.test.ts',
   ],
-  // The last one sends 600 MB to a heap of 64 MiB.
+  // The last test sends 400 MB of frames to a process with a heap of 64 MiB.
   P6: [
     'test/pipeline/inbox.test.ts',
     'test/ledger/transport/refusal-bounds.test.ts',
@@ -43,10 +43,10 @@ export const promises: Readonly<Record<string, readonly string[]>> = {
     'test/store/lossless.test.ts',
     'test/ha/failover.slow.test.ts',
   ],
-  // Each rule and each comparison has an injected error that it must find.
+  // For each rule and each comparison, an injected error must be found.
   P8: ['test/verify/invariants.long.test.ts', 'test/verify/verify.slow.test.ts'],
-  // Secrets are searched for afterwards, in several encodings.
+  // The output is searched for secrets, in several encodings.
   P9: ['test/security/canary.long.test.ts', 'test/faults/process.long.test.ts', 'test/observe/logger.test.ts'],
-  // Both sides are killed.
+  // Both the indexer and the receiver are killed.
   P10: ['test/changes/changes-kill.slow.test.ts', 'test/webhooks/webhooks-kill.slow.test.ts'],
 };

@@ -27,7 +27,7 @@ function sourceOf(options: Partial<OAuthOptions> = {}): TokenSource {
     clientSecret,
     scope: 'daml_ledger_api',
     insecure: false,
-    // Longer than a busy machine needs.
+    // Long enough for a busy machine.
     timeoutSeconds: 20,
     ...options,
   });
@@ -50,7 +50,7 @@ async function failureOf(promise: Promise<unknown>): Promise<IndexerError> {
 }
 
 describe('tokens by client credentials', () => {
-  it('come from the endpoint that the issuer names, for the configured scope and audience', async () => {
+  it('come from the endpoint in the metadata of the issuer, for the configured scope and audience', async () => {
     const token = await sourceOf({ audience: 'https://example.org/ledger' }).read();
     expect(claimsOf(token)).toMatchObject({ iss: oidc.issuer, aud: audience, scope: 'daml_ledger_api', sub: clientId });
     expect(Object.fromEntries(oidc.tokenRequests[0] ?? [])).toEqual({
@@ -64,7 +64,7 @@ describe('tokens by client credentials', () => {
     expect(claimsOf(await sourceOf({ tokenUrl: oidc.tokenUrl }).read())).toMatchObject({ iss: oidc.issuer });
   });
 
-  it('are requested once for concurrent calls, and reused until 80 % of their certain lifetime is over', async () => {
+  it('are requested once for concurrent calls, and reused until 80 % of their guaranteed lifetime is over', async () => {
     const clock = stopClock();
     const source = sourceOf();
     const requestedAt = performance.now();
@@ -72,19 +72,19 @@ describe('tokens by client credentials', () => {
     expect(new Set(tokens).size).toBe(1);
     const lease = await source.lease();
     expect(oidc.tokenRequests).toHaveLength(1);
-    // Two seconds, of which one is certain because timestamps are rounded to seconds.
+    // The lifetime is two seconds. One second is guaranteed, because timestamps are rounded to seconds.
     const { renewAt = 0, endsAt = 0, expiresAt } = lease ?? {};
     expect(renewAt - requestedAt).toBeCloseTo(800);
     expect(endsAt - renewAt).toBeCloseTo(200);
     expect(expiresAt).toBe(claimsOf(lease?.token)['exp']);
     clock.advance(renewAt - requestedAt + 1);
-    // A call does not wait for a newer token while there is a good one; a stream does.
+    // A call uses the current token while it is valid. A new stream waits for a newer token.
     expect(await source.read()).toBe(lease?.token);
     expect((await source.lease())?.token).not.toBe(lease?.token);
     expect(oidc.tokenRequests).toHaveLength(2);
   });
 
-  it('are replaced at once when the ledger rejected the last one', async () => {
+  it('are replaced at once after the ledger has rejected the last one', async () => {
     const source = sourceOf();
     const first = await source.read();
     expect(await source.read()).toBe(first);
@@ -92,7 +92,7 @@ describe('tokens by client credentials', () => {
     expect(await source.read()).not.toBe(first);
   });
 
-  it('are delayed for a moment after immediate rejections, because a clock may be ahead', async () => {
+  it('are delayed after immediate rejections, because the clock of the provider may be ahead', async () => {
     await using lasting = await startOidc({ tokenSeconds: 300 });
     const waits: number[] = [];
     const source = sourceOf({ issuer: lasting.issuer, pause: async (ms) => void waits.push(ms) });
@@ -100,7 +100,7 @@ describe('tokens by client credentials', () => {
     for (let refusals = 0; refusals < 4; refusals += 1) {
       await source.read();
       source.invalidate();
-      // Reported twice for one token.
+      // The rejection is reported twice for the same token.
       source.invalidate();
     }
     expect(waits).toEqual([2_000, 5_000, 5_000]);
@@ -110,7 +110,7 @@ describe('tokens by client credentials', () => {
     other.invalidate();
     await other.read();
     expect(waits).toHaveLength(3);
-    // Most of a short lifetime is left.
+    // The delay is shorter if the lifetime is short.
     const short = sourceOf({ pause: async (ms) => void waits.push(ms) });
     await short.read();
     short.invalidate();
@@ -118,7 +118,7 @@ describe('tokens by client credentials', () => {
     expect(waits.at(-1)).toBeLessThanOrEqual(500);
   });
 
-  it('live as long as the provider states although the local clock differs', async () => {
+  it('have the lifetime that the provider states, although the local clock differs', async () => {
     const token = `e30.${Buffer.from('{"iat":1000,"exp":1300}').toString('base64url')}.s`;
     oidc.answerWith = (_request, response) => {
       response.setHeader('content-type', 'application/json');
@@ -130,7 +130,7 @@ describe('tokens by client credentials', () => {
     expect((lease?.renewAt ?? 0) - requestedAt).toBeCloseTo(0.8 * 299_000);
   });
 
-  it('come over TLS only from a provider with the configured certificate authority', async () => {
+  it('come over TLS only from a provider with a certificate of the configured authority', async () => {
     const folder = join(import.meta.dirname, '../../support/certificates');
     const pem = (name: string): string => readFileSync(join(folder, name), 'utf8');
     await using secure = await startOidc({
@@ -145,13 +145,13 @@ describe('tokens by client credentials', () => {
   });
 });
 
-describe('a client that is registered for the form', () => {
+describe('a client that must send its secret in the form', () => {
   it.each(['both methods are listed', 'no method is listed'])(
-    'is accepted with it, if %s, and at once from then on',
+    'is accepted at the second attempt if %s, and at the first attempt from then on',
     async (listed) => {
       await using form = await startOidc({ tokenSeconds: 300, onlyForm: true });
       const source = sourceOf(
-        listed === 'both ways are listed' ? { issuer: form.issuer } : { tokenUrl: form.tokenUrl },
+        listed === 'both methods are listed' ? { issuer: form.issuer } : { tokenUrl: form.tokenUrl },
       );
       expect(claimsOf(await source.read())).toMatchObject({ iss: form.issuer });
       expect(form.tokenRequests).toHaveLength(2);
@@ -161,7 +161,7 @@ describe('a client that is registered for the form', () => {
     },
   );
 
-  it('with a wrong secret is rejected as at first, and the other method is not tried again', async () => {
+  it('with a wrong secret is rejected, and the other method is not tried a second time', async () => {
     await using form = await startOidc({ onlyForm: true });
     const source = sourceOf({ issuer: form.issuer, clientSecret: 'wrong' });
     await expect(source.read()).rejects.toMatchObject({ code: 'LEDGER_TOKEN_REFUSED' });
@@ -213,8 +213,8 @@ describe('a client with a private key', () => {
   });
 });
 
-describe('a provider that rejects', () => {
-  it('is quoted without secrets and control characters', async () => {
+describe('a provider that rejects a request', () => {
+  it('is quoted without secrets or control characters', async () => {
     oidc.answerWith = (_request, response) => {
       response.writeHead(400, { 'content-type': 'application/json' });
       const description = `AADSTS7000218: no \u001b[2J ${clientSecret} for eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.abc`;
@@ -228,8 +228,8 @@ describe('a provider that rejects', () => {
   it.each([
     ['a wrong secret', { clientSecret: `${clientSecret}x` }, 'invalid_client'],
     ['an unknown client', { clientId: 'nobody' }, 'invalid_client'],
-    ['a scope it may not have', { scope: 'daml_ledger_api admin' }, 'invalid_scope'],
-  ])('%s parks with its reason and without the secret', async (_name, options, reason) => {
+    ['a scope that the client may not have', { scope: 'daml_ledger_api admin' }, 'invalid_scope'],
+  ])('because of %s parks the indexer, with the reason and without the secret', async (_name, options, reason) => {
     const failure = await failureOf(sourceOf(options).read());
     expect(failure).toMatchObject({ code: 'LEDGER_TOKEN_REFUSED', retry: 'park', facts: { oauthError: reason } });
     expect(failure.message).toContain(`refused: ${reason}`);
@@ -239,10 +239,10 @@ describe('a provider that rejects', () => {
 describe('a provider that cannot be used', () => {
   it.each([
     ['is overloaded', 503, 'text/plain', 'busy', /returned HTTP 503/],
-    ['answers with a page', 200, 'text/html', '<html>log in</html>', /not a token response/],
-    ['answers with half a JSON', 200, 'application/json', '{"access_tok', /not a token response/],
-    ['has no time', 400, 'application/json', '{"error":"temporarily_unavailable"}', /400: temporarily_unavailable/],
-    ['sends us elsewhere', 302, 'text/plain', '', /returned HTTP 302/],
+    ['returns an HTML page', 200, 'text/html', '<html>log in</html>', /not a token response/],
+    ['returns truncated JSON', 200, 'application/json', '{"access_tok', /not a token response/],
+    ['is unavailable', 400, 'application/json', '{"error":"temporarily_unavailable"}', /400: temporarily_unavailable/],
+    ['redirects', 302, 'text/plain', '', /returned HTTP 302/],
   ])('is retried later because it %s', async (_name, status, type, body, message) => {
     oidc.answerWith = (_request, response) => {
       response.writeHead(status, { 'content-type': type, location: '/elsewhere' }).end(body);
@@ -252,7 +252,7 @@ describe('a provider that cannot be used', () => {
     expect(failure.message).toMatch(message);
   });
 
-  it('times out if it does not respond, also in the middle of a response', async () => {
+  it('causes a timeout if it does not respond, or stops within a response', async () => {
     const source = sourceOf({ timeoutSeconds: 0.3 });
     oidc.answerWith = () => undefined;
     expect((await failureOf(source.read())).message).toContain('did not respond in time');
@@ -261,7 +261,7 @@ describe('a provider that cannot be used', () => {
     expect((await failureOf(source.read())).message).toContain('did not respond in time');
   });
 
-  it('is logged when it is down, and the old token is used until it expires', async () => {
+  it('is reported when it is down, and the old token is used until it expires', async () => {
     const clock = stopClock();
     const source = sourceOf();
     const lease = await source.lease();
@@ -276,13 +276,13 @@ describe('a provider that cannot be used', () => {
     expect(await failureOf(source.read())).toMatchObject({ code: 'LEDGER_TOKEN_PROVIDER_UNAVAILABLE', retry: 'retry' });
   });
 
-  it('does not get the secret if its metadata names another issuer', async () => {
+  it('does not receive the secret if its metadata names another issuer', async () => {
     const failure = await failureOf(sourceOf({ issuer: oidc.issuer.replace('127.0.0.1', 'localhost') }).read());
     expect(failure.message).toContain('describes itself as another issuer');
     expect(oidc.tokenRequests).toHaveLength(0);
   });
 
-  it('gets no request over clear text on another machine', async () => {
+  it('receives no request in clear text if it is on another machine', async () => {
     const failure = await failureOf(sourceOf({ tokenUrl: 'http://192.0.2.1/token' }).read());
     expect(failure).toMatchObject({ code: 'LEDGER_TOKEN_INSECURE', exitCode: 78 });
   });

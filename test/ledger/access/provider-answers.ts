@@ -1,4 +1,4 @@
-/** Rows of the table of identity providers: what responses contain, clocks, rotation, and errors. */
+/** Rows of the table of identity providers: fields of responses, clocks, rotation, and errors. */
 import { writeFileSync } from 'node:fs';
 import { errorFromRefusal } from '../../../src/ledger/transport/refusal.ts';
 import { parks, type ProviderRow, retries, type RowRun } from './provider-row.ts';
@@ -12,7 +12,7 @@ function granting(changes: Readonly<Record<string, unknown>>): (token: string) =
   return (token) => ({ body: { access_token: token, token_type: 'Bearer', expires_in: 300, ...changes } });
 }
 
-/** The log line after a participant has rejected the token. */
+/** Expects this error message after the participant has rejected the token. */
 async function explained({ source }: RowRun, expected: RegExp): Promise<void> {
   const refusal = { status: 401, headers: {}, body: { code: 'NA', grpcCodeValue: 16 } };
   const { message } = errorFromRefusal(refusal, await source.read());
@@ -106,7 +106,9 @@ function isAccepted(token: string): boolean {
   return claims.nbf <= Date.now() / 1000;
 }
 
-/** The participant gets at most three tokens before the indexer parks. */
+/**
+ * Expects that the participant accepts one of the first three tokens, because the indexer parks after three rejections.
+ */
 async function acceptedInTime({ source }: RowRun): Promise<void> {
   for (let tries = 0; tries < 3; tries += 1) {
     if (isAccepted((await source.read()) ?? '')) return;

@@ -124,7 +124,7 @@ function needsAudience({ form }: TokenRequest): Answer | undefined {
   return refused('access_denied', why, 403);
 }
 
-/** Ignores parameters that it does not know, such as `audience`. */
+/** Requires a scope that ends with `/.default`. Ignores unknown parameters, such as `audience`. */
 function needsDefaultScope({ form }: TokenRequest): Answer | undefined {
   if (form.get('scope')?.endsWith('/.default') === true) return undefined;
   return refused('invalid_scope', 'AADSTS1002012: Client credential flows must have a scope with /.default');

@@ -32,9 +32,9 @@ export interface ProviderRow {
 }
 
 export interface ExpectedToken {
-  /** Requests to the token endpoint until there is a token. */
+  /** Number of requests to the token endpoint until a token is issued. */
   readonly requests: number;
-  /** How long the token may be used; `unknown` if neither the provider nor the token names an end. */
+  /** Lifetime of the token; `unknown` if neither the provider nor the token contains one. */
   readonly lifeSeconds?: number | 'unknown';
   readonly after?: (run: RowRun) => Promise<void>;
 }
@@ -46,7 +46,7 @@ export interface ExpectedFailure {
   readonly after?: (run: RowRun) => Promise<void>;
 }
 
-/** The indexer parks: a person has to change something. */
+/** The indexer parks, because an operator must change something. */
 export function parks(message: RegExp, after?: ExpectedFailure['after']): ExpectedFailure {
   return { code: 'LEDGER_TOKEN_REFUSED', message, ...(after === undefined ? {} : { after }) };
 }

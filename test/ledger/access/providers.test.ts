@@ -1,6 +1,6 @@
 /**
- * The table of identity providers in docs/how-to/run/access-tokens.md: each row is served by a provider that behaves
- * so.
+ * Tests each row of the table of identity providers in docs/how-to/run/access-tokens.md, with a provider that behaves
+ * as described in the row.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -60,7 +60,7 @@ async function expectToken(run: RowRun, { requests, lifeSeconds, after }: Expect
   expect(lease?.token).toBeTruthy();
   expect(run.provider.tokenRequests).toHaveLength(requests);
   if (lifeSeconds === 'unknown') expect(lease?.endsAt).toBeUndefined();
-  // The last second is not certain, because timestamps are rounded to seconds.
+  // The last second is not counted, because timestamps are rounded to seconds.
   else if (lifeSeconds !== undefined) expect(lease?.endsAt).toBeCloseTo(requestedAt + (lifeSeconds - 1) * 1000);
   await after?.(run);
 }
@@ -74,7 +74,7 @@ async function failureOf(promise: Promise<unknown>): Promise<IndexerError> {
   throw new Error(`expected an IndexerError, found ${String(thrown)}`);
 }
 
-/** All texts of a failure that a person sees. */
+/** All text of a failure that an operator may see. */
 async function visibleTextOf(error: IndexerError): Promise<string> {
   let logged = '';
   const stream = new Writable({
@@ -112,8 +112,8 @@ async function expectFailure(run: RowRun, expected: ExpectedFailure, secret: str
   await expected.after?.(run);
 }
 
-describe.each(Object.entries(groups))('identity providers, %s', (_group, rows) => {
-  it.each(rows.map((row) => [row.provider, row] as const))('%s', async (_name, row) => {
+describe.each(Object.entries(groups))('identity providers (%s)', (_group, rows) => {
+  it.each(rows.map((row) => [row.provider, row] as const))('lead to the documented result: %s', async (_name, row) => {
     await using provider = await startProvider(row.behavior);
     const run = await runOf(row, provider);
     if ('requests' in row.expected) await expectToken(run, row.expected);
@@ -121,14 +121,14 @@ describe.each(Object.entries(groups))('identity providers, %s', (_group, rows) =
   });
 });
 
-it('a secret outside of ASCII is rejected at the start, because RFC 6749 does not allow it', () => {
+it('a secret with characters outside of ASCII is rejected at the start, because RFC 6749 forbids it', () => {
   const env = { LEDGER_OAUTH_ISSUER: 'https://id.example', LEDGER_OAUTH_CLIENT_ID: 'indexer' };
   expect(() => loadConfig({ ...env, LEDGER_OAUTH_CLIENT_SECRET: 'geheim-ü' })).toThrow(
     /LEDGER_OAUTH_CLIENT_SECRET: expected a client secret of printable characters, got a different value \(not printed/u,
   );
 });
 
-it('waits for Retry-After while the old token is valid, but not longer', async () => {
+it('the token source waits for Retry-After while the old token is valid, but not longer', async () => {
   const busy = (seconds: string): Answer => ({ status: 429, headers: { 'retry-after': seconds } });
   const waits = ['20', '3600'];
   await using provider = await startProvider({

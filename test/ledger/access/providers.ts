@@ -1,7 +1,7 @@
 /**
  * A small identity provider on a free port: metadata, and tokens by client credentials. Written from RFC 6749, RFC
  * 8414, OpenID Connect Discovery and the documented behavior of real providers. It shares no code with the indexer, so
- * that a misunderstanding cannot agree with itself.
+ * that both cannot share a misunderstanding.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -25,7 +25,7 @@ export interface Reply {
 export type Answer = Reply | 'cut';
 
 export interface TokenRequest {
-  /** From 1. */
+  /** Number of the request, beginning with 1. */
   readonly number: number;
   readonly form: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
@@ -33,44 +33,44 @@ export interface TokenRequest {
 
 type SecretPlace = 'basic' | 'form';
 
-/** Deviations of one provider from the RFCs, or its choices where they leave a choice. */
+/** Deviations of a provider from the RFCs, and its choices where the RFCs permit several. */
 export interface Behavior {
   readonly client?: Client;
   /** Path of the issuer, such as `/realms/ledger`. */
   readonly issuerPath?: string;
   /** The issuer as the metadata spells it. */
   readonly spelled?: (issuer: string) => string;
-  /** Where the metadata is, instead of the location of OpenID Connect Discovery. */
+  /** Path of the metadata, if it is not the path of OpenID Connect Discovery. */
   readonly metadataAt?: string;
   readonly metadata?: Readonly<Record<string, unknown>>;
-  /** The metadata location redirects there. */
+  /** URL to which the path of the metadata redirects. */
   readonly metadataMovedTo?: string;
-  /** The token endpoint is on another host than the issuer. */
+  /** Host of the token endpoint, if it is not the host of the issuer. */
   readonly tokenHost?: string;
-  /** Methods by which this client may send its secret; both unless given. */
+  /** Methods by which this client may send its secret; by default both. */
   readonly accepts?: readonly SecretPlace[];
   /** The only audience of assertions that it accepts; both unless set. */
   readonly assertionAudience?: 'issuer' | 'endpoint';
-  /** Compares the credentials of Basic without decoding them. */
+  /** Compares the credentials of HTTP Basic without decoding them. */
   readonly comparesRaw?: boolean;
-  /** The response to a client that it does not recognize. */
+  /** Response to a client that the provider does not recognize. */
   readonly unrecognized?: Answer;
-  /** A response to every request of any client. */
+  /** Response to a request before its client is checked; undefined to continue. */
   readonly first?: (request: TokenRequest) => Answer | undefined;
-  /** A rejection of a client that it recognizes. */
+  /** Rejection of a recognized client; undefined to issue a token. */
   readonly refuses?: (request: TokenRequest) => Answer | undefined;
-  /** The access token, in place of a JWT with these claims. */
+  /** Replaces the JWT in the response. */
   readonly token?: (number: number) => string;
-  /** Seconds that its clock is ahead. */
+  /** Seconds by which the clock of the provider is ahead. */
   readonly ahead?: number;
-  /** Changes the claims of its JWTs. */
+  /** Changes the claims of JWTs. */
   readonly claims?: (claims: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
   /** Replaces the response that carries a token. */
   readonly grants?: (token: string) => Answer;
 }
 
 export interface Provider extends AsyncDisposable {
-  /** The client that it knows; may be replaced at any time. */
+  /** The registered client, which may be replaced at any time. */
   client: Client;
   readonly issuer: string;
   readonly tokenUrl: string;
@@ -82,7 +82,7 @@ export const registered: Client = { id: 'indexer-7c1f', secret: 'canary-secret-5
 
 const tokenPath = '/oauth2/token';
 
-/** Starts it. */
+/** Starts an identity provider with this behavior. */
 export async function startProvider(behavior: Behavior): Promise<Provider> {
   const tokenRequests: TokenRequest[] = [];
   const usedIds = new Set<string>();
@@ -177,7 +177,7 @@ function tokenAnswer(behavior: Behavior, request: TokenRequest, endpoint: Endpoi
   return behavior.grants?.(token) ?? { body: { access_token: token, token_type: 'Bearer', expires_in: 300 } };
 }
 
-/** RFC 6749 §3.2 and §4.4.2; some servers also refuse bodies without a length. */
+/** Rejects requests that violate RFC 6749 §3.2 or §4.4.2. Some servers also reject bodies without a length. */
 function malformed({ form, headers }: TokenRequest): Answer | undefined {
   if (headers['content-length'] === undefined) return { status: 411 };
   if (!/^application\/x-www-form-urlencoded(?:;|$)/iu.test(headers['content-type'] ?? '')) {
@@ -200,7 +200,7 @@ function flawOf(key: RegisteredKey, behavior: Behavior, request: TokenRequest, e
 function isRecognized(behavior: Behavior, { form, headers }: TokenRequest): boolean {
   const { client = registered, accepts = ['basic', 'form'], comparesRaw = false } = behavior;
   const basic = /^Basic (.+)$/u.exec(headers.authorization ?? '')?.[1];
-  // RFC 6749 §2.3: one method for each request.
+  // RFC 6749 §2.3 permits only one method in a request.
   if (basic !== undefined && form.has('client_secret')) return false;
   if (basic === undefined) {
     const isSame = form.get('client_id') === client.id && form.get('client_secret') === client.secret;

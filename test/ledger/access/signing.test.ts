@@ -1,4 +1,4 @@
-/** Signatures of external parties, checked against the vectors of RFC 8032 and against node's own verification. */
+/** Signatures of external parties, compared with the vectors of RFC 8032 and verified by Node.js. */
 import { createHash, createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import {
@@ -12,7 +12,7 @@ import {
   signingPublicKey,
 } from '../../../src/ledger/access/signing.ts';
 
-/** A secret of RFC 8032 (7.1) behind the fixed header of PKCS#8. */
+/** PEM of a secret of RFC 8032 (7.1), which follows the fixed header of PKCS#8. */
 function pemOf(secretHex: string): string {
   const der = Buffer.from(`302e020100300506032b657004220420${secretHex}`, 'hex');
   return `-----BEGIN PRIVATE KEY-----\n${der.toString('base64')}\n-----END PRIVATE KEY-----\n`;
@@ -42,7 +42,7 @@ describe('a signing key', () => {
     expect(signBytes(key, Buffer.from(vector.message, 'hex')).toString('hex')).toBe(vector.signature);
   });
 
-  it('has the fingerprint 1220 and the hash of the purpose 12 and the raw key', () => {
+  it('has a fingerprint that is 1220 and the hash of purpose 12 and the raw public key', () => {
     const key = signingKeyFromPem(pemOf(rfc[0]?.secret ?? ''));
     const hash = createHash('sha256').update(Buffer.from(`0000000c${rfc[0]?.public ?? ''}`, 'hex'));
     expect(key.fingerprint).toBe(`1220${hash.digest('hex')}`);
@@ -50,13 +50,13 @@ describe('a signing key', () => {
     expect(key.fingerprint).toMatch(/^1220[0-9a-f]{64}$/u);
   });
 
-  it('survives its PEM form, and is never generated twice', () => {
+  it('can be written as PEM and read again, and is never generated twice', () => {
     const key = generateSigningKey();
     expect(signingKeyFromPem(signingKeyToPem(key)).fingerprint).toBe(key.fingerprint);
     expect(generateSigningKey().fingerprint).not.toBe(key.fingerprint);
   });
 
-  it('gives its public key in the form the ledger names', () => {
+  it('returns its public key in the format that the ledger requires', () => {
     const key = generateSigningKey();
     const { format, keyData, keySpec } = signingPublicKey(key);
     expect([format, keySpec]).toEqual([
@@ -78,7 +78,7 @@ describe('a signing key', () => {
 describe('a signature', () => {
   const hash = Buffer.from(`1220${'ab'.repeat(32)}`, 'hex');
 
-  it('of a party has the wire shape and verifies', () => {
+  it('of a party has the format of the ledger API and can be verified', () => {
     const key = generateSigningKey();
     const { party, signatures } = partySignature(key, 'Alice::1220', hash.toString('base64'));
     const [only] = signatures;

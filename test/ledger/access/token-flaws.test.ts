@@ -8,28 +8,28 @@ const flaws = (claims: object): string =>
 
 describe('the visible flaw of a rejected token', () => {
   it.each([
-    ['nothing, of one that is in order', good, /^$/u],
+    ['nothing if the token is valid', good, /^$/u],
     [
-      'that it lives too long',
+      'that its lifetime is too long',
       { ...good, exp: now + 3_590 },
       /^lives for 60 minutes; participants accept five minutes/u,
     ],
     [
-      'that it lives too long, without its beginning',
+      'that its lifetime is too long, without its start',
       { ...good, iat: undefined, exp: now + 900 },
       /^lives for 15 minutes;/u,
     ],
-    ['that it is expired', { ...good, exp: now - 600 }, /^expired 10 minutes ago by the clock of this machine$/u],
-    ['that it is not good yet', { ...good, nbf: now + 90 }, /^is not valid for another 90 seconds: the clocks/u],
+    ['that it has expired', { ...good, exp: now - 600 }, /^expired 10 minutes ago by the clock of this machine$/u],
+    ['that it is not valid yet', { ...good, nbf: now + 90 }, /^is not valid for another 90 seconds: the clocks/u],
     [
-      'that it comes from the future',
+      'that it was issued in the future',
       { ...good, iat: now + 600, exp: now + 900 },
       /^is not valid for another 10 minutes/u,
     ],
-    ['that it has no end', { ...good, exp: undefined }, /^has no end \(exp\); participants accept five minutes/u],
+    ['that it never expires', { ...good, exp: undefined }, /^has no end \(exp\); participants accept five minutes/u],
     ['that it has no audience', { ...good, aud: undefined }, /^names no audience \(aud\)/u],
     [
-      'all of it',
+      'each of several flaws',
       { exp: now - 5, nbf: now + 60 },
       /^is not valid .*, and expired 5 seconds ago.*, and names no audience/u,
     ],
@@ -50,7 +50,7 @@ describe('the visible flaw of a rejected token', () => {
   });
 
   it.each([{ exp: 1e308, iat: -1e308 }, { exp: -1e308 }, { nbf: 1e308 }])(
-    'is a sentence whatever the numbers: %j',
+    'is a sentence for any numbers in the claims: %j',
     (claims) => {
       expect(flaws({ ...good, ...claims })).toMatch(/^[a-z]/u);
     },

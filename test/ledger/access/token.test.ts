@@ -15,7 +15,7 @@ afterEach(async () => {
 });
 
 describe('the token source', () => {
-  it('reads the file again each time, also after a symlink swap, and keeps the last token while it is empty or gone', async () => {
+  it('reads the file each time, also after a symlink is replaced, and keeps the token while the file is empty or missing', async () => {
     const tokenFile = join(folder, 'token');
     const source = createTokenSource({ token: 'ignored', tokenFile });
     await writeFile(tokenFile, 'one\n');
@@ -30,7 +30,7 @@ describe('the token source', () => {
     expect(await source.read()).toBe('two');
   });
 
-  it('reports a file that has never had a token', async () => {
+  it('reports a file that has never contained a token', async () => {
     const tokenFile = join(folder, 'token');
     await expect(createTokenSource({ tokenFile }).read()).rejects.toMatchObject({ code: 'LEDGER_TOKEN_UNREADABLE' });
     await writeFile(tokenFile, ' \n');
@@ -60,7 +60,7 @@ describe('a replacement of a token', () => {
     return await Promise.race([waiting.then(() => true), later]);
   };
 
-  it('in its file is detected by its content: in place, by a swapped link, or between checks, but not a missing file', async () => {
+  it('in its file is detected by its content, also through a symbolic link or between checks, but not if the file is missing', async () => {
     const tokenFile = join(folder, 'token');
     const source = createTokenSource({ tokenFile });
     const never = new AbortController().signal;
@@ -74,7 +74,7 @@ describe('a replacement of a token', () => {
     await symlink(join(folder, 'next'), join(folder, 'link'));
     await rename(join(folder, 'link'), tokenFile);
     await waiting;
-    // It has not been requested yet, so it still counts as the new one.
+    // The new token has not been read yet, so it still counts as a replacement.
     await source.replaced(never);
     await source.read();
     expect(await settled(source.replaced(AbortSignal.timeout(1_000)))).toBe(false);
@@ -82,7 +82,7 @@ describe('a replacement of a token', () => {
     await source.replaced(never);
   });
 
-  it('that only this program or a restart can make is awaited no longer than requested', async () => {
+  it('of a fixed token is awaited only until the wait is aborted', async () => {
     const stop = new AbortController();
     const waiting = createTokenSource({ token: 'abc' }).replaced(stop.signal);
     expect(await settled(waiting)).toBe(false);
@@ -128,7 +128,7 @@ describe('the lifetime of a token', () => {
   const jwt = (claims: unknown): string => `h.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.s`;
   const now = (): number => Math.floor(Date.now() / 1000);
 
-  it('in a file is counted from its claims, and a token that was not replaced in time is read again soon', async () => {
+  it('in a file is computed from its claims, and a token that was not replaced in time is soon read again', async () => {
     stopClock();
     const tokenFile = join(folder, 'token');
     await writeFile(tokenFile, jwt({ iat: now() - 100, exp: now() + 900 }));
@@ -142,7 +142,7 @@ describe('the lifetime of a token', () => {
     expect((late?.renewAt ?? 0) - performance.now()).toBeLessThan(1_001);
   });
 
-  it('is bounded by its claims when the wall clock is far off, and never causes renewals without a pause', async () => {
+  it('is limited by its claims if the wall clock is wrong, and never causes renewals without a pause', async () => {
     stopClock();
     const tokenFile = join(folder, 'token');
     const source = createTokenSource({ tokenFile });
@@ -153,7 +153,7 @@ describe('the lifetime of a token', () => {
     expect((expired?.renewAt ?? 0) - performance.now()).toBeGreaterThan(500);
   });
 
-  it('in a file never causes reads without a pause, not even if it ended before it began', async () => {
+  it('in a file never causes reads without a pause, even if it ends before it begins', async () => {
     stopClock();
     const tokenFile = join(folder, 'token');
     const source = createTokenSource({ tokenFile });
@@ -163,7 +163,7 @@ describe('the lifetime of a token', () => {
     }
   });
 
-  it('of an issued one is in its claims if the provider names none, and a number whatever the provider names', () => {
+  it('of an issued token comes from its claims if the provider states none, and is a number for any stated value', () => {
     const own = jwt({ iat: now(), exp: now() + 100 });
     expect(leaseOfIssued(own, 0, 0)).toMatchObject({ endsAt: 99_000 });
     expect(leaseOfIssued(own, 0, undefined)).toMatchObject({ endsAt: 99_000 });
@@ -175,7 +175,7 @@ describe('the lifetime of a token', () => {
     }
   });
 
-  it('of a fixed token is reported, but no other one is awaited', async () => {
+  it('of a fixed token is reported, but no renewal is scheduled', async () => {
     const exp = now() + 300;
     const lease = await createTokenSource({ token: jwt({ iat: now(), exp }) }).lease();
     expect(lease).toMatchObject({ renewAt: undefined, expiresAt: exp });

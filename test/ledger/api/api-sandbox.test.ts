@@ -1,4 +1,4 @@
-/** The client and the sandbox, two independent readings of the protocol, understand each other over real HTTP. */
+/** The client and the sandbox implement the protocol independently, and communicate over real HTTP. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLedgerClient, type LedgerClient } from '../../../src/ledger/api/client.ts';
 import { createTokenSource } from '../../../src/ledger/access/token.ts';
@@ -39,7 +39,7 @@ describe('the client against the sandbox', () => {
     expect(await client.state.ledgerEnd()).toBe(sandbox.ledger.ledgerEnd());
   });
 
-  it('lists updates and active contracts that the decoders take', async () => {
+  it('lists updates and active contracts that the decoders accept', async () => {
     const end = await client.state.ledgerEnd();
     const request = { beginExclusive: 0, endInclusive: end, updateFormat };
     const updates = (await all(client.updates.list(request, { limit: 40 }))).map((text) => decodeUpdate(text));
@@ -49,7 +49,7 @@ describe('the client against the sandbox', () => {
     expect(await all(client.state.activeContracts({ activeAtOffset: 0, eventFormat: anyParty }))).toEqual([]);
   });
 
-  it('gets an error when a list is longer than the node allows, or begins after its end', async () => {
+  it('reports an error if a list is longer than the node permits, or begins after the ledger end', async () => {
     generateHistory(sandbox.ledger, { seed: 3, updates: 300 });
     const tooLong = all(client.updates.list({ beginExclusive: 0, updateFormat }));
     await expect(tooLong).rejects.toMatchObject({ code: 'LEDGER_REQUEST_INVALID', facts: { httpStatus: 413 } });
@@ -58,7 +58,7 @@ describe('the client against the sandbox', () => {
     await expect(late).rejects.toMatchObject({ code: 'LEDGER_OFFSET_AFTER_END' });
   });
 
-  it('submits commands and finds their update again by offset and by id', async () => {
+  it('submits commands and reads their update by offset and by id', async () => {
     const { partyDetails } = await client.parties.list();
     const party = partyDetails[0]?.party ?? '';
     const createArguments = { issuer: party, owner: party, currency: 'USD', amount: '1.0', observers: [] };

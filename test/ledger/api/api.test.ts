@@ -46,12 +46,12 @@ describe('the ledger client', () => {
     const client = await clientOf(200, answer, seen);
     expect(await call(client)).toEqual(result);
     const sent = body === undefined || typeof body === 'string' ? (body ?? '') : JSON.stringify(body);
-    // Before a call that newer releases do not have, the release is read.
+    // The release is read before a call that newer releases do not have.
     const others = seen.filter((one) => one.url === url || one.url !== '/v2/version');
     expect(others).toEqual([{ method: operation.split(' ')[0], url, body: sent }]);
   });
 
-  it.each(calls)('passes on a rejection of $operation', async ({ call }) => {
+  it.each(calls)('reports a rejection of $operation', async ({ call }) => {
     const client = await clientOf(403, { code: 'NA', cause: 'x', errorCategory: -1, grpcCodeValue: 7 });
     await expect(call(client)).rejects.toMatchObject({ code: 'LEDGER_PERMISSION_DENIED' });
   });
@@ -97,7 +97,7 @@ describe('the ledger client', () => {
     });
   });
 
-  it.each(['', '.', '..'])('sends no path with the id %j', async (id) => {
+  it.each(['', '.', '..'])('sends no request with the id %j', async (id) => {
     const seen: Seen[] = [];
     const client = await clientOf(200, {}, seen);
     await expect(client.users.delete(id)).rejects.toMatchObject({ code: 'LEDGER_REQUEST_INVALID' });
@@ -105,7 +105,7 @@ describe('the ledger client', () => {
     expect(seen).toEqual([]);
   });
 
-  it.each([Number.NaN, 2 ** 53, 1.5])('sends no offset %d', async (offset) => {
+  it.each([Number.NaN, 2 ** 53, 1.5])('sends no request with the offset %d', async (offset) => {
     const client = await clientOf(200, {});
     await expect(client.updates.byOffset(offset, {})).rejects.toMatchObject({ code: 'LEDGER_REQUEST_INVALID' });
     expect(() => client.updates.list({ beginExclusive: offset })).toThrow(/as beginExclusive/u);
@@ -124,22 +124,22 @@ async function firstCompletion({ completions }: LedgerClient): Promise<unknown> 
   return undefined;
 }
 
-describe('the descriptions of the node', () => {
+describe('the API descriptions of the participant', () => {
   const schemas = readWireSchemas();
 
   it.each(calls.filter(({ later }) => later !== true))(
-    'know $operation and accept its request',
+    'contain $operation and accept its request',
     ({ operation, schema, body }) => {
       expect(schemas.operations).toContain(operation);
       expect(schema === undefined ? [] : schemas.problems(schema, body)).toEqual([]);
     },
   );
 
-  it('name only operations that the client has, or omits on purpose', () => {
+  it('contain only operations that the client has or deliberately omits', () => {
     const known = new Set(calls.map(({ operation }) => operation));
     const missing = [...schemas.operations].filter((name) => !name.startsWith('WS ') && !known.has(name));
     expect(missing.sort()).toEqual([
-      // Identity providers, and changes of parties and users, are administration of the node.
+      // Administration of the participant: identity providers, and changes of parties and users.
       'DELETE /v2/idps/{idp-id}',
       'GET /v2/idps',
       'GET /v2/idps/{idp-id}',

@@ -1,21 +1,21 @@
 /**
- * One call of the client as a test case: the request, a response, and the expected result. Responses have keys
- * of several releases and unknown ones on purpose.
+ * One call of the client as a test case: the request, a response, and the expected result. Responses contain keys of
+ * several releases and unknown keys on purpose.
  */
 import type { LedgerClient } from '../../../src/ledger/api/client.ts';
 
 export interface CallCase {
-  /** As the descriptions name it, e.g. `GET /v2/packages/{package-id}`. */
+  /** Name in the API descriptions, such as `GET /v2/packages/{package-id}`. */
   readonly operation: string;
-  /** Path and query on the wire. */
+  /** Expected path and query of the request. */
   readonly url: string;
-  /** Name of the request's schema in the descriptions. */
+  /** Name of the schema of the request in the API descriptions. */
   readonly schema?: string;
   readonly body?: unknown;
   readonly call: (client: LedgerClient) => Promise<unknown>;
   readonly answer: unknown;
   readonly result: unknown;
-  /** Not in the descriptions of 3.5. */
+  /** True if the API descriptions of release 3.5 do not contain the operation. */
   readonly later?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** The cases of the calls that manage: node, packages, users, and parties of the participant. */
+/** Test cases for administrative calls: node, packages, users, and parties of the participant. */
 import { generateSigningKey, hashSignature, signingPublicKey } from '../../../src/ledger/access/signing.ts';
 import { party, escaped, type CallCase } from './call-case.ts';
 

@@ -1,4 +1,4 @@
-/** The cases of the calls that read: state, contracts, updates. */
+/** Test cases for calls that read state, contracts and updates. */
 import type { LedgerClient } from '../../../src/ledger/api/client.ts';
 import { all } from '../../support/all.ts';
 import { party, escaped, eventFormat, updateFormat, created, update, type CallCase } from './call-case.ts';

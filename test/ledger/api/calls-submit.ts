@@ -1,4 +1,4 @@
-/** The cases of the calls that submit, directly or with signatures of external parties, and of completions. */
+/** Test cases for calls that submit commands, directly or with signatures of external parties, and for completions. */
 import { generateSigningKey, partySignature } from '../../../src/ledger/access/signing.ts';
 import { all } from '../../support/all.ts';
 import { party, eventFormat, transactionFormat, transaction, submitted, commands, type CallCase } from './call-case.ts';

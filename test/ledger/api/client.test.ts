@@ -13,7 +13,7 @@ afterEach(async () => {
 
 const seen: { url: string; authorization: string | undefined; body: string }[] = [];
 
-/** A client of a ledger with one response to all requests. */
+/** Starts a ledger with one response to all requests; returns its client. */
 async function clientOf(status: number, body: string, prefix = ''): Promise<LedgerClient> {
   seen.length = 0;
   ledger = await startFakeLedger({
@@ -48,13 +48,13 @@ const format = updateFormat({
 });
 
 describe('the ledger client', () => {
-  it('sends the bearer token below the path prefix and returns the ledger end', async () => {
+  it('sends the bearer token to a URL with a path prefix, and returns the ledger end', async () => {
     const client = await clientOf(200, '{"offset":250,"synchronizerTimes":[]}', '/prefix/');
     expect(await client.state.ledgerEnd()).toBe(250);
     expect(seen).toEqual([{ url: '/prefix/v2/state/ledger-end', authorization: 'Bearer abc', body: '' }]);
   });
 
-  it('reads version, participant, pruning and synchronizers', async () => {
+  it('reads version, participant id, pruned offset and synchronizers', async () => {
     const client = await clientOf(
       200,
       JSON.stringify({
@@ -73,7 +73,7 @@ describe('the ledger client', () => {
   });
 
   it.each(['{"offset":9007199254740993}', '{"offset":"250"}', '{"offset":-1}', '{}'])(
-    'parks on the ledger end %s, because it is not an offset that a number can hold',
+    'rejects the ledger end %s, because it is not an offset that a number can represent',
     async (body) => {
       const client = await clientOf(200, body);
       await expect(client.state.ledgerEnd()).rejects.toMatchObject({
@@ -99,7 +99,7 @@ describe('the ledger client', () => {
     [200, '<html>welcome</html>', 'LEDGER_NOT_A_LEDGER'],
     [503, 'busy', 'LEDGER_UNAVAILABLE'],
     [401, '{"code":"NA","cause":"x","errorCategory":-1,"grpcCodeValue":16}', 'LEDGER_UNAUTHENTICATED'],
-  ])('classifies HTTP %d %s', async (status, body, code) => {
+  ])('classifies HTTP %d with the body %j', async (status, body, code) => {
     const client = await clientOf(status, body);
     await expect(client.node.version()).rejects.toMatchObject({ code });
     expect(seen).toHaveLength(1);

@@ -23,18 +23,18 @@ describe('the release of a participant', () => {
     ['main', undefined],
     ['3', undefined],
     ['release 3.7', undefined],
-  ])('%j is %s', (version, number) => {
+  ])('of version %j is %s', (version, number) => {
     expect(releaseOf(version)).toEqual({ version, number });
   });
 
-  it('is compared by its numbers, not by its text, and an unknown one is older than any', () => {
+  it('is compared by its numbers, not as text, and an unknown release is older than every other', () => {
     expect(isFrom(releaseOf('3.10.0'), '3.7')).toBe(true);
     expect(isFrom(releaseOf('3.6.99'), '3.7')).toBe(false);
     expect(isFrom(releaseOf('4.0.0'), '3.7')).toBe(true);
     expect([isFrom(releaseOf('main'), '3.4'), isFrom(unreadRelease, '3.4')]).toEqual([false, false]);
   });
 
-  it('is unknown if the call is not served, and an error if no server responds', async () => {
+  it('is unknown if the participant does not serve the call, and an error if no server responds', async () => {
     const failing = (code: 'LEDGER_NOT_A_LEDGER' | 'LEDGER_PERMISSION_DENIED' | 'LEDGER_UNREACHABLE') =>
       readRelease({ node: { version: () => Promise.reject(ledgerError(code, 'no')) } });
     expect(await failing('LEDGER_NOT_A_LEDGER')).toEqual(unreadRelease);
@@ -44,28 +44,23 @@ describe('the release of a participant', () => {
   });
 });
 
-describe('a list of active contracts without reassignments in flight', () => {
+describe('a list of active contracts', () => {
   const stored = (seedRelease: string | null, seedHasInFlight: boolean | null) => ({ seedRelease, seedHasInFlight });
 
   it.each([
-    ['was noted to have it', stored('3.7.4', true), '3.7.4', false],
+    ['is recorded to have them', stored('3.7.4', true), '3.7.4', false],
     ['came from 3.6, and the participant was upgraded since', stored('3.6.2', true), '3.7.4', false],
-    ['came from 3.7 without it', stored('3.7.0', false), '3.7.4', true],
-    [
-      'came from a release that could not be read, of a participant that is 3.7 now',
-      stored(null, false),
-      '3.7.4',
-      true,
-    ],
-    ['came from a version that says nothing', stored('main', false), '3.7.4', true],
-    ['the same of a participant that is 3.6 now', stored(null, false), '3.6.2', false],
-    ['was stored before it was noted, of a participant that is 3.7 now', stored(null, null), '3.7.4', true],
-    ['was stored before it was noted, of one that is 3.5 now', stored(null, null), '3.5.10', false],
-  ])('is detected by whether it %s', (_what, source, now, expected) => {
+    ['came from 3.7 without them', stored('3.7.0', false), '3.7.4', true],
+    ['came from a release that could not be read, and the release is 3.7 now', stored(null, false), '3.7.4', true],
+    ['came from a version without numbers', stored('main', false), '3.7.4', true],
+    ['came from a release that could not be read, and the release is 3.6 now', stored(null, false), '3.6.2', false],
+    ['was stored before this was recorded, and the release is 3.7 now', stored(null, null), '3.7.4', true],
+    ['was stored before this was recorded, and the release is 3.5 now', stored(null, null), '3.5.10', false],
+  ])('lacks reassignments in flight or not, depending on its source: it %s', (_what, source, now, expected) => {
     expect(lacksInFlight(source, releaseOf(now))).toBe(expected);
   });
 
-  it('is recorded as complete if the release is known, because they are requested then', () => {
+  it('is recorded as complete if the release is known, because reassignments in flight are then requested', () => {
     expect(listSource(releaseOf('3.7.4'))).toEqual({ release: '3.7.4', hasInFlight: true });
     expect(listSource(releaseOf('main'))).toEqual({ release: 'main', hasInFlight: false });
     expect(listSource(unreadRelease)).toEqual({ release: null, hasInFlight: false });

@@ -18,8 +18,8 @@ const everything: LedgerFilter = {
 };
 const wildcard = { identifierFilter: { WildcardFilter: { value: { includeCreatedEventBlob: false } } } };
 
-describe('request formats', () => {
-  it('requests any party and everything without a filter', () => {
+describe('a request format', () => {
+  it('includes all contracts of all parties if no filter is configured', () => {
     expect(updatesRequest(7, everything)).toEqual({
       beginExclusive: 7,
       updateFormat: {
@@ -37,7 +37,7 @@ describe('request formats', () => {
     });
   });
 
-  it('gives every party the same filters and leaves the any-party filter out', () => {
+  it('contains the same filters for every party, and no filter for all parties', () => {
     const format = eventFormat({ ...everything, parties: ['A', 'B'], templates: ['#p:M:T'], createdEventBlobs: true });
     const filters = {
       cumulative: [
@@ -47,7 +47,7 @@ describe('request formats', () => {
     expect(format).toEqual({ filtersByParty: { A: filters, B: filters }, verbose: false });
   });
 
-  it('adds views to everything when only interfaces are named, and to the templates when both are', () => {
+  it('adds views to all contracts if only interfaces are configured, and to templates if both are', () => {
     const view = {
       identifierFilter: {
         InterfaceFilter: {
@@ -62,13 +62,13 @@ describe('request formats', () => {
     expect(JSON.stringify(both)).not.toContain('Wildcard');
   });
 
-  it('requests only matches of interfaces if onlyInterfaces is set', () => {
+  it('includes only matches of interfaces if onlyInterfaces is set', () => {
     const format = eventFormat({ ...everything, interfaces: ['#a:B:C'], onlyInterfaces: true });
     expect(format.filtersForAnyParty?.cumulative).toHaveLength(1);
     expect(JSON.stringify(format)).toContain('InterfaceFilter');
   });
 
-  it('uses the same event format for seed and follow, and the deprecated fields in neither', () => {
+  it('has the same event format for seed and stream, without deprecated fields', () => {
     const seed = activeContractsRequest(5, everything, releaseOf('3.6.2'), 'token');
     const follow = updatesRequest(5, { ...everything, topology: false });
     expect(seed.eventFormat).toEqual(follow.updateFormat.includeTransactions.eventFormat);
@@ -88,14 +88,14 @@ describe('request formats', () => {
     ['3.7.4', true],
     ['4.0.0', true],
     ['main', false],
-  ])('requests reassignments in flight of a participant %s: %s', (version, isSent) => {
+  ])('requests reassignments in flight from a participant of version %s: %s', (version, isSent) => {
     const request = activeContractsRequest(5, everything, releaseOf(version), 'token');
     const sent = isSent ? ['includeIncompleteReassignments'] : [];
     expect(Object.keys(request)).toEqual(['activeAtOffset', 'eventFormat', ...sent, 'streamContinuationToken']);
     if (isSent) expect(request.includeIncompleteReassignments).toBe(true);
   });
 
-  it('fingerprints the filter independent of its order', () => {
+  it('has a fingerprint of the filter that does not depend on its order', () => {
     const filter = { ...everything, wantedInterfaces: ['tokens'] };
     const one = filterFingerprint({ ...filter, parties: ['B', 'A', 'A'] });
     expect(one.hash).toMatch(/^[0-9a-f]{64}$/u);

@@ -7,7 +7,7 @@ function wireError(code: string, errorCategory: number, grpcCodeValue: number | 
   return { code, cause, correlationId: null, traceId: 'abc', context, resources: [], errorCategory, grpcCodeValue };
 }
 
-describe('errors of the ledger', () => {
+describe('a ledger error', () => {
   it.each([
     ['PARTICIPANT_PRUNED_DATA_ACCESSED', 9, 9, 400, 'LEDGER_PRUNED', 'park'],
     ['OFFSET_AFTER_LEDGER_END', 12, 11, 400, 'LEDGER_OFFSET_AFTER_END', 'retry'],
@@ -37,18 +37,18 @@ describe('errors of the ledger', () => {
     ['SOMETHING_NEW', 6, null, 401, 'LEDGER_UNAUTHENTICATED', 'refresh-token'],
     ['SOMETHING_NEW', 7, null, 403, 'LEDGER_PERMISSION_DENIED', 'park'],
     ['SOMETHING_NEW', 99, null, 599, 'LEDGER_INTERNAL', 'retry'],
-  ])('classifies %s of category %d, gRPC %s, as HTTP %d', (code, category, grpc, status, expected, retry) => {
+  ])('is classified: %s of category %d, gRPC %s, HTTP %d', (code, category, grpc, status, expected, retry) => {
     const body = wireError(code, category, grpc);
     const error = errorFromBody(body, status);
     expect([error.code, error.retry]).toEqual([expected, retry]);
     expect(error.facts).toMatchObject({ ledgerCode: code, category, traceId: 'abc', httpStatus: status });
     expect(error.remedy).not.toBe('');
     expect(isErrorFrame(body)).toBe(true);
-    // A stream has no HTTP status: the frame alone must give the same code, unless the status was the only information.
+    // A stream has no HTTP status, so the frame alone must yield the same code, unless only the status determines it.
     if (grpc !== null) expect(errorFromBody(body).code).toBe(expected);
   });
 
-  it('names the earliest offset of a pruned ledger and the end of one that went back', () => {
+  it('contains the earliest offset of a pruned ledger, and the end of a ledger that went back', () => {
     const pruned = wireError('PARTICIPANT_PRUNED_DATA_ACCESSED', 9, 9, { earliest_offset: '200' });
     expect(errorFromBody(pruned, 400).facts['earliestOffset']).toBe(200);
     const after = wireError('OFFSET_AFTER_LEDGER_END', 12, 11, {}, 'Begin offset (9) is after ledger end (7)');
@@ -71,13 +71,13 @@ describe('errors of the ledger', () => {
     [503, 'The server was not able to produce a timely response', 'LEDGER_UNAVAILABLE'],
     [504, '', 'LEDGER_UNAVAILABLE'],
     [500, '', 'LEDGER_INTERNAL'],
-  ])('classifies HTTP %d with a body that is not an error of the ledger', (status, body, expected) => {
+  ])('is classified by HTTP %d if the body is not an error of the ledger', (status, body, expected) => {
     const error = errorFromBody(body, status);
     expect(error.code).toBe(expected);
     expect(error.message).not.toContain('<html>');
   });
 
-  it('recognizes the recorded rejection of a disabled request format by its code alone, with a status and without', () => {
+  it('is recognized by its code alone if a request format is disabled, with and without an HTTP status', () => {
     const body = JSON.parse(fixture('samples/refusals/deprecated-api-disabled.json')) as unknown;
     expect(isErrorFrame(body)).toBe(true);
     for (const status of [400, undefined]) {
@@ -96,7 +96,7 @@ describe('errors of the ledger', () => {
     [1011, 'LEDGER_STREAM_CLOSED', 'retry'],
     [1008, 'LEDGER_UNAUTHENTICATED', 'refresh-token'],
     [1009, 'LEDGER_REQUEST_INVALID', 'park'],
-  ])('classifies close code %d', (code, expected, retry) => {
+  ])('is classified by the close code %d', (code, expected, retry) => {
     const error = errorFromClose(code, 'because');
     expect([error.code, error.retry, error.facts['closeCode']]).toEqual([expected, retry, code]);
   });
@@ -117,20 +117,20 @@ describe('errors of the ledger', () => {
     ['HPE_INVALID_CONSTANT', 'LEDGER_NOT_A_LEDGER'],
     ['WS_ERR_INVALID_OPCODE', 'LEDGER_UNDECODABLE'],
     ['WS_ERR_UNSUPPORTED_MESSAGE_LENGTH', 'LEDGER_FRAME_TOO_LARGE'],
-  ])('classifies the network error %s, also inside another error', (code, expected) => {
+  ])('is classified by the network error %s, also inside another error', (code, expected) => {
     const inner = Object.assign(new Error('inner'), { code });
     expect(errorFromNetwork(inner, 'http://host:1/').code).toBe(expected);
     expect(errorFromNetwork(new AggregateError([inner], 'all failed'), 'http://host:1/').code).toBe(expected);
   });
 
-  it('prints neither tokens that a peer echoes nor credentials in the URL', () => {
+  it('contains neither tokens that a peer echoes nor credentials of the URL', () => {
     const echo = wireError('X', 8, 3, {}, 'bad header Authorization: Bearer eyJhbGci.eyJzdWIi.c2ln\nnext');
     expect(errorFromBody(echo).message).not.toContain('eyJ');
     const error = errorFromNetwork(new Error('refused'), 'http://user:secret@host:1/');
     expect(error.message + JSON.stringify(error.facts)).not.toContain('secret');
   });
 
-  it('reads all ten fields of an error of the ledger, and none of a missing one', () => {
+  it('is decoded with all ten fields, and other objects are not decoded as errors', () => {
     const context = { category: '9', tid: 'tid', definite_answer: 'true', number: 7 };
     const resources = [['ErrorResource(CID)', '00ab'], ['CID', '00cd'], ['broken'], 'broken'];
     const base = { code: 'X', cause: 'Y', correlationId: 's-1', traceId: null, context, resources };
@@ -157,13 +157,13 @@ describe('errors of the ledger', () => {
     }
   });
 
-  it('keeps an error without a code, with its category and gRPC code', () => {
+  it('is recognized without a code, and keeps its category and gRPC code', () => {
     const body = { code: null, cause: 'stopped', errorCategory: -1, grpcCodeValue: 14 };
     expect(isErrorFrame(body)).toBe(true);
     expect(errorFromBody(body)).toMatchObject({ code: 'LEDGER_UNAVAILABLE', facts: { category: -1, grpcCode: 14 } });
   });
 
-  it('returns facts and the trace id, and no field that may contain contract data', () => {
+  it('has facts and the trace id, and no field that may contain contract data', () => {
     const context = { commands: 'secret', exercise_trace: 'secret', definite_answer: 'false' };
     const resources = ['CID', 'CONTRACT_KEY', 'USER', 'PACKAGE'].map((type) => [
       type,
@@ -197,7 +197,7 @@ describe('errors of the ledger', () => {
     expect(errorFromBody(wireError('NA', -1, 7), 403).remedy).toContain('CanReadAs');
   });
 
-  it('does not take data for an error frame', () => {
+  it('is distinguished from data', () => {
     expect(isErrorFrame({ update: {}, code: 'X', cause: 'Y' })).toBe(false);
     expect(isErrorFrame({ contractEntry: {} })).toBe(false);
     expect(isErrorFrame([])).toBe(false);

@@ -30,7 +30,7 @@ const entries: readonly (readonly [string, JsonRecord])[] = [
   ['empty', frames.entry('JsEmpty', {})],
 ];
 
-/** From bytes and from a string: the quick reader and the scanner give the same result. */
+/** Decodes from bytes and from a string. The quick reader and the scanner must return the same result. */
 function decodeUpdate(frame: string): Update {
   const read = inMemory.copied(inMemory.decodeUpdate(frame));
   expect(read).toEqual(decode.decodeUpdate(frame));
@@ -43,7 +43,7 @@ function decodeActiveContract(frame: string): ActiveContractEntry {
   return read;
 }
 
-/** Every place in a value, the root excepted. */
+/** Every path in a value, except the root. */
 function paths(value: Json, at: Path = []): Path[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => {
@@ -52,7 +52,7 @@ function paths(value: Json, at: Path = []): Path[] {
   });
 }
 
-/** A copy with the place replaced, or removed when `replacement` is undefined. */
+/** A copy in which the value at the path is replaced, or removed if `replacement` is undefined. */
 function changed(frame: Json, path: Path, replacement: Json | undefined): Json {
   const copy = structuredClone(frame);
   let parent = copy as { [key: string | number]: Json };
@@ -118,7 +118,7 @@ describe('decodeUpdate', () => {
     expect(decoded.kind === 'unknown' ? decoded.raw : undefined).toBe(text(frame['update'] ?? null));
   });
 
-  it.each(updates)('tolerates every absent field of a %s or refuses it by path and offset', (_name, frame) => {
+  it.each(updates)('accepts the absence of each field, or rejects it with path and offset: %s', (_name, frame) => {
     for (const path of paths(frame)) {
       const refused = refusal(() => decodeUpdate(text(changed(frame, path, undefined))));
       if (refused === undefined) continue;
@@ -184,7 +184,7 @@ describe('decodeUpdate', () => {
     expect(decodeUpdate(text(last)).offset).toBe(9_007_199_254_740_991);
   });
 
-  it('rejects text that is not JSON', () => {
+  it('rejects text that is not JSON or not an update', () => {
     for (const frame of ['', '{', 'null', '[]', '7', '"x"', '{"update":{}}', '{"update":null}']) {
       expect(refusal(() => decodeUpdate(frame))?.code).toBe('UPDATE_UNDECODABLE');
     }
@@ -211,7 +211,7 @@ describe('decodeActiveContract', () => {
     );
   });
 
-  it.each(entries)('tolerates every absent field of an entry that is %s or refuses it by path', (_name, frame) => {
+  it.each(entries)('accepts the absence of each field of an entry, or rejects it with its path: %s', (_name, frame) => {
     for (const path of paths(frame)) {
       const refused = refusal(() => decodeActiveContract(text(changed(frame, path, undefined))));
       expect([undefined, 'UPDATE_UNDECODABLE']).toContain(refused?.code);
@@ -247,7 +247,7 @@ describe('fuzzed frames', () => {
   it.each([
     ['update', updates, decodeUpdate],
     ['entry', entries, decodeActiveContract],
-  ] as const)('with a mutated %s give a model value or a rejection, never another error', (_name, samples, decode) => {
+  ] as const)('with a mutated %s are decoded or rejected, and cause no other error', (_name, samples, decode) => {
     const mutated = fc
       .constantFrom(...samples.map(([, frame]) => frame))
       .chain((frame) =>
@@ -263,7 +263,7 @@ describe('fuzzed frames', () => {
     );
   });
 
-  it('give a model value or a rejection when their text is truncated or patched', () => {
+  it('are decoded or rejected if their text is truncated or patched', () => {
     const samples = updates.map(([, frame]) => text(frame));
     const patch = fc.constantFrom(
       '1.50',
@@ -292,12 +292,12 @@ describe('fuzzed frames', () => {
 describe('frames that the quick reader passes to the scanner', () => {
   const fullFrame = text(frames.fullTransaction());
 
-  it('are counted, and others are not', () => {
+  it('are counted, and other frames are not', () => {
     const unknown = new UnknownNames();
     inMemory.decodeUpdate(fullFrame, unknown);
-    // A string is never for the quick reader.
+    // Strings are always decoded by the scanner.
     decode.decodeUpdate(fullFrame.replaceAll('":', '": '), unknown);
-    // The scanner reads all others anyway.
+    // Frames other than transactions are always decoded by the scanner.
     inMemory.decodeUpdate(text(frames.offsetCheckpoint(70)), unknown);
     expect(unknown.fallbackDecodedTransactions).toBe(0);
     inMemory.decodeUpdate(fullFrame.replaceAll('":', '": '), unknown);

@@ -1,7 +1,4 @@
-/**
- * The quick reader against the scanner: the same structure and the same payloads, or it passes the frame to the
- * scanner.
- */
+/** The quick reader returns the same structure and payloads as the scanner, or passes the frame to the scanner. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readFrame } from '../../../src/ledger/frames/frame-reader.ts';
@@ -21,13 +18,13 @@ const knownKeys = new Set(
     .concat('contractEntry', 'JsActiveContract', 'createdEvent', 'synchronizerId', 'reassignmentCounter', 'workflowId'),
 );
 
-/** A frame as the quick reader decodes it, with payloads in their places; undefined if it does not decode it. */
+/** A frame as decoded by the quick reader, with its payloads; undefined if the quick reader does not decode it. */
 function quick(text: string, shape = updateFrame): unknown {
   const read = readFrame(frameOf(text), shape);
   return read && bare(copied(read.value), (payload) => payload);
 }
 
-/** The payloads that stay in the frame. */
+/** The payloads of a frame, as text. */
 function payloadsOf(text: string): readonly string[] {
   const found: string[] = [];
   bare(copied(readFrame(frameOf(text), updateFrame)?.value), (payload) => found.push(String(payload)));
@@ -38,7 +35,7 @@ function slow(text: string): unknown {
   return bare(scanFrame(text), (raw) => (raw as RawJson).text);
 }
 
-/** Without absent fields, and without those that the quick reader skips. */
+/** The value without absent fields, and without fields that the quick reader skips. */
 function bare(value: unknown, payloadOf: (value: unknown) => unknown): unknown {
   if (Array.isArray(value)) return value.map((entry) => bare(entry, payloadOf));
   if (typeof value !== 'object' || value === null) return value;
@@ -70,7 +67,7 @@ function shuffled(fields: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<s
     });
 }
 
-/** Objects are printed already. */
+/** Prints a value as JSON. Objects are already texts. */
 function printed(value: unknown): string {
   if (Array.isArray(value) && typeof value[0] === 'string' && value[0].startsWith('{')) return `[${value.join(',')}]`;
   return typeof value === 'string' && value.startsWith('{') ? value : JSON.stringify(value);
@@ -102,7 +99,7 @@ const frame = shuffled({
 }).map((value) => `{"update":{"Transaction":{"value":${value}}}}`);
 
 describe('readFrame', () => {
-  it('reads the same as the scanner, in any order, with unknown fields', () => {
+  it('returns the same value as the scanner, with fields in any order and unknown fields', () => {
     let read = 0;
     expectProperty(
       fc.property(frame, (frameText) => {
@@ -120,7 +117,7 @@ describe('readFrame', () => {
     expectProperty(
       fc.property(frame, damage, (frameText, [position, by]) => {
         const at = position % frameText.length;
-        // Half a character does not come through a socket.
+        // A WebSocket never delivers half a character.
         const damaged = (frameText.slice(0, at) + by + frameText.slice(at + 1)).toWellFormed();
         if (readFrame(frameOf(damaged), updateFrame) === undefined) return;
         if (isJson(damaged)) expect(quick(damaged)).toEqual(slow(damaged));
@@ -142,14 +139,14 @@ describe('readFrame', () => {
     String.raw`"a\\"`,
     String.raw`{"a":"]}\\\"{","createArgument":{"b":[]}}`,
     String.raw`{"exerciseResult":"\"createArgument\":1"}`,
-  ])('keeps %s digit by digit', (argument) => {
+  ])('keeps the payload %s unchanged', (argument) => {
     expect(payloadsOf(createOf(argument))).toContain(argument);
   });
 
   it.each([
-    ['spaces', transaction({ CreatedEvent: frames.created() }).replaceAll('":', '": ')],
-    ['a key spelled with escapes', createOf('5').replace('createArgument', String.raw`create\u0041rgument`)],
-    ['an integer that a number cannot hold', createOf('5').replace('"offset":7', '"offset":9007199254740993')],
+    ['a frame with spaces', transaction({ CreatedEvent: frames.created() }).replaceAll('":', '": ')],
+    ['a key that contains escapes', createOf('5').replace('createArgument', String.raw`create\u0041rgument`)],
+    ['an integer that a number cannot represent', createOf('5').replace('"offset":7', '"offset":9007199254740993')],
     ['an update of another kind', '{"update":{"Novelty":{"value":{"offset":7}}}}'],
     ['two kinds at once', createOf('5').replace('{"Transaction"', '{"Novelty":{},"Transaction"')],
     [
@@ -157,12 +154,12 @@ describe('readFrame', () => {
       createOf('5').replace('{"CreatedEvent"', '{"ExercisedEvent":{"offset":7},"CreatedEvent"'),
     ],
     [
-      'a field that comes twice',
+      'a field that occurs twice',
       createOf('5').replace('"createArgument":5', '"createArgument":{"a""b"},"createArgument":5'),
     ],
     ['text after the frame', `${createOf('5')} {}`],
-    ['half a frame', createOf('5').slice(0, -9)],
-    ['a text in place of a list', createOf('5').replace(/"signatories":\[[^\]]*\]/, '"signatories":"Alice"')],
+    ['a truncated frame', createOf('5').slice(0, -9)],
+    ['a text instead of a list', createOf('5').replace(/"signatories":\[[^\]]*\]/, '"signatories":"Alice"')],
   ])('passes %s to the scanner', (_, frameText) => {
     expect(readFrame(frameOf(createOf('5')), updateFrame)).toBeDefined();
     expect(readFrame(frameOf(frameText), updateFrame)).toBeUndefined();

@@ -1,4 +1,4 @@
-/** Frames whose numbers or depth JavaScript cannot hold are returned as the ledger wrote them. */
+/** The scanner keeps texts as the ledger wrote them, including numbers and depths that JavaScript cannot represent. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { RawJson, jsonTextOf, partText, scanFrame } from '../../../src/ledger/frames/raw-json.ts';
@@ -18,7 +18,7 @@ function unwrapped(scanned: unknown): unknown {
 }
 
 describe('scanFrame', () => {
-  it('knows the text of every object, blanks, numbers and repeated keys as the ledger wrote them', () => {
+  it('keeps the text of every object as the ledger wrote it, with spaces, numbers and repeated keys', () => {
     const inner = String.raw`{ "n" : 1.10, "n" : 1e400,"\u0061":[ {"b":-0.0} ]}`;
     const scanned = scanFrame(`{"update":${inner} }`) as Record<string, unknown>;
     expect(partText(scanned['update'])).toBe(inner);
@@ -26,7 +26,7 @@ describe('scanFrame', () => {
     expect(partText(scanned['none'])).toBeUndefined();
   });
 
-  it('finds a key that is spelled with escapes', () => {
+  it('finds a key that contains escapes', () => {
     expect(payload(scanFrame(String.raw`{"create\u0041rgument":5,"offset":1}`))).toBe('5');
   });
 
@@ -41,7 +41,7 @@ describe('scanFrame', () => {
     );
   });
 
-  it('gives null payloads as null and finds the end of strings with quotes and backslashes', () => {
+  it('returns null payloads as null, and finds the end of strings with quotes and backslashes', () => {
     const frame = String.raw`{"createArgument": null ,"contractKey":{"a":"]}\\\"{","b":[]},"offset":3}`;
     const scanned = scanFrame(frame) as Record<string, unknown>;
     expect(scanned['createArgument']).toBeNull();
@@ -55,7 +55,7 @@ describe('scanFrame', () => {
     expect(partText(scanFrame(`{"unknown":${deep}}`))).toBe(`{"unknown":${deep}}`);
   });
 
-  it('keeps __proto__ as an ordinary key and leaves Object.prototype alone', () => {
+  it('keeps __proto__ as an ordinary key and leaves Object.prototype unchanged', () => {
     const scanned = scanFrame('{"__proto__":{"polluted":true},"constructor":{"x":1.5}}');
     expect(Object.entries(scanned as object)).toEqual([
       ['__proto__', { polluted: true }],

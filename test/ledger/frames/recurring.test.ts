@@ -1,6 +1,6 @@
 /**
- * Cache of recurring texts in frames: looked up by bytes alone, at any position, and created once while they are
- * cached.
+ * Cache of recurring texts in frames. A text is found by its bytes, at any position, and its value is created once
+ * while it is cached.
  */
 import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { Recurring, viewOf } from '../../../src/ledger/frames/recurring.ts';
 import { expectProperty } from '../../support/chance/property.ts';
 
-/** Looks up a text in the middle of others. */
+/** Creates a cache and a function that looks up a text within a longer buffer. */
 function createLookup(mostBytes: number) {
   const made: string[] = [];
   const recurring = new Recurring((printed) => {
@@ -24,7 +24,7 @@ function createLookup(mostBytes: number) {
 }
 
 describe('a recurring text', () => {
-  it('is the same value at any position, and created once', () => {
+  it('has one value at every position, which is created once', () => {
     const alike = fc.tuple(fc.constantFrom('', 'a', 'party::1220', 'ü'), fc.nat(40), fc.constantFrom('', 'x', 'yz'));
     const text = alike.map(([begin, count, end]) => begin + 'p'.repeat(count) + end);
     expectProperty(
@@ -43,15 +43,15 @@ describe('a recurring text', () => {
     );
   });
 
-  it('is found among thousands', () => {
+  it('is found among thousands of texts', () => {
     const { ask, made } = createLookup(1_000_000);
     const texts = Array.from({ length: 5_000 }, (_, index) => `party-${String(index)}::1220`);
     for (const text of [...texts, ...texts]) expect(ask(text).printed).toBe(text);
     expect(made).toHaveLength(5_000);
   });
 
-  /** Hashes have 32 bits: of so many texts, about ten pairs share one. */
-  it('is not taken for another one with the same hash', () => {
+  /** Hashes have 32 bits, so about ten pairs of these texts have the same hash. */
+  it('is distinguished from another text with the same hash', () => {
     const { ask, made } = createLookup(100_000_000);
     for (let number = 0; number < 300_000; number += 1) {
       const text = createHash('md5').update(String(number)).digest('base64');
@@ -69,7 +69,7 @@ describe('a recurring text', () => {
     expect(ask('party-1')).toBe(again);
   });
 
-  it('is not cached if it could not be created', () => {
+  it('is not cached if its value cannot be created', () => {
     const recurring = new Recurring((printed) => JSON.parse(printed) as unknown, 1_000);
     const bytes = Buffer.from('[1');
     const ask = (): unknown => recurring.at(bytes, viewOf(bytes), 0, 2);

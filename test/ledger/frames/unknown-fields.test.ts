@@ -1,4 +1,4 @@
-/** Fields that this version does not know are named, by the quick reader and by the scanner, and known ones never. */
+/** The quick reader and the scanner report fields that this version does not know, and never report known fields. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -66,7 +66,7 @@ function extended(value: Json, name: string): Json {
 }
 
 describe('unknown fields', () => {
-  it('are named with message, offset and count, by the quick reader and by the scanner', () => {
+  it('are reported with message, offset and count, by the quick reader and by the scanner', () => {
     const frame = frames.transaction(41, [
       { CreatedEvent: frames.created({ shape: 1 }) },
       { CreatedEvent: frames.created({ shape: null, 'no name of ours': {} }) },
@@ -81,7 +81,7 @@ describe('unknown fields', () => {
     expect(unknownOf(decodeUpdate, JSON.stringify(frame, undefined, 1))).toEqual(expected);
   });
 
-  it('are named in every message', () => {
+  it('are reported in every message', () => {
     const named = new Set<string>();
     const collect = (decode: Decode, frame: JsonRecord): void => {
       for (const name of unknownOf(decode, JSON.stringify(extended(frame, 'novel')))) {
@@ -95,7 +95,7 @@ describe('unknown fields', () => {
     expect([...named].sort()).toEqual(Object.keys(knownFields).sort());
   });
 
-  it('are absent from frames of every kind, also if keys are names of JavaScript', () => {
+  it('are not reported in known frames, and may have names from JavaScript', () => {
     for (const frame of everyUpdate) expect(unknownOf(decodeUpdate, JSON.stringify(frame, undefined, 1))).toEqual([]);
     for (const frame of everyEntry) expect(unknownOf(decodeActiveContract, JSON.stringify(frame))).toEqual([]);
     for (const frame of everyCompletion) expect(unknownOf(decodeCompletion, JSON.stringify(frame))).toEqual([]);
@@ -114,12 +114,12 @@ describe('unknown fields', () => {
     const known = Object.entries(knownFields)
       .filter(([message]) => /^[A-Z]/.test(message))
       .flatMap(([message, fields]) => Object.keys(fields).map((field) => `${message}.${field}`))
-      // Described in a sentence of the page: it has columns of its own, in the table of its name.
+      // These fields are described in the text of the page. Their own fields have separate tables.
       .filter(
         (field) =>
           !/\.(?:traceContext|viewStatus|contractEntry|synchronizerTimes?|status|deduplicationPeriod)$/.test(field),
       );
-    // Documented by the fields of its kinds.
+    // A deduplication period is documented by the fields of its kinds.
     const plain = (fields: readonly string[]): readonly string[] =>
       fields.filter((field) => !field.startsWith('DeduplicationPeriod.')).sort();
     expect(plain(known)).toEqual(plain(documented));
@@ -148,7 +148,7 @@ describe('unknown fields', () => {
 });
 
 describe('unknown names', () => {
-  it('are stored up to fifty, and further ones share one', () => {
+  it('are counted individually up to fifty, and all further names share one counter', () => {
     const unknown = new UnknownNames();
     for (let at = 0; at < 1_000; at += 1)
       unknown.add({ kind: 'update', name: `K${String(at)}`, firstOffset: at, count: 1 });

@@ -31,7 +31,7 @@ const update = (offset: number): string => `{"update":{"OffsetCheckpoint":{"valu
 const expired = '{"code":"ACCESS_TOKEN_EXPIRED","cause":"JWT token has expired","errorCategory":2,"grpcCodeValue":10}';
 
 describe('the handshake', () => {
-  it('carries the token as header and as first subprotocol, and sends the request as the first frame', async () => {
+  it('carries the token as header and as first subprotocol, and the request is the first frame', async () => {
     let first = '';
     const url = await serve({
       socket: (socket, frame) => {
@@ -48,7 +48,7 @@ describe('the handshake', () => {
     expect(first).toBe('{"beginExclusive":7}');
   });
 
-  it('offers the fixed subprotocols without a token as well', async () => {
+  it('also offers the fixed subprotocols without a token', async () => {
     const url = await serve({ socket: (socket) => socket.close(1000) });
     expect(await open(url).ended).toBeUndefined();
     expect(ledger?.handshakes[0]?.headers['sec-websocket-protocol']).toBe('daml.ws.auth,ledger.ws.auth');
@@ -65,21 +65,21 @@ describe('the handshake', () => {
     ['401 Unauthorized', 'text/plain', 'no', 'LEDGER_UNAUTHENTICATED'],
     ['404 Not Found', 'text/html', '<html></html>', 'LEDGER_NOT_A_LEDGER'],
     ['503 Service Unavailable', 'text/plain', 'x'.repeat(200_000), 'LEDGER_UNAVAILABLE'],
-  ])('explains a rejection with HTTP %s (%s)', async (status, type, body, code) => {
+  ])('is classified if it is rejected with HTTP %s (%s)', async (status, type, body, code) => {
     const run = open(await serve({ refuse: { status, type, body } }));
     expect((await run.ended)?.code).toBe(code);
     expect(run.ends).toHaveLength(1);
   });
 
   it.each([
-    ['of a gateway, which may know the route again in a moment', 'text/html', '<html></html>', 'retry'],
+    ['of a gateway, which may have the route again soon', 'text/html', '<html></html>', 'retry'],
     ['of a participant, which has no such stream', 'application/json', '{"errors":["uri: /v2"],"status":404}', 'park'],
-  ])('interprets a 404 as one %s', async (_, type, body, retry) => {
+  ])('that returns 404 is handled as a response %s', async (_, type, body, retry) => {
     const run = open(await serve({ refuse: { status: '404 Not Found', type, body } }));
     expect(await run.ended).toMatchObject({ code: 'LEDGER_NOT_A_LEDGER', retry });
   });
 
-  it('names an illegal token without printing it, a closed port, and a port that does not speak HTTP', async () => {
+  it('reports an illegal token without printing it, a closed port, and a port without HTTP', async () => {
     const illegal = await open('http://127.0.0.1:9', { token: 'a b==' }).ended;
     expect(illegal?.code).toBe('LEDGER_TOKEN_MALFORMED');
     expect(`${illegal?.message}${String(illegal?.cause)}`).not.toContain('a b==');
@@ -95,7 +95,7 @@ describe('the handshake', () => {
 });
 
 describe('the frames', () => {
-  it('arrive as text in order, and a clean close ends without an error', async () => {
+  it('arrive as text in order, and a clean close ends the stream without an error', async () => {
     const url = await serve({
       socket: (socket) => {
         for (const offset of [1, 2, 3]) socket.send(update(offset));
@@ -134,7 +134,7 @@ describe('the frames', () => {
     try {
       const { ended } = open(url);
       await clientEnded.promise;
-      // The default of the library is to wait 30 s for the end of the connection.
+      // By default, the library waits 30 s for the end of the connection.
       await vi.advanceTimersByTimeAsync(1_500);
       expect(await ended).toMatchObject({ code: 'LEDGER_STREAM_CLOSED', facts: { closeCode: 4001 } });
     } finally {
@@ -178,7 +178,7 @@ describe('the frames', () => {
     ['/v2/updates/trees', '{"update":{"TransactionTree":{"value":{}}}}'],
     ['/v2/commands/completions', '{"completionResponse":{"Completion":{"value":{}}}}'],
     ['/v2/commands/command-completions', '{ "completionResponse":{}, "code":"x", "cause":"y" }'],
-  ] as const)('of %s are data, and an error frame there is an error as well', async (path, data) => {
+  ] as const)('of %s are data, and an error frame ends the stream with its error', async (path, data) => {
     const url = await serve({
       socket: (socket) => {
         socket.send(data);
@@ -200,7 +200,7 @@ describe('the frames', () => {
       'LEDGER_FRAME_TOO_LARGE',
       'park',
     ],
-    ['a cut connection', (socket: WebSocket) => socket.terminate(), 'LEDGER_STREAM_CLOSED', 'retry'],
+    ['a broken connection', (socket: WebSocket) => socket.terminate(), 'LEDGER_STREAM_CLOSED', 'retry'],
     ['a server error', (socket: WebSocket) => socket.close(1011), 'LEDGER_STREAM_CLOSED', 'retry'],
     ['a shutdown', (socket: WebSocket) => socket.close(1001), 'LEDGER_STREAM_CLOSED', 'retry'],
   ])('end with an error on %s', async (_name, act, code, retry) => {
@@ -209,7 +209,7 @@ describe('the frames', () => {
     expect(run.frames).toEqual([]);
   });
 
-  it('end with the error that the consumer throws', async () => {
+  it('end with an error if the consumer throws', async () => {
     const url = await serve({ socket: (socket) => socket.send(update(1)) });
     const run = open(url, {
       onFrame: () => {
@@ -220,7 +220,7 @@ describe('the frames', () => {
   });
 });
 
-describe('keeping alive', () => {
+describe('the keepalive', () => {
   it('pings an idle ledger, which counts as alive while it responds', async () => {
     let pings = 0;
     const url = await serve({ socket: (socket) => socket.on('ping', () => (pings += 1)) });
@@ -240,7 +240,7 @@ describe('keeping alive', () => {
     expect(run.ends).toHaveLength(1);
   });
 
-  it('keeps pinging while paused, does not time out, and resumes after the pause', async () => {
+  it('continues to ping while the stream is paused, does not time out, and permits a resumption', async () => {
     let pings = 0;
     let served: WebSocket | undefined;
     const url = await serve({
@@ -250,7 +250,7 @@ describe('keeping alive', () => {
       },
     });
     const run = open(url, { pingIntervalMs: 20 });
-    // Before the connection is open: the request must survive the handshake.
+    // The stream is paused before the connection is open, and the pause must survive the handshake.
     run.stream.pause();
     await run.opened;
     await vi.waitFor(() => {
@@ -272,7 +272,7 @@ describe('keeping alive', () => {
     expect(run.ends).toEqual([]);
   });
 
-  it('still detects a dead ledger after a pause', async () => {
+  it('detects a ledger that does not respond to pings after a pause', async () => {
     const run = open(await serve({ options: { autoPong: false } }), { pingIntervalMs: 20 });
     run.stream.pause();
     await run.opened;
@@ -281,8 +281,8 @@ describe('keeping alive', () => {
   });
 });
 
-describe('closing', () => {
-  it.each([false, true])('is never taken for a clean end (paused: %s)', async (paused) => {
+describe('closing a stream', () => {
+  it.each([false, true])('is not reported as a clean end (paused: %s)', async (paused) => {
     const run = open(await serve({}));
     await run.opened;
     if (paused) run.stream.pause();
@@ -296,7 +296,7 @@ describe('closing', () => {
     let frames = 0;
     const url = await serve({
       socket: (socket) => {
-        // Without a reader the close frame of the client is never seen.
+        // A paused socket never reads the close frame of the client.
         socket.pause();
         const timer = setInterval(() => {
           frames += 1;
@@ -319,7 +319,7 @@ describe('closing', () => {
     for (const socket of ledger?.connections ?? []) socket.destroy();
   });
 
-  it('by signal works before, during and after the connection', async () => {
+  it('by a signal works before, during and after the handshake', async () => {
     const url = await serve({});
     const early = AbortSignal.abort();
     expect((await open(url, { signal: early }).ended)?.facts).toEqual({ closedBy: 'us' });

@@ -1,6 +1,6 @@
 /**
- * Elements of an array are returned unchanged, however the bytes are split into chunks, and no other text passes for
- * an array.
+ * Elements of an array are returned unchanged, however the bytes are split into chunks. No other text is accepted as an
+ * array.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -14,7 +14,7 @@ const limit = 1024 * 1024;
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-/** The bytes in pieces of the given lengths, over and over. */
+/** The bytes in chunks of the given lengths, which are repeated. */
 async function* cut(bytes: Buffer, lengths: readonly number[]): AsyncGenerator<Buffer> {
   for (let at = 0, turn = 0; at < bytes.length; turn += 1) {
     const length = lengths[turn % lengths.length] ?? 1;
@@ -32,7 +32,7 @@ async function elements(text: string | Buffer, lengths: readonly number[] = [7],
 const lengths = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 5 });
 
 describe('the elements of a JSON array', () => {
-  it('are those of JSON.parse for any array, any blanks and any chunks', async () => {
+  it('equal those of JSON.parse for any array, any spaces and any chunks', async () => {
     await expectProperty(
       fc.asyncProperty(
         fc.array(fc.jsonValue({ stringUnit: 'binary' })),
@@ -48,7 +48,7 @@ describe('the elements of a JSON array', () => {
     );
   });
 
-  it('keep escapes, brackets in texts, digits and characters of several bytes, one byte at a time', async () => {
+  it('keep escapes, brackets in texts, digits and characters of several bytes, even in chunks of one byte', async () => {
     const expected = [String.raw`{"a":"]},[\"\\"}`, '"€ 😀 \\\\"', '9007199254740993', '1.10', '[[],{}]', '""'];
     expect(await elements(` [ ${expected.join(' ,\n')} ]\r\n`, [1])).toEqual(expected);
     expect(await elements('[]', [1])).toEqual([]);
@@ -69,11 +69,11 @@ describe('the elements of a JSON array', () => {
     },
   );
 
-  it.each(['', '  ', '{"code":"NA"}', '<html>', 'null', '"[1]"'])('are not found in %s', async (text) => {
+  it.each(['', '  ', '{"code":"NA"}', '<html>', 'null', '"[1]"'])('are not found in %j', async (text) => {
     await expect(elements(text)).rejects.toMatchObject({ code: 'LEDGER_NOT_A_LEDGER' });
   });
 
-  it('come after a byte order mark, however it is split, and not after a part of one', async () => {
+  it('may follow a byte order mark, however it is split, but not a part of one', async () => {
     for (const cuts of [[1], [2], [3], [1, 2], [2, 1], [40]]) {
       expect(await elements('\uFEFF[1,2]', cuts), String(cuts)).toEqual(['1', '2']);
       await expect(elements(Buffer.from('\uFEFF[1]').subarray(1), cuts)).rejects.toThrow('other content');
@@ -97,12 +97,12 @@ describe('the elements of a JSON array', () => {
     expect(found).toEqual(['1', '2']);
   });
 
-  it('are rejected above the largest size, before they are complete', async () => {
+  it('are rejected above the maximum size, before they are complete', async () => {
     expect(await elements(`["${'x'.repeat(98)}","${'y'.repeat(98)}"]`, [7], 100)).toHaveLength(2);
     await expect(elements(`["${'x'.repeat(200)}`, [7], 100)).rejects.toMatchObject({ code: 'LEDGER_FRAME_TOO_LARGE' });
   });
 
-  it('of 50 MB are read in bounded memory, each chunk requested only when the last one is used up', async () => {
+  it('of 50 MB are read in bounded memory, and each chunk is requested only after the last one is used', async () => {
     const element = `{"text":"${'ü'.repeat(500)}"}`;
     const chunk = Buffer.from(`${element},`.repeat(64));
     const chunks = Math.ceil(50_000_000 / chunk.length);
@@ -126,7 +126,7 @@ describe('the elements of a JSON array', () => {
   });
 });
 
-/** Reachable bytes, without garbage that the engine has not collected yet: its amount depends on the version. */
+/** Bytes in use after a garbage collection, because the amount of garbage depends on the version of the engine. */
 function memoryInUse(): number {
   collect();
   const { heapUsed, arrayBuffers } = process.memoryUsage();

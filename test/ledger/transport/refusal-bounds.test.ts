@@ -1,4 +1,4 @@
-/** Rejections that do not end: reading the reason is limited in memory and in time. */
+/** Rejections with an endless body: reading the reason is limited in memory and in time. */
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
@@ -41,7 +41,7 @@ afterEach(async () => {
 });
 
 describe('a rejection without an end', () => {
-  it('is read up to a limit, of a request and of a list', async () => {
+  it('of a request or a list is read up to a limit', async () => {
     const transport = createTransport({ url, tokenSource: createTokenSource({}), insecure: false, requestTimeoutMs });
     const unavailable = { code: 'LEDGER_UNAVAILABLE', facts: { httpStatus: 503 } };
     await expect(transport.request('GET', '/v2/state/ledger-end')).rejects.toMatchObject(unavailable);

@@ -1,4 +1,4 @@
-/** Information from the rejection of a stream, in addition to its code. */
+/** Information in the error of a rejected stream, in addition to its code. */
 import type { WebSocket } from 'ws';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startFakeLedger, type FakeLedger, type FakeLedgerBehaviour } from '../fake-ledger.ts';
@@ -16,7 +16,7 @@ async function serve(behavior: FakeLedgerBehaviour): Promise<string> {
 }
 
 describe('a rejected stream', () => {
-  it('names the header that a gateway dropped from the response, and not the URL', async () => {
+  it('reports the header that a gateway dropped from the response, and not the URL', async () => {
     const url = await serve({ options: { handleProtocols: () => false } });
     const error = await openRun(url).ended;
     expect(error).toMatchObject({ code: 'LEDGER_NOT_A_LEDGER', retry: 'park' });
@@ -24,12 +24,12 @@ describe('a rejected stream', () => {
     expect(error?.remedy).not.toContain('URL');
   });
 
-  it('keeps the Retry-After of a rejected handshake', async () => {
+  it('reports the Retry-After of the handshake', async () => {
     const later = { status: '503 Service Unavailable', type: 'text/plain\r\nretry-after: 40', body: 'later' };
     expect((await openRun(await serve({ refuse: later })).ended)?.facts).toMatchObject({ retryAfterSeconds: 40 });
   });
 
-  it('names the visible flaw of a rejected token, of a handshake, a frame or a close', async () => {
+  it('reports the visible flaw of the token if a handshake, a frame or a close rejects it', async () => {
     const now = Math.floor(Date.now() / 1000);
     const claims = { sub: 'a-name', aud: 'an-audience', iat: now, exp: now + 3_600 };
     const token = `h.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.s`;

@@ -1,4 +1,4 @@
-/** Opens one stream and keeps what it delivers, for tests to wait on. */
+/** Opens one stream and records its frames and its end, so that tests can wait for them. */
 import type { IndexerError } from '../../../src/errors/indexer-error.ts';
 import {
   openFrameStream,

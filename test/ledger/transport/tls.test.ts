@@ -17,7 +17,7 @@ const file = (name: string): string => join(folder, name);
 
 let server: Server;
 let url = '';
-/** A ledger that talks only to clients with a certificate of its authority. */
+/** A ledger that accepts only clients with a certificate of its authority. */
 beforeEach(async () => {
   const [cert, key, ca] = await Promise.all(
     ['server.pem', 'server-key.pem', 'ca.pem'].map((name) => readFile(file(name))),
@@ -63,13 +63,13 @@ describe('a ledger that requires a client certificate', () => {
     expect(run.frames).toEqual(['{"update":{}}']);
   });
 
-  it('rejects a client without one', async () => {
+  it('rejects a client without a certificate', async () => {
     const { tls } = await readTlsFiles({ caFile: file('ca.pem') });
     await expect(version(tls)).rejects.toMatchObject({ code: 'LEDGER_TLS', retry: 'park' });
     expect(await openRun(url, { tls }).ended).toMatchObject({ code: 'LEDGER_TLS', retry: 'park' });
   });
 
-  it('is rejected by a client without its authority', async () => {
+  it('is rejected by a client that does not trust its authority', async () => {
     const { tls } = await readTlsFiles({ certFile: file('client.pem'), keyFile: file('client-key.pem') });
     await expect(version(tls)).rejects.toMatchObject({ code: 'LEDGER_TLS', retry: 'park' });
     expect(await openRun(url, { tls }).ended).toMatchObject({ code: 'LEDGER_TLS', retry: 'park' });
@@ -85,7 +85,7 @@ describe('the certificate files', () => {
     rmSync(own, { recursive: true });
   });
 
-  it('are all checked at once, by the names of their options and without their content', async () => {
+  it('are checked together, and problems are reported by option without the contents of the files', async () => {
     writeFileSync(join(own, 'page'), 'hunter2');
     const refusal = await readTlsFiles({
       caFile: join(own, 'page'),

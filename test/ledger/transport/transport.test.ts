@@ -26,7 +26,7 @@ async function transportTo(answer: Answering, requestTimeoutMs = 5000, signal?: 
 const list = ['POST', '/v2/updates', {}] as const;
 
 describe('a request', () => {
-  it('carries method, query, token and JSON body below the prefix', async () => {
+  it('sends method, query, token and JSON body to a path below the prefix', async () => {
     const seen: unknown[] = [];
     const transport = await transportTo(async (request, response) => {
       const { method, url, headers } = request;
@@ -48,7 +48,7 @@ describe('a request', () => {
     ]);
   });
 
-  it('carries bytes as they are, and bytes come back with the headers', async () => {
+  it('sends bytes unchanged, and returns the bytes and headers of the response', async () => {
     const dar = Buffer.from([0, 255, 10, 13, 128]).subarray(1);
     const transport = await transportTo(async (request, response) => {
       response.writeHead(200, { 'Canton-Package-Hash': 'f00', 'x-type': request.headers['content-type'] ?? '' });
@@ -59,7 +59,7 @@ describe('a request', () => {
     expect(headers).toMatchObject({ 'canton-package-hash': 'f00', 'x-type': 'application/octet-stream' });
   });
 
-  it('reads JSON after a byte order mark, in an object and in a list', async () => {
+  it('accepts a byte order mark before an object and before a list', async () => {
     const transport = await transportTo((request, response) => {
       response.end(`\uFEFF${request.method === 'GET' ? '{"a":"\uFEFF"}' : '[1,2]'}`);
     });
@@ -73,7 +73,7 @@ describe('a request', () => {
     await expect(transport.request('GET', '/livez')).rejects.toMatchObject({ code: 'LEDGER_NOT_A_LEDGER' });
   });
 
-  it('ends at once when aborted, even before it began', async () => {
+  it('ends at once when it is aborted, also before it begins', async () => {
     const abort = new AbortController();
     const transport = await transportTo(() => abort.abort(), 5000, abort.signal);
     await expect(transport.request('GET', '/v2/version')).rejects.toMatchObject({ code: 'LEDGER_UNREACHABLE' });
@@ -84,18 +84,18 @@ describe('a request', () => {
 
 describe('a rejection', () => {
   it.each([
-    ['seconds', 429, { 'retry-after': '120' }, 120],
+    ['a number of seconds', 429, { 'retry-after': '120' }, 120],
     [
       'a date by the clock of the sender',
       503,
       { date: new Date(0).toUTCString(), 'retry-after': new Date(90_000).toUTCString() },
       90,
     ],
-    ['a date that is past', 503, { date: new Date(9_000).toUTCString(), 'retry-after': new Date(0).toUTCString() }, 0],
-    ['neither', 503, { 'retry-after': 'soon' }, undefined],
-    ['a number below zero', 503, { 'retry-after': '-5' }, undefined],
-    ['seconds, though it does not mean "later"', 401, { 'retry-after': '120' }, undefined],
-  ])('keeps the Retry-After that is %s', async (_what, status, headers, seconds) => {
+    ['a date in the past', 503, { date: new Date(9_000).toUTCString(), 'retry-after': new Date(0).toUTCString() }, 0],
+    ['neither a number nor a date', 503, { 'retry-after': 'soon' }, undefined],
+    ['a negative number', 503, { 'retry-after': '-5' }, undefined],
+    ['a number of seconds with status 401', 401, { 'retry-after': '120' }, undefined],
+  ])('reports a valid Retry-After if the status permits it: %s', async (_what, status, headers, seconds) => {
     const transport = await transportTo((_request, response) => void response.writeHead(status, headers).end());
     for (const ask of [() => transport.request('GET', '/v2/x'), () => all(transport.requestElements(...list))]) {
       const error = (await ask().catch((thrown: unknown) => thrown)) as IndexerError;
@@ -105,7 +105,7 @@ describe('a rejection', () => {
 });
 
 describe('a list', () => {
-  it('arrives element by element while the ledger still writes', async () => {
+  it('arrives element by element while the ledger still writes it', async () => {
     const written: ServerResponse[] = [];
     const transport = await transportTo((_request, response) => {
       response.write('[{"n":1},{"n"');
@@ -118,7 +118,7 @@ describe('a list', () => {
     expect(await elements.next()).toEqual({ done: true, value: undefined });
   });
 
-  it('sends nothing before it is read', async () => {
+  it('is not requested before it is read', async () => {
     let requests = 0;
     const transport = await transportTo((_request, response) => {
       requests += 1;
@@ -131,7 +131,7 @@ describe('a list', () => {
     expect(requests).toBe(2);
   });
 
-  it('applies backpressure without a reader, longer than the timeout, and then continues', async () => {
+  it('applies backpressure while it is not read, also longer than the timeout, and then continues', async () => {
     const element = `"${'x'.repeat(100_000)}"`;
     let written = 0;
     const transport = await transportTo(async (_request, response) => {
@@ -150,7 +150,7 @@ describe('a list', () => {
     expect(count).toBe(301);
   });
 
-  it('fails when the ledger stops sending before or within it', async () => {
+  it('fails if the ledger sends nothing, or stops within the list', async () => {
     const transport = await transportTo((request, response) => {
       if (request.url?.endsWith('silent') !== true) response.write('[1,2');
     }, 80);
@@ -159,7 +159,7 @@ describe('a list', () => {
     await expect(all(transport.requestElements(...list))).rejects.toMatchObject(silent);
   });
 
-  it('closes the connection when its reader leaves early', async () => {
+  it('closes the connection when its reader stops early', async () => {
     const transport = await transportTo((_request, response) => void response.write('[1,2,3,'));
     for await (const element of transport.requestElements(...list)) {
       expect(element).toBe('1');
@@ -184,7 +184,7 @@ describe('a list', () => {
     [200, '{"code":"x"}', 'LEDGER_NOT_A_LEDGER'],
     [200, '[1', 'LEDGER_UNDECODABLE'],
     [200, '[1]]', 'LEDGER_UNDECODABLE'],
-  ])('is rejected with HTTP %d %s', async (status, body, code) => {
+  ])('is rejected with HTTP %d and the body %s', async (status, body, code) => {
     const transport = await transportTo((_request, response) => {
       response.writeHead(status, { location: '/elsewhere' }).end(body);
     });
@@ -192,7 +192,7 @@ describe('a list', () => {
     expect(ledger?.connections).toHaveLength(1);
   });
 
-  it('that is interrupted with its connection is an error, not an end', async () => {
+  it('whose connection is interrupted ends with an error', async () => {
     const transport = await transportTo((_request, response) => {
       response.write('[1,2]');
       setTimeout(() => response.destroy(), 20);
