@@ -2,7 +2,6 @@
  * A reseed that keeps the history, with ledger, stream and staging in memory: rejections, the offset of its list, and
  * the resulting rows.
  */
- */
 import { describe, expect, it } from 'vitest';
 import type { Merged } from '../../src/model/stream.ts';
 import { planReseed, reseed, type ReseedPlan, type StandingStream, type Staging } from '../../src/pipeline/reseed.ts';

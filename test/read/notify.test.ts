@@ -53,7 +53,7 @@ async function write(options?: SessionOptions): Promise<void> {
   await write(7, frames.offsetCheckpoint(9));
 }
 
-it('a listener of the stream's channel receives committed checkpoints once they can be read, and always the newest', async () => {
+it('a listener on the channel of the stream receives committed checkpoints once they can be read, and always the newest', async () => {
   await write();
   await waitFor('the newest', () => (heard.at(-1)?.payload === '9' ? true : undefined));
   // While a notification is being sent, only the newest checkpoint waits.

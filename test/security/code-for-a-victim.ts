@@ -44,7 +44,6 @@ select 'o', o.oprname, o.oprresult::regtype::text, array[o.oprleft::regtype::tex
  * Variants of variadic and polymorphic functions with more exact types. Operators on two `jsonb` are omitted. They
  * would match a literal better, but `'field'` is not valid JSON, so the statement fails before any code runs.
  */
- */
 const better: readonly Original[] = [
   ...['jsonb_build_object', 'jsonb_build_array', 'jsonb_object_agg', 'format', 'concat', 'concat_ws'].flatMap((name) =>
     ['text,text', 'text,jsonb', 'jsonb,jsonb', 'text,text,text'].map((list) => ({

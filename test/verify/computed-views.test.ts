@@ -45,18 +45,8 @@ describe('a view counts as recomputed', () => {
     ['if a package whose archive was not read computed it', computed(first), computed(unread), `${first} ${unread}`],
     ['if it fails because no version is vetted now', computed(first), failed(), `${first} none`],
     ['if it failed because no version was vetted then', failed(), computed(first), `none ${first}`],
-    [
-      'if the archive of neither version was read',
-      computed(unread),
-      computed(second),
-      `${unread} ${second}`,
-    ],
-    [
-      'if it fails in the named package',
-      computed(first),
-      failed('DAML_FAILURE(9,1f0a): odd', second),
-      `${first} none`,
-    ],
+    ['if the archive of neither version was read', computed(unread), computed(second), `${unread} ${second}`],
+    ['if it fails in the named package', computed(first), failed('DAML_FAILURE(9,1f0a): odd', second), `${first} none`],
     [
       'if it failed in the named package',
       failed('DAML_FAILURE(9,1f0a): odd', first),
