@@ -1,6 +1,6 @@
 /**
- * Access to the participant: certificates and tokens. Opened before anything is started, so that everything that can be
- * refused without a request is refused before a database is touched.
+ * Access to the participant: certificates and tokens. It is opened before anything is started. So a configuration that
+ * can be refused without a request is refused before the database is used.
  */
 import type { LedgerConfig } from '../config/config.ts';
 import { readTlsFiles, type TlsMaterial } from './transport/tls.ts';
@@ -11,7 +11,7 @@ export interface LedgerAccess {
   readonly tokenSource: TokenSource;
 }
 
-/** Loaded only when a provider issues the token: its packages cost CPU time at every start. */
+/** Loaded only if a provider issues the token, because its packages would cost CPU time at every start. */
 const oauthModule = () => import('./access/oauth.ts');
 
 /**
@@ -22,7 +22,7 @@ const oauthModule = () => import('./access/oauth.ts');
 export async function openAccess(ledger: LedgerConfig, stop: AbortSignal): Promise<LedgerAccess> {
   const { url, token, tokenFile, oauth, insecure } = ledger;
   const kind = oauth === undefined ? (token ?? tokenFile) : 'issued';
-  // The token itself does not matter: only whether there is one.
+  // Only the presence of a token matters here, not its value.
   if (url !== undefined) assertTokenMayTravel(url, kind === undefined ? undefined : 'any', insecure);
   const { caFile, certFile, keyFile } = ledger;
   const { tls, oauthCa: ca } = await readTlsFiles({ caFile, certFile, keyFile, oauthCaFile: oauth?.caFile });

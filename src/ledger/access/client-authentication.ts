@@ -1,6 +1,7 @@
 /**
- * Methods by which a client proves its secret to a token endpoint. Providers list the methods that some of their
- * clients use, accept from each client the one it is registered for, and differ in how they read HTTP Basic.
+ * Methods by which a client proves its secret to a token endpoint. A provider lists the methods that some of its
+ * clients use, and accepts from each client only the one it is registered for. Providers differ in how they read HTTP
+ * Basic.
  */
 import { type ClientAuth, ClientSecretPost } from 'openid-client';
 
@@ -13,13 +14,13 @@ export interface ClientCredentials {
 }
 
 /**
- * The methods in the order in which they are tried. Every provider has to support Basic (RFC 6749 §2.3.1), so Basic is
- * first, unless the provider lists the form alone.
+ * The methods in the order in which to try them. Every provider has to support Basic (RFC 6749 §2.3.1), so Basic is
+ * first, unless the provider lists only the form.
  */
 export function authMethods(client: ClientCredentials, supported: readonly string[] | undefined): AuthMethod[] {
   const onlyPost = supported?.includes('client_secret_basic') === false && supported.includes('client_secret_post');
   const methods: AuthMethod[] = onlyPost ? ['post', 'basic'] : ['basic', 'post'];
-  // The first colon ends the id, so an id that contains one has no other form.
+  // The first colon ends the id, so an id that contains a colon cannot be sent without the encoding.
   const isEncoded = credentialsOf(client, 'raw') !== credentialsOf(client, 'basic');
   return isEncoded && !client.id.includes(':') ? [...methods, 'raw'] : methods;
 }
@@ -32,7 +33,8 @@ export function clientAuth(client: ClientCredentials, method: AuthMethod): Clien
 }
 
 /**
- * Every form in which a request carries the secret, longest first; used to remove it from text that a provider repeats.
+ * Every form in which a request carries the secret, longest first. Used to remove the secret from text that a provider
+ * repeats.
  */
 export function secretForms(client: ClientCredentials): readonly string[] {
   const { secret } = client;
@@ -47,8 +49,8 @@ function credentialsOf({ id, secret }: ClientCredentials, method: 'basic' | 'raw
 }
 
 /**
- * `application/x-www-form-urlencoded`, which leaves `*-._` as they are. The library escapes these too, although a
- * server that does not decode needs them unescaped.
+ * `application/x-www-form-urlencoded`, which leaves `*-._` unescaped. The library escapes these too, but a server that
+ * does not decode needs them unescaped.
  */
 function formEncoded(text: string): string {
   return new URLSearchParams([['', text]]).toString().slice(1);
