@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** Entry point. Checks the requirements first: an old Node cannot parse the rest of the program. */
+/** Entry point. Requirements are checked first, because an old Node cannot parse the other modules of the program. */
 import '../scripts/requirements.cjs';
 
 void import('./program.ts');

@@ -1,4 +1,4 @@
-/** Runs the command of argv. The only module that sets the exit code and handles signals. */
+/** Runs the command in argv. The only module that sets the exit code and handles signals. */
 import { ExitCode } from './errors/exit-code.ts';
 import { toIndexerError } from './errors/indexer-error.ts';
 import { scrub } from './observe/figures/scrub.ts';
@@ -18,7 +18,7 @@ function print(line: string): void {
 }
 
 /**
- * A reader that closes the pipe (`| head`) is not a failure, and not a reason to leave work unfinished. A daemon also continues
+ * A closed output pipe (`| head`) is not a failure, and not a reason to leave work unfinished. A daemon also continues
  * without its log if the disk of the log is full; its metrics still report its state.
  */
 function forgetReader(this: NodeJS.WriteStream, error: NodeJS.ErrnoException): void {
@@ -27,7 +27,10 @@ function forgetReader(this: NodeJS.WriteStream, error: NodeJS.ErrnoException): v
   if (error.code !== 'EPIPE' && verb !== 'run' && verb !== 'demo') throw error;
 }
 
-/** Under npm, one Ctrl-C arrives twice: from the terminal, and forwarded by npm. */
+/**
+ * Under npm, one Ctrl-C sends two signals: one from the terminal, and one forwarded by npm. A second signal within this
+ * time is ignored, milliseconds.
+ */
 const echoMs = 300;
 let requestedAt = Number.POSITIVE_INFINITY;
 
@@ -39,8 +42,8 @@ function onSignal(): void {
 }
 
 /**
- * An uncaught error is a bug, and the memory cannot be trusted after it: the process ends, and the next one begins from
- * what is committed. Its message may quote rows or tokens, so only its kind and position are printed.
+ * An uncaught error is a bug, and the memory cannot be trusted after it. So the process ends, and the next one begins
+ * with the committed state. The message may quote rows or tokens, so only its kind and position are printed.
  */
 function onDefect(thrown: unknown): void {
   const [kind, stack = ''] = thrown instanceof Error ? [thrown.name, thrown.stack] : [typeof thrown];
@@ -51,7 +54,7 @@ function onDefect(thrown: unknown): void {
 
 async function command(): Promise<ExitCode> {
   const [argument] = argv;
-  // Without a command, the only flags are options and these two.
+  // If there is no command, the only flags besides options are these two.
   if (first !== verb && (argument === '--version' || argument === '-v'))
     return printText((await import('./version.ts')).version);
   const { commands, runCommandNamed } = await import('./cli/commands.ts');
@@ -81,5 +84,5 @@ try {
   if (error.code !== 'OUTPUT_CLOSED') process.stderr.write(`${safeText}\n`);
   process.exitCode = error.exitCode;
 }
-// An idle event loop ends the process. An open handle must not keep a stopped daemon alive.
+// The process ends when the event loop is empty. This timer ends it if an open handle keeps a stopped daemon alive.
 setTimeout(() => process.exit(), 2_000).unref();

@@ -1,10 +1,10 @@
 /**
- * Reader tokens, which a client sends over HTTP instead of a database password: `lir_` and 32 random bytes. The database stores
- * only the hash, so a copy of the table gives no access.
+ * Reader tokens, which a client sends over HTTP instead of a database password: `lir_` and 32 random bytes. The
+ * database stores only the hash, so a copy of the table gives no access.
  */
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 
-/** Recognized by secret scanners and by the log filter. */
+/** Prefix by which secret scanners and the log filter recognize a token. */
 const prefix = 'lir_';
 
 /** Why a previously valid token is rejected. If its role was dropped, the token counts as `revoked`. */
@@ -16,7 +16,7 @@ export interface ReaderToken {
   readonly role: string;
   /** The database login of the token, whose password is {@link loginPasswordOf}. */
   readonly login: string;
-  /** Undefined: the token is valid. */
+  /** Why the token is no longer valid; undefined if it is valid. */
   readonly ended: TokenEnd | undefined;
 }
 
@@ -29,12 +29,18 @@ export function looksLikeToken(text: string): boolean {
   return /^lir_[\w-]{43}$/.test(text);
 }
 
-/** The hash under which a token is stored. The duration of a lookup reveals nothing: a caller cannot choose a token with a given hash. */
+/**
+ * The hash under which a token is stored. The duration of a lookup reveals nothing, because a caller cannot choose a
+ * token with a given hash.
+ */
 export function hashOf(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
 
-/** Derived from the token, so the password is known only during a request that sends the token. */
+/**
+ * Password of the token's database login. It is derived from the token, so it is known only during a request that sends
+ * the token.
+ */
 export function loginPasswordOf(token: string): string {
   return createHmac('sha256', token).update('login').digest('base64url');
 }

@@ -20,7 +20,7 @@ function builtFrom(): string {
 /** The URL of the project, for users who have only the program. */
 const project = 'https://github.com/ledger-indexer/ledger-indexer';
 
-/** The URL of a page, e.g. `docs/how-to/query/tokens.md`. */
+/** The URL of a page of the documentation, e.g. `docs/how-to/query/tokens.md`. */
 export function pageUrl(path: string): string {
   return `${project}/blob/main/${path}`;
 }
