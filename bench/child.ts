@@ -18,15 +18,15 @@ export interface ChildOptions {
 export interface Child {
   readonly process: ChildProcess;
   readonly pid: number;
-  /** The last lines of its output, for the reason of its end. */
+  /** The last lines of its output, for the reason why it ended. */
   lastLines(): string;
-  /** Rejects when the process ends without being stopped; never resolves. */
+  /** Rejects if the process ends without being stopped; never resolves. */
   readonly died: Promise<never>;
-  /** Sends SIGTERM, and SIGKILL if it has not ended after 15 s. */
+  /** Sends SIGTERM, and SIGKILL if the process has not ended after 15 s. */
   readonly stop: () => Promise<void>;
 }
 
-/** Starts a Node program with a message channel. Its output is discarded except for the last lines. */
+/** Starts a Node program with a message channel. Its output is discarded, except for the last lines. */
 export function startChild({ file, args = [], nodeArgs = [], env = {} }: ChildOptions): Child {
   const path = file.startsWith('/') ? file : fileURLToPath(new URL(file, import.meta.url));
   const child = spawn(process.execPath, [...nodeArgs, path, ...args], {
@@ -34,7 +34,7 @@ export function startChild({ file, args = [], nodeArgs = [], env = {} }: ChildOp
     env: { PATH: process.env['PATH'] ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     serialization: 'advanced',
-    // A separate process group: Ctrl-C reaches only the measuring process, which stops the others in order.
+    // A process group of its own, so that Ctrl-C reaches only the measuring process, which stops the others in order.
     detached: true,
   });
   const lines: string[] = [];
@@ -65,10 +65,13 @@ interface Kinded {
   readonly kind: string;
 }
 
-/** The newest message of a kind, or the next one if none has arrived. Rejects when the process ends without being stopped. */
+/**
+ * Resolves to the newest message of a kind; if none has arrived, to the next one. Rejects if the process ends without
+ * being stopped.
+ */
 export type MessageBy<M extends Kinded> = <K extends M['kind']>(kind: K) => Promise<Extract<M, { kind: K }>>;
 
-/** To be called before the process can send messages. */
+/** Collects the messages of a process. Call it before the process can send messages. */
 export function messagesOf<M extends Kinded>(child: Child): MessageBy<M> {
   const come = new Map<string, M>();
   const waiting = new Map<string, (message: M) => void>();

@@ -1,4 +1,6 @@
-/** Cleanup steps for the end of the measurements, for any reason: they run in reverse order, each once. */
+/**
+ * Cleanup steps for the end of the measurements, whatever the reason for the end. They run in reverse order, each once.
+ */
 import { say } from './figures/terminal.ts';
 
 export interface Undo {
@@ -9,14 +11,14 @@ export interface Undo {
 const steps: Undo[] = [];
 let ending = false;
 
-/** Whether the cleanup has begun: after that, no work is started and no result is reported. */
+/** Whether the cleanup has begun. After that, no work is started and no result is reported. */
 export function isEnding(): boolean {
   return ending;
 }
 
 /**
  * Registers a step. It runs at the end of the program, or earlier when the returned function is called.
- * @throws Error if the cleanup has begun; the step has then been started
+ * @throws Error if the cleanup has begun; the step is then run at once
  */
 export function onExit(step: () => Promise<void> | void): Undo {
   let done: Promise<void> | undefined;
@@ -46,7 +48,7 @@ export async function undoAll(): Promise<void> {
   }
 }
 
-/** Runs `main` and ends the process. @param name of the command, for its failures */
+/** Runs `main` and ends the process. @param name of the command, for messages about its failures */
 export async function runToEnd(name: string, main: () => Promise<void>): Promise<never> {
   const interrupted = new Promise<never>((_, reject) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {

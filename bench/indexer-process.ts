@@ -1,4 +1,6 @@
-/** The indexer as operators run it: the compiled program in a separate process, configured by environment. */
+/**
+ * The indexer as operators run it: the compiled program in a process of its own, configured by environment variables.
+ */
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +14,7 @@ const outputs = dirname(dirname(fileURLToPath(import.meta.url)));
 export interface Variant {
   readonly name: string;
   readonly env: Readonly<Record<string, string>>;
-  /** `main.js` of another build; by default of this one. */
+  /** `main.js` of another build; default: of this one. */
   readonly program?: string;
 }
 
@@ -21,11 +23,11 @@ export interface IndexerRun {
   readonly ledgerUrl: string;
   readonly databaseUrl: string;
   readonly start: 'seed' | 'genesis';
-  /** Path for a V8 CPU profile, written when it ends. */
+  /** Path for a V8 CPU profile, which is written when the process ends. */
   readonly cpuProfile?: string | undefined;
 }
 
-/** Starts it; it migrates the database if necessary. */
+/** Starts the indexer, which migrates the database if necessary. */
 export function startIndexerProcess(run: IndexerRun): Child {
   const { variant, cpuProfile } = run;
   linkSiblings();
@@ -60,7 +62,9 @@ function startArguments(): readonly string[] {
   return scripts.start.match(/--[\w-]+=\S+/g) ?? [];
 }
 
-/** Links the files that the program expects next to its compiled files, as in the published package. */
+/**
+ * Creates symbolic links to the files that the program expects next to its compiled files, as in the published package.
+ */
 function linkSiblings(): void {
   for (const name of ['package.json', 'migrations', 'src/observe/page/browser', 'scripts/requirements.cjs']) {
     if (existsSync(join(outputs, name))) continue;
@@ -69,5 +73,5 @@ function linkSiblings(): void {
   }
 }
 
-/** To be called before importing code of `src` that reads those files. */
+/** Call it before importing code of `src` that reads those files. */
 export const prepareOutputs = linkSiblings;

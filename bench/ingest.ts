@@ -1,4 +1,7 @@
-/** The indexer from socket to committed checkpoint: an update stream at full speed into an empty (or given) database. */
+/**
+ * The indexer from socket to committed checkpoint: an update stream at full speed into an empty database, or into a
+ * given one.
+ */
 import type { Child } from './child.ts';
 import { measured, type Cost } from './figures/cost.ts';
 import { complaint, digestOf, type Digest } from './figures/digest.ts';
@@ -19,15 +22,15 @@ export interface IngestOptions {
   readonly recording: Recording;
   readonly transactions: number;
   readonly variant: Variant;
-  /** Database that is copied for the run; an empty one by default. */
+  /** Database that is copied for the run; default: an empty one. */
   readonly template?: RunDatabase;
-  /** Added to the counts of the profile. */
+  /** Counts of the template, which are added to those of the profile. */
   readonly preloaded?: Pick<Expected, 'contracts' | 'active'>;
   readonly reference?: Digest;
   readonly cpuProfile?: string | undefined;
-  /** Measures the storage and log of the run. */
+  /** Set to measure the storage and log of the run. */
   readonly weigh?: WeighWhen;
-  /** Skips the comparison of the contents, but not the check that the run is complete. */
+  /** Set to skip the comparison of the contents, but not the check that the run is complete. */
   readonly unchecked?: boolean;
   /** Runs concurrently with the measurement. */
   readonly disturb?: (indexer: Child, databaseUrl: string) => Promise<void>;
@@ -36,14 +39,14 @@ export interface IngestOptions {
 
 export interface IngestRun extends Cost {
   readonly events: number;
-  /** Without the first second; undefined if the run was too short. */
+  /** The measurement without its first second; undefined if the run was too short. */
   readonly steady: { readonly events: number; readonly cost: Cost } | undefined;
   readonly peakRssMiB: number | undefined;
   readonly weight: Weight | undefined;
   readonly error: string | undefined;
 }
 
-/** One run; `keep` gets the finished database before it is dropped. */
+/** Measures one run. @param keep gets the finished database before it is dropped */
 export async function runIngest(
   options: IngestOptions,
   keep?: (database: RunDatabase) => Promise<void>,
@@ -51,7 +54,7 @@ export async function runIngest(
   const { server, profile, recording, transactions, variant, template } = options;
   const frames = openingTransactions(profile) + transactions;
   const database = await server.createDatabase(template);
-  // Another build has its own schema.
+  // Another build migrates the database to its own schema.
   if (variant.program === undefined && template === undefined) await migrated(database, variant.env);
   const replay = await startReplay({ updates: { path: recording.path, frames }, ledgerEnd: frames });
   const indexer = startIndexerProcess({
@@ -118,7 +121,7 @@ async function checked(options: IngestOptions, database: RunDatabase): Promise<s
   const expected = expectedAfter(options.profile, options.transactions);
   const { contracts = 0, active = 0 } = options.preloaded ?? {};
   const both = { ...expected, contracts: expected.contracts + contracts, active: expected.active + active };
-  // Another build may have another schema: only the counts can be compared.
+  // Another build may have another schema, so only the counts can be compared.
   const reference = options.variant.program === undefined ? options.reference : undefined;
   return complaint(await digestOf(database.url), both, reference);
 }

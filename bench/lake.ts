@@ -1,4 +1,7 @@
-/** `npm run bench:lake`: measures the Parquet export and compares its files with Postgres. docs/reference/parquet-format.md */
+/**
+ * `npm run bench:lake`: measures the Parquet export and compares its files with Postgres. Format:
+ * docs/reference/parquet-format.md.
+ */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -33,7 +36,10 @@ interface Compared {
 
 const profile = profileNamed('default');
 
-/** Rows per table and range: few enough for several ranges in the small history, and for little repetition after a kill in the large one. */
+/**
+ * Maximum number of rows per table and range. Small enough for several ranges in the small history, and for little
+ * repetition after a kill in the large one.
+ */
 const crashRows = { small: 500, large: 25_000 } as const;
 
 /** Indexes the recording with the program, and runs `work` with the finished database. */
@@ -70,7 +76,7 @@ async function exported(databaseUrl: string, dir: string): Promise<Exported> {
   return { seconds, nodeSeconds: micros === undefined ? undefined : micros / 1e6, rssMiB, rows };
 }
 
-/** Tables whose content is the same in Postgres and in every available reader. */
+/** Checks that tables have the same content in Postgres and in every available reader. */
 async function compared(client: Client, dir: string): Promise<Compared> {
   const manifest = readManifest(dir) as LakeManifest;
   const duck = await duckDb();
@@ -125,7 +131,7 @@ function figuresOf(
     seconds: run.seconds,
     node_seconds: run.nodeSeconds,
     postgres_seconds: serverMicros / 1e6,
-    // Per core of the export; the elapsed time also depends on other programs of the machine.
+    // Rate per core of the export, because the elapsed time also depends on other programs on the machine.
     rows_per_s: Math.round(run.rows / (run.nodeSeconds ?? run.seconds)),
     rows_per_s_elapsed: Math.round(run.rows / run.seconds),
     bytes: bytes.lake,

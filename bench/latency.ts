@@ -1,4 +1,6 @@
-/** Latency: from handing an update to the ledger's socket until another session's SELECT returns its offset. */
+/**
+ * Latency: the time from handing an update to the ledger's socket until another session's SELECT returns its offset.
+ */
 import { once } from 'node:events';
 import { startChild } from './child.ts';
 import { measured } from './figures/cost.ts';
@@ -8,7 +10,10 @@ import { openingTransactions, type Profile } from './replay/profiles.ts';
 import type { Recording } from './replay/recording.ts';
 import { startReplay } from './replay/replay.ts';
 
-/** Sent at the same pace but not counted: the opening transactions, and the compilation by the engine. */
+/**
+ * Seconds at the same pace that are not counted: they include the opening transactions, and the time in which the
+ * engine compiles the program.
+ */
 const warmUpSeconds = 2;
 
 export interface LatencyOptions {
@@ -26,9 +31,9 @@ export interface LatencyRun {
   readonly p50: number;
   readonly p95: number;
   readonly p99: number;
-  /** Mean interval of two polls: on average half of it is in every value. */
+  /** Mean interval of two polls. On average, half of it is included in every value. */
   readonly pollMs: number;
-  /** Share of one core. */
+  /** CPU time of the indexer as a share of one core. */
   readonly nodeShare: number | undefined;
   readonly postgresShare: number | undefined;
   readonly updates: number;
@@ -40,7 +45,7 @@ interface Observed {
   readonly pollMs: number;
 }
 
-/** One run at one pace. */
+/** Measures one run at one pace. */
 export async function runLatency(options: LatencyOptions): Promise<LatencyRun> {
   const { server, profile, recording, variant, updatesPerSecond, seconds } = options;
   const skipped = openingTransactions(profile) + Math.round(warmUpSeconds * updatesPerSecond);
@@ -76,7 +81,7 @@ export async function runLatency(options: LatencyOptions): Promise<LatencyRun> {
   }
 }
 
-/** Milliseconds per update; frame k is offset k + 1. */
+/** Milliseconds per update. Frame k has offset k + 1. */
 function delaysOf(sent: Float64Array, startedAt: bigint, observed: Observed, skipped: number): Float64Array {
   const delays = new Float64Array(sent.length - skipped);
   let seen = 0;

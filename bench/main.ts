@@ -1,4 +1,7 @@
-/** `npm run bench`: the speed of the indexer, compared with Postgres loading the same rows. bench/README.md */
+/**
+ * `npm run bench`: measures the speed of the indexer, compared with Postgres that loads the same rows. See
+ * bench/README.md.
+ */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
@@ -15,7 +18,7 @@ import { sharesOf, shareTable } from './figures/shares.ts';
 import type { Session } from './session.ts';
 import { say } from './figures/terminal.ts';
 
-/** Maximum number of rounds of the profiles after the first. */
+/** Maximum number of rounds of the profiles after the first one. */
 const furtherRounds = { quick: 1, full: 3 } as const;
 
 function machineText(): string {
@@ -43,7 +46,7 @@ async function openSession(options: Options, url: string | undefined): Promise<S
   return { options, server, lines: [], latencies: [], memories: [], errors: [], notes: [] };
 }
 
-/** @param sessions one per server; everything is measured on the first */
+/** @param sessions one per server; everything is measured on the first server */
 async function measure(sessions: readonly [Session, ...Session[]]): Promise<void> {
   const [session] = sessions;
   const { options } = session;
@@ -63,7 +66,7 @@ function ingestOnly(measures: ReadonlySet<Measure>): ReadonlySet<Measure> {
   return new Set<Measure>(measures.has('ingest') ? ['ingest'] : []);
 }
 
-/** Reports the results so far if a measurement fails. */
+/** If a measurement fails, reports the results so far. */
 async function measureAsFarAsPossible(sessions: readonly [Session, ...Session[]]): Promise<void> {
   try {
     await measure(sessions);

@@ -10,12 +10,18 @@ import { updatesRecording } from './replay/recording.ts';
 import { plainVariant, type Session } from './session.ts';
 
 export interface MemoryRun extends IngestRun {
-  /** Largest resident size in the second quarter of the run and in the last one, MiB: flat means equal. */
+  /**
+   * Peak resident size in the second quarter of the run; the next field is that of the last quarter. MiB. If they are
+   * equal, memory does not grow.
+   */
   readonly secondQuarterMiB: number;
   readonly lastQuarterMiB: number;
 }
 
-/** One run; `stallSeconds` is the time for which the backends of the indexer are stopped, three seconds after its start. */
+/**
+ * Measures one run.
+ * @param stallSeconds how long the backends of the indexer are stopped, three seconds after its start
+ */
 export async function runMemory(options: IngestOptions, lastOffset: number, stallSeconds = 0): Promise<MemoryRun> {
   const quarters = [0, 0, 0, 0];
   const run = await runIngest({
@@ -31,7 +37,7 @@ export async function runMemory(options: IngestOptions, lastOffset: number, stal
 
 const runUpMs = 1_000;
 
-/** Stops the Postgres processes that serve the indexer: the connections stay open, without responses. */
+/** Stops the Postgres processes that serve the indexer. The connections remain open, without responses. */
 async function stall(url: string, seconds: number): Promise<void> {
   await sleep(runUpMs);
   const pids = await withClient(url, async (client) => {
@@ -48,7 +54,7 @@ async function stall(url: string, seconds: number): Promise<void> {
   await go();
 }
 
-/** A backend that ended meanwhile needs no signal. */
+/** A backend that has ended meanwhile needs no signal. */
 function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT'): void {
   try {
     process.kill(pid, name);
@@ -57,7 +63,7 @@ function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT'): void {
   }
 }
 
-/** A long run, and one in which Postgres is stopped. */
+/** Measures a long run, and one in which Postgres is stopped. */
 export async function runMemories(session: Session, profile: Profile): Promise<void> {
   const { options, server } = session;
   const transactions = options.transactions ?? options.memoryTransactions;
@@ -71,7 +77,7 @@ export async function runMemories(session: Session, profile: Profile): Promise<v
     variant: plainVariant(options),
     unchecked: !options.check,
   };
-  // A server on another machine has no processes to stop.
+  // On another machine, the processes of the server cannot be stopped.
   const stalls = server.cpu() === undefined ? [0] : [0, options.stallSeconds];
   for (const seconds of stalls) {
     const name = seconds === 0 ? 'long run' : `stalled ${String(seconds)} s`;

@@ -1,7 +1,7 @@
 /**
- * The other session: polls the checkpoint as fast as its pause allows, and records when each value was
- * first returned. In a separate process, because its pause blocks (timers are too coarse). Arguments: URL of the
- * database, schema, last offset, pause in milliseconds.
+ * The other session: polls the checkpoint as fast as its pause allows, and records when each value was first returned.
+ * It is a process of its own, because its pause blocks (timers are too coarse). Arguments: URL of the database, schema,
+ * last offset, pause in milliseconds.
  */
 import { Client, escapeIdentifier } from 'pg';
 import { progressSql } from './storage.ts';

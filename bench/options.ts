@@ -10,24 +10,24 @@ export type Measure = (typeof measures)[number];
 export interface Options {
   readonly profiles: readonly Profile[];
   readonly measures: ReadonlySet<Measure>;
-  /** Measure everything for every profile, because both lists were given. */
+  /** Whether to measure everything for every profile, because the options list both. */
   readonly everywhere: boolean;
   readonly rounds: number;
-  /** Transactions of the workload; the profile's own number by default. */
+  /** Number of transactions of the workload; default: that of the profile. */
   readonly transactions: number | undefined;
   readonly quick: boolean;
   readonly ceiling: boolean;
   readonly check: boolean;
   readonly cache: string;
   readonly databaseUrl: string | undefined;
-  /** URL of a second server, measured in the same rounds. */
+  /** URL of a second server, which is measured in the same rounds. */
   readonly secondUrl: string | undefined;
   /** Minimum share of the first server's ingest / COPY that the second must reach. */
   readonly leastShare: number;
   readonly settings: Readonly<Record<string, string>>;
-  /** Further ways to run the indexer, measured in the same rounds. */
+  /** Further ways to run the indexer, which are measured in the same rounds. */
   readonly variants: readonly Variant[];
-  /** Variables for every run of the indexer. */
+  /** Environment variables for every run of the indexer. */
   readonly env: Readonly<Record<string, string>>;
   readonly json: string | undefined;
   readonly profileCpu: boolean;
@@ -91,7 +91,7 @@ const flags = {
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
 
-/** Parses the arguments; undefined for `--help`. @throws Error describing the invalid argument */
+/** Parses the arguments; undefined for `--help`. @throws Error that describes the invalid argument */
 export function readOptions(argv: readonly string[]): Options | undefined {
   const { values } = parseArgs({ args: [...argv], options: flags, strict: true });
   if (values.help) return undefined;
@@ -123,7 +123,7 @@ export function readOptions(argv: readonly string[]): Options | undefined {
   };
 }
 
-/** Names of a list; `fallback` if the option is missing. @throws Error for an unknown name */
+/** Names in a list; `fallback` if the option is missing. @throws Error for an unknown name */
 function listed<T extends string>(text: string | undefined, fallback: readonly T[], known = fallback): readonly T[] {
   if (text === undefined) return fallback;
   return text.split(',').map((name) => {

@@ -1,5 +1,5 @@
 /**
- * The server of the measurements and its databases: every run gets an empty database, and a checkpoint before it, so
+ * The server of the measurements, and its databases. Every run gets an empty database, and a checkpoint before it, so
  * that no run pays for the dirty pages of the previous one.
  */
 
@@ -14,18 +14,18 @@ import { migrate } from '../src/store/schema/migrations.ts';
 import { onExit, type Undo } from './cleanup.ts';
 import { parentOf, treeCpu } from './figures/process-cpu.ts';
 
-/** Schema of the tables, in every database of a run. */
+/** Schema of the tables in the database of every run. */
 export const schema = 'ledger';
 
-/** Schema of its views for readers. */
+/** Schema of the views for readers. */
 export const { explore } = readSchemas(schema);
 
 export interface ServerOptions {
-  /** A server whose role may create databases; by default an embedded one is started. */
+  /** URL of a server whose role may create databases; default: an embedded server is started. */
   readonly url: string | undefined;
   /** Temporary folder for the files of the embedded server. */
   readonly folder: string;
-  /** Settings of the embedded server; otherwise the defaults of Postgres. */
+  /** Settings of the embedded server; all others have the defaults of Postgres. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
@@ -33,17 +33,17 @@ export interface Server {
   readonly version: string;
   /** Settings that differ from the defaults, for the report. */
   readonly settings: string;
-  /** CPU of the complete server so far, microseconds; undefined for a server on another machine. */
+  /** CPU time of the complete server so far, microseconds; undefined for a server on another machine. */
   cpu(): number | undefined;
   /** The write-ahead log and the checkpoints of the complete server so far. */
   wal(): Promise<WalPosition>;
-  /** An empty database, or a copy of another one. */
+  /** Creates an empty database, or a copy of another one. */
   createDatabase(template?: RunDatabase): Promise<RunDatabase>;
 }
 
 export interface WalPosition {
   readonly bytes: number;
-  /** Pages logged completely because they were changed for the first time since a checkpoint. */
+  /** Number of pages that were logged completely, because they were changed for the first time since a checkpoint. */
   readonly fullPages: number;
   readonly checkpoints: number;
 }
@@ -54,7 +54,7 @@ export interface RunDatabase {
   drop(): Promise<void>;
 }
 
-/** Starts or opens the server. */
+/** Starts the embedded server, or opens the one in `url`. */
 export async function openServer(options: ServerOptions): Promise<Server> {
   const url = options.url ?? (await startEmbedded(options));
   const admin = await connect(url);
@@ -87,7 +87,7 @@ async function startEmbedded({ folder, settings }: ServerOptions): Promise<strin
   return server.url;
 }
 
-/** Statistics of sessions are available when they end; the position of the log is always exact. */
+/** Statistics of sessions are only available when the sessions have ended. The position of the log is always exact. */
 async function walPosition(admin: Client): Promise<WalPosition> {
   const newer = (await admin.query(`select from pg_class where relname = 'pg_stat_checkpointer'`)).rowCount === 1;
   const checkpoints = newer
@@ -120,7 +120,7 @@ async function createDatabase(admin: Client, base: string, template?: RunDatabas
 /** Connects to a database; the caller closes the client. */
 export async function connect(url: string): Promise<Client> {
   const client = new Client({ connectionString: url, application_name: 'bench' });
-  // A database dropped by force must not end the measurements.
+  // A database that is dropped by force must not end the measurements.
   client.on('error', () => undefined);
   await client.connect();
   return client;
@@ -136,7 +136,7 @@ export async function withClient<T>(url: string, work: (client: Client) => Promi
   }
 }
 
-/** Migrates an empty database to the schema of the product, as the program would with `env`. */
+/** Migrates an empty database to the schema of the indexer, as the program would with `env`. */
 export async function migrated(
   database: RunDatabase,
   env: Readonly<Record<string, string>> = {},

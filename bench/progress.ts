@@ -1,17 +1,17 @@
-/** Follows a run in its database: polls the checkpoint on a separate connection. */
+/** Follows a run in its database: polls the checkpoint on a connection of its own. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Child } from './child.ts';
 import { now } from './figures/cost.ts';
 import { connect, schema } from './postgres.ts';
 import { progressSql } from './storage.ts';
 
-/** Cheap for Postgres, and 1 % of a run of one second. */
+/** Interval of polls: cheap for Postgres, and 1 % of a run of one second. */
 const pollMs = 10;
 const silenceMs = 120_000;
 
 export interface Sample {
   readonly at: bigint;
-  /** Checkpoint, or entries of the seed. */
+  /** The checkpoint, or the number of entries of the seed. */
   readonly reached: number;
 }
 
@@ -24,7 +24,7 @@ interface Row {
 const question = { name: 'progress', text: progressSql };
 
 export interface Goal {
-  /** Checkpoint to wait for; by default the publication of the seed. */
+  /** Checkpoint to wait for; default: until the seed is published. */
   readonly checkpoint?: number;
   /** Called with each sample; an error ends the wait. */
   readonly onSample?: (sample: Sample) => void;
@@ -32,7 +32,7 @@ export interface Goal {
 
 /**
  * Waits until the goal is committed. The last sample is the one that reached it, at most 10 ms late.
- * @throws Error if the indexer ends or makes no progress for two minutes
+ * @throws Error if the indexer ends, or makes no progress for two minutes
  */
 export async function reached(url: string, indexer: Child, goal: Goal): Promise<Sample> {
   const client = await connect(url);

@@ -1,4 +1,6 @@
-/** `npm run bench:reads`: response times of readers over one and a half million contracts. bench/README.md */
+/**
+ * `npm run bench:reads`: measures response times of readers over one and a half million contracts. See bench/README.md.
+ */
 import { cpus } from 'node:os';
 import type { Client } from 'pg';
 import { isEnding, onExit, runToEnd } from './cleanup.ts';
@@ -18,7 +20,10 @@ interface Prepared {
   readonly version: string;
 }
 
-/** As the documentation recommends: Postgres takes no statistics from a partial index, so the expression gets its own. */
+/**
+ * The index that the documentation recommends, with statistics of its own for the expression, because Postgres collects
+ * none for a partial index.
+ */
 const payloadIndex = [
   `create index contracts_account on contracts ((payload ->> 'account')) where (payload ->> 'account') is not null`,
   `create statistics contracts_account_values on (payload ->> 'account') from contracts`,
@@ -39,7 +44,10 @@ async function prepare(options: ReadOptions): Promise<Prepared> {
   return { client, typedView, version: `${server.version}${server.settings === '' ? '' : ` (${server.settings})`}` };
 }
 
-/** A query that the server rejects, or that returns wrong rows, is an error of the run and does not stop the others. */
+/**
+ * Measures all queries. A query that the server rejects, or that returns wrong rows, is an error of the run and does
+ * not stop the others.
+ */
 async function measureAll(
   client: Client,
   queries: readonly ReadQuery[],
@@ -75,7 +83,7 @@ async function main(): Promise<void> {
   }
   const { client, typedView, version } = await prepare(options);
   const errors: string[] = [];
-  // Like a reader's session: without the writer's settings.
+  // As in a session of a reader, without the writer's settings.
   await client.query('reset all');
   await client.query('set search_path = ledger');
   const queries = await readQueries(client, typedView);

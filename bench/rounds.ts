@@ -1,4 +1,4 @@
-/** One profile: recordings, the reference run, then rounds that measure everything in turn. */
+/** One profile: its recordings and the reference run, then rounds that measure everything in turn. */
 import { join } from 'node:path';
 import { runBaseline, stageBaseline, type BaselineRows } from './baselines/baseline.ts';
 import { exportRows, forgetRows, runCeiling, type ReferenceRows } from './baselines/ceiling.ts';
@@ -32,12 +32,12 @@ interface Source {
   readonly baselines: readonly BaselineRows[];
 }
 
-/** Length of the streams of a profile. */
+/** Number of transactions in each stream of a profile. */
 export function transactionsOf({ options }: Session, profile: Profile): number {
   return options.transactions ?? (options.quick ? profile.quickTransactions : profile.transactions);
 }
 
-/** Runs all measurements of rounds; with several servers, each round measures every server once. */
+/** Runs all measurements in rounds. If there are several servers, each round measures every server once. */
 export async function runRounds(
   sessions: readonly Session[],
   profile: Profile,
@@ -92,12 +92,12 @@ function ingestOptions({ session, profile, transactions }: Job, { recording, row
   };
 }
 
-/** Frames, and the rows of a first, uncounted run, which must be correct. */
+/** The frames, and the rows of a first run, which is not counted and must be correct. */
 async function updatesSource(job: Job): Promise<Source> {
   const { session, profile, transactions } = job;
   const { cache: folder, ceiling } = session.options;
   const paced = job.measures.has('latency') ? Math.max(...paces) * (session.options.latencySeconds + 2) : 0;
-  // As long as any measurement needs: a longer one would be recorded from the beginning.
+  // As long as any measurement needs, because a longer stream would be recorded from the beginning.
   const long = job.measures.has('memory') ? (session.options.transactions ?? session.options.memoryTransactions) : 0;
   const recording = updatesRecording({ folder, profile, count: Math.max(transactions, paced, long), say });
   const source: Source = { recording, rows: undefined, baselines: [] };
@@ -135,7 +135,7 @@ async function seedSource(job: Job): Promise<Source> {
   return { recording, rows: await accepted(job, 'active-contracts', run.error, kept[0]), baselines: [] };
 }
 
-/** A wrong reference is an error of the complete call: every ratio depends on it. */
+/** Accepts the reference. If it is wrong, the complete call fails, because every ratio depends on it. */
 async function accepted(job: Job, name: string, error: string | undefined, rows: ReferenceRows | undefined) {
   const { session, profile, transactions } = job;
   if (error !== undefined || rows === undefined) throw new Error(`${profile.name}, reference: ${error ?? 'no rows'}`);
@@ -155,7 +155,7 @@ async function ceilings({ session, profile }: Job, rows: ReferenceRows | undefin
   }
 }
 
-/** Name of a ceiling's line; `prefix` is empty for the update stream. */
+/** Name of a line for a ceiling; `prefix` is empty for the update stream. */
 export function ceilingName(prefix: string, lanes: 1 | 2): string {
   return `${prefix}COPY${lanes === 2 ? ', 2 connections' : ''}`;
 }
@@ -212,7 +212,7 @@ async function latencyRound({ session, profile }: Job, { recording }: Source): P
   }
 }
 
-/** Not one of the rounds: a profiled process is slower. */
+/** Runs in addition to the rounds, because a profiled process is slower. */
 async function profiledRun(job: Job, source: Source): Promise<void> {
   const { session, profile } = job;
   const cpuProfile = join(session.options.cache, '..', `${profile.name}.cpuprofile`);

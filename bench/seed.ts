@@ -17,13 +17,13 @@ export interface SeedOptions {
 }
 
 export interface SeedRun extends Cost {
-  /** Contracts, named `events` so that rates are read the same way everywhere. */
+  /** Number of contracts, named `events` so that all rates are computed in the same way. */
   readonly events: number;
   readonly peakRssMiB: number | undefined;
   readonly error: string | undefined;
 }
 
-/** One run, from the first entry sent to the commit that publishes the seed. */
+/** Measures one run, from the first entry sent to the commit that publishes the seed. */
 export async function runSeed(options: SeedOptions, keep?: (database: RunDatabase) => Promise<void>): Promise<SeedRun> {
   const { server, recording, contracts, variant } = options;
   const database = await server.createDatabase();

@@ -25,12 +25,12 @@ export interface Session {
   readonly lines: Line[];
   readonly latencies: LatencyLine[];
   readonly memories: MemoryLine[];
-  /** Texts printed below the table: errors, summaries of CPU profiles. */
+  /** Texts that are printed below the table: errors, summaries of CPU profiles. */
   readonly errors: string[];
   readonly notes: string[];
 }
 
-/** Returns the line of that name; creates it if it is new. */
+/** Returns the line with this name, and creates it if it is new. */
 export function lineOf(session: Session, profile: string, name: string): Line {
   const known = session.lines.find((line) => line.profile === profile && line.name === name);
   if (known !== undefined) return known;
@@ -39,7 +39,7 @@ export function lineOf(session: Session, profile: string, name: string): Line {
   return line;
 }
 
-/** Measures once and records the result; an error counts for that round only. */
+/** Measures once and records the result. An error counts only for that round. */
 export async function note(session: Session, profile: string, name: string, run: () => Promise<Figure>): Promise<void> {
   const line = lineOf(session, profile, name);
   say(`${profile}, round ${String(line.figures.length + 1)}: ${name}`);
@@ -53,7 +53,7 @@ export async function note(session: Session, profile: string, name: string, run:
 export const oneLane = 'ingest';
 export const twoLanes = 'ingest, 2 lanes';
 
-/** Ways to run the indexer in each round: one lane, two lanes, and those of the caller. */
+/** Ways to run the indexer in each round: with one lane, with two lanes, and those of the caller. */
 export function variantsOf(options: Options): readonly Variant[] {
   const own: Variant[] = [
     { name: oneLane, env: { INDEXER_WRITE_CONCURRENCY: '1', ...options.env } },
@@ -67,7 +67,7 @@ export function variantsOf(options: Options): readonly Variant[] {
   return [...own, ...others];
 }
 
-/** The program as released: used for all measurements except ingest. */
+/** The program as released, which is used for all measurements except ingest. */
 export function plainVariant(options: Options): Variant {
   return { name: 'as shipped', env: options.env };
 }

@@ -1,11 +1,10 @@
 /**
- * Knowledge of the benchmark about the storage tables: a change of the layout changes only
- * this file. Other code finds rows through the catalog, or reads them through the views of schema `explore`, whose columns
- * do not change.
+ * The benchmark's knowledge of the storage tables, so that a change of the layout changes only this file. Other code
+ * finds rows through the catalog, or reads them through the views of schema `explore`, whose columns do not change.
  */
 import { preloadedPerActive } from './replay/recording.ts';
 
-/** In a migrated schema already; belongs to no run. */
+/** Tables that have rows in every migrated schema, and so do not belong to a run. */
 export const notOfTheRun: readonly string[] = ['schema_migrations'];
 
 /** Columns that depend on the writing process, and differ from run to run. */
@@ -16,7 +15,9 @@ export const volatileColumns: Readonly<Record<string, readonly string[]>> = {
   coverage: ['recorded_at'],
 };
 
-/** Tables whose rows differ in every run: batch boundaries of the stream, and rows written in the background. */
+/**
+ * Tables whose rows differ in every run: batch boundaries of the stream, and rows that are written in the background.
+ */
 export const volatileTables: readonly string[] = [
   'batches',
   'completion_ranges',
@@ -30,11 +31,11 @@ export const volatileTables: readonly string[] = [
 /** The tables whose rows are counted after a run, by their content. */
 export const counted = { updates: 'updates', contracts: 'contracts', exercises: 'exercises' } as const;
 
-/** Progress of the stream; with the storage in the search path. */
+/** SQL for the progress of the stream, with the storage schema in the search path. */
 export const progressSql =
   'select checkpoint, seeded_at is not null as seeded, seed_contracts as entries from stream limit 1';
 
-/** Offsets before those of the stream, which begins at 1. `n` counts from 1. */
+/** SQL for offsets before those of the stream, which begins at 1. `n` counts from 1. */
 const offsetSql = 'n - 1000000000';
 
 const preloadedState = {
@@ -47,8 +48,8 @@ const preloadedState = {
 } as const;
 
 /**
- * Tables of contracts that exist before the stream begins, and the SQL of each column; a column that is not named
- * stays null. `id` is the contract's id, `n` its number; one of `preloadedPerActive` is active. `where` excludes rows.
+ * Tables with contracts that exist before the stream begins, and the SQL of each column; all other columns are null.
+ * `id` is the contract's id, `n` its number; one of `preloadedPerActive` is active. `where` excludes rows.
  */
 export const preloadedTables: readonly PreloadedTable[] = [
   {
@@ -91,7 +92,7 @@ export interface PreloadedTable {
   readonly where?: string;
 }
 
-/** The dictionary entries that those rows refer to; the indexer continues the numbering after them. */
+/** The dictionary entries that those rows refer to. The indexer continues the numbering after them. */
 export const preloadedDictionaries = {
   synchronizer: 'insert into synchronizers (synchronizer_pk, synchronizer_id) values (1, $1)',
   template: `insert into templates (template_pk, package_id, module_name, entity_name, package_name)
@@ -99,6 +100,6 @@ export const preloadedDictionaries = {
   parties: `insert into contract_parties (parties_pk, signatories, observers, witness_parties) values (1, '{}', '{}', '{}')`,
 } as const;
 
-/** A stream that was seeded at offset 0: an unseeded one would be emptied first. */
+/** SQL for a stream that was seeded at offset 0, because a seed would empty a stream that was not. */
 export const preloadedStream = `insert into stream (filter, filter_hash, transaction_shape, seed_offset, seeded_at, checkpoint)
   values ($1, $2, $3, 0, now(), 0)`;

@@ -1,4 +1,4 @@
-/** Runs the toy for comparison. */
+/** Runs the toy implementation for comparison. */
 import { once } from 'node:events';
 import { startChild } from './child.ts';
 import type { Server } from './postgres.ts';

@@ -1,6 +1,7 @@
 /**
- * A simple implementation for comparison: JSON.parse of each frame, one transaction per update, one awaited
- * INSERT per event, one UPDATE of the checkpoint. Arguments: URL of the ledger, of the database, and seconds to run.
+ * The toy, a simple implementation for comparison. It uses JSON.parse for each frame, one transaction per update, one
+ * awaited INSERT per event, and one UPDATE of the checkpoint. Arguments: URL of the ledger, URL of the database, and
+ * seconds to run.
  */
 import { Client } from 'pg';
 import { WebSocket } from 'ws';

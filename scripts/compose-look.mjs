@@ -1,5 +1,5 @@
-// Checks the services of docker-compose.yml from outside: the indexer is ready, rows are added, the reader role
-// can read and cannot write, Prometheus scrapes and has the alerts, and no alert fires. DATABASE_URL is the reader's.
+// Checks the services of docker-compose.yml from outside: the indexer is ready, rows are added, the reader role can
+// read and cannot write, Prometheus scrapes and has the alerts, and no alert fires. DATABASE_URL is that of the reader.
 import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -25,7 +25,7 @@ console.log(
 );
 
 if (GRAPHQL_URL !== undefined) {
-  // Views created after GraphQL started: its tags are generated once a minute, then it restarts.
+  // Views that were created after GraphQL started. Its tags are generated once a minute, and then it restarts.
   const hasTyped = async () => {
     const query =
       '{ allExercisesList(first: 1) { update { offset } } allTypedSpliceAmuletAmuletsList(first: 1) { contractId } }';

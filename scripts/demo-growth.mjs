@@ -63,11 +63,12 @@ function inProcess(journal, from, to) {
   return JSON.parse(stdout);
 }
 
-/** Runs from the mark where it was stopped to the next one; days pass in minutes. */
+/** Runs from one mark, where the previous run stopped, to the next one. Days pass in minutes. */
 async function run(journal, from, to) {
   const { startDemoLedger } = await import('ledger-indexer-sandbox/demo/demo-ledger');
   const startAt = Date.UTC(2026, 2, 2);
-  // Pauses make the traffic slightly slower than its rate, so that no start is before the previous end.
+  // Pauses make the traffic slightly slower than its rate, so the factor ensures that no start is before the previous
+  // end.
   let time = startAt + (from / perSecond) * 1_500;
   const now = () => (time += 100_000);
   const began = performance.now();

@@ -1,9 +1,9 @@
-// Prints the given number of free ports of 127.0.0.1, one per line. They are below the ephemeral ports of Linux
-// (32768 and up), so that no process gets one by chance before it is used.
+// Prints the given number of free ports on 127.0.0.1, one per line. They are below the ephemeral ports of Linux (32768
+// and up), so that no process gets one by chance before it is used.
 import { createServer } from 'node:net';
 import { randomInt } from 'node:crypto';
 
-/** A port and the server that holds it; undefined if another process uses it. */
+/** A port and the server that holds it; undefined if another process uses the port. */
 function hold(port) {
   return new Promise((resolve) => {
     const server = createServer()

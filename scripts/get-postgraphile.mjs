@@ -1,8 +1,10 @@
-// Installs the dependencies of `docs/deploy/graphql` into a folder outside the project, and Node 22 next to them if this Node is older:
+// Installs the dependencies of `docs/deploy/graphql` into a folder outside the project. If this Node is older than 22,
+// also installs Node 22 next to them:
 //
 //   POSTGRAPHILE=/var/cache/postgraphile; node scripts/get-postgraphile.mjs "$POSTGRAPHILE"
 //
-// The tests of test/graphql then use it. Inside the project, a package `node` would be used by every script of npm.
+// The tests of test/graphql then use the folder. It must be outside the project, because all npm scripts would use a
+// package `node` inside.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

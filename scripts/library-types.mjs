@@ -8,7 +8,7 @@ import { Extractor, ExtractorConfig } from '@microsoft/api-extractor';
 import { format, resolveConfig } from 'prettier';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/** By file name in types/: the compiled entry, and its import specifier. */
+/** By file name in types/: the compiled entry point, and its import specifier. */
 const entries = {
   'ledger-indexer': { entry: 'dist/library/ledger-indexer.d.ts', specifier: 'ledger-indexer' },
   'ledger-indexer-read': { entry: 'dist/library/read.d.ts', specifier: 'ledger-indexer/read' },
@@ -43,7 +43,7 @@ function extracted(entry) {
     });
     const { succeeded } = Extractor.invoke(config, { localBuild: true, messageCallback: report });
     if (!succeeded) throw new Error('the types of the library could not be collected');
-    // Without it, the file is still a module.
+    // Without this empty export, the file is still a module.
     return readFileSync(file, 'utf8').replace(/^export \{ ?\};?\n/m, '');
   } finally {
     rmSync(folder, { recursive: true });
@@ -81,7 +81,7 @@ function settings(entry, file) {
   };
 }
 
-/** Writes to standard error: standard output contains only the types. */
+/** Writes to standard error, because standard output contains only the types. */
 function report(message) {
   message.handled = true;
   if (message.logLevel === 'error' || message.logLevel === 'warning') process.stderr.write(`${message.text}\n`);

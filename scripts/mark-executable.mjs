@@ -1,4 +1,4 @@
-// Makes the compiled program executable: the compiler writes files without the executable bit.
+// Makes the compiled program executable, because the compiler writes files without the executable bit.
 import { chmodSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 

@@ -49,7 +49,10 @@ export async function metricsPage(): Promise<string> {
 
 type Alerts = ReadonlyMap<string, readonly string[]>;
 
-/** Metrics that most rules join or filter by: they have an alert only if its expression begins with them. */
+/**
+ * Metrics that most rules use only for joining or filtering. They have an alert only if its expression begins with
+ * them.
+ */
 const joined = ['indexer_phase', 'indexer_leader', 'indexer_stream_info'];
 
 /** Links to the alerts of each metric, by its name. */

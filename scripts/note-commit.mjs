@@ -1,5 +1,6 @@
-// Records, next to the compiled program, the commit it was built from, if it can be determined. A container is built
-// without the repository: SOURCE_COMMIT has it there. Last step of the compilation: setup.mjs uses the file as a sign of a complete one.
+// Records the commit that the compiled program was built from, in a file next to the program, if the commit is known. A
+// container is built without the repository, so SOURCE_COMMIT contains it there. This is the last step of the
+// compilation: for setup.mjs, the file indicates a complete one.
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +9,8 @@ const file = fileURLToPath(new URL('../dist/commit', import.meta.url));
 writeFileSync(file, `${process.env.SOURCE_COMMIT || fromGit() || 'unknown'}\n`);
 
 function fromGit() {
-  // A repository that contains this package as a dependency does not determine its commit.
+  // If this package is a dependency in another repository, the commit of that repository is not the one of this
+  // package.
   if (git('rev-parse', '--show-prefix') !== '') return undefined;
   const head = git('rev-parse', '--short=12', 'HEAD');
   if (!head) return undefined;

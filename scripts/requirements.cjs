@@ -1,5 +1,5 @@
-// Ends the process with one sentence if the program cannot run: on a Node that is too old, or on Windows. Written so
-// that a Node of any age can parse it, and run before any other file.
+// Ends the process with one sentence if the program cannot run: on a Node that is too old, or on Windows. It runs
+// before any other file, so it is written such that a Node of any age can parse it.
 'use strict';
 
 var wanted = require('../package.json').engines.node.replace(/[^\d.]/g, '');

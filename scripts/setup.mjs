@@ -1,8 +1,8 @@
-// Runs before `npm start` (with argument `start`) and `npm test`, so that both work on a fresh clone: installs missing
-// dependencies and compiles the program if it is not compiled or out of date. Prints nothing and takes no time if there is
-// nothing to do. For a start it installs only the dependencies of running and compiling; all others are added for tests, without
-// changing existing ones: a demo may be running from them.
-// Uses only Node, because no package may be installed yet; requirements.cjs has checked its version.
+// Runs before `npm start` (with argument `start`) and `npm test`, so that both work on a fresh clone. It installs
+// missing dependencies, and compiles the program if it is not compiled or out of date. If there is nothing to do, it
+// prints nothing and takes no time. For a start it installs only the dependencies for running and compiling. For tests
+// it adds all others without changing existing ones, because a demo may be running with them. It uses only Node,
+// because no package may be installed yet; requirements.cjs has checked its version.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,11 +10,11 @@ import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const toStart = process.argv[2] === 'start';
-/** Packages that are compiled in addition to the program, each separately. */
+/** Packages that are compiled in addition to the program, each one separately. */
 const besides = ['packages/embedded-postgres', 'packages/lake', 'packages/ledger-sandbox'];
 
 const lock = json('package-lock.json')?.packages;
-// A published package has no lock file: its dependencies were installed with it.
+// A published package has no lock file, because its dependencies were installed with it.
 if (lock !== undefined) install();
 const reason = whyBuild();
 if (reason !== undefined) npm(reason, ['run', '--silent', 'build']);
@@ -23,7 +23,7 @@ function install() {
   // npm writes this list when the installation is complete.
   const installed = json('node_modules/.package-lock.json')?.packages ?? {};
   const paths = Object.keys(installed).filter((path) => path in lock);
-  // Install scripts of dependencies are never run; none is needed. NODE_ENV has no influence.
+  // Install scripts of dependencies are never run, because none is needed. NODE_ENV has no effect.
   const tools = !toStart || paths.some((path) => lock[path].dev) ? '--include=dev' : '--omit=dev';
   const quietly = ['--ignore-scripts', '--no-audit', '--no-fund', tools];
   if (paths.length === 0) return npm('nothing is installed yet', ['ci', ...quietly]);
@@ -33,7 +33,10 @@ function install() {
   if (missing) npm('not everything is installed yet', ['install', '--no-save', ...quietly]);
 }
 
-/** Direct dependencies of this package, as named in the lock file; those for another platform may be missing. */
+/**
+ * Direct dependencies of this package, under their names in the lock file. Dependencies for another platform may be
+ * missing.
+ */
 function directDependencies() {
   const { '': own, ...others } = lock;
   // The other packages of the project: the sandbox, the embedded Postgres, the lake, and the dependencies of the compilation.
@@ -47,7 +50,7 @@ function whyBuild() {
   const own = newest('src');
   if (own === undefined) return undefined;
   const sources = Math.max(own, ...besides.map((folder) => newest(`${folder}/src`) ?? 0));
-  // The last step of the compilation writes it, so an incomplete one is detected.
+  // Written by the last step of the compilation, so that an incomplete one is detected.
   const built = modified('dist/commit');
   if (built === undefined) return 'the program is not compiled yet';
   if (besides.some((folder) => modified(`${folder}/src`) !== undefined && modified(`${folder}/dist`) === undefined)) {
@@ -59,7 +62,7 @@ function whyBuild() {
 }
 
 function npm(why, args) {
-  // To stderr: stdout is for the output of the program that starts afterwards.
+  // On stderr, because stdout is for the output of the program that starts afterwards.
   process.stderr.write(`setup: ${why}, running npm ${args.join(' ')}\n`);
   const cli = process.env.npm_execpath;
   const [file, all] = cli === undefined ? ['npm', args] : [process.execPath, [cli, ...args]];
@@ -78,12 +81,15 @@ function json(path) {
   }
 }
 
-/** Milliseconds since 1970 of the last change; undefined if the file does not exist. */
+/** Time of the last change, milliseconds since 1970; undefined if the file does not exist. */
 function modified(path) {
   return statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs;
 }
 
-/** Last change of any file below a folder; folders count too, so that a removed file is detected. */
+/**
+ * Time of the last change of any file in a folder and its subfolders. Folders count too, so that a removed file is
+ * detected.
+ */
 function newest(folder) {
   const own = modified(folder);
   if (own === undefined) return undefined;

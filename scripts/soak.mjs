@@ -3,7 +3,7 @@
 //   node scripts/soak.mjs            (after `npm run build`)
 //   SOAK_UPDATES   number of updates of the ledger, default 300000
 //   SOAK_HEAP_MIB  heap limit of the daemon, default 160
-//   DATABASE_URL   an empty database to use instead of an embedded server; the schema `soak` in it must not exist
+//   DATABASE_URL   URL of an empty database, used instead of an embedded server; it must not contain the schema `soak`
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 const updates = Number(process.env.SOAK_UPDATES ?? 300_000);
-// Without a limit, the collector of Node waits until memory is scarce, which looks like a leak.
+// Without a limit, the garbage collector of Node waits until memory is scarce, which looks like a leak.
 const heapMiB = Number(process.env.SOAK_HEAP_MIB ?? 160);
 const dist = new URL('../dist/', import.meta.url);
 const schema = 'soak';
@@ -30,7 +30,10 @@ const ledgerProgram = `
   console.log(JSON.stringify({ url: sandbox.url, ledgerEnd: sandbox.ledger.ledgerEnd() }));
 `;
 
-/** Cleanup steps, run in reverse order in all cases: also after Ctrl-C, and when a reader of the output such as `head` has exited. */
+/**
+ * Cleanup steps, which run in reverse order in all cases, even after Ctrl-C, or when a reader of the output such as
+ * `head` has exited.
+ */
 const undo = [];
 const interrupted = new Promise((_, reject) => {
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => reject(new Error(`ended by ${signal}`)));
@@ -68,7 +71,7 @@ async function soak() {
   report(samples);
 }
 
-/** Takes samples until everything is stored; each sample is {seconds, checkpoint, events, updates, rssMiB}. */
+/** Takes samples until everything is stored. A sample is {seconds, checkpoint, events, updates, rssMiB}. */
 async function follow(daemon, http, ledgerEnd, started) {
   const samples = [];
   for (;;) {
@@ -106,7 +109,7 @@ function total(counts) {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** Resident memory of a process; 0 where /proc does not exist. */
+/** Resident memory of a process, MiB; 0 if /proc does not exist. */
 function rssMiB(pid) {
   try {
     const [, kiB] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
@@ -127,7 +130,7 @@ async function embeddedPostgres() {
 
 /** Starts a Node process that ends with this one. */
 function start(args, env) {
-  // Only PATH is passed on: the variables of this shell are not part of the experiment.
+  // Only PATH is passed on, because the variables of this shell are not part of the experiment.
   const child = spawn(process.execPath, args, {
     env: { PATH: process.env.PATH ?? '', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -140,7 +143,7 @@ function start(args, env) {
   return child;
 }
 
-/** Returns the first matching line of its output; later output is read and discarded, so that the pipe never fills. */
+/** The first matching line of its output. Later output is read and discarded, so that the pipe is never full. */
 function firstLine(child, fits) {
   return new Promise((resolve, reject) => {
     child.once('exit', (code) => reject(new Error(`a child process ended early with code ${code}`)));

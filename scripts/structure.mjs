@@ -10,7 +10,7 @@ const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts'))
   .map((name) => ({ name, text: readFileSync(join(src, name), 'utf8') }));
 
-/** Names of the tables of the stream, from their generated types. */
+/** Names of the storage tables, from their generated types. */
 const tables = [
   ...readFileSync(join(src, 'store/connection/tables.ts'), 'utf8').matchAll(/^ {2}readonly (\w+): \w+Table;/gm),
 ].map(([, name]) => name);
@@ -39,7 +39,7 @@ for (const file of files) {
   }
 }
 
-/** Literals or keys that are table names: a list contains many of them. */
+/** Literals or keys that are table names. A file that contains many of them lists the tables. */
 function tablesIn(text) {
   return tables.filter((table) => new RegExp(`(?:'${table}'|^ *${table}:)`, 'm').test(text)).length;
 }

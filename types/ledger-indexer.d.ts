@@ -33,7 +33,7 @@ export declare interface ActiveContractsPageRequest {
   readonly eventFormat: EventFormat;
   /** Default: the ledger end. */
   readonly activeAtOffset?: number;
-  /** As of `GetActiveContractsRequest`. */
+  /** As in `GetActiveContractsRequest`. */
   readonly includeIncompleteReassignments?: boolean;
   /** Default 2000, at most 10000. */
   readonly maxPageSize?: number;
@@ -49,18 +49,18 @@ export declare interface AllocateExternalPartyRequest {
   }[];
   readonly multiHashSignatures?: readonly Signature[];
   readonly identityProviderId?: string;
-  /** The node's default is true; only effective for a party hosted on one participant. */
+  /** The node's default is true; only effective for a party that is hosted on one participant. */
   readonly waitForAllocation?: boolean;
   /** Gets CanActAs for the new party; 3.5 and later. */
   readonly userId?: string;
 }
 
 export declare interface AllocatePartyRequest {
-  /** The name in front of `::`; chosen by the node by default. */
+  /** The name before `::`; by default, the node chooses it. */
   readonly partyIdHint?: string;
   readonly localMetadata?: ObjectMeta;
   readonly identityProviderId?: string;
-  /** Needed when the node is connected to more than one synchronizer. */
+  /** Required when the node is connected to more than one synchronizer. */
   readonly synchronizerId?: string;
   /** Gets CanActAs for the new party. */
   readonly userId?: string;
@@ -92,11 +92,11 @@ export declare interface CommandCalls {
   /** `POST /v2/commands/submit-and-wait`: resolves when the commands are on the ledger. All releases. */
   submitAndWait(commands: Commands): Promise<SubmitResponse>;
   /**
-   * `POST /v2/commands/submit-and-wait-for-transaction`, with the commands one level deeper than elsewhere. Without a
-   * format: shape ACS_DELTA, events of `actAs` and `readAs`. All releases.
+   * `POST /v2/commands/submit-and-wait-for-transaction`, whose request nests the commands one level deeper than the
+   * others. Without a format: shape ACS_DELTA, events of `actAs` and `readAs`. All releases.
    */
   submitAndWaitForTransaction(commands: Commands, transactionFormat?: TransactionFormat): Promise<Transaction>;
-  /** `POST /v2/commands/async/submit`: resolves when the commands are accepted; the outcome comes as a completion. */
+  /** `POST /v2/commands/async/submit`: resolves when the commands are accepted. A completion reports the outcome. */
   submit(commands: Commands): Promise<void>;
   /** `POST /v2/commands/submit-and-wait-for-reassignment`; without a format the events are left out. All releases. */
   submitAndWaitForReassignment(
@@ -110,7 +110,9 @@ export declare interface CommandCalls {
 /** Common fields of direct and interactive submission. */
 export declare interface CommandContext {
   readonly commands: readonly Command[];
-  /** With user and `actAs` the identity of the change: the same three are accepted once per deduplication period. */
+  /**
+   * Identifies the change, together with user and `actAs`: the same three are accepted once per deduplication period.
+   */
   readonly commandId: string;
   readonly actAs: readonly string[];
   readonly readAs?: readonly string[];
@@ -147,7 +149,7 @@ export declare interface Completion {
   readonly traceContext?: Maybe<TraceContext>;
   readonly synchronizerTime?: Maybe<SynchronizerTime>;
   readonly paidTrafficCost?: Maybe<number>;
-  /** 3.6. */
+  /** Since 3.6. */
   readonly transactionHash?: Maybe<string>;
 }
 
@@ -157,14 +159,14 @@ export declare interface CompletionCalls {
   /** `POST /v2/commands/command-completions`; 3.5.7 and later, before that HTTP 404 (LEDGER_NOT_A_LEDGER). */
   commandCompletions(request: GetCompletionsRequest, options?: ListOptions): AsyncIterable<CompletionResponse>;
   /**
-   * `POST /v2/commands/completion-by-hash`; 3.6 and later, before that HTTP 404 (LEDGER_NOT_A_LEDGER). Undefined when
-   * the participant has none of this hash, or does not return it (COMPLETION_NOT_FOUND).
-   * @param transactionHash Base64 (completions have it as hex)
+   * `POST /v2/commands/completion-by-hash`; 3.6 and later, before that HTTP 404 (LEDGER_NOT_A_LEDGER). Undefined if the
+   * participant has no completion with this hash, or does not return it (COMPLETION_NOT_FOUND).
+   * @param transactionHash Base64 (completions contain it as hex)
    */
   byHash(transactionHash: string): Promise<CompletionsByHash | undefined>;
 }
 
-/** Has exactly one of the keys; kinds of later releases appear under their own name. */
+/** Has exactly one of the keys. Kinds of later releases appear under their own name. */
 export declare interface CompletionResponse {
   readonly Completion?: {
     readonly value: Completion;
@@ -177,7 +179,7 @@ export declare interface CompletionResponse {
   };
 }
 
-/** Completions of a signed transaction: accepted at most once, perhaps after rejections, newest last. */
+/** Completions of a signed transaction, newest last. It is accepted at most once, perhaps after rejections. */
 export declare interface CompletionsByHash {
   readonly acceptedCompletion: Completion | undefined;
   readonly lastRejectedCompletions: readonly Completion[];
@@ -194,12 +196,12 @@ export declare interface CompletionStreamRequest {
 export declare interface ConnectedSynchronizer {
   readonly synchronizerAlias: string;
   readonly synchronizerId: string;
-  /** `PARTICIPANT_PERMISSION_…` of the requested party; UNSPECIFIED when none was requested. */
+  /** `PARTICIPANT_PERMISSION_…` of the requested party; UNSPECIFIED if the request names no party. */
   readonly permission: string;
 }
 
 export declare interface ConnectedSynchronizersQuery {
-  /** Needs ParticipantAdmin, the identity provider's admin, or a right on the party. */
+  /** Requires ParticipantAdmin, administrator of the identity provider, or a right on the party. */
   readonly party?: string;
   readonly participantId?: string;
   readonly identityProviderId?: string;
@@ -284,7 +286,7 @@ export declare interface CreatedEvent {
  */
 export declare function createLedgerClient(options: ConnectionOptions): LedgerClient;
 
-/** How long a repeated command id is refused: a duration, or everything after an offset. */
+/** Period in which a repeated command id is refused: a duration, or everything after an offset. */
 export declare type DeduplicationPeriod =
   | {
       readonly DeduplicationDuration: {
@@ -322,23 +324,23 @@ export { Event_2 as Event };
 export declare interface EventCalls {
   /**
    * `POST /v2/events/events-by-contract-id`; all releases. Right: CanReadAs for each party in the format, or
-   * CanReadAsAnyParty. Undefined when neither event is visible or both are pruned (CONTRACT_EVENTS_NOT_FOUND).
+   * CanReadAsAnyParty. Undefined if neither event is visible, or both are pruned (CONTRACT_EVENTS_NOT_FOUND).
    */
   byContractId(contractId: string, eventFormat: EventFormat): Promise<ContractEvents | undefined>;
   /**
-   * `POST /v2/contracts/contract-by-id`: the create of a contract the participant knows, active or not. Right:
-   * CanReadAs for each of `queryingParties`, CanReadAsAnyParty without any. Undefined when none is visible
-   * (CONTRACT_PAYLOAD_NOT_FOUND). 3.5 and later.
+   * `POST /v2/contracts/contract-by-id`: the create of a contract that the participant knows, active or not. Right:
+   * CanReadAs for each of `queryingParties`, or CanReadAsAnyParty if there are none. Undefined if the create is not
+   * visible (CONTRACT_PAYLOAD_NOT_FOUND). 3.5 and later.
    */
   contractById(contractId: string, queryingParties?: readonly string[]): Promise<CreatedEvent | undefined>;
 }
 
-/** At least one of the two filters must be given. */
+/** At least one of the two filters is required. */
 export declare interface EventFormat {
   readonly filtersByParty?: Readonly<Record<string, Filters>>;
   /** Needs CanReadAsAnyParty. */
   readonly filtersForAnyParty?: Filters;
-  /** Without effect in JSON. */
+  /** Has no effect in JSON. */
   readonly verbose?: boolean;
 }
 
@@ -349,7 +351,7 @@ export declare interface ExecuteRequest {
   };
   readonly submissionId: string;
   readonly hashingSchemeVersion: string;
-  /** Default: the longest that the participant allows. */
+  /** Default: the longest period that the participant allows. */
   readonly deduplicationPeriod?: DeduplicationPeriod;
   readonly userId?: string;
   readonly minLedgerTime?: MinLedgerTime;
@@ -405,7 +407,7 @@ export declare interface Features {
   readonly experimental?: unknown;
 }
 
-/** Entries are OR-ed; no entry at all is a wildcard. */
+/** Entries are combined with OR; no entry at all is a wildcard. */
 export declare interface Filters {
   readonly cumulative?: readonly {
     readonly identifierFilter?: WildcardFilter | TemplateFilter | InterfaceFilter;
@@ -466,7 +468,7 @@ export declare interface GeneratedTopology {
   readonly publicKeyFingerprint: string;
   /** Base64. */
   readonly topologyTransactions: readonly string[];
-  /** Base64; one signature of it replaces one of each transaction. */
+  /** Base64; one signature of this hash replaces the signatures of all transactions. */
   readonly multiHash: string;
 }
 
@@ -482,18 +484,18 @@ export declare interface GenerateTopologyRequest {
   readonly observingParticipantUids?: readonly string[];
 }
 
-/** `eventFormat`, or the legacy `filter` and `verbose`; both at once are refused. */
+/** `eventFormat`, or the legacy `filter` and `verbose`; a request with both is refused. */
 export declare interface GetActiveContractsRequest {
   readonly activeAtOffset: number;
   readonly eventFormat?: EventFormat;
   /**
    * Includes contracts in transit between synchronizers, which 3.7 and later omit otherwise. Earlier releases ignore
-   * it.
+   * this field.
    */
   readonly includeIncompleteReassignments?: boolean;
   /**
-   * Of the last entry received, to continue after an interruption. 3.5 and later; valid for the same version of the
-   * participant only.
+   * Token of the last entry received, to continue after an interruption. 3.5 and later; valid only for the same version
+   * of the participant.
    */
   readonly streamContinuationToken?: string;
   /** @deprecated use `eventFormat` */
@@ -509,23 +511,23 @@ export declare interface GetCompletionsRequest {
 
 export declare interface GetUpdatesPageRequest {
   readonly updateFormat: UpdateFormat;
-  /** 0 or absent: from the pruned offset, without an error. */
+  /** If 0 or absent, the list begins at the pruned offset, without an error. */
   readonly beginOffsetExclusive?: number;
   readonly endOffsetInclusive?: number;
   /** Default 100, at most 2000. */
   readonly maxPageSize?: number;
   readonly descendingOrder?: boolean;
-  /** Of the previous response; bound to the participant and to the same request. */
+  /** Token of the previous response; valid only for the same participant and the same request. */
   readonly pageToken?: string;
 }
 
-/** `updateFormat`, or the legacy `filter` and `verbose`; both at once are refused. */
+/** `updateFormat`, or the legacy `filter` and `verbose`; a request with both is refused. */
 export declare interface GetUpdatesRequest {
   readonly beginExclusive: number;
-  /** Absent: the list ends when nothing arrives for the idle time. */
+  /** If absent, the list ends when nothing arrives for the idle time. */
   readonly endInclusive?: number;
   readonly updateFormat?: UpdateFormat;
-  /** Needs `endInclusive`. 3.5 and later. */
+  /** Requires `endInclusive`. 3.5 and later. */
   readonly descendingOrder?: boolean;
   /** @deprecated use `updateFormat` */
   readonly filter?: TransactionFilter;
@@ -604,10 +606,10 @@ export declare interface LedgerError extends Error {
 }
 
 export declare interface ListOptions {
-  /** Largest number of elements. */
+  /** Maximum number of elements. */
   readonly limit?: number;
   /**
-   * The node responds after this many milliseconds without a new element; default 500, for lists that have no end of
+   * The node responds after this many milliseconds without a new element; default 500. For lists that have no end of
    * their own. Keep it below the request timeouts of both sides (20 s at the node).
    */
   readonly streamIdleTimeoutMs?: number;
@@ -615,7 +617,7 @@ export declare interface ListOptions {
 
 export declare interface ListPartiesQuery {
   readonly identityProviderId?: string;
-  /** Only parties whose id begins with this. */
+  /** Only parties whose id begins with this text. */
   readonly filterParty?: string;
   /** At most `features.partyManagement.maxPartiesPageSize` of the version (10000). */
   readonly pageSize?: number;
@@ -636,7 +638,7 @@ export declare interface ListVettedPackages {
   readonly pageSize?: number;
 }
 
-/** Content of a field that a release may leave out: absent options come as null (3.5) or not at all. */
+/** Content of a field that a release may leave out: absent options are null (3.5) or missing. */
 export declare type Maybe<T> = T | null | undefined;
 
 /** The earliest ledger time of the transaction. */
@@ -655,11 +657,14 @@ export declare interface MinLedgerTime {
 }
 
 export declare interface NodeCalls {
-  /** `GET /v2/version`; all releases, without a token too. @throws IndexerError LEDGER_NOT_A_LEDGER */
+  /** `GET /v2/version`; all releases, and without a token. @throws IndexerError LEDGER_NOT_A_LEDGER */
   version(): Promise<VersionResponse>;
-  /** `GET /livez`: resolves while the process lives. Described since 3.5, present before. */
+  /** `GET /livez`: resolves while the process is running. Documented since 3.5, but present before. */
   livez(): Promise<void>;
-  /** `GET /readyz`: the checks as text. @throws IndexerError LEDGER_UNAVAILABLE (503) while the node does not serve */
+  /**
+   * `GET /readyz`: the checks as text.
+   * @throws IndexerError LEDGER_UNAVAILABLE (503) while the node does not serve requests
+   */
   readyz(): Promise<string>;
   /** `GET /docs/openapi`: the description of the HTTP endpoints, YAML. */
   openapi(): Promise<string>;
@@ -681,11 +686,11 @@ declare type OfParty = {
 export declare interface PackageCalls {
   /**
    * `POST /v2/dars`: uploads a DAR (the bytes of the file); all releases. Right: ParticipantAdmin.
-   * @throws IndexerError LEDGER_REQUEST_INVALID for a broken archive or one that breaks upgrade rules (400), or above
-   * the node's largest body (413: 8 MiB on 3.5, 10 MiB on 3.6)
+   * @throws IndexerError LEDGER_REQUEST_INVALID for a broken archive or one that breaks upgrade rules (400), or one
+   *   larger than the node's largest body (413: 8 MiB on 3.5, 10 MiB on 3.6)
    */
   uploadDar(dar: Uint8Array, options?: UploadOptions): Promise<void>;
-  /** `POST /v2/dars/validate`: the same checks without any effect. Right: ParticipantAdmin. */
+  /** `POST /v2/dars/validate`: the same checks as `uploadDar`, without any effect. Right: ParticipantAdmin. */
   validateDar(dar: Uint8Array, options?: Pick<UploadOptions, 'synchronizerId'>): Promise<void>;
   /** `POST /v2/packages`: like `uploadDar`. @deprecated the node announces its removal; use `uploadDar` */
   upload(dar: Uint8Array, options?: UploadOptions): Promise<void>;
@@ -696,21 +701,21 @@ export declare interface PackageCalls {
   /** `GET /v2/packages/{package-id}/status`: `PACKAGE_STATUS_REGISTERED`, or `…_UNSPECIFIED` for an unknown id. */
   status(packageId: string): Promise<string>;
   /**
-   * `POST /v2/package-vetting/list`: which participant vetted which packages on which synchronizer, a page at a time;
-   * any authenticated user. 3.5 and later.
+   * `POST /v2/package-vetting/list`: one page of the packages that each participant vetted on each synchronizer; any
+   * authenticated user. 3.5 and later.
    */
   vetted(request?: ListVettedPackages): Promise<{
     readonly vettedPackages: readonly VettedPackages[];
     readonly nextPageToken: string | undefined;
   }>;
-  /** `POST /v2/package-vetting/update`: the state after the change. Right: ParticipantAdmin. 3.5 and later. */
+  /** `POST /v2/package-vetting/update`: returns the state after the change. Right: ParticipantAdmin. 3.5 and later. */
   updateVetted(request: UpdateVettedPackages): Promise<VettedPackages>;
 }
 
 export declare interface PackageContent {
   /** A DALF archive payload (protobuf). */
   readonly bytes: Uint8Array;
-  /** Header `Canton-Package-Hash`: lower-case hex, the package id itself; undefined when a proxy dropped it. */
+  /** Header `Canton-Package-Hash`: lower-case hex, equal to the package id; undefined if a proxy dropped the header. */
   readonly hash: string | undefined;
 }
 
@@ -745,14 +750,17 @@ export declare interface PartyCalls {
   list(query?: ListPartiesQuery): Promise<PartiesPage>;
   /** `GET /v2/parties/{party}`; undefined when the participant does not know the party. All releases. */
   get(party: string, identityProviderId?: string): Promise<PartyDetails | undefined>;
-  /** `POST /v2/parties`; all releases. @throws IndexerError LEDGER_REQUEST_INVALID for a hint that is taken or illegal */
+  /**
+   * `POST /v2/parties`; all releases.
+   * @throws IndexerError LEDGER_REQUEST_INVALID for a hint that is taken or not allowed
+   */
   allocate(request: AllocatePartyRequest): Promise<PartyDetails>;
   /**
    * `POST /v2/parties/external/generate-topology`: the topology that a party with a key of its own has to sign. Any
-   * authenticated user; the participant keeps nothing.
+   * authenticated user. The participant stores nothing.
    */
   generateExternalTopology(request: GenerateTopologyRequest): Promise<GeneratedTopology>;
-  /** `POST /v2/parties/external/allocate`: hosts that party. Right: as above, or being `userId`. */
+  /** `POST /v2/parties/external/allocate`: hosts such a party. Right: as for the other calls, or being `userId`. */
   allocateExternal(request: AllocateExternalPartyRequest): Promise<string>;
 }
 
@@ -763,7 +771,7 @@ export declare interface PartyDetails {
   readonly identityProviderId?: Maybe<string>;
 }
 
-/** The signatures of one party under a prepared transaction. */
+/** The signatures of one party for a prepared transaction. */
 export declare interface PartySignature {
   readonly party: string;
   readonly signatures: readonly Signature[];
@@ -793,7 +801,7 @@ export declare interface PrepareRequest extends CommandContext {
   /** Synchronizer to run on: one that the participant is connected to. */
   readonly synchronizerId: string;
   readonly minLedgerTime?: MinLedgerTime;
-  /** ISO-8601: after this, the prepared transaction is invalid. */
+  /** ISO-8601. After this time, the prepared transaction is invalid. */
   readonly maxRecordTime?: string;
   /** Adds `hashingDetails` to the response. */
   readonly verboseHashing?: boolean;
@@ -837,7 +845,7 @@ export declare interface Right {
   readonly kind?: Maybe<RightKind>;
 }
 
-/** Has exactly one of the keys; kinds of later releases appear under their own name. */
+/** Has exactly one of the keys. Kinds of later releases appear under their own name. */
 export declare interface RightKind {
   readonly CanActAs?: OfParty;
   readonly CanReadAs?: OfParty;
@@ -870,14 +878,14 @@ export declare interface SigningPublicKey {
 export declare interface StateCalls {
   /** `GET /v2/state/ledger-end`: offset of the last update; 0 on an empty ledger. All releases. */
   ledgerEnd(): Promise<number>;
-  /** The same with the record time of each synchronizer, which 3.6 adds; an empty list before. */
+  /** The same with the record time of each synchronizer, which 3.6 adds; the list is empty for older releases. */
   ledgerEndTimes(): Promise<{
     readonly offset: number;
     readonly synchronizerTimes: readonly SynchronizerTime[];
   }>;
   /**
-   * `GET /v2/state/latest-pruned-offsets`: offset up to which the participant is pruned, inclusive; 0 if never. (The
-   * second offset of the response, for divulged contracts, is the same number in all known releases.)
+   * `GET /v2/state/latest-pruned-offsets`: offset up to which the participant is pruned, inclusive; 0 if it was never
+   * pruned. (The second offset of the response, for divulged contracts, is the same number in all known releases.)
    */
   latestPrunedOffsets(): Promise<number>;
   /** `GET /v2/state/connected-synchronizers`. All releases. */
@@ -889,7 +897,8 @@ export declare interface StateCalls {
    */
   activeContracts(request: GetActiveContractsRequest, options?: ListOptions): AsyncIterable<string>;
   /**
-   * `POST /v2/state/active-contracts-page`; 3.5.10 and later. Follow with `pageToken` until there is none.
+   * `POST /v2/state/active-contracts-page`; 3.5.10 and later. Request further pages with `pageToken` until there is
+   * none.
    * @throws IndexerError LEDGER_CONTINUATION_TOKEN_INVALID and those of `activeContracts`
    */
   activeContractsPage(request: ActiveContractsPageRequest): Promise<ActiveContractsPage>;
@@ -940,11 +949,11 @@ export declare interface Transaction {
   readonly recordTime?: string;
   readonly externalTransactionHash?: Maybe<string>;
   readonly paidTrafficCost?: Maybe<number>;
-  /** 3.6. */
+  /** Since 3.6. */
   readonly transactionHash?: Maybe<string>;
 }
 
-/** The filter of the legacy requests (`filter`, `verbose`), exclusive with the formats. */
+/** The filter of the legacy requests (`filter`, `verbose`), which cannot be combined with the formats. */
 export declare interface TransactionFilter {
   readonly filtersByParty?: Readonly<Record<string, Filters>>;
   readonly filtersForAnyParty?: Filters;
@@ -966,7 +975,7 @@ export declare interface UnassignCommand {
   };
 }
 
-/** `{"<Kind>":{"value":…}}`; kinds of later releases appear under their own name. */
+/** `{"<Kind>":{"value":…}}`. Kinds of later releases appear under their own name. */
 export declare interface Update {
   readonly Transaction?: {
     readonly value: Transaction;
@@ -984,8 +993,8 @@ export declare interface Update {
 
 export declare interface UpdateCalls {
   /**
-   * `POST /v2/updates`: the JSON text of each update, for `decodeUpdate`; of an open-ended list also checkpoints. All
-   * releases.
+   * `POST /v2/updates`: the JSON text of each update, for `decodeUpdate`. An open-ended list also contains checkpoints.
+   * All releases.
    * @throws IndexerError LEDGER_PRUNED, LEDGER_OFFSET_AFTER_END, LEDGER_FILTER_UNKNOWN, LEDGER_REQUEST_INVALID
    */
   list(request: GetUpdatesRequest, options?: ListOptions): AsyncIterable<string>;
@@ -1002,21 +1011,21 @@ export declare interface UpdateCalls {
    */
   page(request: GetUpdatesPageRequest): Promise<UpdatesPage>;
   /**
-   * `POST /v2/updates/update-by-offset`; all releases. Undefined when there is none at the offset or the format
+   * `POST /v2/updates/update-by-offset`; all releases. Undefined if there is no update at the offset, or the format
    * excludes it (UPDATE_NOT_FOUND).
    */
   byOffset(offset: number, updateFormat: UpdateFormat): Promise<UpdateResponse | undefined>;
-  /** `POST /v2/updates/update-by-id`; all releases. Undefined as for `byOffset`. */
+  /** `POST /v2/updates/update-by-id`; all releases. Undefined as in `byOffset`. */
   byId(updateId: string, updateFormat: UpdateFormat): Promise<UpdateResponse | undefined>;
   /**
-   * `POST /v2/updates/update-by-hash`; 3.6 and later, before that HTTP 404 (LEDGER_NOT_A_LEDGER). Undefined as for
+   * `POST /v2/updates/update-by-hash`; 3.6 and later, before that HTTP 404 (LEDGER_NOT_A_LEDGER). Undefined as in
    * `byOffset`.
-   * @param transactionHash Base64 (transactions have it as hex)
+   * @param transactionHash Base64 (transactions contain it as hex)
    */
   byHash(transactionHash: string, updateFormat: UpdateFormat): Promise<UpdateResponse | undefined>;
 }
 
-/** Omitted parts are not returned; `{}` returns checkpoints only. */
+/** Omitted parts are not returned; `{}` returns only checkpoints. */
 export declare interface UpdateFormat {
   readonly includeTransactions?: TransactionFormat;
   readonly includeReassignments?: EventFormat;
@@ -1035,13 +1044,13 @@ export declare interface UpdateResponse {
 export declare interface UpdatesPage {
   readonly updates: readonly UpdateResponse[];
   readonly lowestPageOffsetExclusive: number;
-  /** Everything visible up to here was returned: equivalent to an OffsetCheckpoint. */
+  /** All visible updates up to this offset were returned: equivalent to an OffsetCheckpoint. */
   readonly highestPageOffsetInclusive: number;
-  /** Always present for ascending order without an end. */
+  /** Always present for a list in ascending order without an end. */
   readonly nextPageToken: string | undefined;
 }
 
-/** Common fields of all kinds of updates; the others are plain JSON. */
+/** Common fields of all kinds of updates; the other fields are plain JSON. */
 export declare interface UpdateValue {
   readonly offset: number;
   readonly [key: string]: unknown;
@@ -1075,7 +1084,7 @@ export declare interface UpdateVettedPackages {
 export declare interface UploadOptions {
   /** Vet all packages of the archive; the node's default is true. */
   readonly vetAllPackages?: boolean;
-  /** Where to vet; needed when the node is connected to more than one synchronizer. */
+  /** Synchronizer to vet the packages on; required when the node is connected to more than one. */
   readonly synchronizerId?: string;
 }
 
@@ -1099,11 +1108,11 @@ export declare interface UserCalls {
   delete(userId: string): Promise<void>;
   /** `GET /v2/users/{user-id}/rights`; users may read their own rights. */
   rights(userId: string): Promise<readonly Right[]>;
-  /** `POST /v2/users/{user-id}/rights`: returns those the user did not have yet. */
+  /** `POST /v2/users/{user-id}/rights`: returns the granted rights that the user did not have before. */
   grant(userId: string, rights: readonly Right[], identityProviderId?: string): Promise<readonly Right[]>;
-  /** `PATCH /v2/users/{user-id}/rights`: returns those the user had. */
+  /** `PATCH /v2/users/{user-id}/rights`: returns the revoked rights that the user had. */
   revoke(userId: string, rights: readonly Right[], identityProviderId?: string): Promise<readonly Right[]>;
-  /** `GET /v2/authenticated-user`: the user of the token. Any authenticated user. */
+  /** `GET /v2/authenticated-user`: the user of the token. Right: any authenticated user. */
   authenticated(identityProviderId?: string): Promise<User>;
 }
 

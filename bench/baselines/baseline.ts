@@ -1,8 +1,8 @@
 /**
- * Baselines: tables in another layout for the same events. After a run of the indexer, its database stages the rows of such a
- * layout, read through the views of schema `explore`, and the server writes them to binary files, one per table and
- * batch. A run of the baseline loads the files (`copy … from`) into the layout with all its indexes in place, a
- * transaction per batch. No client encodes or sends data, which favors the baseline.
+ * Baselines: tables in another layout for the same events. After a run of the indexer, the rows of such a layout are
+ * staged in its database, read through the views of schema `explore`. The server writes them to binary files, one per
+ * table and batch. A run of the baseline loads the files (`copy … from`) into the layout with all its indexes in place,
+ * one transaction per batch. No client encodes or sends data, which favors the baseline.
  */
 import { rmSync } from 'node:fs';
 import { escapeIdentifier, escapeLiteral, type Client } from 'pg';
@@ -13,42 +13,48 @@ import { withClient, type RunDatabase, type Server } from '../postgres.ts';
 import type { Expected } from '../replay/profiles.ts';
 import type { Recording } from '../replay/recording.ts';
 
-/** Updates of one transaction: the size of the indexer's largest batch. */
+/** Number of updates in one transaction: that of the indexer's largest batch. */
 export const updatesPerBatch = 1_000;
 
-/** Schema of the staged rows; while staging, a baseline also finds its own types there. */
+/** Schema of the staged rows. While rows are staged, it also contains the types of the baseline. */
 export const staged = 'staged';
 
 export interface BaselineTable {
   readonly name: string;
   /**
-   * SQL of its rows in a database of the indexer: `staged_at`, the offset of the update, then the columns to load.
-   * Undefined if `prepare` has created `staged.<name>_rows`.
+   * SQL that selects the rows of the table in a database of the indexer: `staged_at`, the offset of the update, then
+   * the columns to load. Undefined if `prepare` creates `staged.<name>_rows`.
    */
   readonly rows: string | undefined;
 }
 
 /**
- * Final content of a layout, read from its own tables: the rows of the stream, and all active contracts.
- * `contents` is a hash over ids and complete payloads of the rows of the stream.
+ * Final content of a layout, read from its own tables: the rows of the stream, and all active contracts. `contents` is
+ * a hash over ids and complete payloads of the rows of the stream.
  */
 export type BaselineCounts = Omit<Expected, 'events'> & { readonly contents: string };
 
 export interface Baseline {
-  /** Name of its lines and, with underscores, of its schema. */
+  /** Name of the baseline in the report and, with underscores, of its schema. */
   readonly name: string;
   readonly schema: string;
-  /** Types that its rows need, created in the schema of the search path before they are staged. */
+  /** SQL that creates the types of the rows in the schema of the search path, before rows are staged. */
   readonly types: string;
-  /** Tables, indexes and functions of the empty layout; types and schema exist and are in the search path. */
+  /**
+   * SQL that creates tables, indexes and functions of the empty layout. Types and schema exist then, and are in the
+   * search path.
+   */
   readonly layout: string;
-  /** In the order in which a batch loads them. */
+  /** Tables in the order in which a batch loads them. */
   readonly tables: readonly BaselineTable[];
   /** Stages rows that no view contains. */
   readonly prepare?: (client: Client, recording: Recording, frames: number) => Promise<void>;
   /** Runs after each batch has committed, in a separate transaction. */
   readonly publish?: (lastOffset: number) => string;
-  /** One row with counts and contents of the stream, from the views of the indexer and from the layout. */
+  /**
+   * SQL that selects one row with counts and contents of the stream: from the views of the indexer, and from the
+   * layout.
+   */
   readonly countsBefore: string;
   readonly countsAfter: string;
   /** Adds contracts that exist before the stream begins. */
@@ -57,12 +63,12 @@ export interface Baseline {
 
 export interface BaselineRows {
   readonly baseline: Baseline;
-  /** By offset. */
+  /** In the order of offsets. */
   readonly batches: readonly Batch[];
-  /** Counts according to the indexer's own views. */
+  /** Counts in the indexer's own views. */
   readonly counts: BaselineCounts;
   readonly events: number;
-  /** Removes the files if they are on this machine; otherwise the end of the program removes them. */
+  /** Removes the files if they are on this machine and were not removed yet. */
   readonly forget: Undo;
 }
 
@@ -77,7 +83,7 @@ export interface StageRequest {
 }
 
 /**
- * Writes the rows of a finished run to files in the data directory of the server, where it can read them again.
+ * Writes the rows of a finished run to files in the data directory of the server, where the server can read them again.
  * @throws Error if the views of the indexer do not have the counts that follow from the recording
  */
 export async function stageBaseline(
@@ -90,7 +96,7 @@ export async function stageBaseline(
     for (const { path } of batches.flatMap(({ files }) => files)) rmSync(path, { force: true });
   });
   return withClient(database.url, async (client) => {
-    // One text form of times, so that the same rows have the same hash.
+    // Times have one text form, so that the same rows have the same hash.
     await client.query(`drop schema if exists ${staged} cascade; create schema ${staged}; set timezone = 'UTC'`);
     await client.query(`set search_path = ${staged}; set work_mem = '256MB'; ${baseline.types}`);
     await baseline.prepare?.(client, recording, expected.updates);
@@ -144,7 +150,7 @@ export interface BaselineRun extends Cost {
   readonly error: string | undefined;
 }
 
-/** An empty layout, or one with contracts from before the stream. */
+/** Creates an empty layout, or one with contracts from before the stream. */
 export async function baselineDatabase(server: Server, baseline: Baseline, contracts = 0): Promise<RunDatabase> {
   const database = await server.createDatabase();
   await withClient(database.url, async (client) => {
@@ -186,8 +192,8 @@ export async function runBaseline(
 }
 
 /**
- * Forces index lookups regardless of the statistics of a new table, as the indexer's own sessions do: a plan that
- * reads all contracts for each batch would measure the planner, not the layout.
+ * Forces index lookups regardless of the statistics of a new table, as the indexer's own sessions do. A plan that reads
+ * all contracts for each batch would measure the planner, not the layout.
  */
 const settings = 'set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off; set jit = off';
 
@@ -213,7 +219,7 @@ async function countsOf(client: Client, sql: string): Promise<BaselineCounts> {
   };
 }
 
-/** Describes the differences; undefined if there are none. A missing field is not compared. */
+/** Describes the differences; undefined if there are none. Missing fields are not compared. */
 function unlike(found: BaselineCounts, expected: Partial<BaselineCounts>): string | undefined {
   const names = ['updates', 'contracts', 'exercises', 'active', 'contents'] as const;
   const wrong = names.filter((name) => expected[name] !== undefined && found[name] !== expected[name]);

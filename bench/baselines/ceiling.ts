@@ -1,8 +1,7 @@
 /**
- * The ceiling: Postgres loading the same rows without the indexer. The server writes the tables of a finished run of the indexer to
- * files (`copy … to`), in halves, in storage order; then it loads them
- * (`copy … from`) into an empty schema with all indexes: on one connection, one transaction per file, or on two connections
- * with one half each.
+ * The ceiling: Postgres loads the same rows without the indexer. The server writes the tables of a finished run of the
+ * indexer to files (`copy … to`), in two halves and in storage order. Then it loads them (`copy … from`) into an empty
+ * schema with all indexes: on one connection with one transaction per file, or on two connections with one half each.
  */
 import { rmSync } from 'node:fs';
 import { escapeIdentifier, escapeLiteral, type Client } from 'pg';
@@ -19,7 +18,7 @@ interface TableFile {
 
 export interface ReferenceRows {
   readonly digest: Digest;
-  /** First and second halves. */
+  /** Files of the first and of the second half. */
   readonly halves: readonly [readonly TableFile[], readonly TableFile[]];
   readonly events: number;
 }
@@ -35,7 +34,9 @@ interface Leaf {
   readonly columns: readonly string[];
 }
 
-/** Writes the rows of a finished run to files in the data directory of the server, where it can read them again. */
+/**
+ * Writes the rows of a finished run to files in the data directory of the server, where the server can read them again.
+ */
 export async function exportRows(database: RunDatabase, events: number): Promise<ReferenceRows> {
   const digest = await digestOf(database.url);
   return withClient(database.url, async (client) => {
@@ -70,7 +71,7 @@ async function leavesOf(client: Client): Promise<readonly Leaf[]> {
   return rows;
 }
 
-/** Loads the rows over the given number of connections; checks that the tables equal those of the reference. */
+/** Loads the rows over the given number of connections. Checks that the tables equal those of the reference. */
 export async function runCeiling(server: Server, rows: ReferenceRows, lanes: 1 | 2): Promise<CeilingRun> {
   const database = await migrated(await server.createDatabase());
   try {

@@ -1,9 +1,9 @@
 /**
- * The layout of PQS, from its published schema: the same tables, columns and indexes under readable names, and the same
- * way to mark an archive: ends are staged together with the other rows of a batch, and moving the watermark updates the rows
- * of the contracts by a trigger, template by template. Written from scratch for this measurement; no code of PQS runs here. In
- * its favor: contracts and exercises are not partitioned, COPY is binary, and dictionaries, packages and checks of the
- * writer are omitted.
+ * The layout of PQS, from its published schema: the same tables, columns and indexes under readable names. Archives are
+ * marked in the same way: ends are staged together with the other rows of a batch, and moving the watermark updates the
+ * rows of the contracts by a trigger, template by template. Written from scratch for this measurement; no code of PQS
+ * runs here. In favor of this layout, contracts and exercises are not partitioned, COPY is binary, and dictionaries,
+ * packages and checks of the writer are omitted.
  */
 import { escapeLiteral } from 'pg';
 import { preloadedSql, withoutIndexes } from '../growth/preload.ts';
@@ -74,13 +74,13 @@ const layout = `
     end $body$;
   create trigger ends_contracts before update on watermark for each row execute function end_contracts();`;
 
-/** Number range for the events of the largest transaction; any number as wide as the keys of PQS is suitable. */
+/** Range of numbers for the events of the largest transaction. Any number as wide as the keys of PQS is suitable. */
 const mostNodes = 1_048_576;
 const eventPk = (offset: string, node: string): string => `${offset} * ${String(mostNodes)} + ${node}`;
-/** Replaces the number in a dictionary of names; same width. */
+/** Replaces the number in a dictionary of names; it has the same width. */
 const typePk = (name: string): string => `hashtext(${name})::bigint`;
 
-/** The offset is the ordinal of the transaction: recordings have no gaps. */
+/** The offset is used as the number of the transaction, because recordings have no gaps. */
 const transactionRows = `
   select "offset" as staged_at, "offset" as ix, "offset", update_id as transaction_id, effective_at, workflow_id,
          synchronizer_id, row(trace_parent, trace_state)::trace_context as trace_context,
@@ -97,7 +97,7 @@ const eventRows = `
             from ${explore}.exercises) as ends
    order by "offset", node_id`;
 
-/** Always as jsonb: PQS stores JSON as jsonb, and the text of other types differs. */
+/** Always as jsonb: PQS stores JSON as jsonb, and the text of another type would differ. */
 const contractRows = `
   select created_at_offset as staged_at, ${typePk('template_fqn')} as tpe_pk,
          ${eventPk('created_at_offset', 'node_id')} as create_event_pk, created_at_offset as created_at_ix, contract_id,
@@ -144,8 +144,8 @@ const countsAfter = `
             from exercises) as e`;
 
 /**
- * Contracts of the first template, like those of `growth/preload.ts`, but with payloads as long as those of the stream:
- * an archive rewrites the complete row.
+ * Contracts of the first template, like those of `growth/preload.ts`, but with payloads as long as those of the stream,
+ * because an archive rewrites the complete row.
  */
 const preload: Baseline['preload'] = async (client, contracts) => {
   const { id, packageName } = templateName(0);

@@ -1,6 +1,6 @@
 /**
- * The smallest complete storage: each update as the received JSON, under its offset, without further columns. Copied
- * from the recording byte by byte. Long values have the default compression of Postgres.
+ * The smallest complete storage: each update as the received JSON, with its offset and no other columns. The JSON is
+ * copied from the recording byte by byte. Long values have the default compression of Postgres.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 import type { Client } from 'pg';
@@ -9,12 +9,14 @@ import { headerLength } from '../replay/frame.ts';
 import { recordingIndex, type Recording } from '../replay/recording.ts';
 import { staged, type Baseline } from './baseline.ts';
 
-/** Bytes of frames in one COPY while rows are staged. */
+/** Maximum number of bytes of frames in one COPY while rows are staged. */
 const chunkBytes = 8_000_000;
 
 const rows = `${staged}.updates_rows`;
 
-/** Number of occurrences of a text in the JSON: here, the rows of the indexer are inside the JSON. */
+/**
+ * SQL for the number of occurrences of a text in the JSON, because here the rows of the indexer are inside the JSON.
+ */
 const times = (words: string): string =>
   `coalesce(sum((length(json::text) - length(replace(json::text, '${words}', ''))) / ${String(words.length)}), 0)`;
 
@@ -25,7 +27,7 @@ const countsIn = (table: string): string => `
                  coalesce(sum(hashtextextended(json::text, "offset")), 0)::text as contents
             from ${table}) as counted`;
 
-/** Stages the frames as they are in the recording, uncompressed: they are only written to files. */
+/** Stages the frames as they are in the recording, uncompressed, because they are only written to files. */
 async function prepare(client: Client, recording: Recording, count: number): Promise<void> {
   await client.query(
     `create unlogged table ${rows} (staged_at bigint, "offset" bigint, json json);
@@ -46,7 +48,7 @@ async function prepare(client: Client, recording: Recording, count: number): Pro
   }
 }
 
-/** Payloads of the frames from `from` (0-based, inclusive) to `to` (exclusive). */
+/** Payloads of the frames from `from` (inclusive, counted from 0) to `to` (exclusive). */
 function framesOf(file: number, positions: Float64Array, from: number, to: number): readonly Buffer[] {
   const start = positions[from] ?? 0;
   const bytes = Buffer.alloc((positions[to] ?? 0) - start);

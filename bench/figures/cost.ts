@@ -1,10 +1,12 @@
-/** Cost of a part of a run: seconds, and CPU of the indexer, of Postgres and of the replaying ledger. */
+/** Cost of a part of a run: seconds, and CPU time of the indexer, of Postgres and of the replaying ledger. */
 import { processCpu } from './process-cpu.ts';
 import type { Server } from '../postgres.ts';
 
 export interface Cost {
   readonly seconds: number;
-  /** Microseconds; undefined if it did not run or could not be measured. */
+  /**
+   * Microseconds; undefined if the process did not run or could not be measured. The same holds for the next fields.
+   */
   readonly nodeCpu: number | undefined;
   readonly postgresCpu: number | undefined;
   readonly replayCpu: number | undefined;
@@ -16,7 +18,7 @@ export interface Watched {
   readonly replay?: number | undefined;
 }
 
-/** Starts to measure; the returned function returns the cost until then, and can be called repeatedly. */
+/** Starts a measurement. The returned function returns the cost so far, and can be called repeatedly. */
 export function measured({ server, node, replay }: Watched): () => Cost {
   const read = () => ({
     at: process.hrtime.bigint(),

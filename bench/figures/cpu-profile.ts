@@ -1,4 +1,7 @@
-/** A V8 CPU profile in a few lines: microseconds of self time per event, by part of the program and by function. */
+/**
+ * Summarizes a V8 CPU profile in a few lines: microseconds of self time per event, by part of the program and by
+ * function.
+ */
 import { readFileSync } from 'node:fs';
 import { aligned } from './figures.ts';
 
@@ -16,7 +19,7 @@ export interface CpuProfile {
 
 const maxFunctions = 25;
 
-/** Text for the terminal. The profile covers the complete process, including its start and end. */
+/** The summary for the terminal. The profile covers the complete process, including its start and end. */
 export function summaryOf(path: string, events: number): string {
   const profile = JSON.parse(readFileSync(path, 'utf8')) as CpuProfile;
   const byPart = new Map<string, number>();
@@ -37,7 +40,7 @@ export function summaryOf(path: string, events: number): string {
   return `${listOf('part', byPart, events, 15)}\n\n${listOf('function', byFunction, events, maxFunctions)}`;
 }
 
-/** The file of the program, or the module, that contains a function. */
+/** The source file of a function; the module, for other code. */
 export function partOf({ callFrame: { url, functionName } }: ProfileNode): string {
   if (url === '') return functionName.startsWith('(') ? functionName : 'engine';
   const module = /node_modules\/([^/]+)/.exec(url)?.[1];

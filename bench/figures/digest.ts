@@ -1,6 +1,6 @@
 /**
- * Digest of a database: counts and one hash, a sum over hashes of rows, independent of order and batches.
- * Excludes only columns and tables that depend on the writing process, like the digest of the tests.
+ * Digest of a database: counts, and one hash, which is a sum over hashes of rows and so independent of order and
+ * batches. Like the digest of the tests, it excludes only columns and tables that depend on the writing process.
  */
 import { createHash } from 'node:crypto';
 import { escapeIdentifier, type Client } from 'pg';
@@ -10,7 +10,7 @@ import { counted, volatileColumns, volatileTables } from '../storage.ts';
 
 export interface Digest {
   readonly counts: Readonly<Record<string, number>>;
-  /** Contracts that are active now. */
+  /** Number of contracts that are active now. */
   readonly active: number;
   /** SHA-256 over the sums of all tables. */
   readonly hash: string;
@@ -21,7 +21,7 @@ interface Table {
   readonly columns: readonly string[];
 }
 
-/** Reads every table once, on the server. */
+/** Computes the digest on the server. Reads every table once. */
 export async function digestOf(url: string): Promise<Digest> {
   return withClient(url, async (client) => {
     await client.query(`set timezone = 'UTC'; set max_parallel_workers_per_gather = 2; set search_path = ${schema}`);
@@ -57,8 +57,9 @@ async function tablesOf(client: Client): Promise<readonly Table[]> {
 }
 
 /**
- * Describes the differences of a digest; undefined if there are none. The counts follow from the recording alone.
- * @param reference the digest of the run whose rows the ceiling loads, if known
+ * Describes differences from the expected digest; undefined if there are none. The counts follow from the recording
+ * alone.
+ * @param reference digest of the run whose rows the ceiling loads, if known
  */
 export function complaint(found: Digest, expected: Expected, reference?: Digest): string | undefined {
   const { counts, active } = found;

@@ -1,28 +1,31 @@
-/** Results of many rounds: medians and spread, rates and CPU per event, and the lines of the table. */
+/** Results over many rounds: medians and ranges, rates and CPU time per event, and the lines of the table. */
 import type { Cost } from './cost.ts';
 import type { Weight } from './weight.ts';
 
-/** Results of one run; undefined values were not or could not be measured. */
+/** Results of one run; undefined values were not, or could not be, measured. */
 export interface Figure {
-  /** Events per second, or contracts for a seed. */
+  /** Events per second; for a seed, contracts per second. */
   readonly rate?: number | undefined;
   readonly steadyRate?: number | undefined;
   /** Microseconds of CPU per event. */
   readonly nodeUs?: number | undefined;
   readonly postgresUs?: number | undefined;
   readonly replayUs?: number | undefined;
-  /** Including the vacuum and the checkpoint after the run; over old contracts, including only the checkpoint. See weight.ts. */
+  /**
+   * CPU time of Postgres including the vacuum and the checkpoint after the run. For runs over old contracts, only the
+   * checkpoint is included. See weight.ts.
+   */
   readonly wholePostgresUs?: number | undefined;
   /** CPU of the vacuum, if it is not part of `wholePostgresUs`. */
   readonly vacuumUs?: number | undefined;
-  /** Per event, like the following ones. */
+  /** Per event, like the following fields. */
   readonly walBytes?: number | undefined;
   readonly fullPages?: number | undefined;
   readonly heapBytes?: number | undefined;
   readonly indexBytes?: number | undefined;
-  /** Heap and index. */
+  /** Bytes of tables and indexes. */
   readonly bytes?: number | undefined;
-  /** Events of one checkpoint cycle. */
+  /** Number of events in one checkpoint cycle. */
   readonly cycleEvents?: number | undefined;
   readonly peakRssMiB?: number | undefined;
   readonly error?: string | undefined;
@@ -74,7 +77,7 @@ export function median(values: readonly number[]): number | undefined {
 
 export type Column = Exclude<keyof Figure, 'error'>;
 
-/** The values of one column over the rounds; rounds with an error are excluded. */
+/** The values of one column in all rounds without an error. */
 export function values(line: Line | undefined, column: Column): readonly number[] {
   return (line?.figures ?? [])
     .filter(({ error }) => error === undefined)
@@ -88,8 +91,8 @@ export function middle(line: Line | undefined, column: Column): number | undefin
 }
 
 /**
- * Median over the rounds of the ratio of two lines, by default of their rates. The ratio is taken per round,
- * because the runs of a round had the same machine load; undefined if no round has both.
+ * Median over the rounds of the ratio of two lines, by default of their rates. The ratio is computed per round, because
+ * the runs of a round had the same machine load. Undefined if no round has both values.
  */
 export function ratio(of: Line | undefined, to: Line | undefined, column: Column = 'rate'): number | undefined {
   if (of === undefined || to === undefined) return undefined;
@@ -128,7 +131,7 @@ function cells(line: Line): readonly string[] {
 
 const heads = ['profile', 'what', 'events/s', 'min-max', 'steady', 'node us', 'pg us', 'replay us', 'peak MiB', ''];
 
-/** The table, with aligned columns. */
+/** The results as a table with aligned columns. */
 export function tableOf(lines: readonly Line[]): string {
   return aligned([heads, ...lines.map(cells)]);
 }
@@ -146,7 +149,7 @@ const weightHeads = [
   'cycle',
 ];
 
-/** Storage and log per event of the lines that were weighed; undefined without any. */
+/** Storage and log per event of the lines that were weighed; undefined if there are none. */
 export function weightTable(lines: readonly Line[]): string | undefined {
   const rows = lines
     .filter((line) => values(line, 'walBytes').length > 0)
@@ -165,7 +168,7 @@ export function weightTable(lines: readonly Line[]): string | undefined {
   return rows.length === 0 ? undefined : aligned([weightHeads, ...rows]);
 }
 
-/** Rows of text with aligned columns: the first two left-aligned, the others right-aligned. */
+/** Rows of text with aligned columns: the first two are left-aligned, the others right-aligned. */
 export function aligned(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows

@@ -1,6 +1,6 @@
 /**
- * Digests of earlier runs, so that an unintended change of the written rows is detected at once: with the same
- * migrations and the same recording, the tables must be the same, whichever version wrote them.
+ * Digests of earlier runs. With the same migrations and the same recording, the tables must be the same, whichever
+ * version wrote them. So an unintended change of the written rows is detected at once.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ interface Known {
 }
 
 /**
- * Compares with the digest of an earlier run of the same name; stores the first one.
+ * Compares a digest with that of an earlier run of the same name, and stores the first one.
  * @returns the differences as text
  */
 export async function unlikeBefore(

@@ -1,4 +1,7 @@
-/** CPU time and memory of processes, from /proc. Without /proc, the values are unknown and the tables leave them empty. */
+/**
+ * CPU time and memory of processes, read from /proc. Without /proc the values are unknown, and the tables leave them
+ * empty.
+ */
 import { readFileSync, readdirSync } from 'node:fs';
 
 /** Linux reports CPU times in hundredths of a second to user space, whatever the kernel's own tick. */
@@ -6,7 +9,7 @@ const microsecondsPerTick = 10_000;
 
 interface Stat {
   readonly parent: number;
-  /** Its own ticks and those of children it has waited for. */
+  /** CPU ticks of the process and of children that it has waited for. */
   readonly ticks: number;
   readonly waitedTicks: number;
 }
@@ -27,15 +30,18 @@ function statOf(pid: number): Stat | undefined {
   }
 }
 
-/** CPU of one process so far, microseconds. */
+/** CPU time of one process so far, microseconds. */
 export function processCpu(pid: number): number | undefined {
   const stat = statOf(pid);
   return stat === undefined ? undefined : stat.ticks * microsecondsPerTick;
 }
 
-/** CPU of a process, its children and its finished children, microseconds. For Postgres: the complete server. */
+/**
+ * CPU time of a process, its children and its finished children, microseconds. For Postgres, that is the complete
+ * server.
+ */
 export function treeCpu(root: number): number | undefined {
-  // A child that ends during the read would not be counted, so it repeats until no child ended meanwhile.
+  // A child that ends during the read would not be counted, so the read is repeated until no child has ended meanwhile.
   for (let before = statOf(root); before !== undefined;) {
     let ticks = before.ticks + before.waitedTicks;
     for (const child of childrenOf(root)) {
@@ -56,7 +62,7 @@ function childrenOf(root: number): readonly number[] {
     .filter((pid) => Number.isInteger(pid) && pid > 0 && statOf(pid)?.parent === root);
 }
 
-/** Largest resident memory so far, MiB. */
+/** Peak resident memory so far, MiB. */
 export function peakRssMiB(pid: number): number | undefined {
   return memory(pid, 'VmHWM');
 }

@@ -1,4 +1,4 @@
-/** Final report: one table, the relevant ratios, and the same as JSON. */
+/** The final report: one table, the relevant ratios, and the same results as JSON. */
 import { writeFileSync } from 'node:fs';
 import { pqsLayout } from '../baselines/pqs-layout.ts';
 import { aligned, median, middle, ratio, tableOf, values, weightTable, type Column, type Line } from './figures.ts';
@@ -16,23 +16,29 @@ export interface KeyFigures {
   readonly seed_vs_copy: number | null;
   readonly ingest_vs_toy: number | null;
   readonly node_us_per_event: number | null;
-  /** Of the run alone, and including the vacuum and the checkpoint that follow. */
+  /** CPU time of Postgres during the run. The next field includes the vacuum and the checkpoint that follow. */
   readonly postgres_us_per_event: number | null;
   readonly pg_us_per_event: number | null;
   readonly wal_per_event: number | null;
-  /** Heap and index after the vacuum. */
+  /** Bytes of tables and indexes after the vacuum. */
   readonly bytes_per_event: number | null;
-  /** One lane divided by PQS's layout, so less is better: CPU of Postgres with vacuum and checkpoint, log, heap and index. */
+  /**
+   * Results of one lane divided by those of PQS's layout, so less is better. They are the CPU time of Postgres with
+   * vacuum and checkpoint, the log, and the size of tables and indexes.
+   */
   readonly vs_pqs_layout_cpu: number | null;
   readonly vs_pqs_layout_wal: number | null;
   readonly vs_pqs_layout_bytes: number | null;
   readonly latency_p50_ms: Readonly<Record<string, number>>;
   readonly latency_p99_ms: Readonly<Record<string, number>>;
   readonly peak_rss_mb: number | null;
-  /** Rate over 10 million contracts divided by the rate over none, and CPU of Postgres over none divided by that over 10 million: 1 is best. */
+  /**
+   * Rate over 10 million contracts divided by the rate over none, and CPU time of Postgres over none divided by that
+   * over 10 million. The best value is 1.
+   */
   readonly growth_10m_vs_empty: number | null;
   readonly growth_10m_cpu_vs_empty: number | null;
-  /** The same by number of contracts before the run. */
+  /** The ratio of rates, by the number of contracts before the run. */
   readonly growth_vs_empty: Readonly<Record<string, number>>;
   readonly growth_cpu_vs_empty: Readonly<Record<string, number>>;
 }
@@ -91,7 +97,7 @@ function byPace(lines: readonly LatencyLine[], column: 'p50' | 'p99'): Record<st
   );
 }
 
-/** The complete report as text. `machine` is one line about the machine. */
+/** The complete report as text. @param machine one line about the machine */
 export function reportOf(session: Session, machine: string): string {
   const { options, server } = session;
   const settings = server.settings === '' ? 'default settings' : server.settings;
@@ -184,7 +190,7 @@ function memoryTable({ memories }: Session): string {
   return aligned([['profile', 'memory', 'events', 'events/s', 'peak MiB', '2nd quarter', 'last quarter'], ...rows]);
 }
 
-/** Writes the key results and all values behind them. */
+/** Writes the key results, and all values that they are computed from. */
 export function writeJson(
   path: string,
   session: Session,

@@ -1,4 +1,7 @@
-/** Two servers measured in the same rounds: the share of the first server's ingest / COPY that the second reaches. */
+/**
+ * Compares two servers that were measured in the same rounds: how much of the first server's ingest / COPY the second
+ * one reaches.
+ */
 import { aligned, ratio, type Line } from './figures.ts';
 import { ceilingName } from '../rounds.ts';
 import { oneLane, twoLanes, type Session } from '../session.ts';
@@ -6,13 +9,13 @@ import { oneLane, twoLanes, type Session } from '../session.ts';
 export interface Share {
   readonly profile: string;
   readonly name: string;
-  /** ingest / COPY on each server, medians of the rounds. */
+  /** Medians over the rounds of ingest / COPY on each server. */
   readonly first: number;
   readonly second: number;
   readonly share: number;
 }
 
-/** One for each profile and number of lanes that was measured on both. */
+/** One share for each profile and number of lanes that was measured on both. */
 export function sharesOf(first: Session, second: Session): readonly Share[] {
   return first.options.profiles.flatMap(({ name: profile }) =>
     [oneLane, twoLanes].flatMap((name) => {

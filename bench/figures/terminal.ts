@@ -1,4 +1,4 @@
-/** Progress on stderr: one line that is updated on a terminal, otherwise one line per step. */
+/** Progress on stderr: on a terminal one line that is updated, otherwise one line per step. */
 
 let text = '';
 let began = performance.now();

@@ -1,26 +1,28 @@
-/** Weight of a run: bytes of the write-ahead log and of tables, and the later work of the server for them. */
+/**
+ * Weight of a run: bytes of the write-ahead log and of tables, and the work of the server that follows because of them.
+ */
 import { measured, type Watched } from './cost.ts';
 import { withClient } from '../postgres.ts';
 
 /**
- * When the weight is taken. `settled`: after a vacuum and a checkpoint, which are part of it. `cycle`: at the end of a
- * checkpoint; the vacuum follows and is counted separately, because over old contracts its cost depends on the size of the
- * tables and not on the run.
+ * Time at which the weight is measured. `settled`: after a vacuum and a checkpoint, whose work is included. `cycle`: at
+ * the end of a checkpoint. The vacuum follows and is measured separately, because over old contracts its cost depends
+ * on the size of the tables and not on the run.
  */
 export type WeighWhen = 'settled' | 'cycle';
 
 export interface Weight {
   readonly walBytes: number;
-  /** Pages that were logged completely. */
+  /** Number of pages that were logged completely. */
   readonly fullPages: number;
-  /** Of all tables of the schema, including TOAST, minus their size before the run; the same for their indexes. */
+  /** Growth during the run of all tables of the schema, including TOAST; the next field is that of their indexes. */
   readonly heapBytes: number;
   readonly indexBytes: number;
-  /** CPU of Postgres until the weight was taken, microseconds; undefined if it cannot be read. */
+  /** CPU time of Postgres until the weight was measured, microseconds; undefined if it cannot be read. */
   readonly postgresCpu: number | undefined;
-  /** CPU of the vacuum after a cycle; undefined if it is part of `postgresCpu`. */
+  /** CPU time of the vacuum after a cycle; undefined if it is part of `postgresCpu`. */
   readonly vacuumCpu: number | undefined;
-  /** Completed checkpoints, including the last one: the number of cycles of the run. */
+  /** Number of completed checkpoints, including the last one. It is the number of cycles of the run. */
   readonly checkpoints: number;
 }
 
@@ -32,8 +34,9 @@ export interface Weighed extends Pick<Watched, 'server'> {
 }
 
 /**
- * To be called when the work begins. Call the returned function when the work is over and its sessions have ended, because
- * only then does the server have their statistics. No other program may write to the server meanwhile: the log is shared by all databases.
+ * Starts to measure; call it when the work begins. Call the returned function when the work is over and its sessions
+ * have ended, because only then does the server have their statistics. Meanwhile no other program may write to the
+ * server, because all databases share the log.
  */
 export async function weighed({ server, url, schema, when }: Weighed): Promise<() => Promise<Weight>> {
   const [before, sizes] = [await server.wal(), await sizesOf(url, schema)];

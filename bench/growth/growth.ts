@@ -1,7 +1,7 @@
 /**
- * Growth: the same stream into databases with more and more contracts, where half of the archives hit existing ones. Each run
- * begins and ends with a checkpoint, so that it consists of complete checkpoint cycles: pages are logged completely
- * when they are first changed after a checkpoint, and a shorter run would overstate them.
+ * Growth: the same stream into databases with more and more contracts, where half of the archives concern existing
+ * contracts. Each run begins and ends with a checkpoint, so that it consists of complete checkpoint cycles. Pages are
+ * logged completely when they are first changed after a checkpoint, so a shorter run would overstate them.
  */
 import { baselineDatabase, runBaseline, stageBaseline, type BaselineRows } from '../baselines/baseline.ts';
 import { pqsLayout } from '../baselines/pqs-layout.ts';
@@ -14,15 +14,18 @@ import { updatesRecording } from '../replay/recording.ts';
 import { note, plainVariant, type Session } from '../session.ts';
 import { preloadedCounts, preloadedDatabase } from './preload.ts';
 
-/** Name of a growth line, of the indexer or of a baseline. */
+/** Name of a line for growth. @param of name of a baseline; empty for the indexer */
 export function growthName(contracts: number, of = ''): string {
   return `growth${of === '' ? '' : `, ${of}`}: ${contracts === 0 ? 'empty' : `over ${String(contracts)}`}`;
 }
 
-/** For a baseline, more contracts give no new information and take long to create. */
+/** Maximum number of contracts for a baseline. More would provide no new information and take long to create. */
 const mostOfBaseline = 1_000_000;
 const growthRounds = 3;
-/** The full run has at least 200,000 events: less than a cycle with default settings would overstate pages logged completely. */
+/**
+ * The full run has at least 200,000 events. With default settings, less than a cycle would overstate the pages that are
+ * logged completely.
+ */
 const growthTransactions = { quick: 8_000, full: 70_000 } as const;
 
 /** Measures one size after the other, so that only one database is on disk at a time. */
@@ -40,7 +43,7 @@ function roundsOf({ options }: Session): readonly number[] {
   return Array.from({ length: Math.min(options.rounds, growthRounds) }, (_, round) => round);
 }
 
-/** The rounds of one size; returns the rows for the baseline, if it is measured at this size. */
+/** Runs the rounds of one size. Returns the rows for the baseline, if it is measured at this size. */
 async function growthOfIndexer(
   session: Session,
   profile: Profile,
@@ -91,7 +94,7 @@ function ingestOf(
   };
 }
 
-/** Counts of the stream, but active contracts of the complete database. */
+/** Expected counts of the stream; the active contracts are those of the complete database. */
 function withPreloaded(profile: Profile, transactions: number, contracts: number): Expected {
   const expected = expectedAfter(profile, transactions);
   return { ...expected, active: expected.active + preloadedCounts(contracts).active };

@@ -1,7 +1,7 @@
 /**
- * Databases with many existing contracts, for growth: created by SQL in the server, 90 % archived, then copied for
- * each run. Their payloads are small: rows that no statement touches again cost a run only disk space. Primary keys
- * and indexes are built after the rows, which is fast.
+ * Databases with many existing contracts, for growth. SQL creates them in the server, 90 % archived, and they are
+ * copied for each run. Their payloads are small, because rows that no statement uses again cost a run only disk space.
+ * Primary keys and indexes are built after the rows, which is fast.
  */
 import { escapeIdentifier, type Client } from 'pg';
 import { filterFingerprint } from '../../src/ledger/api/request-format.ts';
@@ -11,16 +11,16 @@ import type { Expected } from '../replay/profiles.ts';
 import { preloadedPerActive } from '../replay/recording.ts';
 import { preloadedDictionaries, preloadedStream, preloadedTables } from '../storage.ts';
 
-/** `contractId('preloaded', n)` of names.ts in SQL. */
+/** SQL for `contractId('preloaded', n)` of names.ts. */
 const idSql = `(select '00' || h || 'ca111220' || reverse(h)
                   from (select encode(sha256(convert_to('preloaded:' || n, 'UTF8')), 'hex') as h) as hash)`;
 
-/** Numbers and ids of the contracts, as a table `preloaded (n, id)`. */
+/** SQL for a table `preloaded (n, id)` with the numbers and ids of the contracts. */
 export function preloadedSql(contracts: number): string {
   return `(select n, ${idSql} as id from generate_series(1, ${String(contracts)}) as n) as preloaded`;
 }
 
-/** A migrated database with the given number of contracts. */
+/** Creates a migrated database with the given number of contracts. */
 export async function preloadedDatabase(server: Server, contracts: number): Promise<RunDatabase> {
   const database = await migrated(await server.createDatabase());
   await withClient(database.url, async (client) => {
@@ -44,7 +44,7 @@ export async function preloadedDatabase(server: Server, contracts: number): Prom
 
 const shape = 'LEDGER_EFFECTS';
 
-/** Filter of the stream in a preloaded database: the one of an indexer without further configuration. */
+/** Filter of the stream in a preloaded database: that of an indexer without further configuration. */
 export function preloadedFilter(): ReturnType<typeof filterFingerprint> {
   return filterFingerprint({
     parties: [],
@@ -61,7 +61,7 @@ export function preloadedCounts(contracts: number): Pick<Expected, 'contracts' |
   return { contracts, active: Math.floor(contracts / preloadedPerActive) };
 }
 
-/** Adds the entries that the rows above refer to; the indexer finds them and continues the numbering. */
+/** Adds the dictionary entries that these rows refer to. The indexer finds them and continues the numbering. */
 async function addDictionaries(client: Client): Promise<void> {
   const { id, packageName } = templateName(0);
   const [packageId, moduleName, entityName] = id.split(':');

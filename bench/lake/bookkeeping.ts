@@ -1,6 +1,7 @@
 /**
- * Cost of an export besides writing files of rows: manifest, logs of Delta Lake, and the search for unnamed files. Measures whether
- * it grows with the number of ranges in the lake, and its share of the run.
+ * Cost of an export in addition to writing files of rows: the manifest, the logs of Delta Lake, and the search for
+ * files that the manifest does not name. Measures its share of the run, and whether it grows with the number of ranges
+ * in the lake.
  */
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,17 +14,17 @@ import { madeReads, type MadeHistory } from './made-reads.ts';
 
 type Size = Omit<MadeHistory, 'onRange'>;
 
-/** Number of ranges compared at the beginning and at the end. */
+/** Number of ranges at the beginning, and at the end, that are compared. */
 const compared = 100;
 
 /** Times per range, milliseconds. */
 interface Timing {
   readonly totalMs: number;
-  /** From the last file of rows to the next range. */
+  /** Time from the last file of rows to the next range. */
   readonly bookkeeping: number;
 }
 
-/** Exports a generated history into a folder below `folder`, and then again with nothing to add. */
+/** Exports a generated history into a subfolder of `folder`, and then again with nothing to add. */
 export async function measureBookkeeping(folder: string, size: Size): Promise<object> {
   const dir = mkdtempSync(join(folder, 'lake-'));
   onExit(() => {

@@ -1,5 +1,5 @@
 /**
- * Compares a lake with Postgres: one hash per table over its rows as texts, from the views of schema explore and
+ * Compares a lake with Postgres by one hash per table over its rows as texts: from the views of schema explore, and
  * from the files. The readers share no code with the writer of the files.
  */
 import { createHash } from 'node:crypto';
@@ -48,7 +48,7 @@ export interface TableHash {
   readonly md5: string;
 }
 
-/** Rows of each table from the views for readers, with all columns of the lake; `$until` is substituted. */
+/** SQL for the rows of each table from the views for readers, with all columns of the lake. `$until` is substituted. */
 function expectedSql(table: string, explore: string, typed: string): string {
   const sql: Readonly<Record<string, string>> = {
     updates: `select * from ${explore}.updates where "offset" <= $until`,
@@ -94,7 +94,7 @@ export interface Schemas {
   readonly typed: string;
 }
 
-/** Hash from Postgres. @param view name of a view of schema typed, in place of the table's name */
+/** Hash of a table in Postgres. @param view name of a view in schema typed, if it is not the name of the table */
 export async function hashInPostgres(
   client: Client,
   { until, tables }: LakeManifest,
@@ -148,7 +148,7 @@ function duckText({ name, type }: LakeColumn): string {
   return `${column}::varchar`;
 }
 
-/** Hash from hyparquet, which reads one file at a time. */
+/** Hash computed with hyparquet, which reads one file at a time. */
 export async function hashInHyparquet(folder: string, manifest: LakeManifest, table: string): Promise<TableHash> {
   const { asyncBufferFromFile, parquetReadObjects } = await import('hyparquet');
   const { compressors } = await import('hyparquet-compressors');
@@ -168,7 +168,7 @@ export async function hashInHyparquet(folder: string, manifest: LakeManifest, ta
 
 type Value = string | number | bigint | boolean | readonly string[] | null | undefined;
 
-/** hyparquet reads decimals as floats: tables with decimals are compared by the other readers. */
+/** hyparquet reads decimals as floats, so tables with decimals are compared only by the other readers. */
 function scriptText(value: Value): string {
   if (value === null || value === undefined) return '∅';
   return typeof value === 'object' ? `[${value.join(';')}]` : String(value);

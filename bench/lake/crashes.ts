@@ -12,11 +12,11 @@ const program = fileURLToPath(new URL('../../src', import.meta.url));
 
 export interface Crashes {
   readonly points: number;
-  /** Number of kills after which manifest, files and logs became the same as without a kill. */
+  /** Number of kills after which manifest, files and logs became the same as those of an export that was not killed. */
   readonly equal: number;
 }
 
-/** For a small history: kills an export after each operation, and completes it with a second export. */
+/** For a small history: kills an export after each of its operations, and completes it with a second export. */
 export async function crashAfterEach(url: string, folder: string, rowsPerRange: number): Promise<Crashes> {
   return await withCompleteExport(url, folder, rowsPerRange, async (completeDir, points, resume) => {
     const expectedState = stateOf(completeDir);
@@ -34,14 +34,18 @@ export async function crashAfterEach(url: string, folder: string, rowsPerRange: 
   });
 }
 
-/** Additional operations of each export after the first range is done: chosen so that all kinds of operations are covered. */
+/**
+ * Difference in operations between two kills after the first range is done. Chosen so that all kinds of operations are
+ * covered.
+ */
 const laterStep = 13;
 
 /**
- * For a large history: one lake; the first export is killed after one operation, the second after two and so on, each resuming
- * where the previous one was killed, until one completes. Within the first range, exports are killed after every operation, in
- * later ranges after each thirteenth; each export repeats at most one range. After each kill the lake must be a
- * prefix of the complete one; at the end it must equal the complete one, byte by byte.
+ * For a large history: one lake, into which exports are killed one after the other. The first is killed after one
+ * operation, the second after two, and so on. Each resumes where the previous one was killed, until one completes.
+ * Within the first range, exports are killed after every operation; in later ranges, after each thirteenth. Each export
+ * repeats at most one range. After each kill the lake must be a prefix of the complete one. At the end it must equal
+ * the complete one, byte by byte.
  */
 export async function crashInChain(url: string, folder: string, rowsPerRange: number): Promise<Crashes> {
   return await withCompleteExport(url, folder, rowsPerRange, async (completeDir) => {
@@ -66,7 +70,10 @@ function exportOf(url: string, rowsPerRange: number): Omit<KilledExport, 'to'> {
   return { program, url, schema, rowsPerRange };
 }
 
-/** Runs `work` with a lake exported without a kill, its number of operations, and a function that completes another one. */
+/**
+ * Runs `work` with a lake of an export that was not killed, its number of operations, and a function that completes
+ * another lake.
+ */
 async function withCompleteExport<T>(
   url: string,
   folder: string,

@@ -1,4 +1,7 @@
-/** Exports in separate processes that are killed after an operation on their files, and checks of the resulting files. */
+/**
+ * Exports in processes of their own that are killed after an operation on their files, and checks of the resulting
+ * files.
+ */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
@@ -10,7 +13,7 @@ const run = promisify(execFile);
 const script = resolve('bench/lake/killed-export.mjs');
 
 export interface KilledExport {
-  /** Folder of the compiled program: for the tests `dist`, for the bench its own. */
+  /** Folder of the compiled program: `dist` for the tests, that of the benchmark for the benchmark. */
   readonly program: string;
   /** Folder of the lake, or `s3://BUCKET/PREFIX`. */
   readonly to: string;
@@ -21,7 +24,11 @@ export interface KilledExport {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Whether it was killed; false if it completed with fewer operations. @throws if it failed */
+/**
+ * Runs an export that is killed after an operation.
+ * @returns whether it was killed; false if it completed with fewer operations
+ * @throws if it failed
+ */
 export async function killAfter(operation: number, lake: KilledExport): Promise<boolean> {
   const { program, to, url, schema, rowsPerRange, env = {} } = lake;
   const args = [script, program, to, url, schema, String(rowsPerRange), String(operation)];
@@ -34,7 +41,7 @@ export async function killAfter(operation: number, lake: KilledExport): Promise<
   }
 }
 
-/** The manifest, and the names of all files; the name of a segment contains the hash of its text. */
+/** The manifest and the names of all files, as text. The name of a segment contains the hash of its text. */
 export function stateOf(dir: string): string {
   const entries = readdirSync(dir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   const names = entries.map(({ parentPath, name }) => relative(dir, join(parentPath, name))).sort();
@@ -54,7 +61,7 @@ interface StoredFile {
   readonly sha256: string | null;
 }
 
-/** Whether an incomplete lake consists of exactly the first ranges of another one, with all of their files. */
+/** Whether an incomplete lake consists of exactly the first ranges of a complete one, with all their files. */
 export function isBeginningOf(dir: string, completeDir: string): boolean {
   const text = textOf(dir);
   if (text === '') return true;
@@ -69,13 +76,13 @@ export function isBeginningOf(dir: string, completeDir: string): boolean {
   );
 }
 
-/** Number of ranges in its manifest. */
+/** Number of ranges in the manifest of a lake. */
 export function rangesOf(dir: string): number {
   const text = textOf(dir);
   return text === '' ? 0 : (readManifest(dir) as StoredManifest).ranges.length;
 }
 
-/** Whether every file has the contents that the manifest describes. */
+/** Whether every file of a lake has the contents that the manifest describes. */
 export function isIntact(dir: string): boolean {
   const { files } = readManifest(dir) as StoredManifest;
   return files.every(

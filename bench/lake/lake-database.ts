@@ -1,8 +1,8 @@
-/** Opens the indexed database of the bench as an export does. */
+/** Opens the indexed database of the benchmark, as an export does. */
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { schema } from '../postgres.ts';
 
-/** To be closed by the caller. */
+/** The caller closes it. */
 export function openIndexed(url: string): Database {
   return openDatabase({ url, schema, statementTimeoutMs: 600_000, applicationName: 'bench lake' });
 }

@@ -1,10 +1,12 @@
-/** Reads of a history that is generated while it is read: a number of tables, ranges and rows, without a database. */
+/**
+ * Reads of a history that is generated while it is read: a given number of tables, ranges and rows, without a database.
+ */
 import type { ReadColumn, ReadFacts, Reads, ReadTable } from '../../src/library/read.ts';
 
 export interface MadeHistory {
   readonly tables: number;
   readonly ranges: number;
-  /** Rows of each table in each range; one per offset. */
+  /** Number of rows of each table in each range; one per offset. */
   readonly rows: number;
   /** Called when an export requests the end of its next range. */
   readonly onRange?: () => void;
@@ -61,11 +63,11 @@ function factsOf(checkpoint: number): ReadFacts {
 
 interface Sample {
   readonly bytes: Buffer;
-  /** Position of the offset of each row, and end of the row. */
+  /** For each row: the position of its offset, and its end. */
   readonly places: readonly { readonly offset: number; readonly end: number }[];
 }
 
-/** A binary COPY with the given number of rows, whose offsets are filled in later. */
+/** A binary COPY with this number of rows, whose offsets are filled in later. */
 function copyOf(rows: number): Sample {
   const parts: Buffer[] = [Buffer.concat([Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1'), Buffer.alloc(8)])];
   const places: { offset: number; end: number }[] = [];
@@ -86,7 +88,7 @@ function copyOf(rows: number): Sample {
 /** The first rows of the sample, with their offsets. */
 async function* pieces({ bytes, places }: Sample, from: number, rows: number): AsyncGenerator<Uint8Array> {
   const end = places[rows - 1]?.end ?? headerBytes;
-  // The reader of the chunk keeps views of it.
+  // A copy, because the reader of the chunk keeps views of it.
   const copy = Buffer.from(bytes.subarray(0, end));
   for (let row = 0; row < rows; row += 1) copy.writeBigInt64BE(BigInt(from + row), places[row]?.offset ?? 0);
   yield await Promise.resolve(copy);
@@ -99,7 +101,7 @@ function lengthOf(field: Buffer): Buffer {
   return length;
 }
 
-/** Digits that do not repeat, like those of a hash. */
+/** An id of digits that do not repeat, like those of a hash. */
 function idOf(row: number): string {
   let state = row + 1;
   let text = '00';

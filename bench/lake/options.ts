@@ -3,11 +3,17 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
 export interface LakeOptions {
-  /** Transactions of the default profile, with three events each. */
+  /** Number of transactions of the default profile, with three events each. */
   readonly transactions: number;
-  /** Transactions of the small history whose export is killed after every operation on its files; 0: the large one's is not killed either. */
+  /**
+   * Number of transactions of the small history whose export is killed after every operation on its files. If it is 0,
+   * the export of the large history is not killed either.
+   */
   readonly crashTransactions: number;
-  /** A history that is generated without a database, to measure the bookkeeping alone; undefined: measures the export of an indexed one. */
+  /**
+   * Size of a history that is generated without a database, to measure only the bookkeeping. Undefined to measure the
+   * export of an indexed history.
+   */
   readonly made: { readonly ranges: number; readonly tables: number; readonly rows: number } | undefined;
   readonly databaseUrl: string | undefined;
   readonly json: string | undefined;
@@ -42,7 +48,7 @@ const flags = {
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
 
-/** Parses the arguments; undefined for `--help`. @throws Error describing the invalid argument */
+/** Parses the arguments; undefined for `--help`. @throws Error that describes the invalid argument */
 export function readLakeOptions(argv: readonly string[]): LakeOptions | undefined {
   const { values } = parseArgs({ args: [...argv], options: flags, strict: true });
   if (values.help) return undefined;

@@ -13,8 +13,8 @@ interface Counted {
 }
 
 /**
- * Resolves to the number of operations on files.
- * @param rowsPerRange few enough for a small history to have several ranges
+ * Runs an export. Resolves to the number of operations on files.
+ * @param rowsPerRange small enough for a small history to have several ranges
  */
 export async function exportAll(
   to: string,

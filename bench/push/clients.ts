@@ -1,6 +1,6 @@
 /**
- * Counting clients of `/changes`: `clients.js OPTIONS`, a {@link ClientsPlan} as JSON. Opens all streams, reports that, and reports
- * the received events once each client has the last one, or on request.
+ * Counting clients of `/changes`: `clients.js OPTIONS`, with a {@link ClientsPlan} as JSON. Opens all streams and
+ * reports that. Reports the received events once each client has the last one, or on request.
  */
 import { Agent, get, type IncomingMessage } from 'node:http';
 
@@ -11,29 +11,32 @@ export interface ClientsPlan {
   readonly after: number;
   /** The last offset that is sent. */
   readonly last: number;
-  /** Events after `after` up to `last`: the number that each client must receive. */
+  /** Number of events after `after` and up to `last`, all of which each client must receive. */
   readonly events: number;
 }
 
 export interface ClientsSeen {
   readonly kind: 'seen';
-  /** Sum over all clients. */
+  /** Number of events received by all clients together. */
   readonly events: number;
-  /** Events whose id was not above the previous one: out of order, or sent twice. */
+  /** Number of events whose id was not above the previous one: out of order, or sent twice. */
   readonly reordered: number;
-  /** Streams that ended, or never began, and the reason of the first of them. */
+  /** Number of streams that ended or never began; the next field is the reason for the first one. */
   readonly ended: number;
   readonly problem: string | undefined;
-  /** When the last event of an update was read, by client and update: nanoseconds of the system-wide clock after `from`. 0: never. */
+  /**
+   * Start of the times in `arrivals`. These are the times at which the last event of an update was read, by client and
+   * update: nanoseconds of the system-wide clock after `from`; 0 if it was never read.
+   */
   readonly from: bigint;
   readonly arrivals: Float64Array;
 }
 
 export type ClientsMessage = { readonly kind: 'listening' } | ClientsSeen;
 
-/** Connections that are opened concurrently: the queue of a listening socket is limited. */
+/** Number of connections that are opened concurrently, because the queue of a listening socket is limited. */
 const connectingAtOnce = 100;
-/** No event has more nodes. */
+/** Limit above the number of nodes of every update. */
 const nodesOfAnOffset = 1_000_000;
 
 const plan = JSON.parse(process.argv[2] ?? '{}') as ClientsPlan;
@@ -64,7 +67,7 @@ function countIds(client: number): (chunk: Buffer) => void {
     const at = Number(process.hrtime.bigint() - from);
     const text = rest + chunk.toString('latin1');
     const end = text.lastIndexOf('\n') + 1;
-    // Data lines are long: it searches for the line before them.
+    // Data lines are long, so it searches for the line before them.
     for (let found = idLine(text, 0); found !== -1 && found < end; found = idLine(text, found + 1)) {
       const [offset = 0, node = 0] = text
         .slice(found + 4, text.indexOf('\n', found))
@@ -78,7 +81,7 @@ function countIds(client: number): (chunk: Buffer) => void {
       arrivals[client * updates + offset - plan.after - 1] = at;
       if (seen === plan.events && (done += 1) === plan.clients) sendSeen();
     }
-    // An incomplete line; of a long one, the beginning is kept, which is not an id.
+    // Keeps an incomplete line. If it is long, only its beginning is kept, which is not an id.
     rest = text.length - end > 100 ? text.slice(end, end + 8) : text.slice(end);
     if (end > 0) rest = `\n${rest}`;
   };

@@ -1,4 +1,6 @@
-/** Deliveries to a webhook: an existing history, as fast as a local receiver accepts it, each event once. */
+/**
+ * Deliveries to a webhook: an existing history is delivered as fast as a local receiver accepts it, each event once.
+ */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startChild, type Child } from '../child.ts';
@@ -20,16 +22,16 @@ import type { ReceiverSeen } from './receiver.ts';
 interface DeliveriesRun extends PushFigures {
   readonly deliveries_per_s: number;
   readonly delivered_events: number;
-  /** Delivered again, with the same webhook-id. */
+  /** Number of events that were delivered again, with the same webhook-id. */
   readonly delivered_twice: number;
-  /** CPU of the indexer during delivery, as a share of one core. */
+  /** CPU time of the indexer during delivery, as a share of one core. */
   readonly deliveries_node_share: number | undefined;
-  /** Peak memory of the indexer, whether or not history is behind its cursor. */
+  /** Peak memory of the indexer. It does not depend on the length of the history. */
   readonly deliveries_peak_mib: number | undefined;
 }
 
 const role = 'bench_webhook';
-/** Nanoseconds; an event that has not arrived by then is lost. */
+/** Nanoseconds. An event that has not arrived after this time counts as lost. */
 const silence = 30_000_000_000n;
 const variant = { name: 'as shipped', env: { INDEXER_WEBHOOK_NETWORKS: 'loopback' } };
 

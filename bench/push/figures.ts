@@ -7,26 +7,29 @@ export interface PushOptions {
   readonly server: Server;
   readonly profile: Profile;
   readonly recording: Recording;
-  /** Transactions of the profile, after the opening ones; the length of the recording. */
+  /** Number of transactions of the profile after the opening ones; the length of the recording. */
   readonly transactions: number;
-  /** Concurrent clients of /changes. */
+  /** Number of concurrent clients of /changes. */
   readonly clients: number;
 }
 
 /** The report; undefined for parts that were not measured. */
 export interface PushFigures {
-  /** To one webhook, from an existing history. */
+  /** Rate of deliveries to one webhook from an existing history. */
   readonly deliveries_per_s?: number;
   readonly sse_clients?: number;
-  /** Sum of the events that a receiver or client should have received and did not. */
+  /** Number of events that a receiver or client should have received and did not. */
   readonly lost: number;
-  /** Events that arrived before an earlier one of the same contract, or of the same stream. */
+  /** Number of events that arrived before an earlier one of the same contract, or of the same stream. */
   readonly reordered: number;
-  /** From handing an update to the ledger's socket until a client has read its last event, milliseconds; over all clients and updates. */
+  /**
+   * Time from handing an update to the ledger's socket until a client has read its last event, milliseconds; 99th
+   * percentile over all clients and updates.
+   */
   readonly p99_ms?: number;
 }
 
-/** One measurement: leaves nothing behind, and may print more than the report contains. */
+/** One measurement. It leaves nothing behind, and may print more than the report contains. */
 export type PushPart = (options: PushOptions) => Promise<PushFigures>;
 
 /** Sums up lost and reordered events of all parts. */

@@ -13,7 +13,7 @@ import { measureDeliveries } from './deliveries.ts';
 import { merged, type PushFigures, type PushPart } from './figures.ts';
 import { measureStreams } from './streams.ts';
 
-/** By the name printed while it runs; one after the other. */
+/** The parts by the name that is printed while they run, one after the other. */
 const parts: Readonly<Record<string, PushPart>> = {
   'deliveries to a webhook': measureDeliveries,
   'clients that listen': measureStreams,

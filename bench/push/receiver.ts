@@ -1,13 +1,16 @@
-/** A counting receiver of webhooks: `receiver.js`; responds with 204 at once, and reports the received events on request. */
+/**
+ * A counting receiver of webhooks: `receiver.js`. It responds with 204 at once, and reports the received events on
+ * request.
+ */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Report to the measuring process; times are nanoseconds of `process.hrtime`. */
+/** Report to the measuring process. Times are nanoseconds of `process.hrtime`. */
 export interface ReceiverSeen {
   readonly received: number;
-  /** Distinct webhook-ids. */
+  /** Number of distinct webhook-ids. */
   readonly different: number;
-  /** Events that arrived before an earlier one of the same contract. */
+  /** Number of events that arrived before an earlier one of the same contract. */
   readonly reordered: number;
   readonly firstAt: bigint;
   readonly lastAt: bigint;

@@ -1,7 +1,7 @@
 /**
- * Clients of `/changes`: all receive the same events, so a commit is written to as many sockets. Counts the listening clients,
- * events that a client did not receive, or not in order, and the time from handing an update to the ledger's socket until a client has
- * read its last event.
+ * Clients of `/changes`. All receive the same events, so a commit is written to as many sockets as there are clients.
+ * Counts the listening clients, and events that a client did not receive, or not in order. Measures the time from
+ * handing an update to the ledger's socket until a client has read its last event.
  */
 import { messagesOf, startChild, type Child, type MessageBy } from '../child.ts';
 import { measured } from '../figures/cost.ts';
@@ -14,16 +14,19 @@ import { startReplay } from '../replay/replay.ts';
 import type { ClientsMessage, ClientsSeen } from './clients.ts';
 import type { PushFigures, PushOptions, PushPart } from './figures.ts';
 
-/** Updates sent once all clients listen; the opening transactions are history then. */
+/** Number of updates that are sent once all clients listen. The opening transactions are history by then. */
 const updates = 20;
 const updatesPerSecond = 1;
-/** Time in which the last event must reach all clients, in addition to the time in which the updates are sent. */
+/**
+ * Time within which the last event must reach all clients, in addition to the time in which the updates are sent,
+ * milliseconds.
+ */
 const timeLimitMs = 60_000;
 
-/** All clients listen from the same position, and receive the same updates. */
+/** All clients listen from the same position and receive the same updates. */
 export const measureStreams: PushPart = async (options) => {
   const { server, profile, recording, clients } = options;
-  // Capacity for clients that are just being disconnected too.
+  // Leaves capacity for clients that are being disconnected.
   const variant = { name: 'as shipped', env: { INDEXER_CHANGES_MAX_CLIENTS: String(clients + 100) } };
   let run: PushFigures | undefined;
   const opening = { server, profile, recording, variant, transactions: 1, unchecked: true };
@@ -42,7 +45,7 @@ async function streamed(options: PushOptions, variant: Variant, database: RunDat
   const replay = await startReplay({ updates: stream, ledgerEnd: last, updatesPerSecond, heldAt: after });
   const indexer = startIndexerProcess({ variant, ledgerUrl: replay.url, databaseUrl: database.url, start: 'genesis' });
   const url = await listeningAt(indexer);
-  // Three events per update: a transaction of this profile. The database confirms it at the end.
+  // A transaction of this profile has three events per triple. The database confirms the number at the end.
   const plan = { url, clients: options.clients, after, last, events: updates * profile.triples * 3 };
   const clients = startChild({ file: 'push/clients.js', args: [JSON.stringify(plan)] });
   const message = messagesOf<ClientsMessage>(clients);
@@ -78,7 +81,7 @@ async function streamed(options: PushOptions, variant: Variant, database: RunDat
   }
 }
 
-/** Returns the address from the log line about listening. */
+/** The address from the log line that reports where the indexer listens. */
 async function listeningAt(indexer: Child): Promise<string> {
   const listeningUrl = new Promise<string>((resolve) => {
     indexer.process.stdout?.on('data', (chunk: Buffer) => {
@@ -89,7 +92,7 @@ async function listeningAt(indexer: Child): Promise<string> {
   return await Promise.race([listeningUrl, indexer.died]);
 }
 
-/** Returns the received events once each client has all of them, or the state at the time limit. */
+/** The received events once each client has all of them, or those at the time limit. */
 async function seenByAll(clients: Child, message: MessageBy<ClientsMessage>): Promise<ClientsSeen> {
   const timer = setTimeout(() => clients.process.send('seen'), timeLimitMs);
   try {
@@ -99,7 +102,7 @@ async function seenByAll(clients: Child, message: MessageBy<ClientsMessage>): Pr
   }
 }
 
-/** Milliseconds, for each client and received update. */
+/** Milliseconds for each client and received update. */
 function delaysOf({ from, arrivals }: ClientsSeen, first: bigint, sent: Float64Array): Float64Array {
   const startedMs = Number(first - from) / 1e6;
   const delays = Array.from(arrivals, (at, index) => at / 1e6 - startedMs - (sent[index % sent.length] ?? 0) / 1e3);

@@ -1,7 +1,7 @@
 /**
- * A database for the measurements of reads, created by SQL in the server: many contracts of one template of which one in a
- * hundred is active, rows as long as real ones, and a year of hourly activity. Rows are inserted in the order of their
- * offsets with all indexes in place, so that indexes are as the indexer leaves them, not freshly built.
+ * A database for the measurements of reads, created by SQL in the server. It has many contracts of one template, of
+ * which one in a hundred is active, rows as long as real ones, and a year of hourly activity. Rows are inserted in the
+ * order of their offsets with all indexes in place. So the indexes are as the indexer leaves them, not freshly built.
  */
 import type { Client } from 'pg';
 import { parties, synchronizerId, templateName } from '../replay/names.ts';
@@ -11,24 +11,30 @@ import { say } from '../figures/terminal.ts';
 
 const templates = 12;
 const hoursPerYear = 365 * 24;
-/** Contracts, active or archived, that share a value of the indexed payload field; about one of them is active. */
+/**
+ * Number of contracts, active or archived, that have the same value in the indexed payload field. About one of them is
+ * active.
+ */
 export const contractsPerAccount = 100;
 
-/** Every second offset is not visible to the reader, like the expected gaps of a ledger. */
+/** Every second offset is not visible to the reader, like the gaps of a real ledger. */
 const offsetsPerUpdate = 2;
 const ended = `case when n + life <= total then (n + life) * ${String(offsetsPerUpdate)} end`;
 
 /**
- * Number of contracts after which contract `n` is archived, from two random numbers of 0 to 1. With `turnover`, one in 62 lives
- * for about a quarter of the history and the others for less than a hundredth of it, which makes one in a hundred active
- * at any time, at the end as in the middle.
+ * SQL for the number of contracts after which contract `n` is archived, from two random numbers of 0 to 1. With
+ * `turnover`, one contract in 62 is active for about a quarter of the history, and the others for less than a hundredth
+ * of it. So one in a hundred is active at any time, at the end as well as in the middle.
  */
 const lifeSql: Readonly<Record<Spread, string>> = {
   turnover: `ceil(-ln(1 - random1) * total * case when random2 < 0.016 then 0.2667 else 0.006 end)::bigint`,
   scattered: `case when n % 100 = 0 then total else ceil(-ln(1 - random1) * total * 0.0001)::bigint end`,
 };
 
-/** Source of all tables, computed once: number, id, offsets and the random hex digits behind them. */
+/**
+ * SQL of the common source of all tables, which is computed once: number, id, offsets and the random hex digits that
+ * they are computed from.
+ */
 function sourceSql(contracts: number, spread: Spread): string {
   const random = (from: number): string => `('x' || substr(h, ${String(from)}, 8))::bit(32)::bigint / 4294967296.0`;
   return `create temporary table source as
@@ -44,7 +50,7 @@ const partyNumber = (from: number): string =>
   `('x' || substr(h, ${String(from)}, 4))::bit(16)::integer % array_length(names, 1)`;
 const party = (from: number): string => `names[1 + ${partyNumber(from)}]`;
 
-/** Number of the party set of operator and owner: there is one of each. */
+/** SQL for the number of the party set of operator and owner. There is one for each pair. */
 const partiesNumber = `1 + (${partyNumber(1)}) * array_length(names, 1) + ${partyNumber(5)}`;
 
 const payload = `jsonb_build_object(
@@ -59,7 +65,7 @@ interface Fill {
   readonly sql: string;
 }
 
-/** Parameters: $1 the names of the parties, $2 the number of contracts. */
+/** Parameters: $1 is the names of the parties, $2 the number of contracts. */
 const fills: readonly Fill[] = [
   {
     table: 'contract_parties',
@@ -120,7 +126,7 @@ const fills: readonly Fill[] = [
   },
 ];
 
-/** Fills a migrated database and collects the statistics of the planner. */
+/** Fills a migrated database, and collects statistics for the planner. */
 export async function fill(client: Client, contracts: number, spread: Spread): Promise<void> {
   await client.query(`set search_path = ${schema}; set work_mem = '256MB'; set maintenance_work_mem = '512MB'`);
   await addDictionaries(client);
@@ -172,7 +178,7 @@ async function addStream(client: Client, contracts: number): Promise<void> {
   );
 }
 
-/** Marks all rows as visible and collects statistics, as autovacuum does after a while. */
+/** Marks all rows as visible and collects statistics, as autovacuum does after some time. */
 export async function settle(client: Client): Promise<void> {
   say('vacuum analyze');
   await client.query('vacuum (analyze)');

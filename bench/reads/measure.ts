@@ -1,8 +1,8 @@
-/** Measures one query: the server's time by EXPLAIN ANALYZE, and the time until a client holds all rows. */
+/** Measures one query: the server's time with EXPLAIN ANALYZE, and the time until a client has received all rows. */
 import type { Client } from 'pg';
 import type { ReadQuery } from './queries.ts';
 
-/** Milliseconds over all rounds. */
+/** Milliseconds, over all rounds. */
 export interface Spread {
   readonly p50: number;
   readonly p95: number;
@@ -13,11 +13,11 @@ export interface ReadFigure {
   readonly query: ReadQuery;
   readonly rows: number;
   readonly planning: Spread;
-  /** Planning and execution of all rows, without converting them to text and sending them. */
+  /** Time of planning and executing the query, without converting rows to text and sending them. */
   readonly server: Spread;
-  /** From sending the query to holding all rows, in this process. */
+  /** Time from sending the query until all rows are received in this process. */
   readonly client: Spread;
-  /** Pages of 8 KiB touched by one call, from the cache of Postgres or not. */
+  /** Number of pages of 8 KiB that one call reads, from the cache of Postgres or not. */
   readonly buffers: number;
   readonly plan: string;
 }
@@ -28,7 +28,7 @@ interface Explained {
   readonly 'Execution Time': number;
 }
 
-/** @throws Error of the server if it rejects the query, or if the number of rows is wrong */
+/** @throws Error of the server if it rejects the query; Error if the number of rows is wrong */
 export async function measured(
   client: Client,
   query: ReadQuery,
@@ -54,7 +54,7 @@ export async function measured(
   return { query, rows, planning: spread(planning), server: spread(server), client: spread(waits), buffers, plan };
 }
 
-/** Without timing every row, which would cost more than many of the rows. */
+/** Rows are not timed individually, because that would cost more than many of the rows. */
 async function explain(client: Client, text: string, values: unknown[]): Promise<Explained> {
   const { rows } = await client.query<{ 'QUERY PLAN': readonly [Explained] }>(
     `explain (analyze, timing off, format json) ${text}`,

@@ -7,19 +7,19 @@ export const spreads = ['turnover', 'scattered'] as const;
 export type Spread = (typeof spreads)[number];
 
 export interface ReadOptions {
-  /** Contracts of the template that is queried, archived ones included. */
+  /** Number of contracts of the template that is queried, including archived ones. */
   readonly contracts: number;
   /** Number of measurements of each query, after the warm-up. */
   readonly rounds: number;
   readonly warmUp: number;
   readonly spread: Spread;
-  /** Queries whose label contains this; all by default. */
+  /** Text that the label of a query must contain to be measured; default: all queries are measured. */
   readonly only: string | undefined;
   readonly databaseUrl: string | undefined;
   /** Settings of the embedded server. */
   readonly settings: Readonly<Record<string, string>>;
   readonly json: string | undefined;
-  /** Print the plan of each query below the table. */
+  /** Whether to print the plan of each query below the table. */
   readonly plans: boolean;
   /** Temporary folder of the embedded server's files. */
   readonly folder: string;
@@ -52,7 +52,7 @@ const flags = {
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
 
-/** Parses the arguments; undefined for `--help`. @throws Error describing the invalid argument */
+/** Parses the arguments; undefined for `--help`. @throws Error that describes the invalid argument */
 export function readReadOptions(argv: readonly string[]): ReadOptions | undefined {
   const { values } = parseArgs({ args: [...argv], options: flags, strict: true });
   if (values.help) return undefined;

@@ -1,11 +1,11 @@
 /**
- * The queries of `npm run bench:reads`: the most frequent ones of readers, through each available schema, with a time limit
+ * The queries of `npm run bench:reads`: those that readers use most, through each available schema, with a time limit
  * for each. `storage` is hand-written SQL over the tables, to measure the cost of the functions and views.
  */
 import { escapeIdentifier, type Client } from 'pg';
 import { templateName } from '../replay/names.ts';
 
-/** Kind of a query, named as in the JSON. */
+/** Kind of a query, with its name in the JSON. */
 export type Question =
   | 'active_by_template'
   | 'active_by_id'
@@ -18,7 +18,7 @@ export type Question =
 /** Schema that a query uses. */
 export type Way = 'storage' | 'explore' | 'pqs' | 'typed';
 
-/** Aim in milliseconds of the server, planning and execution, for 95 of 100 calls. */
+/** Aim for 95 of 100 calls: milliseconds that the server takes for planning and execution. */
 export const aims: Readonly<Record<Question, number>> = {
   active_by_template: 20,
   active_by_id: 1,
@@ -33,7 +33,7 @@ export interface ReadQuery {
   readonly question: Question;
   readonly way: Way;
   readonly text: string;
-  /** Parameters of one round: readers do not query the same contract twice in a row. */
+  /** Parameters of one round. They differ, because readers do not query the same contract twice in a row. */
   values(round: number): readonly unknown[];
   /** Expected number of rows in round 0. */
   readonly rows: number;
@@ -45,7 +45,10 @@ interface Facts {
   readonly middle: string;
   readonly samples: readonly { readonly id: string; readonly account: string }[];
   readonly party: string;
-  /** Active now, active in the middle, active with the first sample's account, and with the party as signatory or observer. */
+  /**
+   * Number of contracts that are active now. The next fields are the numbers active in the middle, active with the
+   * first sample's account, and active with the party as signatory or observer.
+   */
   readonly active: number;
   readonly activeInTheMiddle: number;
   readonly ofFirstAccount: number;
@@ -77,7 +80,7 @@ async function factsOf(client: Client): Promise<Facts> {
 
 const noSample = { id: '', account: '' };
 
-/** Queries for lists and single active contracts, by the function of one schema. */
+/** Queries for lists of active contracts and for single ones, with the function of one schema. */
 function activeQueries(way: Way, active: string, facts: Facts): ReadQuery[] {
   const { template, party, samples } = facts;
   const sample = (round: number): Facts['samples'][number] => samples[round % samples.length] ?? noSample;
@@ -197,7 +200,7 @@ function byTyped(facts: Facts, view: string): readonly ReadQuery[] {
   ];
 }
 
-/** All queries, in the order of the table; `typedView` is the view of the filled template, if there is one. */
+/** All queries in the order of the table. @param typedView the view of the filled template, if there is one */
 export async function readQueries(client: Client, typedView: string | undefined): Promise<readonly ReadQuery[]> {
   const facts = await factsOf(client);
   const typed = typedView === undefined ? [] : byTyped(facts, typedView);

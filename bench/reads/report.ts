@@ -1,17 +1,17 @@
-/** Final report of `npm run bench:reads`: one table with aims, and the same as JSON. */
+/** Final report of `npm run bench:reads`: one table with aims, and the same results as JSON. */
 import { writeFileSync } from 'node:fs';
 import { aligned } from '../figures/figures.ts';
 import type { ReadFigure } from './measure.ts';
 import { aims, type ReadQuery } from './queries.ts';
 
 export interface ReadReport {
-  /** Subject and conditions of the measurement, one line. */
+  /** One line about the subject and the conditions of the measurement. */
   readonly title: string;
   readonly figures: readonly ReadFigure[];
   readonly errors: readonly string[];
 }
 
-/** Question and way, as the table and errors name a query. */
+/** Label of a query in the table and in errors: its question and its way. */
 export function labelOf({ question, way }: ReadQuery): string {
   return `${question} ${way}`;
 }
@@ -31,7 +31,7 @@ const heads = [
   'buffers',
 ];
 
-/** The table as text, times in milliseconds. */
+/** The table as text, with times in milliseconds. */
 export function readTable({ title, figures, errors }: ReadReport): string {
   const rows = figures.map(({ query, rows: found, server, planning, client, buffers }) => {
     const aim = aims[query.question];
@@ -54,7 +54,7 @@ export function readTable({ title, figures, errors }: ReadReport): string {
   return [title, aligned([heads, ...rows]), 'Aims are for p95 of the server (milliseconds).', ...wrong].join('\n\n');
 }
 
-/** By key: `active_by_id_p95_ms` through schema explore, `pqs_active_by_id_p95_ms` through pqs, and so on. */
+/** Results by key: `active_by_id_p95_ms` for schema explore, `pqs_active_by_id_p95_ms` for pqs, and so on. */
 function keyFigures(figures: readonly ReadFigure[]): Record<string, number> {
   return Object.fromEntries(
     figures.map(({ query: { question, way }, server }) => [
@@ -64,7 +64,7 @@ function keyFigures(figures: readonly ReadFigure[]): Record<string, number> {
   );
 }
 
-/** Writes the key results and all values behind them. */
+/** Writes the key results, and all values that they are computed from. */
 export function writeReadJson(path: string, { title, figures, errors }: ReadReport): void {
   const all = figures.map(({ query: { question, way, text }, ...figure }) => ({
     question,

@@ -1,4 +1,7 @@
-/** Adds the package of the filled contracts with the product's own code, so that the typed view of their template exists. */
+/**
+ * Adds the package of the filled contracts with the indexer's own code, so that the typed view of their template
+ * exists.
+ */
 import type { DamlType, PackageModel } from '../../src/daml/package-model.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { storePackage } from '../../src/store/typed/package-store.ts';
@@ -50,7 +53,9 @@ function modelOf(): PackageModel {
   };
 }
 
-/** Creates the views; returns the name of the filled template's view, unquoted, or undefined if there is none. */
+/**
+ * Creates the typed views. Returns the unquoted name of the view of the filled template; undefined if there is none.
+ */
 export async function makeTypedView(url: string): Promise<string | undefined> {
   const database = openDatabase({ url, schema, statementTimeoutMs: 60_000, applicationName: 'bench views' });
   try {

@@ -1,6 +1,6 @@
 /**
- * Frames of `/v2/updates` and `/v2/state/active-contracts` as JSON text, key by key in the order of the ledger
- * (compact, absent options as null). Written by hand on purpose: no code of the indexer is used.
+ * Frames of `/v2/updates` and `/v2/state/active-contracts` as JSON text, with keys in the order of the ledger (compact,
+ * absent options as null). Written by hand on purpose, without code of the indexer.
  */
 import { parties, synchronizerId, updateId, type Random, type TemplateName } from './names.ts';
 
@@ -18,7 +18,7 @@ export interface EventPosition {
 const firstRecordTime = Date.UTC(2026, 0, 5, 8);
 const millisecondsPerUpdate = 100;
 
-/** ISO-8601 UTC with microseconds, 100 ms later for each offset. */
+/** ISO-8601 UTC with microseconds. Each offset is 100 ms after the previous one. */
 export function timeAt(offset: number, microseconds: number): string {
   const iso = new Date(firstRecordTime + offset * millisecondsPerUpdate).toISOString();
   return `${iso.slice(0, -1)}${String(microseconds % 1000).padStart(3, '0')}Z`;
@@ -31,12 +31,15 @@ function party(random: Random): string {
 const plainNotes = ['Payload for \\"Phillip\\"', 'C:\\\\ledger\\\\in', 'line one\\nline two', 'settled', 'as agreed'];
 const foreignNote = 'Zürich → 東京 🚚';
 
-/** One note in fifty is not Latin-1, which makes the complete frame a string of two bytes per character in the engine. */
+/**
+ * One note in fifty is not Latin-1, because of which the engine represents the complete frame as a string with two
+ * bytes per character.
+ */
 function note(random: Random): string {
   return random(50) === 0 ? foreignNote : (plainNotes[random(plainNotes.length)] ?? '');
 }
 
-/** A nested create argument of about `bytes` bytes; Int64 and Numeric are sent as text. */
+/** A nested create argument of about `bytes` bytes. Int64 and Numeric are texts. */
 export function payload(random: Random, bytes: number): string {
   if (bytes < 100) return `{"label":"n${String(random(1_000_000))}","amount":"${String(random(1000))}.0000000000"}`;
   const head =
@@ -53,7 +56,7 @@ export function payload(random: Random, bytes: number): string {
   return `${head}${items.join(',')}]}}`;
 }
 
-/** The CreatedEvent without its envelope; `bytes` is the size of its argument. */
+/** The fields of a CreatedEvent without its envelope. `bytes` is the size of its argument. */
 function createdFields(position: EventPosition, contract: Contract, random: Random, bytes: number): string {
   const { template } = contract;
   const signatory = party(random);
@@ -73,7 +76,7 @@ export function createdEvent(position: EventPosition, contract: Contract, random
   return `{"CreatedEvent":${createdFields(position, contract, random, bytes)}}`;
 }
 
-/** `{"ExercisedEvent":…}`; a consuming one archives the contract and names its successor in the result. */
+/** `{"ExercisedEvent":…}`. A consuming one archives the contract and names its successor in the result. */
 export function exercisedEvent(
   position: EventPosition,
   contract: Contract,

@@ -1,4 +1,7 @@
-/** WebSocket framing (RFC 6455), as far as a replaying server needs it: unfragmented text out, small frames in. */
+/**
+ * WebSocket framing (RFC 6455), as far as a replaying server needs it: it sends unfragmented text and receives small
+ * frames.
+ */
 
 export const opcodes = { text: 1, close: 8, ping: 9, pong: 10 } as const;
 
@@ -13,7 +16,7 @@ export function frameHeader(opcode: number, length: number): Buffer {
   return header;
 }
 
-/** Bytes of the header before a payload of this length in a file of frames. */
+/** Number of header bytes before a payload of this length, in a file of frames. */
 export function headerLength(frame: Buffer): number {
   const length = (frame[1] ?? 0) & 0x7f;
   return length < 126 ? 2 : length === 126 ? 4 : 10;
@@ -24,7 +27,10 @@ export interface ClientFrame {
   readonly payload: Buffer;
 }
 
-/** Collects bytes of a client and calls back with each complete, unmasked frame. Clients send little, so speed does not matter. */
+/**
+ * Collects bytes of a client and calls back with each complete frame, unmasked. Clients send little, so speed does not
+ * matter.
+ */
 export function clientFrames(onFrame: (frame: ClientFrame) => void): (chunk: Buffer) => void {
   let waiting: Buffer = Buffer.alloc(0);
   return (chunk) => {

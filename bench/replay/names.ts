@@ -1,4 +1,7 @@
-/** Ids as long as real ones (wire.md: 138 hex characters of contract id, `hint::1220…` parties) and a repeatable random generator. */
+/**
+ * Ids as long as real ones (wire.md: contract ids of 138 hex characters, parties `hint::1220…`), and a reproducible
+ * random generator.
+ */
 import { createHash } from 'node:crypto';
 
 function sha256(text: string): string {
@@ -6,8 +9,8 @@ function sha256(text: string): string {
 }
 
 /**
- * Contract `number` of a family of contracts. The suffix is the reversed hash, so that SQL can compute the same ids with
- * one hash: see `bench/growth/preload.ts`.
+ * Id of contract `number` in a family of contracts. Its suffix is the reversed hash, so that SQL can compute the same
+ * ids with one hash, see `bench/growth/preload.ts`.
  */
 export function contractId(family: string, number: number): string {
   const hash = sha256(`${family}:${String(number)}`);
@@ -34,7 +37,7 @@ export interface TemplateName {
 
 const entities = ['Holding', 'TransferInstruction', 'LockedHolding', 'Allocation', 'MintRequest', 'Agreement'];
 
-/** Template `index`; twenty templates share a package. */
+/** Name of template `index`. Twenty templates share a package. */
 export function templateName(index: number): TemplateName {
   const packageId = sha256(`package ${String(Math.floor(index / 20))}`);
   const entity = `${entities[index % entities.length] ?? ''}${String(index)}`;
@@ -46,14 +49,14 @@ export function templateName(index: number): TemplateName {
   };
 }
 
-/** 68 characters: `1220` and a hash. */
+/** An update id with 68 characters: `1220` and a hash. */
 export function updateId(offset: number): string {
   return `1220${sha256(`update ${String(offset)}`)}`;
 }
 
 export type Random = (below: number) => number;
 
-/** Integers from 0 to below the argument; the same seed gives the same numbers on every machine (xorshift32). */
+/** Random integers from 0 to below the argument. The same seed gives the same numbers on every machine (xorshift32). */
 export function randomFrom(seed: number): Random {
   let state = seed === 0 ? 1 : seed >>> 0;
   return (below) => {

@@ -2,19 +2,19 @@
 
 export interface Profile {
   readonly name: string;
-  /** Transactions of a full run and of a quick one, after the opening transactions. */
+  /** Number of transactions of a full run, and of a quick one, after the opening transactions. */
   readonly transactions: number;
   readonly quickTransactions: number;
-  /** Number of triples per transaction: a non-consuming exercise, a consuming one and a create. */
+  /** Number of triples per transaction. A triple is a non-consuming exercise, a consuming one and a create. */
   readonly triples: number;
-  /** Non-consuming exercises in addition to the triples. */
+  /** Number of non-consuming exercises in addition to the triples. */
   readonly extraExercises: number;
   /** Approximate bytes of a create argument as JSON. */
   readonly payloadBytes: number;
   readonly templates: number;
-  /** Contracts that the opening transactions create; the same number is active at any later time. */
+  /** Number of contracts that the opening transactions create. The same number is active at any later time. */
   readonly pool: number;
-  /** Events of one special transaction in the middle; 0 for none. */
+  /** Number of events of one large transaction in the middle; 0 if there is none. */
   readonly hugeEvents: number;
 }
 
@@ -49,31 +49,36 @@ export function profileNamed(name: string): Profile {
   return found;
 }
 
-/** Creates of one opening transaction. */
+/** Number of creates in one opening transaction. */
 const openingCreates = 100;
 
-/** Transactions that fill the pool before the workload begins. */
+/** Number of transactions that fill the pool before the workload begins. */
 export function openingTransactions(profile: Profile): number {
   return Math.ceil(profile.pool / openingCreates);
 }
 
-/** Creates of opening transaction `index` (from 0). */
+/** Number of creates in opening transaction `index` (from 0). */
 export function openingSize(profile: Profile, index: number): number {
   return Math.min(openingCreates, profile.pool - index * openingCreates);
 }
 
 /** Expected content of the tables after the first `transactions` of the workload, computed without the indexer. */
 export interface Expected {
-  /** Also the last offset: the recording has no gaps. */
+  /** Number of updates. Also the last offset, because the recording has no gaps. */
   readonly updates: number;
   readonly contracts: number;
   readonly exercises: number;
-  /** Contracts still active. Every archive hits an active contract, every triple replaces one. */
+  /**
+   * Number of contracts that are still active. Every archive ends an active contract, and every triple replaces one.
+   */
   readonly active: number;
   readonly events: number;
 }
 
-/** The counts after a number of transactions of the workload; the huge one, if any, is in the middle of `recorded`. */
+/**
+ * The counts after a number of transactions of the workload. The huge transaction, if there is one, is in the middle of
+ * `recorded`.
+ */
 export function expectedAfter(profile: Profile, transactions: number): Expected {
   const huge = hugeAt(profile, transactions) === undefined ? 0 : Math.floor(profile.hugeEvents / 3);
   const triples = (transactions - (huge > 0 ? 1 : 0)) * profile.triples + huge;
@@ -89,12 +94,12 @@ export function expectedAfter(profile: Profile, transactions: number): Expected 
   };
 }
 
-/** Index of the huge transaction, which comes early so that every number of transactions includes it. */
+/** Index of the huge transaction. It comes early, so that every number of transactions includes it. */
 export function hugeAt(profile: Profile, transactions: number): number | undefined {
   return profile.hugeEvents > 0 && transactions > 100 ? 100 : undefined;
 }
 
-/** Events up to and including an offset, for rates over a part of a run. */
+/** Number of events up to and including an offset, for rates over a part of a run. */
 export function eventsUpTo(profile: Profile, offset: number): number {
   const opening = openingTransactions(profile);
   if (offset <= opening) return Math.min(profile.pool, offset * openingCreates);

@@ -1,6 +1,6 @@
 /**
- * Recordings: files of ready WebSocket frames with an index of their positions, made once per profile and cached. A
- * recording of many transactions also serves a shorter run. Increment `format` when the frames change.
+ * Recordings: files of ready WebSocket frames with an index of their positions, created once per profile and cached. A
+ * recording of many transactions is also used for shorter runs. Increment `format` when the frames change.
  */
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ export const format = 2;
 const flushBytes = 8 * 1024 * 1024;
 
 export interface Recording {
-  /** Path of the frames; `.index` and `.json` are next to it. */
+  /** Path of the file of frames; `.index` and `.json` are next to it. */
   readonly path: string;
   readonly frames: number;
   readonly bytes: number;
@@ -22,14 +22,17 @@ export interface Recording {
 export interface RecordingRequest {
   readonly folder: string;
   readonly profile: Profile;
-  /** Transactions of the workload, or entries of the active contracts. */
+  /** Number of transactions of the workload, or of entries of active contracts. */
   readonly count: number;
-  /** Contracts assumed to exist before the stream begins: half of the archives hit them. See `bench/growth/preload.ts`. */
+  /**
+   * Number of contracts that exist before the stream begins. Half of the archives end these contracts. See
+   * `bench/growth/preload.ts`.
+   */
   readonly preloaded?: number;
   readonly say: (text: string) => void;
 }
 
-/** The update stream of a profile, from the cache if it is long enough. Offsets are 1, 2, 3 … without gaps. */
+/** The update stream of a profile, from the cache if that is long enough. Offsets are 1, 2, 3 … without gaps. */
 export function updatesRecording(request: RecordingRequest): Recording {
   const { profile, preloaded = 0 } = request;
   const name = preloaded === 0 ? `updates-${profile.name}` : `updates-${profile.name}-over-${String(preloaded)}`;
@@ -46,7 +49,7 @@ export function updatesRecording(request: RecordingRequest): Recording {
   });
 }
 
-/** Entries of active contracts; entry k was created at offset k + 1. */
+/** Entries of active contracts. Entry k was created at offset k + 1. */
 export function activeContractsRecording(request: RecordingRequest): Recording {
   const { profile } = request;
   return cached(request, `active-contracts-${profile.name}`, request.count, (writer) => {
@@ -58,15 +61,15 @@ export function activeContractsRecording(request: RecordingRequest): Recording {
   });
 }
 
-/** Byte positions of all frames of a recording; one more entry than frames. */
+/** Byte positions of all frames of a recording, and the end of the last one. */
 export function recordingIndex(path: string): Float64Array {
   const bytes = readFileSync(`${path}.index`);
   return new Float64Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
 }
 
-/** If there are preloaded contracts, one archive in this many hits them. */
+/** If there are preloaded contracts, one archive in this many ends one of them. */
 const preloadedShare = 2;
-/** One preloaded contract in this many is active; see `bench/growth/preload.ts`. */
+/** One preloaded contract in this many is active, see `bench/growth/preload.ts`. */
 export const preloadedPerActive = 10;
 
 class RecordedLedger {
@@ -127,7 +130,10 @@ class RecordedLedger {
     return this.#pool[this.#random(this.#pool.length)] ?? this.#newContract();
   }
 
-  /** Takes the contract to archive from the pool, or one that existed before the stream, while there are any. */
+  /**
+   * Returns the contract to archive: one from the pool, or, as long as there are any, one that existed before the
+   * stream.
+   */
   #replaced(successor: Contract): Contract {
     const left = Math.floor(this.#preloaded / preloadedPerActive) - this.#archived.size;
     if (left > 0 && this.#random(preloadedShare) === 0) return this.#preloadedActive();
@@ -150,7 +156,7 @@ interface FrameWriter {
   add(text: string): void;
 }
 
-/** Finds a recording of at least `wanted` frames; otherwise makes one. The description is written last. */
+/** Finds a recording of at least `wanted` frames, or creates one. The description is written last. */
 function cached(
   { folder, say }: RecordingRequest,
   name: string,
@@ -165,7 +171,7 @@ function cached(
   say(`recording ${name}: ${String(frameCount)} frames, once`);
   mkdirSync(folder, { recursive: true });
   rmSync(`${path}.json`, { force: true });
-  // Under a temporary name until complete: another run may be reading the previous one.
+  // The name is temporary until the recording is complete, because another run may be reading the previous one.
   const temporary = `${path}.${String(process.pid)}`;
   const { frames, bytes } = written(temporary, frameCount, make);
   renameSync(temporary, path);

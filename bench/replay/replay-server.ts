@@ -1,6 +1,7 @@
 /**
- * The ledger of the measurements, in a separate process: responds to the requests of a connecting indexer, and sends
- * recorded frames as raw chunks of a file, as fast as the socket accepts them or at a given pace. Decodes nothing.
+ * The ledger of the measurements, in a process of its own. It responds to the requests of an indexer that connects, and
+ * sends recorded frames as raw chunks of a file: as fast as the socket accepts them, or at a given pace. It decodes
+ * nothing.
  */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -17,7 +18,7 @@ const webSocketKey = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const plan = JSON.parse(process.argv[2] ?? '{}') as ReplayPlan;
 const indexes = new Map<string, Float64Array>();
 const released = plan.heldAt === undefined ? undefined : once(process, 'message');
-/** For a held stream, the last sent offset: the indexer would probe an end far ahead of it. */
+/** If the stream is held, this is the last sent offset, because the indexer would probe an end far ahead of it. */
 let ledgerEnd = plan.heldAt ?? plan.ledgerEnd;
 
 function send(message: ReplayMessage): void {
@@ -38,7 +39,7 @@ async function block(file: FileHandle, index: Float64Array, from: number, to: nu
   return buffer;
 }
 
-/** Complete frames only, so that a pong between two writes never lands inside a frame. */
+/** Writes only complete frames, so that a pong between two writes is never inside a frame. */
 async function write(socket: Socket, bytes: Buffer): Promise<void> {
   if (socket.write(bytes) || socket.destroyed) return;
   await Promise.race([once(socket, 'drain'), once(socket, 'close')]);
@@ -54,7 +55,7 @@ async function sendAll(socket: Socket, file: FileHandle, stream: ReplayStream, b
   }
 }
 
-/** Sends frames at their due times, in bursts of a millisecond; records when each was handed to the socket. */
+/** Sends frames when they are due, in bursts of a millisecond. Records when each one was handed to the socket. */
 async function sendPaced(socket: Socket, file: FileHandle, stream: ReplayStream, begin: number, rate: number) {
   const index = indexOf(stream);
   const microseconds = new Float64Array(stream.frames - begin);
@@ -155,7 +156,7 @@ async function answerTo(request: IncomingMessage): Promise<string | undefined> {
     case '/v2/state/connected-synchronizers':
       return JSON.stringify({ connectedSynchronizers: [{ synchronizerAlias: 'global', synchronizerId }] });
     case '/v2/state/active-contracts':
-      // After the last entry, and for the only other list, there are no entries.
+      // There are no entries after the last one, and in the only other list.
       return '[]';
     case '/v2/updates/update-by-offset':
       return await updateAt((JSON.parse(await bodyOf(request)) as { offset: number }).offset);
@@ -170,7 +171,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   response.end(answer ?? '{"errors":["not found"],"status":404}');
 }
 
-// Read beforehand: the first chunk must not wait for the index.
+// Read beforehand, so that the first chunk need not wait for the index.
 for (const stream of [plan.updates, plan.activeContracts]) if (stream !== undefined) indexOf(stream);
 const server = createServer((request, response) => void serve(request, response));
 server.on('upgrade', (request, socket) => {
@@ -179,6 +180,6 @@ server.on('upgrade', (request, socket) => {
 server.listen(0, '127.0.0.1', () => {
   send({ kind: 'listening', port: (server.address() as AddressInfo).port });
 });
-// The measuring process has ended, so this one is not needed any more. It does not react to Ctrl-C.
+// The measuring process has ended, so this process is not needed any more. It ignores Ctrl-C.
 process.on('disconnect', () => process.exit());
 process.on('SIGINT', () => undefined);

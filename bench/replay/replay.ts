@@ -1,11 +1,11 @@
-/** The replay server from the view of the measuring process: one per run, stopped with the run. */
+/** The replay server as used by the measuring process. There is one per run, and it is stopped with the run. */
 import { messagesOf, startChild, type MessageBy } from '../child.ts';
 import type { ReplayMessage, ReplayPlan } from './replay-plan.ts';
 
 export interface Replay {
   readonly url: string;
   readonly pid: number;
-  /** The next message of a kind, or the one that has already arrived. */
+  /** Resolves to the next message of a kind, or to the one that has already arrived. */
   readonly message: MessageBy<ReplayMessage>;
   /** Rejects if the server ends without being stopped; never resolves. */
   readonly died: Promise<never>;
@@ -14,7 +14,7 @@ export interface Replay {
   readonly stop: () => Promise<void>;
 }
 
-/** Starts it and waits until it listens. */
+/** Starts a replay server and waits until it listens. */
 export async function startReplay(plan: ReplayPlan): Promise<Replay> {
   const child = startChild({ file: 'replay/replay-server.js', args: [JSON.stringify(plan)] });
   const message = messagesOf<ReplayMessage>(child);

@@ -1,4 +1,4 @@
-/** Generated parts of the chart: copies of alerts and dashboards, names of options, the table of values. */
+/** Generated parts of the chart: copies of alerts and dashboards, names of options, and the table of values. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { format, type Options } from 'prettier';
@@ -18,7 +18,10 @@ export interface ValueSchema {
   readonly [keyword: string]: unknown;
 }
 
-/** Generated files of the chart, as they should be. @param root the project's folder, with the current chart */
+/**
+ * The generated files of the chart with their current contents.
+ * @param root the project's folder, which contains the chart
+ */
 export async function chartFiles(root: string): Promise<Files> {
   const read = (path: string): string => readFileSync(join(root, path), 'utf8');
   const style = JSON.parse(read('.prettierrc.json')) as Options;
@@ -40,10 +43,10 @@ export async function chartFiles(root: string): Promise<Files> {
   ]);
 }
 
-/** Options that the chart or the image sets, or that make no sense in a pod that runs indefinitely. */
+/** Options that the chart or the image sets, or that make no sense in a pod that runs without end. */
 const settled = /^(?:INDEXER_(?:HTTP_HOST|HTTP_PORT|DATA_DIR|STOP_AT|DEMO_.*)|POSTGRES_MIGRATE)$/;
 
-/** The schema with the program's own options inserted where it lists options. */
+/** The schema, with the program's own options inserted where it lists options. */
 function withOptions(schema: ValueSchema): ValueSchema {
   const open = optionList.filter(({ env, secret }) => secret === 'no' && !settled.test(env));
   const files = optionList.flatMap(({ env, doc, fileVariant }) => {
@@ -73,7 +76,10 @@ function withOptions(schema: ValueSchema): ValueSchema {
   return { ...schema, properties: Object.fromEntries(ordered) as Record<string, ValueSchema> };
 }
 
-/** Accepted values of an option: YAML reads `off` as false, which no option accepts. @param type as named in the table of options */
+/**
+ * Accepted values of an option. YAML reads `off` as false, which no option accepts.
+ * @param type its name in the table of options
+ */
 function valueOf(type: string): object {
   if (type.includes(', ')) return { enum: type.split(', ') };
   return { type: ['string', type === 'boolean' ? 'boolean' : 'integer'] };
@@ -96,7 +102,7 @@ interface Leaf {
   readonly description: string;
 }
 
-/** Values with a description; a value without one is described by its parts. */
+/** Values that have a description. If a value has none, its parts are described instead. */
 function leaves(schema: ValueSchema, initial: unknown, path: string): readonly Leaf[] {
   if (schema.description !== undefined) return [{ name: path, initial, description: schema.description }];
   return Object.entries(schema.properties ?? {}).flatMap(([name, part]) =>

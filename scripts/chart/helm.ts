@@ -1,4 +1,4 @@
-/** Runs Helm if it is installed; HELM names the program if it is not on the path. */
+/** Runs Helm if it is installed. HELM names the program if it is not on the path. */
 import { spawnSync } from 'node:child_process';
 import { chartFolder } from './chart-files.ts';
 
@@ -7,19 +7,19 @@ const program = process.env['HELM'] ?? 'helm';
 /** Command that installs Helm. */
 export const howToInstall = 'go install helm.sh/helm/v3/cmd/helm@v3.19.0';
 
-/** Accepts version 3 only: other versions render differently. */
+/** Accepts only version 3, because other versions render differently. */
 export function isHelmInstalled(): boolean {
   const { status, stdout } = spawnSync(program, ['version', '--template', '{{.Version}}'], { encoding: 'utf8' });
   return status === 0 && stdout.startsWith('v3.');
 }
 
-/** A Helm built by `go install` assumes Kubernetes 1.20, and there is no cluster to query. */
+/** A Helm that was built by `go install` assumes Kubernetes 1.20, and there is no cluster to query. */
 const cluster = ['--kube-version', '1.37.0'];
 
 export interface Helmed {
   readonly status: number;
   readonly stdout: string;
-  /** Warnings, and the reason of a failure. */
+  /** Warnings, and the reason for a failure. */
   readonly stderr: string;
 }
 
@@ -36,14 +36,14 @@ export function helm(root: string, verb: 'lint' | 'template', args: readonly str
   return { status: status ?? 1, stdout, stderr };
 }
 
-/** The example without Helm, relative to the project. */
+/** Path of the example that needs no Helm, relative to the project. */
 export const plainFile = 'docs/deploy/kubernetes.yaml';
 
 const plainHead = `# Ledger Indexer on Kubernetes without Helm: one writer and one standby. docs/deploy/README.md says what to change.
 # Rendered from the chart with docs/deploy/helm/plain.values.yaml: npm run docs:chart writes it.
 `;
 
-/** The chart as plain YAML. @throws Error with the message of helm */
+/** The chart rendered as plain YAML. @throws Error with the message of helm */
 export function plainYaml(root: string): string {
   const { status, stdout, stderr } = helm(root, 'template', ['--values', 'docs/deploy/helm/plain.values.yaml']);
   if (status !== 0) throw new Error(`the chart cannot be rendered: ${stderr}`);

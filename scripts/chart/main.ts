@@ -1,6 +1,6 @@
 /**
- * `npm run docs:chart`: writes the generated parts of the chart, and the plain YAML rendered from the chart. Exit code 69 if
- * Helm is not installed, which the latter needs.
+ * `npm run docs:chart`: writes the generated parts of the chart, and the plain YAML that Helm renders from the chart.
+ * Exit code 69 if Helm is not installed.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

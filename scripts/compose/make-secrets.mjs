@@ -12,7 +12,7 @@ keep('indexer/database-url', () => `postgres://ledger_migrator:${read('roles/mig
 keep('grafana/reader', () => read('roles/reader'));
 console.log(made === 0 ? 'the passwords exist' : `${made} secrets created`);
 
-/** Every account that can see the volume may read the file: the services run under different accounts. */
+/** The services run under different accounts, so every account that can access the volume may read the file. */
 function keep(name, content) {
   const file = `${root}/${name}`;
   if (existsSync(file)) return;

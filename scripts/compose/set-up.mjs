@@ -1,5 +1,6 @@
-// Service `setup` of docker-compose.yml: migrates the tables to this version and sets the passwords of the roles from service
-// `secrets`. Every start runs it, so that new tables get their grants; no other service uses the superuser's password.
+// Service `setup` of docker-compose.yml: migrates the tables to this version and sets the passwords of the roles from
+// service `secrets`. It runs at every start, so that new tables get their grants. No other service uses the superuser's
+// password.
 import { spawnSync } from 'node:child_process';
 import { lookup } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';

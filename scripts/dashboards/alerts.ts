@@ -1,4 +1,7 @@
-/** Alert rules and their test cases: the findings of `promtool`, and which rules have both a firing and a silent case. */
+/**
+ * Alert rules and their test cases: the findings of `promtool`, and which rules have both a case in which they fire and
+ * one in which they do not.
+ */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -6,10 +9,10 @@ import { runToEnd } from './program.ts';
 
 export interface AlertResult {
   readonly name: string;
-  /** Number of cases in which it fires, and in which it must not fire. */
+  /** Number of cases in which the rule fires; the next field is the number of those in which it must not fire. */
   readonly fires: number;
   readonly silent: number;
-  /** `ok`, or what is missing. */
+  /** `ok`, or the kind of case that is missing. */
   readonly verdict: string;
 }
 
@@ -32,7 +35,11 @@ interface Cases {
   }[];
 }
 
-/** @param rulesFile of Prometheus @param casesFolder contains `*.test.yaml` for `promtool test rules` */
+/**
+ * Checks the rules with promtool.
+ * @param rulesFile of Prometheus
+ * @param casesFolder contains `*.test.yaml` for `promtool test rules`
+ */
 export async function checkAlerts(rulesFile: string, casesFolder: string): Promise<AlertReport> {
   const rules = await readFile(rulesFile, 'utf8').catch(() => undefined);
   if (rules === undefined) return { alerts: [], problems: [`${rulesFile} is missing`] };
@@ -51,7 +58,7 @@ export async function checkAlerts(rulesFile: string, casesFolder: string): Promi
   };
 }
 
-/** Pairs rules with their cases; a rule needs at least one of each kind. Pure. */
+/** Pairs rules with their cases. A rule needs at least one case of each kind. Pure. */
 export function pairUp(rules: Rules, cases: readonly Cases[]): readonly AlertResult[] {
   const names = (rules.groups ?? []).flatMap((group) => (group.rules ?? []).flatMap(({ alert }) => alert ?? []));
   const tried = cases.flatMap(({ tests }) => (tests ?? []).flatMap((test) => test.alert_rule_test ?? []));

@@ -1,4 +1,6 @@
-/** Runs all queries of the dashboards against a running demo, until every panel has data or the time is over. */
+/**
+ * Runs all queries of the dashboards against a running demo, until every panel has data or the time limit is reached.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import {
@@ -31,16 +33,20 @@ export interface DashboardAnswers {
   readonly problems: readonly string[];
 }
 
-/** Prometheus discovers targets up to 5 s late, and a rate needs several scrapes. */
+/** Milliseconds. Prometheus discovers targets up to 5 s late, and a rate needs several scrapes. */
 const timeLimitMs = 90_000;
 const pollMs = 2_000;
 const dayMs = 86_400_000;
-/** Scrape interval configured in the data source; the actual one is shorter, so that rates are available earlier. */
+/**
+ * Scrape interval that the data source is configured with. The actual interval is shorter, so that rates are available
+ * earlier.
+ */
 const scrapeMs = 5_000;
 
 /**
- * Runs the queries of all panels, and repeats those of dashboards with a problem until all pass; returns the last results. Dashboards
- * that have passed are not repeated: the demo grows, and so does the cost of some panels.
+ * Runs the queries of all panels, and repeats those of dashboards with a problem until all succeed. Returns the last
+ * results. Dashboards that have succeeded are not repeated, because the demo grows, and so does the cost of some
+ * panels.
  */
 export async function askUntilAnswered(
   files: readonly DashboardFile[],
@@ -131,7 +137,7 @@ export function viewOf({ timeFrom, maxDataPoints }: Panel, view: View): View {
   return { ...view, fromMs: view.toMs - spanMs, intervalMs };
 }
 
-/** Range since the start, like the last minutes in Grafana; points at least 2 s apart. */
+/** The range since the start, like the last minutes in Grafana. Points are at least 2 s apart. */
 function recentView(startedAt: number): View {
   const toMs = Date.now();
   const step = Math.ceil((toMs - startedAt) / 150 / 1000) * 1000;
@@ -144,7 +150,7 @@ function historyView(): View {
   return { fromMs: toMs - 30 * dayMs, toMs, intervalMs: 3_600_000, scrapeMs };
 }
 
-/** Selects "All" for every variable, the default of the dashboards. */
+/** Selects "All" for every variable, which is the default of the dashboards. */
 async function choose(dashboard: Dashboard, view: View, sources: Sources, problems: string[]): Promise<Choices> {
   const choices = new Map<string, Choice>();
   for (const variable of dashboard.templating.list) {

@@ -11,19 +11,19 @@ import { rateRanges, selectorsOf } from './promql.ts';
 
 export interface Problem {
   readonly dashboard: string;
-  /** Title of the panel, or empty for the entire dashboard. */
+  /** Title of the panel; empty for the entire dashboard. */
   readonly panel: string;
   readonly problem: string;
 }
 
-/** Classic JSON of this version is supported by Grafana 10 to 13. */
+/** Grafana 10 to 13 support the classic JSON of this schema version. */
 const schemaVersion = 42;
 const gridWidth = 24;
 const labels = ['job', 'instance'];
 
 /**
- * Returns the problems of the dashboards.
- * @param metrics names of `/metrics`; if undefined, the existence of metrics is not checked
+ * The problems of the dashboards.
+ * @param metrics names in `/metrics`; if undefined, it is not checked whether metrics exist
  */
 export function lint(files: readonly DashboardFile[], metrics?: ReadonlySet<string>): readonly Problem[] {
   return [

@@ -59,7 +59,7 @@ export interface Panel {
   readonly interval?: string;
   /** Maximum number of points over the range. */
   readonly maxDataPoints?: number;
-  /** Time range that ends now, in place of the range of the dashboard. */
+  /** Time range that ends now, used instead of the range of the dashboard. */
   readonly timeFrom?: string;
   /** Panels of a collapsed row. */
   readonly panels?: readonly Panel[];
@@ -69,7 +69,7 @@ export interface Variable {
   readonly type: string;
   readonly name: string;
   readonly datasource?: DataSource;
-  /** A string for SQL and data sources, an object with one for Prometheus. */
+  /** A string for SQL and data sources; an object with a string for Prometheus. */
   readonly query?: string | { readonly query: string };
   readonly includeAll?: boolean;
   readonly multi?: boolean;
@@ -101,8 +101,8 @@ export interface DashboardFile {
 }
 
 /**
- * Reads the dashboards of a folder, by name.
- * @throws Error naming the file that is not valid JSON
+ * Reads the dashboards of a folder, sorted by name.
+ * @throws Error that names the file that is not valid JSON
  */
 export async function readDashboards(folder: string): Promise<readonly DashboardFile[]> {
   const files = (await readdir(folder)).filter((file) => file.endsWith('.json')).sort();
@@ -118,12 +118,12 @@ export async function readDashboards(folder: string): Promise<readonly Dashboard
   );
 }
 
-/** Visible panels: without rows, including panels of collapsed rows. */
+/** The visible panels, including panels of collapsed rows, but not the rows themselves. */
 export function findVisiblePanels(dashboard: Dashboard): readonly Panel[] {
   return dashboard.panels.flatMap((panel) => (panel.type === 'row' ? (panel.panels ?? []) : [panel]));
 }
 
-/** The query of a variable as text. */
+/** The query of a variable, as text. */
 export function queryOf({ query }: Variable): string {
   return typeof query === 'object' ? query.query : (query ?? '');
 }

@@ -1,6 +1,6 @@
 /**
- * Demo for the check of the dashboards: an embedded Postgres, a sandbox ledger with the demo traffic, the indexer,
- * a read-only role, and a real Prometheus that scrapes it. All on free ports, in a temporary folder.
+ * A demo for the check of the dashboards: an embedded Postgres, a sandbox ledger with the demo traffic, the indexer, a
+ * read-only role, and a real Prometheus that scrapes it. It uses free ports and a temporary folder.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
@@ -26,9 +26,9 @@ export interface Demo {
 }
 
 export interface DemoOptions {
-  /** An empty folder. */
+  /** Folder for all files; it must be empty. */
   readonly folder: string;
-  /** Traffic of the sandbox; undefined: the default of the demo. */
+  /** Rate of the sandbox's traffic; undefined for the default of the demo. */
   readonly updatesPerSecond: number | undefined;
 }
 
@@ -88,7 +88,7 @@ async function startPrometheus(folder: string, httpUrl: string, stops: (() => Pr
   return `http://${address}`;
 }
 
-/** Autovacuum would do this within a minute; until then the planner has no statistics. */
+/** Collects statistics for the planner. Autovacuum would do so only within a minute. */
 async function analyze(url: string): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -99,7 +99,7 @@ async function analyze(url: string): Promise<void> {
   }
 }
 
-/** Creates the role with the command for operators, and returns its URL. */
+/** Creates the role with the command that operators use. Returns its URL. */
 async function makeReader(folder: string, ownerUrl: string): Promise<string> {
   const password = randomBytes(12).toString('hex');
   const file = join(folder, 'reader-password');
@@ -114,7 +114,7 @@ async function makeReader(folder: string, ownerUrl: string): Promise<string> {
   return url.href;
 }
 
-/** The sandbox needs no token, but the panel about tokens needs one that expires. */
+/** A token that expires. The sandbox needs none, but the panel about tokens does. */
 function token(): string {
   const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   const exp = Math.floor(Date.now() / 1000) + 3_600;

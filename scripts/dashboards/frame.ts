@@ -1,4 +1,4 @@
-/** Result of a query, in one form for PromQL and SQL: fields of equal length. */
+/** Result of a query in a common form for PromQL and SQL: fields of equal length. */
 
 export type FieldType = 'time' | 'number' | 'string';
 
@@ -17,13 +17,13 @@ export interface Frame {
 export interface Answer {
   readonly refId: string;
   readonly frames: readonly Frame[];
-  /** Series of PromQL, rows of SQL. */
+  /** Number of series (PromQL) or rows (SQL). */
   readonly rows: number;
   /** Why the result is not sufficient; undefined if it is. */
   readonly problem?: string | undefined;
 }
 
-/** Whether it contains any finite number. */
+/** Whether the frames contain a finite number. */
 export function hasNumber(frames: readonly Frame[]): boolean {
   return frames.some(({ fields }) =>
     fields.some(

@@ -9,11 +9,11 @@ export interface View {
   readonly scrapeMs: number;
 }
 
-/** Selected values of the variables. `all` replaces "All" if a variable defines its own value for it. */
+/** Selected values of a variable. `all` is used instead of "All" if the variable defines a value for it. */
 export type Choice = { readonly values: readonly string[]; readonly all?: string | undefined };
 export type Choices = ReadonlyMap<string, Choice>;
 
-/** Durations in the format of PromQL and `$__interval`: `500ms`, `15s`, `2m`, `1h`, `1d`. */
+/** A duration in the format of PromQL and `$__interval`: `500ms`, `15s`, `2m`, `1h`, `1d`. */
 export function duration(ms: number): string {
   const units = [
     ['d', 86_400_000],
@@ -25,7 +25,7 @@ export function duration(ms: number): string {
   return unit === undefined ? `${ms}ms` : `${ms / unit[1]}${unit[0]}`;
 }
 
-/** Milliseconds of `15s`, `5m`, `1h`, `1d`. @throws Error for other formats */
+/** Parses `15s`, `5m`, `1h` or `1d` to milliseconds. @throws Error for other formats */
 export function milliseconds(text: string): number {
   const [, count = '', unit = ''] = /^(\d+)(ms|s|m|h|d|w)$/.exec(text.trim()) ?? [];
   const size = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }[unit];
@@ -33,7 +33,10 @@ export function milliseconds(text: string): number {
   return Number(count) * size;
 }
 
-/** Substitutes the variables of the view and of the dashboard in PromQL. @throws Error naming an unknown variable */
+/**
+ * Substitutes the variables of the view and of the dashboard in PromQL.
+ * @throws Error that names an unknown variable
+ */
 export function expandPromQl(expr: string, view: View, choices: Choices): string {
   const rate = Math.max(view.intervalMs + view.scrapeMs, 4 * view.scrapeMs);
   return replaceVariables(expr, (name, format) => {
@@ -43,9 +46,9 @@ export function expandPromQl(expr: string, view: View, choices: Choices): string
 }
 
 /**
- * Substitutes variables and macros in SQL. Arguments of a macro end at the first `)`, as in Grafana: a function call inside a
- * macro breaks there, so it must break here too.
- * @throws Error naming an unknown variable or macro
+ * Substitutes variables and macros in SQL. As in Grafana, the arguments of a macro end at the first `)`. A function
+ * call inside a macro fails there, so it must fail here too.
+ * @throws Error that names an unknown variable or macro
  */
 export function expandSql(sql: string, view: View, choices: Choices): string {
   const text = replaceVariables(sql, (name, format, match) => {
@@ -139,7 +142,7 @@ function escapePattern(text: string): string {
 
 type Replace = (name: string, format: string | undefined, match: string) => string;
 
-/** Matches `$name`, `${name}`, `${name:format}`, but not a `$1` of a regular expression. */
+/** Matches `$name`, `${name}` and `${name:format}`, but not a `$1` in a regular expression. */
 function replaceVariables(text: string, replace: Replace): string {
   return text.replaceAll(
     /\$\{([A-Za-z_]\w*)(?::(\w+))?\}|\$([A-Za-z_]\w*)/g,

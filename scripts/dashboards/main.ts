@@ -21,7 +21,7 @@ const { values } = parseArgs({
   options: {
     json: { type: 'string' },
     pictures: { type: 'string' },
-    /** Time that the demo runs before the queries: pictures need longer curves. */
+    /** Seconds that the demo runs before the queries, because pictures need longer curves. */
     seconds: { type: 'string', default: '0' },
     /** Updates per second. */
     rate: { type: 'string' },
@@ -73,7 +73,7 @@ async function findAll(): Promise<Findings> {
   }
 }
 
-/** Names of series in the text of /metrics. */
+/** Names of the series in the text of /metrics. */
 function metricNames(text: string): ReadonlySet<string> {
   return new Set(text.split('\n').flatMap((line) => /^([a-zA-Z_:][\w:]*)/.exec(line)?.[1] ?? []));
 }

@@ -6,10 +6,10 @@ import type { Panel, Target } from './dashboard.ts';
 
 /** Type numbers of pg_type: timestamptz, timestamp, date. */
 const timeTypes = new Set([1184, 1114, 1082]);
-/** int8, int2, int4, float4, float8, numeric. */
+/** Type numbers of int8, int2, int4, float4, float8, numeric. */
 const numberTypes = new Set([20, 21, 23, 700, 701, 1700]);
 
-/** Runs one SQL query of a panel. The problem in the result is what the panel could not draw. */
+/** Runs one SQL query of a panel. The result has a problem if the panel could not draw it. */
 export async function askPostgres(
   client: Client,
   panel: Panel,
@@ -31,7 +31,7 @@ export async function askPostgres(
   }
 }
 
-/** Returns the first column of a variable's query. */
+/** The first column of a variable's query. */
 export async function listed(client: Client, sql: string, view: View, choices: Choices): Promise<string[]> {
   const text = expandSql(sql, view, choices);
   const { rows } = await client.query<[string]>({ text, rowMode: 'array' });
@@ -48,7 +48,7 @@ function toFields({ fields, rows }: QueryArrayResult<(string | Date | number | n
 function typeOf({ name, dataTypeID }: FieldDef): FieldType {
   if (timeTypes.has(dataTypeID)) return 'time';
   if (!numberTypes.has(dataTypeID)) return 'string';
-  // A number called time is in seconds since 1970.
+  // A number with the name time is in seconds since 1970.
   return name === 'time' ? 'time' : 'number';
 }
 
@@ -81,7 +81,7 @@ function judgeTimes(fields: readonly Field[]): string | undefined {
   return values.every((at, row) => row === 0 || (at ?? 0) >= (values[row - 1] ?? 0)) ? undefined : 'not sorted by time';
 }
 
-/** Text columns are labels: each combination of them is a separate series for each numeric column. */
+/** Text columns are labels. Each combination of them is a separate series for each numeric column. */
 function toSeries(fields: readonly Field[]): readonly Frame[] {
   const time = fields.find(({ name }) => name === 'time');
   const labels = fields.filter(({ type }) => type === 'string');

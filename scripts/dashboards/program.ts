@@ -1,4 +1,4 @@
-/** Programs that the check starts: found on PATH, stopped at its end. */
+/** Programs that the check uses: they are found on PATH, and stopped at its end. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 
 export interface Ended {
@@ -6,7 +6,7 @@ export interface Ended {
   readonly output: string;
 }
 
-/** Runs a program to its end and returns both streams as one text. @throws Error if it cannot be started */
+/** Runs a program to its end. Returns stdout and stderr as one text. @throws Error if it cannot be started */
 export function runToEnd(program: string, args: readonly string[], env?: NodeJS.ProcessEnv): Ended {
   const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: 'utf8', ...(env && { env }) });
   if (error !== undefined) throw new Error(`${program} cannot be started: ${error.message}`, { cause: error });

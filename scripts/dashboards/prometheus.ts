@@ -15,7 +15,7 @@ interface Reply {
   readonly data?: { readonly result: readonly Series[] };
 }
 
-/** Runs one query as its panel does: instant, or over the range of the view. */
+/** Runs one query as its panel does: as an instant query, or over the range of the view. */
 export async function askPrometheus(
   url: string,
   panel: Panel,
@@ -34,7 +34,7 @@ export async function askPrometheus(
   }
 }
 
-/** Runs an expression that may return nothing, such as one of an annotation; only errors count. */
+/** Runs an expression that may return nothing, such as that of an annotation. @returns the error, if there is one */
 export async function refusal(url: string, expr: string, view: View, choices: Choices): Promise<string | undefined> {
   return query(url, expandPromQl(expr, view, choices), view, false).then(
     () => undefined,

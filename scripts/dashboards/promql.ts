@@ -1,4 +1,4 @@
-/** Extracts the names in a PromQL expression from its text. Its syntax is checked by Prometheus. Pure. */
+/** Extracts the names in a PromQL expression from its text. Prometheus checks the syntax. Pure. */
 
 const words = new Set(
   (
@@ -9,7 +9,7 @@ const words = new Set(
 
 export interface Selector {
   readonly metric: string;
-  /** Names of the labels in its matchers. */
+  /** Names of the labels in the matchers of the selector. */
   readonly labels: readonly string[];
 }
 
@@ -32,7 +32,7 @@ export function rateRanges(expr: string): readonly string[] {
   return [...expr.matchAll(/\b(?:rate|irate)\s*\([^[]*\[([^\]]*)\]/g)].map(([, range = '']) => range);
 }
 
-/** `by (le)`, `on (x) group_left (y)` name labels, and `[5m]` a duration. */
+/** Removes lists of labels, as in `by (le)` and `on (x) group_left (y)`, and durations, as in `[5m]`. */
 function withoutLists(expr: string): string {
   return expr
     .replaceAll(/\b(by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)/g, ' ')

@@ -1,4 +1,4 @@
-/** Provisioning files of Grafana: checks that they are complete and fit the dashboards. */
+/** Provisioning files of Grafana. Checks that they are complete and match the dashboards. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -26,7 +26,7 @@ export interface Provisioning {
   readonly providers: readonly unknown[];
 }
 
-/** Reads the YAML files below `folder`, which is grafana/provisioning. */
+/** Reads the YAML files in `folder`, which is grafana/provisioning, and in its subfolders. */
 export async function readProvisioning(folder: string): Promise<Provisioning> {
   const read = async (part: string): Promise<readonly unknown[]> => {
     const files = (await readdir(join(folder, part))).filter((file) => /\.ya?ml$/.test(file)).sort();
@@ -35,7 +35,7 @@ export async function readProvisioning(folder: string): Promise<Provisioning> {
   return { datasources: await read('datasources'), providers: await read('dashboards') };
 }
 
-/** Returns the problems of the files, one sentence each. Pure. */
+/** The problems of the files, one sentence each. Pure. */
 export function lintProvisioning(files: Provisioning, dashboards: readonly DashboardFile[]): readonly string[] {
   const sources = files.datasources.flatMap((file) => listOf(file, 'datasources') as readonly Source[]);
   const providers = files.providers.flatMap((file) => listOf(file, 'providers') as readonly Provider[]);

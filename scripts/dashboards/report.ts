@@ -5,7 +5,7 @@ import type { Problem } from './dashboard-lint.ts';
 
 export interface Findings {
   readonly panels: readonly PanelAnswer[];
-  /** Problems of dashboards and panels, from the linter and from queries. */
+  /** Problems of dashboards and panels, found by the linter and by queries. */
   readonly problems: readonly Problem[];
   readonly alerts: AlertReport;
 }
@@ -17,7 +17,7 @@ export interface Summary {
   readonly alerts_tested: number;
 }
 
-/** Counts of the findings, under the names of the document. */
+/** Numbers of findings, under the names of the JSON document. */
 export function summaryOf({ panels, problems, alerts }: Findings): Summary {
   return {
     panels: panels.length,

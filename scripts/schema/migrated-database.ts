@@ -1,4 +1,4 @@
-/** A freshly migrated database on its own server, for scripts that read its catalog. */
+/** A freshly migrated database on a server of its own, for scripts that read its catalog. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { startEmbeddedPostgres } from '../../packages/embedded-postgres/src/embe
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { migrate, migrationFiles } from '../../src/store/schema/migrations.ts';
 
-/** Runs `work` with it, and removes server and files afterwards. */
+/** Runs `work` with the database. Removes server and files afterwards. */
 export async function withMigratedDatabase(work: (database: Database) => Promise<void>): Promise<void> {
   prepareOutputs();
   const folder = await mkdtemp(join(tmpdir(), 'schema-'));
@@ -19,7 +19,7 @@ export async function withMigratedDatabase(work: (database: Database) => Promise
       statementTimeoutMs: 60_000,
       applicationName: 'schema',
     });
-    // The storage only: views and functions for readers have no tables.
+    // Migrates only the storage, because views and functions for readers add no tables.
     await migrate(database, { files: await migrationFiles() });
     await work(database);
     await database.close();

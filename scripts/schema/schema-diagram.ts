@@ -1,4 +1,4 @@
-/** The history tables as a Mermaid entity relationship diagram, which pages and editors render. */
+/** The history tables as a Mermaid entity relationship diagram, which pages and editors can render. */
 import type { Table } from './schema-tables.ts';
 
 /** Columns that refer to a row of another table. There are no foreign keys: the writer guarantees the references. */
@@ -17,14 +17,17 @@ const references: Readonly<Record<string, string>> = {
   unhosted_since: 'updates',
   contract_id: 'contracts',
 };
-/** Tables whose "offset" is the one of an activation. */
+/** Tables whose "offset" is that of an activation. */
 const ofActivations = new Set(['interface_views', 'live', 'ended']);
-/** Tables that name party sets of contracts; all others name party sets of events. */
+/** Tables that refer to party sets of contracts; all others refer to party sets of events. */
 const ofContracts = new Set(['contracts', 'live', 'ended']);
-/** Columns drawn as lines. Lines for the others would cross the diagram and add nothing to the column names. */
+/**
+ * References that are drawn as lines. Lines for other references would cross the diagram and add nothing to the column
+ * names.
+ */
 const lined = new Set(['offset', 'batch_offset', 'parties_pk']);
 
-/** Tables of the history. All tables next to each other would be too wide to read. */
+/** Tables of the history, in groups: with all tables next to each other, the diagram would be too wide to read. */
 const ofHistory = [
   'batches',
   'updates',
@@ -75,7 +78,7 @@ function targetOf(table: string, column: string): string | undefined {
 const begin = '<!-- tables -->';
 const end = '<!-- /tables -->';
 
-/** The page with the diagram between its marks. @throws RangeError for a page without them */
+/** The page with the diagram between its marks. @throws RangeError for a page that has no marks */
 export function withDiagram(page: string, tables: readonly Table[]): string {
   const [from, to] = [page.indexOf(begin), page.indexOf(end)];
   if (from < 0 || to < from) throw new RangeError(`expected ${begin} and ${end} in the page`);

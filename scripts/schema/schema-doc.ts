@@ -1,4 +1,7 @@
-/** `npm run docs:schema`: writes the diagram of docs/reference/storage-tables.md from the catalog of a freshly migrated database. */
+/**
+ * `npm run docs:schema`: writes the diagram in docs/reference/storage-tables.md from the catalog of a freshly migrated
+ * database.
+ */
 import { readFile, writeFile } from 'node:fs/promises';
 import { withMigratedDatabase } from './migrated-database.ts';
 import { withDiagram } from './schema-diagram.ts';

@@ -6,9 +6,9 @@ export interface Column {
   readonly type: string;
   readonly key: boolean;
   readonly nullable: boolean;
-  /** Whether the server fills it when an insert omits it. */
+  /** Whether the server sets the column when an insert omits it. */
   readonly filled: boolean;
-  /** Null, or the condition of a single-column check, as printed by the server. */
+  /** The condition of a check on this column alone, as printed by the server; null if there is none. */
   readonly check: string | null;
 }
 
@@ -32,7 +32,7 @@ const catalog = `
    where c.relnamespace = $1::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
    order by c.relname collate "C", a.attnum`;
 
-/** Tables of the storage schema by name, their columns as created. */
+/** Tables of the storage schema, sorted by name. Columns are in the order in which they were created. */
 export async function storedTables(database: Database): Promise<readonly Table[]> {
   const { rows } = await database.withClient((client) => client.query<Row>(catalog, [database.schema]));
   const names = [...new Set(rows.map(({ table }) => table))];

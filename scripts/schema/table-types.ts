@@ -24,7 +24,7 @@ function tableType({ name, columns }: Table): string {
   return `interface ${interfaceName(name)} {\n${lines.join('')}}\n`;
 }
 
-/** `ActiveCountsTable` of active_counts. */
+/** Name of the interface for a table: `ActiveCountsTable` for active_counts. */
 function interfaceName(table: string): string {
   const words = table.split('_').map((word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`);
   return `${words.join('')}Table`;
@@ -54,7 +54,7 @@ const valueTypes: Readonly<Record<string, string>> = {
   timestamptz: 'Date',
 };
 
-/** int8 columns whose values may exceed 2^53; the decoder rejects such values for all others. */
+/** int8 columns whose values may exceed 2^53. For all others, the decoder rejects such values. */
 const beyondExact = new Set(['paid_traffic_cost']);
 
 function valueType({ name, type, check }: Column): string {
@@ -65,7 +65,7 @@ function valueType({ name, type, check }: Column): string {
   return beyondExact.has(name) ? `${value} | bigint` : value;
 }
 
-/** The texts of `check (column in ('a', 'b'))`, as literals; empty for other checks. */
+/** The texts in a condition `column in ('a', 'b')`, as literals; empty for other conditions. */
 function allowedValues(check: string | null): readonly string[] {
   if (check === null || !/^\(\w+ = ANY \(ARRAY\[/.test(check)) return [];
   return [...check.matchAll(/'([\w-]+)'::(?:text|"char")/g)].map(([, text = '']) => `'${text}'`);

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path/posix';
 
-/** Dead links as `page: target`. @param folder the built site @param base the path that it is served under */
+/** Dead links as `page: target`. @param folder folder of the built site @param base path under which it is served */
 export function deadLinks(folder: string, base: string): readonly string[] {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.html'));
   const pages = new Map(files.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
@@ -35,7 +35,9 @@ export function deadLinks(folder: string, base: string): readonly string[] {
   }
 }
 
-/** Resources that a browser would load from another host, as `file: address`: scripts, pictures, style sheets, fonts. */
+/**
+ * Resources that a browser would load from another host, as `file: address`: scripts, pictures, style sheets, fonts.
+ */
 export function foreignResources(folder: string): readonly string[] {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
     /\.(?:html|css)$/.test(name),

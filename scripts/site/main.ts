@@ -57,14 +57,14 @@ function build(): number {
   return dead.length + foreign.length === 0 ? 0 : 1;
 }
 
-/** Copies pages, pictures and settings to where the generator expects them. */
+/** Copies pages, pictures and settings to the places where the generator expects them. */
 function putInPlace(): void {
   rmSync(stage, { recursive: true, force: true });
   rmSync(out, { recursive: true, force: true });
   for (const { path, source: from, text } of stagedPages(root, manifest.homepage)) {
     const file = join(stage, path);
     mkdirSync(dirname(file), { recursive: true });
-    // Link for corrections.
+    // Address of the link for corrections.
     writeFileSync(file, `---\nedit: ${manifest.homepage}/edit/main/${from}\n---\n\n${text}`);
   }
   cpSync(join(root, 'docs/images'), join(stage, 'public/images'), { recursive: true });
@@ -79,7 +79,7 @@ function putInPlace(): void {
 }
 
 function run(program: string, args: readonly string[]): { readonly status: number | null } {
-  // Disables third-party telemetry: the build sends no network requests.
+  // Disables third-party telemetry, so that the build sends no network requests.
   const env = { ...process.env, NODE_ENV: 'production' };
   return spawnSync(program, args, { cwd: house, stdio: ['ignore', 'inherit', 'inherit'], env });
 }

@@ -1,4 +1,4 @@
-/** Order of the pages in the sidebar. Decision records are reached through their index. */
+/** Order of the pages in the sidebar. Decision records are only in their index. */
 
 export interface Group {
   readonly text: string;

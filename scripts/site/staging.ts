@@ -1,18 +1,18 @@
 /**
- * Copies the pages of the project for the site. Only addresses change: links to pages become links within the site, links to other
- * files point to the repository.
+ * Copies the pages of the project for the site. Only addresses change: links to pages become links within the site, and
+ * links to other files become links to the repository.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path/posix';
 
 export interface StagedPage {
-  /** Paths relative to the project and to the site. */
+  /** Path relative to the project; the next field is relative to the site. */
   readonly source: string;
   readonly path: string;
   readonly text: string;
 }
 
-/** Pages whose path on the site differs from the one below `docs`. README.md of a folder is its index. */
+/** Pages whose path on the site is not the one below `docs`. The README.md of a folder is its index. */
 const renamed: ReadonlyMap<string, string> = new Map([
   ['README.md', 'index.md'],
   ['CONTRIBUTING.md', 'contributing.md'],
@@ -27,7 +27,7 @@ export function sitePath(source: string): string {
   return renamed.get(source) ?? source.replace(/^docs\//, '').replace(/\/README\.md$/, '/index.md');
 }
 
-/** Every page, in the order of their names. @param root the project's folder */
+/** All pages, sorted by name. @param root the project's folder */
 export function stagedPages(root: string, repository: string): readonly StagedPage[] {
   const below = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' });
   const own = readdirSync(root);
@@ -42,7 +42,10 @@ export function stagedPages(root: string, repository: string): readonly StagedPa
   });
 }
 
-/** Changes the text outside of fenced blocks and code spans. The text of a link may be code, so code is replaced by placeholders meanwhile. */
+/**
+ * Changes the text outside of fenced blocks and code spans. The text of a link may be code, so code is replaced by
+ * placeholders meanwhile.
+ */
 export function inProse(text: string, change: (prose: string) => string): string {
   const spans: string[] = [];
   const prose = text.replaceAll(/^( *)(`{3,}).*?^\1\2$|`[^`\n]*`/gms, (span) => `\0${String(spans.push(span) - 1)}\0`);
@@ -55,7 +58,10 @@ function withLinks(prose: string, lead: (target: string) => string): string {
     .replaceAll(/\b(src|srcset|href)="([^"]+)"/g, (_, name: string, target: string) => `${name}="${lead(target)}"`);
 }
 
-/** One picture for the dark scheme and one for the light: the site has a switch that the browser's preference does not follow. */
+/**
+ * One picture for the dark scheme and one for the light one, because the site has a switch that is independent of the
+ * browser's preference.
+ */
 function withPictures(prose: string): string {
   const picture = /<picture>\s*<source [^>]*srcset="([^"]+)">\s*<img alt="([^"]*)" src="([^"]+)">\s*<\/picture>/g;
   return prose.replaceAll(picture, (_, dark: string, alt: string, light: string) =>
@@ -72,7 +78,7 @@ interface PagePath {
   readonly repository: string;
 }
 
-/** @throws Error if the target does not exist */
+/** The address on the site of a link target. @throws Error if the target does not exist */
 function leadTo(target: string, { root, source, known, repository }: PagePath): string {
   if (/^[a-z]+:/.test(target) || target.startsWith('#')) return target;
   const [path = '', anchor] = target.split('#');

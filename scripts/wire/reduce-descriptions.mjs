@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 
 const basic = ['string', 'integer', 'number', 'boolean', 'object'];
-/** Prose and hints, which do not affect types. A field may have such a name too; then its value is not a string. */
+/** Prose and hints, which do not affect types. A field may have such a name too, but then its value is not a string. */
 const ignored = ['description', 'title', 'format', 'example', 'examples', 'default', 'deprecated'];
 
 /** @param {unknown} reference */
@@ -68,7 +68,7 @@ function operationsOf(openapi, asyncapi) {
   );
   const streams = Object.entries(asyncapi.channels).map(([path, { publish, subscribe }]) => [
     `WS ${path}`,
-    // A frame is either an error or this type.
+    // A frame is either an error or of this type.
     operation(nameIn(publish.message.$ref), nameIn(subscribe.message.$ref).replace('Either_JsCantonError_', '')),
   ]);
   return Object.fromEntries([...http, ...streams]);

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
- * Checks the subject of a commit: `area: imperative`, at most 72 characters. As a git hook it gets the file of the message:
- * `git config core.hooksPath scripts/hooks`. Without a file it checks the subjects of the newest commits.
+ * Checks the subject of a commit: `area: imperative`, at most 72 characters. As a git hook it gets the file of the
+ * message: `git config core.hooksPath scripts/hooks`. If there is no file, it checks the subjects of the newest
+ * commits.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -9,7 +10,7 @@ import { readFileSync } from 'node:fs';
 
 const mostCharacters = 72;
 const form = /^[a-z0-9][a-z0-9-]*: [a-z`]\S*( \S+)*[^.]$/;
-/** Past tense, third person and `-ing` are not imperatives. */
+/** Past tense, third person and `-ing` forms are not imperatives. */
 const notImperative = /^[a-z0-9-]+: (?:\w+ing|\w+ed|adds|fixes|makes|removes|changes|uses|moves|renames)\b/;
 const exceptions = new Set(['embed', 'feed', 'need', 'bring', 'string', 'ping', 'speed', 'seed']);
 

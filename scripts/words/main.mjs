@@ -50,7 +50,7 @@ for (const path of files) {
   }
   if (found.length > most || lists) for (const finding of found) console.error(`  ${finding}`);
 }
-// An allowance that is larger than needed would let new lines in.
+// An allowance that is larger than needed would allow new lines.
 const tooHigh = Object.entries(allowance).filter(([path, most]) => (counts[path] ?? 0) < most);
 if (wanted.length === 0 && !isUpdate && tooHigh.length > 0) {
   failed = true;

@@ -21,7 +21,7 @@ function extractorOf(path) {
   return undefined;
 }
 
-/** Lines outside of code blocks, without inline code, addresses and HTML comments. @param {string} text */
+/** Lines outside of code blocks, without inline code, URLs and HTML comments. @param {string} text */
 function markdown(text) {
   const pieces = [];
   let fence = '';
@@ -80,7 +80,7 @@ function lineFinder(text) {
   };
 }
 
-/** False for a path, and for a statement in SQL or a program. @param {string} text */
+/** Whether a string is prose: false for a path, and for a statement in SQL or a program. @param {string} text */
 const isSentence = (text) =>
   !/^\.{1,2}\//.test(text) &&
   (text.match(/[A-Za-z]{2,}/g) ?? []).length >= 3 &&

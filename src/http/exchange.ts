@@ -1,6 +1,6 @@
 /**
- * HTTP to another server: one request, and as much of its response as is needed. Redirects are never followed: the
- * content of a request (a token, a secret, an event) is for the named server only.
+ * HTTP to another server: sends one request, and reads a limited part of its response. Redirects are never followed,
+ * because the content of a request (a token, a secret, an event) is only for the server it is addressed to.
  */
 import { type Agent, type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -10,15 +10,15 @@ export interface Outgoing {
   readonly method: string;
   readonly headers: Readonly<Record<string, string | number>>;
   readonly payload?: Buffer | string | undefined;
-  /** Certificates; https only. */
+  /** Certificates, only for https. */
   readonly tls?: Certificates | undefined;
-  /** Connections to reuse; false: a connection for this request alone. Default: Node's own. */
+  /** Pool of connections to reuse; false for a connection that is used once. Default: Node's own pool. */
   readonly agent?: Agent | false | undefined;
-  /** Ends the request and its response. */
+  /** Aborting it ends the request and its response. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** PEM. */
+/** Certificates in PEM form. */
 interface Certificates {
   readonly ca?: string | undefined;
   readonly cert?: string | undefined;
@@ -43,7 +43,7 @@ export function send(url: URL, { method, headers, payload, tls, agent, signal }:
     ...(signal === undefined ? {} : { signal }),
   });
   limitInformational(request);
-  // Listens in this very tick: an error may come in the next one, and one without a listener ends the process.
+  // Attached synchronously: an error may be emitted in the next tick, and without a listener it would end the process.
   const response = new Promise<IncomingMessage>((resolve, reject) => {
     request.on('error', reject);
     request.on('response', resolve);
@@ -53,11 +53,14 @@ export function send(url: URL, { method, headers, payload, tls, agent, signal }:
   return { request, response };
 }
 
-/** Settles as `work` does; when that takes longer, aborts the request and rejects with what `late` returns. */
+/**
+ * Settles like `work`. If `work` takes longer than the limit, aborts the request and rejects with the result of `late`.
+ */
 export function within<T>(request: ClientRequest, limitMs: number, work: Promise<T>, late: () => Error): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const timer = setTimeout(() => {
-      // Rejected here, because destroying a request whose response has begun reports a mere "aborted".
+      // Rejected before the request is destroyed, because destroying it after the response has begun reports only
+      // "aborted".
       reject(late());
       request.destroy();
     }, limitMs);
@@ -67,7 +70,7 @@ export function within<T>(request: ClientRequest, limitMs: number, work: Promise
   });
 }
 
-/** All bytes. @throws the result of `tooLarge` when there are more than `most`; any error of reading */
+/** All bytes of the chunks. @throws the result of `tooLarge` if there are more than `most`; any error of reading */
 export async function readAll(chunks: AsyncIterable<Buffer>, most: number, tooLarge: () => Error): Promise<Buffer> {
   const parts: Buffer[] = [];
   if (!(await readInto(parts, chunks, most))) throw tooLarge();
@@ -75,8 +78,8 @@ export async function readAll(chunks: AsyncIterable<Buffer>, most: number, tooLa
 }
 
 /**
- * Adds chunks to `parts` until their end, or until they are more than `most` bytes: then the connection is closed.
- * Chunks received before a failure are in `parts`.
+ * Adds chunks to `parts` until they end. If they exceed `most` bytes, the connection is closed. Chunks received before
+ * a failure are in `parts`.
  * @returns whether the response was complete
  */
 export async function readInto(parts: Buffer[], chunks: AsyncIterable<Buffer>, most: number): Promise<boolean> {

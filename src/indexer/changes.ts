@@ -1,4 +1,4 @@
-/** `/changes` of one process: its connections for reading, and the clients that it serves. */
+/** `/changes` of one process: its database connections, and the clients that it serves. */
 import type { IncomingMessage } from 'node:http';
 import type { Config } from '../config/config.ts';
 import { ChangePages } from '../observe/changes/change-pages.ts';
@@ -15,19 +15,22 @@ import { readChanges, readCheckpoint, unseenNames } from '../store/changes/read-
 import { shareOf, type Database } from '../store/connection/database.ts';
 import { pageConnections } from './connections.ts';
 
-/** Of one page, however long the updates are. */
+/** Maximum number of rows in one page, however large the updates are. */
 const pageRows = 200;
 
 export interface PushedChanges {
   readonly answers: ChangesAnswers;
   readonly facts: () => ChangesFacts;
-  /** The checkpoint is in the database: clients that wait for more are woken. */
+  /** Called when a checkpoint is in the database; wakes clients that wait for more changes. */
   readonly reached: (checkpoint: number) => void;
-  /** Notifies streams that the indexer stops. */
+  /** Called when the indexer stops; ends the streams. */
   readonly stopping: () => void;
 }
 
-/** Prepares `/changes`; the first request reads. @param shared pool, which the caller closes */
+/**
+ * Prepares `/changes`. Nothing is read before the first request.
+ * @param shared connection pool, which the caller closes
+ */
 export function openPushedChanges(
   { indexer }: Config,
   shared: Database,
@@ -41,7 +44,7 @@ export function openPushedChanges(
   const pages = new ChangePages((request) => readChanges(database, request, pageRows), turns);
   let asking: Promise<number | null> | undefined;
   const checkpoint = (): Promise<number | null> => {
-    // Many requests arrive at once after a restart.
+    // One query serves all requests that arrive at the same time, such as after a restart.
     asking ??= readCheckpoint(database).finally(() => (asking = undefined));
     return asking;
   };
@@ -60,8 +63,8 @@ export function openPushedChanges(
 }
 
 /**
- * A client with a valid token is served from anywhere, one with an invalid token from nowhere. A client without a token
- * has to be on this machine, and must not be a page of another site.
+ * A client with a valid token is served from any address, and one with an invalid token from none. A client without a
+ * token has to be on this machine, and must not be a page of another site.
  */
 async function readerOf(request: IncomingMessage, tokens: ReaderTokens, origins: readonly string[]): Promise<Reader> {
   const tokenCheck = await tokens.check(request);

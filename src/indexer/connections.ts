@@ -1,34 +1,34 @@
 /**
  * Connections to Postgres of one indexer under its own login: three pools, the connection of the lock, and those of
- * background jobs. docs/reference/connections.md has the table; a test compares it with these numbers.
+ * background jobs. The table is in docs/reference/connections.md; a test compares it with these numbers.
  */
 import type { Config } from '../config/config.ts';
 import { openDatabase, type Database } from '../store/connection/database.ts';
 
-/** In addition to the connections of the stream: polls, packages and views, so that no write waits for them. */
+/** For polls, packages and views, in addition to the connections of the stream, so that no write waits for them. */
 export const extraConnections = 3;
-/** For pages of `/changes`, and as many for deliveries: neither delays the other. */
+/** For pages of `/changes`, and the same number for deliveries, so that neither delays the other. */
 export const pageConnections = 2;
 /** For reader tokens and the status page, so that no slow read delays a login. */
 const lookupConnections = 1;
 const lockConnections = 1;
 
-/** Of one background job: in the tables of the stream, and in its own. */
+/** Of each background job: to the tables of the stream, and to its staging tables. */
 export const jobConnections = {
-  /** Active contracts of an extended filter. */
+  /** Reading the active contracts of an extended filter. */
   filterExtension: { stream: 2, staging: 2 },
-  /** Views of interfaces that were added later. */
+  /** Reading views of interfaces that were added later. */
   views: { stream: 2, staging: 2 },
-  /** History from before the filter was extended. */
+  /** Reading history from before the filter was extended. */
   history: { stream: 1, staging: 0 },
-  /** Removal by INDEXER_RETENTION. */
+  /** Pruning for INDEXER_RETENTION. */
   retention: { stream: 1, staging: 0 },
 } as const;
 
 export interface MostConnections {
-  /** Under the login of DATABASE_URL while no background job runs. */
+  /** Under the login of DATABASE_URL, while no background job is running. */
   readonly always: number;
-  /** Under the same login, with all background jobs at once. */
+  /** Under the same login, while all background jobs are running. */
   readonly withJobs: number;
 }
 
@@ -40,9 +40,15 @@ export function mostConnections({ indexer }: Pick<Config, 'indexer'>): MostConne
   return { always, withJobs: always + jobs };
 }
 
-/** A page has a thousand updates at most. A role whose row security takes longer gets an error. */
+/**
+ * Statement timeout of pages, milliseconds. A page has at most a thousand updates. A role whose row security takes
+ * longer gets an error.
+ */
 const pageStatementMs = 10_000;
-/** Reading a handful of rows; with the time between two reads it is less than five seconds. */
+/**
+ * Statement timeout of lookups, which read a few rows, milliseconds. Together with the time between two reads, it is
+ * less than five seconds.
+ */
 const lookupStatementMs = 2_000;
 
 export interface ReadPools {
@@ -52,7 +58,7 @@ export interface ReadPools {
   readonly lookups: Database;
 }
 
-/** Prepares them; each connects at its first read. */
+/** Opens the pools; each connects at its first read. */
 export function openReadPools({ database: { schema, urlFile } }: Config, url: string): ReadPools {
   const shared = { url, urlFile, schema };
   return {

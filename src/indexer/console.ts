@@ -1,4 +1,4 @@
-/** The query page of one process, and its connections for reading. */
+/** The query page of one process, and its database connections. */
 import type { Config } from '../config/config.ts';
 import type { IndexerError } from '../errors/indexer-error.ts';
 import type { ConsoleEndpoint } from '../observe/http/console-endpoint.ts';
@@ -10,14 +10,16 @@ import { readSchemas } from '../store/connection/read-schemas.ts';
 import { openConsoleReads, type QuestionReads } from '../store/console/console-reads.ts';
 import type { Explained } from '../store/reads/explain.ts';
 
-/** Longest statement of the query page, if POSTGRES_STATEMENT_TIMEOUT allows as much; a request has 75 s. */
+/**
+ * Statement timeout of the query page, unless POSTGRES_STATEMENT_TIMEOUT is shorter; a request has 75 s. Milliseconds.
+ */
 const consoleStatementMs = 30_000;
 
 export interface ConsoleParts {
   readonly queries: readonly ReadyQuery[];
-  /** Lines, as `explain` prints them. */
+  /** Formats a query plan as the lines that `explain` prints. */
   readonly explainedLines: (found: Explained) => Iterable<string>;
-  /** The database is our own: a read-only login may be created there. */
+  /** Whether the database is our own, so that a read-only login may be created in it. */
   readonly ownDatabase: boolean;
 }
 
@@ -34,7 +36,7 @@ export interface OpenConsole {
   readonly close: () => Promise<void>;
 }
 
-/** Prepares it; connects at the first request. Undefined if it is turned off. */
+/** Opens the query page; it connects at the first request. Undefined if the page is turned off. */
 export function openConsole(
   { console, config, databaseUrl, logging: { logger } }: ConsoleIn,
   tokens: ReaderTokens,

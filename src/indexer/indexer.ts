@@ -44,11 +44,11 @@ import { pipelineParts } from './parts.ts';
 import { openReaderTokens } from './reader-tokens.ts';
 import { startDelivering } from './webhooks.ts';
 
-/** Limit of a stop: for connections and sockets, after the pipeline. */
+/** Time that a stop reserves for closing connections and sockets after the pipeline has ended, milliseconds. */
 const closingMs = 4_000;
-/** Limit for closing the parts that were opened before one failed. */
+/** Time limit for closing opened parts after one part failed to start, milliseconds. */
 const failedStartMs = 5_000;
-/** The page is worth less than a busy server's time. */
+/** Statement timeout of the status page. Short, because a busy server has more important work; milliseconds. */
 const pageReadMs = 500;
 
 export interface IndexerOptions {
@@ -62,7 +62,7 @@ export interface IndexerOptions {
   readonly guide?: PageGuide;
   /** Parts of the query page; without them there is no query page. */
   readonly console?: ConsoleParts;
-  /** Intervals of polling; the usual ones by default. */
+  /** Polling intervals; default: the usual ones. */
   readonly pace?: Pace;
 }
 
@@ -70,23 +70,23 @@ export interface Indexer {
   /** Base URL of the pages, /metrics, /livez, /readyz, /status and /wait. */
   readonly httpUrl: string;
   /**
-   * Resolves when everything up to the ledger end is stored for the first time; never when the pipeline ends before
-   * that.
+   * Resolves when everything up to the ledger end is stored for the first time. Never resolves if the pipeline ends
+   * before.
    */
   readonly live: Promise<void>;
-  /** Settles when the pipeline has ended: resolved after a stop, rejected with an IndexerError when fatal. */
+  /** Settles when the pipeline has ended: resolves after a stop, rejects with an IndexerError if an error is fatal. */
   readonly done: Promise<void>;
   /** Finishes the current batch within `stopTimeoutMs`, then closes everything. Can be called again. */
   stop(): Promise<void>;
 }
 
-/** Builds and starts. @throws IndexerError when a part cannot be built (configuration, port taken) */
+/** Builds and starts an indexer. @throws IndexerError when a part cannot be built (configuration, port taken) */
 export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
   const lifetime = new Lifetime();
   try {
     return await start(options, lifetime);
   } catch (thrown) {
-    // The first failure is the one to report.
+    // Failures of closing are ignored, because the first failure is the one to report.
     await lifetime.close(failedStartMs).catch(() => undefined);
     throw thrown;
   }
@@ -111,14 +111,14 @@ async function start(options: IndexerOptions, lifetime: Lifetime): Promise<Index
   };
   const metrics = metricsOf(options, work, sources);
   const observers = lifetime.own(createObservers({ logger, metrics, health, work, progress }), (it) => it.close());
-  // First: a listener that a commit wakes may read status and metrics.
+  // First in the list, so that a listener that a commit wakes can read current status and metrics.
   commits.listen((checkpoint) => observers.checkpointReached(checkpoint));
   commits.listen((checkpoint) => waiters.reached(checkpoint));
   commits.listen(pushed.reached);
   const database = openForStream(options, metrics);
   const candidate = lifetime.own(new WriterCandidate(database, config.indexer.leaseMs), (it) => it.close());
-  // Before the lock goes to a standby: the server rolls back transactions that did not end in time when their
-  // connection is closed.
+  // Closed before the lock is released to a standby. When a connection is closed, the server rolls back a transaction
+  // that did not end in time.
   lifetime.own([database, pages], async (pools) => void (await Promise.all(pools.map(closeBriefly))));
   const page = lifetime.own(pageOf(options, health, reads.shown, console !== undefined), (it) => it.close());
   const stop = new AbortController();
@@ -128,9 +128,10 @@ async function start(options: IndexerOptions, lifetime: Lifetime): Promise<Index
   const answers = { console: console?.endpoint, overview: access, changes: pushed.answers };
   const http = lifetime.own(await startHttpServer({ ...seen, ...answers }), (it) => it.close());
   const done = lifetime.own(runPipeline(parts), (running, leftMs) => endIn(leftMs - closingMs, running, stop));
-  // Callers that await `done` receive the rejection; until then it must not end the process.
+  // Callers that await `done` receive the rejection. Until then, it must not end the process.
   done.catch(() => undefined);
-  // Closed before the lock goes to a standby, which delivers from then on; the current batch has its time all the same.
+  // Closed before the lock is released to a standby, which delivers from then on. The current batch still gets its
+  // time.
   const delivering = lifetime.own(startDelivering(options, { pages, logger, metrics, candidate }), (it, leftMs) =>
     it.close(Math.max(0, leftMs - closingMs) / 2),
   );
@@ -146,7 +147,7 @@ async function start(options: IndexerOptions, lifetime: Lifetime): Promise<Index
   };
 }
 
-/** Pools of the HTTP endpoints. Each connects at its first request. */
+/** Opens the database pools of the HTTP endpoints. Each connects at its first request. */
 function openReads(options: IndexerOptions, lifetime: Lifetime) {
   const { config, databaseUrl, pace = usualPace, logging } = options;
   const { pages, lookups } = openReadPools(config, databaseUrl);
@@ -154,20 +155,20 @@ function openReads(options: IndexerOptions, lifetime: Lifetime) {
   const pushed = openPushedChanges(config, pages, access.tokens, pace);
   const pageDatabase = withinTime(lookups, pageReadMs);
   const console = openConsole(options, access.tokens);
-  // Together: a server that is frozen keeps each of them waiting.
+  // Closed together, because a frozen server delays the close of each of them.
   return lifetime.own({ access, pages, pushed, shown: pageDatabase, console }, async () => {
     access.close();
     await Promise.all([closeBriefly(lookups), console?.close()]);
   });
 }
 
-/** Requests to the participant, and notices of the server. */
+/** Counts requests to the participant, and notices of the Postgres server. */
 function countedBy(metrics: Metrics, logger: Logger) {
   const onRequest = (request: RequestFacts): void => countRequest(metrics, request);
   return { onRequest, onNotice: noticeReport({ metrics, logger }) };
 }
 
-/** The current batch is committed if that does not take longer. */
+/** Stops the pipeline. The current batch is committed if that takes no longer than the limit. */
 async function endIn(limitMs: number, running: Promise<void>, stop: AbortController): Promise<void> {
   stop.abort();
   await Promise.race([running.catch(() => undefined), elapsed(limitMs)]);
@@ -177,7 +178,7 @@ function closeBriefly(opened: { close(limitMs?: number): Promise<void> }): Promi
   return opened.close(500);
 }
 
-/** Reports configured parties that the participant does not know. */
+/** Logs configured parties that the participant does not know. */
 async function watchParties(
   { config, logging: { logger } }: IndexerOptions,
   { ledger }: PipelineParts,
@@ -231,7 +232,7 @@ function healthOptions({ config, databaseUrl, version }: IndexerOptions): Health
   return { version, database: databaseLabel(databaseUrl), schema, stalledAfterMs, ledgerTimeoutMs };
 }
 
-/** `asked` is called when the metrics are read, so the database may be opened later. */
+/** The functions in `sources` are called when the metrics are read, so the database may be opened later. */
 function metricsOf(
   options: IndexerOptions,
   work: WorkClock,

@@ -1,19 +1,21 @@
-/** Opened parts, closed in reverse order: when the indexer is stopped, and when a start fails halfway. */
+/** Opened parts, which are closed in reverse order when the indexer is stopped, or when a start fails halfway. */
 
-/** @param leftMs time limit for closing all parts that are still open, together */
+/** @param leftMs remaining time for closing all parts that are still open */
 type Close<T> = (opened: T, leftMs: number) => Promise<void> | void;
 
 export class Lifetime {
   readonly #closes: ((leftMs: number) => Promise<void> | void)[] = [];
 
-  /** Registers the part, and returns it. */
+  /** Registers a part to be closed, and returns it. */
   own<T>(opened: T, close: Close<T>): T {
     this.#closes.push((leftMs) => close(opened, leftMs));
     return opened;
   }
 
   /**
-   * Each after those that came later. One that fails does not keep others open. @throws the first failure, in the end
+   * Closes the parts, each after those that were opened later. If closing one fails, the others are closed
+   * nevertheless.
+   * @throws the first failure, in the end
    */
   async close(limitMs: number): Promise<void> {
     const until = performance.now() + limitMs;

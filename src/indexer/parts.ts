@@ -1,4 +1,4 @@
-/** Parts of the pipeline: built from the configuration, for the daemon and for commands that seed on request. */
+/** Builds the parts of the pipeline from the configuration, for the indexer and for commands that seed on request. */
 import type { Config } from '../config/config.ts';
 import { type Pace, usualPace } from '../config/pace.ts';
 import { assertTokenMayTravel } from '../ledger/access/token.ts';
@@ -24,23 +24,26 @@ import {
 import { pruneInBackground } from '../store/retention/prune.ts';
 import { jobConnections } from './connections.ts';
 
-/** Longer than the longest silence of the ledger between OffsetCheckpoints (75 s). */
+/** Longer than the ledger's longest time between two OffsetCheckpoints (75 s). */
 const ledgerSilenceMs = 120_000;
 const requestTimeoutMs = 20_000;
-/** Views of years of history become part of the stream in one statement, and a retention pass may read them all. */
+/**
+ * Views of years of history become part of the stream in one statement, and a retention pass may read them all.
+ * Milliseconds.
+ */
 const longStatementMs = 60 * 60_000;
 
-/** The participant and the database. */
+/** Options for the connections to the participant and the database. */
 export interface PartsOptions {
   readonly config: Config;
   readonly access: LedgerAccess;
   readonly ledgerUrl: string;
   readonly databaseUrl: string;
-  /** Intervals of polling; the usual ones by default. */
+  /** Polling intervals; default: the usual ones. */
   readonly pace?: Pace;
 }
 
-/** Its database, lock and observers. */
+/** Parts that depend on the process: its database, lock and observers. */
 export interface PartsIn {
   readonly database: Database;
   readonly observers: Observers;
@@ -70,7 +73,7 @@ export function pipelineParts(options: PartsOptions, built: PartsIn): PipelinePa
       notify: indexer.notify,
       onNotice,
     }),
-    // The release of the participant, and which configured interfaces are requested, are known in a session only.
+    // The release of the participant, and which configured interfaces are requested, are known only in a session.
     release: unreadRelease,
     filter: { parties, templates, interfaces: [], createdEventBlobs, shape, topology },
     wantedInterfaces: ledger.wantedInterfaces,
@@ -95,7 +98,10 @@ export function pipelineParts(options: PartsOptions, built: PartsIn): PipelinePa
   };
 }
 
-/** For background jobs: opened when there is one, and closed after it, with time for large tables. */
+/**
+ * Opens a database pool for a background job, which is closed after the job. Its statement timeout allows for large
+ * tables.
+ */
 function openJobDatabase(
   { config, databaseUrl: url }: PartsOptions,
   name: string,
@@ -114,7 +120,7 @@ function openJobDatabase(
   });
 }
 
-/** The stream's own tables, and those in which views are staged. */
+/** Opens the stream's own tables, and the staging tables of views. */
 function viewStaging(options: PartsOptions, candidate: WriterCandidate): PipelineParts['viewStaging'] {
   const staging = stagingSchema(options.config.database.schema, 'interfaces');
   const { stream, staging: inStaging } = jobConnections.views;
@@ -126,7 +132,7 @@ function viewStaging(options: PartsOptions, candidate: WriterCandidate): Pipelin
     );
 }
 
-/** The stream's own tables, and those in which contracts of an extended filter are staged. */
+/** Opens the stream's own tables, and the staging tables of contracts of an extended filter. */
 function filterExtensionPlace(
   options: PartsOptions,
   candidate: WriterCandidate,
@@ -141,7 +147,7 @@ function filterExtensionPlace(
     );
 }
 
-/** A connection for each retention pass. A run with an end is not a daemon: it does not prune history. */
+/** Opens a connection for each retention pass. Undefined for a bounded run, because it does not prune history. */
 function retention(options: PartsOptions): Retention | undefined {
   const { retentionMs, retentionIntervalMs: everyMs, stopAt } = options.config.indexer;
   if (retentionMs === undefined || stopAt !== undefined) return undefined;
@@ -158,9 +164,7 @@ function retention(options: PartsOptions): Retention | undefined {
   };
 }
 
-/**
- * Half of the time is over when a poll begins: with this timeout a lost response is requested again before the limit.
- */
+/** A poll begins after half of the limit. With this timeout, a lost response is requested again before the limit. */
 function pollTimeoutMs({ ledgerTimeoutMs }: Config['indexer']): number {
   return Math.min(requestTimeoutMs, 0.4 * ledgerTimeoutMs);
 }
@@ -174,7 +178,7 @@ function limitsOf(indexer: Config['indexer'], pace: Pace): PipelineLimits {
     writeConcurrency: indexer.writeConcurrency,
     retryMaxDelayMs: indexer.retryMaxDelayMs,
     progressTimeoutMs: indexer.progressTimeoutMs,
-    // The limit on not knowing the ledger end allows for one lost response.
+    // Within the limit on an unknown ledger end, one response may be lost.
     pollMs: Math.min(pace.ledgerEndMs, indexer.ledgerTimeoutMs / 2),
     idleProbeAfterMs: indexer.idleProbeAfterMs,
     silenceMs: ledgerSilenceMs,

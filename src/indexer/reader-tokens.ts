@@ -1,4 +1,7 @@
-/** Reader tokens in one process: looked up on a connection that no page of changes uses, so that none delays them. */
+/**
+ * Reader tokens in one process. They are looked up on a connection that no page of changes uses, so that neither delays
+ * the other.
+ */
 import { toIndexerError } from '../errors/indexer-error.ts';
 import { ReaderTokens } from '../observe/http/reader-tokens.ts';
 import type { Logger } from '../observe/log/logger.ts';
@@ -11,15 +14,16 @@ import { endExpiredLogins } from '../store/roles/token-logins.ts';
 export interface OpenTokens {
   readonly tokens: ReaderTokens;
   /**
-   * Roles that are limited to parties, read again when the last result is a few seconds old. @throws if none was ever
-   * read
+   * Roles that are limited to parties. They are read again when the last result is a few seconds old.
+   * @throws if they were never read
    */
   readonly limitedRoles: () => Promise<readonly string[]>;
   readonly close: () => void;
 }
 
 /**
- * Prepares it; reads when a client sends a token, and to end the sessions of tokens that expired.
+ * Prepares reader tokens. The database is read when a client sends a token, and at intervals to end the sessions of
+ * expired tokens.
  * @param database closed by the caller
  */
 export function openReaderTokens(
@@ -41,7 +45,7 @@ export function openReaderTokens(
   };
 }
 
-/** @returns a function that stops it */
+/** Ends the sessions of expired tokens at intervals. @returns a function that stops this */
 function endSessions(database: Database, everyMs: number): () => void {
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
@@ -49,7 +53,7 @@ function endSessions(database: Database, everyMs: number): () => void {
     if (!stopped) timer = setTimeout(() => void end(), Math.min(Math.max(ms, 0), everyMs)).unref();
   };
   const end = async (): Promise<void> => {
-    // If the database does not respond, those sessions are ended the next time.
+    // If the database does not respond, those sessions are ended at the next attempt.
     const next = await endExpiredLogins(database).catch(() => undefined);
     later(next ?? everyMs);
   };
@@ -60,7 +64,7 @@ function endSessions(database: Database, everyMs: number): () => void {
   };
 }
 
-/** The last result, if it is not older than that or cannot be read now; one read at a time. */
+/** Caches the last result of `read` for `forMs`, and longer while it cannot be read. Only one read runs at a time. */
 function lastRead<T>(read: () => Promise<T>, forMs: number): () => Promise<T> {
   let last: { readonly value: T; readonly at: number } | undefined;
   let reading: Promise<T> | undefined;

@@ -1,4 +1,4 @@
-/** Webhooks of one process: the connections for deliveries, and when they may run. */
+/** Webhooks of one process: the database connections for deliveries, and when deliveries may run. */
 import { elapsed } from '../config/pause.ts';
 import type { Config } from '../config/config.ts';
 import type { Logger } from '../observe/log/logger.ts';
@@ -11,7 +11,7 @@ import type { WriterCandidate } from '../store/lock/writer-lock.ts';
 import { webhookProgress } from '../store/webhooks/webhook-progress.ts';
 import { WebhookDeliveries } from '../webhooks/deliveries.ts';
 
-/** Limit of a stop: for deliveries without a response yet, and for recording them. */
+/** Time limit of a stop for deliveries without a response, and for recording them, milliseconds. */
 const mostClosingMs = 3_000;
 
 export interface DeliveringFor {
@@ -25,21 +25,18 @@ export interface DeliveringParts {
   readonly pages: Database;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** Its claim to the writer lock. */
+  /** The claim of this process to the writer lock. */
   readonly candidate: Pick<WriterCandidate, 'isHeld'>;
 }
 
 export interface Delivering {
-  /** The checkpoint is in the database. */
+  /** Called when a checkpoint is in the database. */
   readonly reached: (checkpoint: number) => void;
   /** Records deliveries, then closes. Never rejects. */
   readonly close: (limitMs: number) => Promise<void>;
 }
 
-/**
- * Begins at once; delivers while this process holds the writer lock. A run with an end delivers nothing: it is not a
- * daemon.
- */
+/** Starts at once, and delivers while this process holds the writer lock. A bounded run delivers nothing. */
 export function startDelivering(
   { config, version, pace = usualPace }: DeliveringFor,
   { pages, logger, metrics, candidate }: DeliveringParts,

@@ -1,6 +1,6 @@
 /**
- * Access to the participant: certificates and tokens. Opened before anything is started, so that everything that can be
- * refused without a request is refused before a database is touched.
+ * Access to the participant: certificates and tokens. It is opened before anything is started. So a configuration that
+ * can be refused without a request is refused before the database is used.
  */
 import type { LedgerConfig } from '../config/config.ts';
 import type { OAuthConfig } from '../config/option-access.ts';
@@ -32,7 +32,7 @@ async function openOAuth(oauth: OAuthConfig, connection: OAuthConnection): Promi
 export async function openAccess(ledger: LedgerConfig, stop: AbortSignal): Promise<LedgerAccess> {
   const { url, token, tokenFile, oauth, insecure } = ledger;
   const kind = oauth === undefined ? (token ?? tokenFile) : 'issued';
-  // The token itself does not matter: only whether there is one.
+  // Only the presence of a token matters here, not its value.
   if (url !== undefined) assertTokenMayTravel(url, kind === undefined ? undefined : 'any', insecure);
   const { caFile, certFile, keyFile } = ledger;
   const { tls, oauthCa: ca } = await readTlsFiles({ caFile, certFile, keyFile, oauthCaFile: oauth?.caFile });

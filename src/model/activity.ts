@@ -1,6 +1,6 @@
 /**
- * Events per hour, template, choice and synchronizer, and the updates of the hour: summed over a batch before they
- * reach the rollup table.
+ * Counts for the rollup table of activity: events per hour, template, choice and synchronizer, and updates per hour.
+ * They are summed over a batch before they are written.
  */
 import type { Microseconds } from './binary-timestamp.ts';
 import type { UpdateTimes } from './rows.ts';
@@ -11,18 +11,18 @@ export interface ActivityRow {
   readonly hour: number;
   /** 0 in the row for the updates themselves. */
   readonly templatePk: number;
-  /** 0 for creates and archived events. */
+  /** 0 for creates, and for archived events. */
   readonly choicePk: number;
   readonly synchronizerPk: number;
   creates: number;
   archives: number;
   exercises: number;
-  /** Transactions; like all fields that follow, in the row with template 0 only. */
+  /** Number of transactions. Set only in the row with template 0, like all fields that follow. */
   transactions: number;
   paidTrafficCost: number | bigint;
-  /** Record time minus effective time of the transactions that have both, in `delayUnit`s. */
+  /** Sum, over the transactions that have both times, of record time minus effective time, in `delayUnit`s. */
   delay: number;
-  /** Sums over the templates of the hour: a chart of all events reads one row per hour. */
+  /** Sums over the templates of the hour, so that a chart of all events reads one row per hour. */
   totalCreates: number;
   totalArchives: number;
   totalExercises: number;
@@ -31,11 +31,11 @@ export interface ActivityRow {
 const hourMicroseconds = 3_600_000_000;
 
 /**
- * Seconds; about a microsecond. Multiples of a power of two add up without rounding, below 2^33 seconds for an hour, so
- * the sum is the same however the updates were split into batches.
+ * In seconds; about a microsecond. Multiples of a power of two add up without rounding if the sum for an hour is below
+ * 2^33 seconds. So the sum does not depend on how the updates were split into batches.
  */
 export const delayUnit = 2 ** -20;
-/** This many units are as long as 15625 microseconds: 2^20 and 1e6 without their common factor. */
+/** This many units are 15625 microseconds: 2^20 and 1e6 divided by their greatest common divisor. */
 const units = 2 ** 14;
 const microseconds = 15_625;
 
@@ -45,7 +45,7 @@ export class Activity {
   #hour = Number.NaN;
   #templates = new Map<number, Map<number, ActivityRow>>();
 
-  /** The row to count in. Updates without record time are not counted. */
+  /** The row in which to count an event; undefined without a record time, because then nothing is counted. */
   at(
     recorded: Microseconds | undefined,
     templatePk: number,
@@ -67,7 +67,7 @@ export class Activity {
     if (effective !== undefined) row.delay += delay(effective, recorded);
   }
 
-  /** All rows, including sums: nothing may be counted afterwards. */
+  /** Returns all rows, with sums. Nothing may be counted afterwards. */
   rows(): readonly ActivityRow[] {
     return [...this.#hours.keys()].flatMap((hour) => {
       this.#enter(hour);
@@ -122,13 +122,14 @@ function sum(total: number | bigint, more: number | bigint): number | bigint {
   return BigInt(total) + BigInt(more);
 }
 
-/** Units from one to the other. */
+/** The time from one to the other, in `delayUnit`s. */
 function delay(effective: Microseconds, recorded: Microseconds): number {
   const passed =
     typeof effective === 'number' && typeof recorded === 'number'
       ? recorded - effective
       : Number(BigInt(recorded) - BigInt(effective));
-  // In microseconds, because Postgres converts it back: exact for any length. The remainder is never a half.
+  // Rounded from microseconds, because Postgres converts the value back. Exact for any length; the remainder is never
+  // exactly one half.
   const scaled = passed * units;
   const left = scaled % microseconds;
   return (scaled - left) / microseconds + Math.round(left / microseconds);

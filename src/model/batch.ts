@@ -1,7 +1,8 @@
 /**
  * A batch: the rows of consecutive updates, ready for one database transaction. Pure; the core of the write path. Rules
- * of activeness: an event with acsDelta switches a contract on or off for (contract, synchronizer). If the ledger does
- * not say (before 3.4), a create counts if the reader is a stakeholder, a consuming exercise always.
+ * of activeness: an event with acsDelta activates or deactivates a contract on a synchronizer. If the ledger does not
+ * send acsDelta (before 3.4), a create counts if one of the reading parties is a stakeholder, and a consuming exercise
+ * always counts.
  */
 import { Activity } from './activity.ts';
 import type { Dictionary } from './dictionary.ts';
@@ -43,18 +44,18 @@ interface Within<U extends StoredUpdate> {
   readonly synchronizerPk: number;
 }
 
-/** Parts of a batch. */
+/** Optional parts of a batch. */
 interface BatchParts {
-  /** Contents that must not be stored again; undefined when there are none. */
+  /** Redactions: contents that must not be stored again; undefined if there are none. */
   readonly redactions?: Redactions | undefined;
-  /** Name of the batch, if it is not the checkpoint that it starts from. */
+  /** Name of the batch in table `batches`; default: the checkpoint that it starts from. */
   readonly batchOffset?: number;
-  /** Empty lifetimes, whose memory is reused. */
+  /** Empty lifetimes, passed so that their memory is reused. */
   readonly lifetimes?: Lifetimes;
 }
 
 export class Batch<Sink extends RowSink = RowSink> {
-  /** Target of the rows; rows of `live`, `ended` and of new party sets are added when the batch is sealed. */
+  /** Receives the rows. Rows of `live`, `ended` and of new party sets are added when the batch is sealed. */
   readonly sink: Sink;
   readonly lifetimes: Lifetimes;
   readonly activity = new Activity();
@@ -62,7 +63,7 @@ export class Batch<Sink extends RowSink = RowSink> {
   readonly eventsByType = new Map<string, Map<string, number>>();
   /** Latest record time per synchronizer id; known when the batch is sealed. */
   readonly recordTimes = new Map<string, string>();
-  /** Names in it that this version does not know. */
+  /** Names in the batch that this version does not know. */
   readonly unknown = new UnknownNames();
   readonly #dictionary: Dictionary;
   /**
@@ -76,9 +77,9 @@ export class Batch<Sink extends RowSink = RowSink> {
   lastUpdate: { readonly offset: number; readonly updateId: string } | undefined;
   #newestUpdate: { readonly offset: number; readonly updateId: Text } | undefined;
   readonly #newestTimes = new Map<string, Text>();
-  /** Offset of the first update that takes a party from a participant; undefined: there is none. */
+  /** Offset of the first update that removes a party from a participant; undefined if there is none. */
   departure: number | undefined;
-  /** The offset this batch moves the checkpoint to. */
+  /** The offset to which this batch moves the checkpoint. */
   offset: number;
   entries = 0;
   continuationToken: string | null = null;
@@ -108,8 +109,8 @@ export class Batch<Sink extends RowSink = RowSink> {
   }
 
   /**
-   * Nothing more will be added: how long each contract lived within the batch is known now. Its frames have to be kept
-   * until then, and not after. May be called twice.
+   * Called when nothing more will be added: it is known now how long each contract was active within the batch. The
+   * frames of the batch must not be released before. May be called twice.
    */
   seal(): void {
     if (this.#sealed) return;
@@ -124,7 +125,7 @@ export class Batch<Sink extends RowSink = RowSink> {
     for (const { pk, lists } of eventParties.takeAdded()) this.#push('event_parties', [pk, ...lists]);
   }
 
-  /** One entry of the active contracts at the seed offset. */
+  /** Adds one entry of the active contracts at the seed offset. */
   addEntry(entry: ActiveContractEntry): void {
     this.entries += 1;
     this.continuationToken = entry.continuationToken ?? this.continuationToken;
@@ -152,7 +153,7 @@ export class Batch<Sink extends RowSink = RowSink> {
 
   #addStored(update: StoredUpdate): void {
     if (update.recordTime !== null) this.#newestTimes.set(update.synchronizerId, update.recordTime);
-    // Without an id, the history cannot be verified: the pair moves together or not at all.
+    // Without an id, the history cannot be verified. So offset and id change together or not at all.
     if (update.updateId !== null) this.#newestUpdate = { offset: update.offset, updateId: update.updateId };
     const synchronizerPk = this.#dictionary.synchronizer(update.synchronizerId);
     const times = timesOf(update);
@@ -279,7 +280,7 @@ export class Batch<Sink extends RowSink = RowSink> {
     return choicePk;
   }
 
-  /** @param at record time; null if a seed found it in flight */
+  /** @param at record time; null if a seed found the unassignment in flight */
   #unassigned(offset: number, event: UnassignedEvent, incomplete: boolean, at: End['at']): void {
     const templatePk = this.#dictionary.template(event.templateId, event.packageName);
     this.#countEvent('unassigned', templatePk);
@@ -304,7 +305,7 @@ export class Batch<Sink extends RowSink = RowSink> {
     ]);
   }
 
-  /** The assign half; `incomplete` is the entry when the seed found it in flight. */
+  /** Adds the assign half of a reassignment. @param incomplete the entry, if the seed found it in flight */
   #reassigned(offset: number, event: AssignedEvent, incomplete: IncompleteAssign | null): void {
     const { created } = event;
     this.#push('reassignments', [

@@ -15,13 +15,16 @@ const colon = 0x3a;
 const point = 0x2e;
 const letterZ = 0x5a;
 
-/** The last day seen, as the number of its digits, and its first second: a stream moves through time slowly. */
+/**
+ * The last day seen, as the number of its digits. With the next variable, its first second, this is a cache: the times
+ * of a stream change slowly.
+ */
 let day = -1;
 let daySeconds = 0;
 
 /**
- * The microseconds of a timestamp. Digits below a microsecond are rounded, as Postgres does. Undefined for a text that
- * is not such a timestamp.
+ * Converts a timestamp to microseconds. Digits below a microsecond are rounded, as in Postgres. Undefined for a text
+ * that is not such a timestamp.
  */
 export function postgresMicroseconds(text: Text): Microseconds | undefined {
   const { bytes, start, length } = utf8Of(text);
@@ -32,7 +35,7 @@ export function postgresMicroseconds(text: Text): Microseconds | undefined {
   const minutes = two(bytes, start + 14);
   const seconds = two(bytes, start + 17);
   const fraction = two(bytes, start + 20) * 10_000 + two(bytes, start + 22) * 100 + two(bytes, start + 24);
-  // Any character that is not a digit makes a number out of range or NaN: the careful function decides.
+  // Any character that is not a digit makes a number out of range or NaN. The slow function then decides.
   if (!(hours < 24 && minutes < 60 && seconds < 60 && fraction <= 999_999)) return slowly(String(text));
   return combined(daySeconds + hours * 3600 + minutes * 60 + seconds, fraction);
 }
@@ -44,7 +47,7 @@ function isPunctuated(bytes: Buffer, start: number): boolean {
   return bytes[start + 19] === point && bytes[start + 26] === letterZ;
 }
 
-/** Two digits as a number; NaN when they are not. */
+/** Two digits as a number; NaN if they are not digits. */
 function two(bytes: Buffer, at: number): number {
   const tens = (bytes[at] ?? 0) - zero;
   const ones = (bytes[at + 1] ?? 0) - zero;

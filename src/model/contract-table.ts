@@ -1,6 +1,6 @@
 /**
- * Small numbers for contracts by id and synchronizer. A map would need a text of its own as key: created, hashed and
- * collected for every create and every archive. Ids are copied into one piece of memory that is reused.
+ * Assigns small numbers to pairs of contract id and synchronizer. A map would need a text as key, which is created,
+ * hashed and collected for every create and every archive. Here ids are copied into one block of memory that is reused.
  */
 import { Utf8, utf8Of, type Text } from './utf8.ts';
 
@@ -9,15 +9,18 @@ const initialBytes = 256 * 1024;
 
 export class ContractTable {
   #size = 0;
-  /** Open addressing: the number of a contract plus 1; 0 is free. Never more than half full. */
+  /**
+   * Hash table with open addressing. A slot contains the number of a contract plus 1; 0 if it is free. Never more than
+   * half full.
+   */
   #places = new Int32Array(initialPlaces);
-  /** By number. An id begins where the previous one ends. */
+  /** Indexed by contract number. An id begins where the previous one ends. */
   readonly #hashes: number[] = [];
   readonly #synchronizerPks: number[] = [];
   readonly #ends: number[] = [];
   #bytes = Buffer.allocUnsafeSlow(initialBytes);
 
-  /** Number of contracts: their numbers are 0 to one below. */
+  /** Number of contracts. Their numbers begin with 0. */
   get size(): number {
     return this.#size;
   }
@@ -27,7 +30,7 @@ export class ContractTable {
     this.#size = 0;
   }
 
-  /** The number of a contract on a synchronizer; it may be new. */
+  /** The number of a contract on a synchronizer, which may be a new one. */
   of(contractId: Text, synchronizerPk: number): number {
     const id = utf8Of(contractId);
     const hash = hashOf(id);
@@ -44,7 +47,7 @@ export class ContractTable {
     return this.#synchronizerPks[contract] ?? 0;
   }
 
-  /** Valid until the next `clear`. */
+  /** The id of a contract, valid until the next `clear`. */
   id(contract: number): Utf8 {
     return new Utf8(this.#bytes, this.#start(contract), this.#ends[contract] ?? 0);
   }
@@ -94,7 +97,7 @@ export class ContractTable {
   }
 }
 
-/** This many bytes of each end distinguish ids: they begin with a hash, and those of tests differ at the end. */
+/** Bytes hashed at each end of an id. Ids begin with a hash; ids in tests differ at the end. */
 const hashedBytes = 24;
 
 function hashOf({ bytes, start, end }: Utf8): number {

@@ -1,7 +1,7 @@
 /**
- * Small numbers for long names. Numbers are given in order of first appearance in the stream, so they depend on the
- * history alone. Entries that are new since the last `takeAdded` are stored with the batch that used them. A dictionary
- * lives as long as one session: after any error it is loaded again from the database.
+ * Assigns small numbers to long names. Numbers are assigned in the order of first appearance in the stream, so they
+ * depend only on the history. Entries that are new since the last `takeAdded` are stored with the batch that used them.
+ * A dictionary is used for one session. After any error it is loaded again from the database.
  */
 import { ownText } from './own-text.ts';
 import { PartyCombinations, type StoredCombinations } from './party-combinations.ts';
@@ -15,7 +15,7 @@ export interface TemplateEntry extends TemplateId {
 export interface ChoiceEntry {
   readonly pk: number;
   readonly templatePk: number;
-  /** 0 when the choice is the template's own. */
+  /** 0 if the choice belongs to the template itself. */
   readonly interfacePk: number;
   readonly choice: string;
 }
@@ -25,7 +25,7 @@ export interface SynchronizerEntry {
   readonly synchronizerId: string;
 }
 
-/** A template of which a view was stored, and the interface of the view. */
+/** A template for which a view was stored, and the interface of that view. */
 export interface ImplementationEntry {
   readonly templatePk: number;
   readonly interfacePk: number;
@@ -44,7 +44,7 @@ export interface StoredParties {
   readonly events: StoredCombinations;
 }
 
-/** Entries that are collected until a batch takes them. */
+/** Entries that are collected until they are stored with a batch. */
 type NewEntries = { -readonly [Name in keyof DictionaryEntries]: DictionaryEntries[Name][number][] };
 
 function noEntries(): NewEntries {
@@ -62,7 +62,7 @@ export class Dictionary {
   #added = noEntries();
   /** Signatories, observers and witnesses of contracts. */
   readonly contractParties: PartyCombinations;
-  /** Acting parties, witnesses and interfaces of all other events. */
+  /** Acting parties, witnesses and interfaces of other events. */
   readonly eventParties: PartyCombinations;
   readonly #names = new Map<number, string>();
 
@@ -86,7 +86,7 @@ export class Dictionary {
     return entry.pk;
   }
 
-  /** A template or interface; a package name learned later is added to the entry. */
+  /** The number of a template or interface. A package name that was unknown before is added to the entry. */
   template(id: TemplateId, packageName: string | null): number {
     const known = this.#templates.get(id.text);
     if (known !== undefined && (packageName === null || known.packageName !== null)) return known.pk;
@@ -109,7 +109,7 @@ export class Dictionary {
     return entry.pk;
   }
 
-  /** Records that a template has views of an interface, so that readers find live views by the live contracts. */
+  /** Records that a template has views of an interface, so that readers find live views through the live contracts. */
   implementation(templatePk: number, interfacePk: number): void {
     const pair = pairOf(templatePk, interfacePk);
     if (this.#implementations.has(pair)) return;
@@ -117,7 +117,7 @@ export class Dictionary {
     this.#added.implementations.push({ templatePk, interfacePk });
   }
 
-  /** `package-name:Module:Entity` (package id where the name is unknown), for metrics and logs. */
+  /** `package-name:Module:Entity` for metrics and logs, with the package id if the name is unknown. */
   templateName(pk: number): string {
     return this.#names.get(pk) ?? String(pk);
   }
@@ -143,7 +143,7 @@ export class Dictionary {
   }
 }
 
-/** One number for two small ones: a text as key would be created again for every event. */
+/** Combines two small numbers into one, because a text as key would be created again for every event. */
 function pairOf(templatePk: number, interfacePk: number): number {
   return templatePk * 2 ** 24 + interfacePk;
 }

@@ -1,21 +1,23 @@
 /**
- * Escapes content that Postgres cannot hold, without loss. jsonb refuses NUL, lone surrogates and extreme nesting; text
- * refuses NUL and silently turns lone surrogates into U+FFFD. Both encodings are reversible.
+ * Escapes content that Postgres cannot store, without loss. Postgres refuses NUL, lone surrogates and extreme nesting
+ * in jsonb. In text, it refuses NUL and silently turns lone surrogates into U+FFFD. Both encodings are reversible.
  */
 
-/** Postgres overflows its stack well above this; Daml itself stops at 100. */
+/** Maximum nesting that is stored as jsonb. Postgres overflows its stack well above this; Daml itself stops at 100. */
 const maximumNesting = 500;
 
 const unicodeEscape = String.raw`\u`;
 const suspicious = /\\u(?:0000|d[89a-f])/i;
-/** One escape of a JSON string; reading them one by one distinguishes `\\u0000` (a backslash, then u0000) from NUL. */
+/**
+ * One escape of a JSON string. Reading escapes one by one distinguishes `\\u0000` (a backslash, then u0000) from NUL.
+ */
 const oneEscape = /\\(?:u([0-9a-fA-F]{4})|[^u])/g;
 /** The first key, if it begins with a dollar sign. */
 const dollarKey = /^\s*\{\s*("(?:\$|\\u0024)(?:[\w$]|\\u[0-9a-fA-F]{4})*")/;
 
 /**
- * JSON text that jsonb accepts: the same text, or `{"$escaped":"<the text>"}` if it contains something that jsonb
- * refuses or itself looks like that. `->>'$escaped'` returns the ledger's own text.
+ * JSON text that jsonb accepts. It is the same text, or `{"$escaped":"<the text>"}` if the text contains something that
+ * jsonb refuses, or itself looks like that. `->>'$escaped'` returns the ledger's own text.
  */
 export function jsonbText(text: string): string {
   const odd =
@@ -25,10 +27,7 @@ export function jsonbText(text: string): string {
   return odd ? `{"$escaped":${JSON.stringify(text)}}` : text;
 }
 
-/**
- * Whether it looks like our own escape, and would be mistaken for one: any letter of the key may be written as an
- * escape.
- */
+/** Whether the text would be mistaken for our own escape. Any letter of its key may be written as an escape. */
 function isAlike(text: string): boolean {
   const key = dollarKey.exec(text)?.[1];
   return key !== undefined && JSON.parse(key) === '$escaped';
@@ -47,7 +46,9 @@ function holdsRefused(text: string): boolean {
   return lowExpectedAt !== -1;
 }
 
-/** Whether there are enough brackets to nest too deep; searching for them is far cheaper than following them. */
+/**
+ * Whether there are enough brackets for nesting that is too deep. Searching for them is far cheaper than parsing them.
+ */
 function hasManyOpenings(text: string): boolean {
   // Every opening bracket has a closing one.
   if (text.length <= 2 * maximumNesting) return false;
@@ -82,8 +83,8 @@ function nesting(text: string): boolean {
 const escapedPrefix = 'json:"';
 
 /**
- * Text that a text column accepts: the same, or `json:"…"` (the text as a JSON literal) if it contains NUL or a lone
- * surrogate, or itself begins like that.
+ * Text that a text column accepts. It is the same text, or `json:"…"` (the text as a JSON literal) if the text contains
+ * NUL or a lone surrogate, or itself begins like that.
  */
 export function columnText(text: string): string {
   if (!text.includes('\u0000') && text.isWellFormed() && !text.startsWith(escapedPrefix)) return text;

@@ -1,18 +1,19 @@
 /**
- * Events as the indexer stores them. Terms are the ledger's own. Payloads stay JSON text (`JsonText`), times stay the
- * ledger's text (microseconds do not fit a JavaScript Date), absent strings are null. A field that may be {@link Text}
- * may point into the frame it came in: code that keeps an event longer than the frame has to copy what it needs.
+ * Events as the indexer stores them, in the ledger's own terms. Payloads remain JSON text (`JsonText`). Times remain
+ * the ledger's text, because a JavaScript Date has no microseconds. Absent strings are null. A field of type {@link
+ * Text} may point into the frame that it came from, so code that keeps an event longer than the frame has to copy these
+ * fields.
  */
 import type { TemplateId } from './template-id.ts';
 import type { Text } from './utf8.ts';
 
-/** A value as the ledger's own JSON text, never parsed again here. */
+/** A value as the ledger's own JSON text, which is not parsed again. */
 export type JsonText = Text;
 
 export interface InterfaceView {
   readonly interfaceId: TemplateId;
   readonly view: JsonText | null;
-  /** gRPC status code of the view's computation; 0 is success. */
+  /** gRPC status code of the computation of the view; 0 is success. */
   readonly statusCode: number;
   readonly statusMessage: Text | null;
   readonly statusDetails: JsonText | null;
@@ -36,7 +37,7 @@ export interface CreatedEvent {
   readonly signatories: readonly string[];
   readonly observers: readonly string[];
   readonly createdAt: Text | null;
-  /** Null if the ledger did not say (releases before 3.4). */
+  /** Null if the ledger did not send it (releases before 3.4). */
   readonly acsDelta: boolean | null;
 }
 

@@ -1,20 +1,20 @@
 /**
- * Contracts that a batch switches on and off. Activations that end within the same batch are closed here, so that at
- * most one end per contract and synchronizer is left for the database. Kept as arrays of numbers and bytes, not as
- * objects: a batch lives long enough that the garbage collector would treat every object as long-lived.
+ * Contracts that a batch activates and deactivates. Activations that end within the same batch are completed here, so
+ * that at most one end per contract and synchronizer remains for the database. They are kept as arrays of numbers and
+ * bytes, not as objects: a batch exists long enough for the garbage collector to treat every object as long-lived.
  */
 import type { Microseconds } from './binary-timestamp.ts';
 import { ContractTable } from './contract-table.ts';
 import type { Row } from './tables.ts';
 import type { Text, Utf8 } from './utf8.ts';
 
-/** An archive or an unassign. */
+/** The end of an activation, by an archive or an unassign. */
 export interface End {
   readonly offset: number;
   /** Node of the archive; null for an unassign. */
   readonly nodeId: number | null;
   readonly by: 'archive' | 'reassignment';
-  /** Effective time of the archive, record time of the unassign; null if it is not known. */
+  /** Effective time of the archive, or record time of the unassign; null if not known. */
   readonly at: Microseconds | null;
 }
 
@@ -24,14 +24,14 @@ export interface Deactivation {
   readonly end: End;
 }
 
-/** Activations of a template within a batch, and how many of them ended within it as well. */
+/** Number of activations of a template within a batch, and how many of them ended within it. */
 export interface TemplateCount {
   readonly templatePk: number;
   activated: number;
   deactivated: number;
 }
 
-/** An activation: the row of table `contracts` it belongs to, and further data of it. */
+/** An activation: its row of table `contracts`, and further data. */
 export interface Activated {
   readonly contractId: Text;
   readonly offset: number;
@@ -41,18 +41,21 @@ export interface Activated {
   readonly partiesPk: number;
 }
 
-/** "char" of an end in table `ended`. */
+/** The "char" code in table `ended` for how an activation ended. */
 export const endedBy = { archive: 'a', reassignment: 'r' } as const;
 
-/** Memory for more contracts than this is not kept for the next batch. */
+/** Maximum number of contracts whose memory is kept for the next batch. */
 const mostKept = 16_384;
 
-/** Contract ids are copied: their frames may be released. Can be used again after `clear`. */
+/**
+ * Collects activations and their ends. Contract ids are copied, because their frames may be released. Can be used again
+ * after `clear`.
+ */
 export class Lifetimes {
   #contracts = new ContractTable();
-  /** By contract: its activation that has not ended, plus 1; 0 is none. */
+  /** By contract: position of its activation that has not ended, plus 1; 0 if there is none. */
   #open: number[] = [];
-  /** By contract: the first end of an activation that no update of the batch has begun. */
+  /** By contract: the first end of an activation that did not begin in this batch. */
   #firstEnds = new Ends();
   #activations = new Activations();
   #repeated = false;
@@ -69,7 +72,7 @@ export class Lifetimes {
     this.#firstEnds = new Ends();
   }
 
-  /** Whether a contract was switched on twice at one offset, which no valid update does. */
+  /** Whether a contract was activated twice at one offset, which no valid update does. */
   get repeated(): boolean {
     return this.#repeated;
   }
@@ -81,7 +84,7 @@ export class Lifetimes {
     this.#open[contract] = this.#activations.add(contract, activated);
   }
 
-  /** The first one wins: a second deactivation of the same activation is of a contract that was never seen active. */
+  /** Ends an activation. The first end counts: a second one belongs to a contract that was never seen active. */
   deactivate(contractId: Text, synchronizerPk: number, end: End): void {
     const contract = this.#contract(contractId, synchronizerPk);
     const open = this.#open[contract] ?? 0;
@@ -141,13 +144,13 @@ export class Lifetimes {
     }
   }
 
-  /** Contracts that were switched on. */
+  /** Ids of the contracts that were activated. */
   contractIds(): readonly string[] {
     const { size, contracts } = this.#activations;
     return contracts.slice(0, size).map((contract) => this.#contracts.id(contract).toString());
   }
 
-  /** The rows counted by template. */
+  /** Number of these rows by template. */
   counts(): readonly TemplateCount[] {
     const counts = new Map<number, TemplateCount>();
     const { size, templatePks, ends } = this.#activations;
@@ -161,7 +164,7 @@ export class Lifetimes {
     return [...counts.values()];
   }
 
-  /** Ends of activations that earlier batches stored. */
+  /** Ends of activations that were stored with earlier batches. */
   *deactivations(): Generator<Deactivation> {
     for (let contract = 0; contract < this.#contracts.size; contract += 1) {
       const end = this.#firstEnds.at(contract);
@@ -171,7 +174,7 @@ export class Lifetimes {
   }
 }
 
-/** Activations in order of arrival; a column holds one fact of each. */
+/** Activations in order of arrival. Each array contains one field of all of them. */
 class Activations {
   size = 0;
   readonly contracts: number[] = [];
@@ -181,7 +184,7 @@ class Activations {
   readonly partiesPks: number[] = [];
   readonly ends = new Ends();
 
-  /** @returns number of activations, including this one */
+  /** Adds an activation. @returns number of activations, including this one */
   add(contract: number, { offset, nodeId, templatePk, partiesPk }: Activated): number {
     const at = this.size;
     this.contracts[at] = contract;
@@ -195,18 +198,18 @@ class Activations {
   }
 }
 
-/** Node of an end that has none. */
+/** Node id of an end without a node. */
 const noNode = -1;
 
-/** At most one end for each number from 0. */
+/** Ends by number (from 0), at most one for each. */
 class Ends {
-  /** 0, which is not an offset of an update: none. */
+  /** 0 if there is no end, because no update has offset 0. */
   readonly #offsets: number[] = [];
   readonly #nodeIds: number[] = [];
   readonly #byArchive: boolean[] = [];
-  /** NaN if it is not known, or not a number. */
+  /** NaN if the time is not known, or exceeds 2^53. */
   readonly #times: number[] = [];
-  /** Times beyond 2^53. */
+  /** Times that exceed 2^53. */
   readonly #largeTimes = new Map<number, bigint>();
 
   clear(index: number): void {
@@ -240,12 +243,12 @@ class Ends {
   }
 }
 
-/** Row of table `ended` for a create that never was active for the reader. */
+/** Row of table `ended` for a create that never was active for the reading parties. */
 export function witnessedRow({ offset, nodeId, templatePk, synchronizerPk, partiesPk, contractId }: Activated): Row {
   return [offset, offset, nodeId, templatePk, synchronizerPk, partiesPk, -1, 'w', contractId, null, null];
 }
 
-/** The power of two in the length of a lifetime, as function lifetime_class of the storage returns it. */
+/** The power of two in the length of a lifetime, as computed by the SQL function lifetime_class. */
 export function lifetimeClass(activatedOffset: number, endedOffset: number): number {
   const length = endedOffset - activatedOffset + 1;
   return length < 2 ** 32 ? 31 - Math.clz32(length) : 63 - Math.clz32(Math.floor(length / 2 ** 32));

@@ -1,14 +1,14 @@
 /**
- * Small numbers for the sets of lists (signatories, observers, witnesses, …) that recur in the events of a stream.
- * Numbers are given in order of first appearance. Only the newest sets are remembered, first in, first out: an older
- * one that recurs gets a new number. The remembered sets are limited by number and by size, because the ledger chooses
- * both. They depend only on what is stored: a new session reads exactly these sets from the database, and gives the
- * numbers that the previous one would have given.
+ * Assigns small numbers to the sets of lists (signatories, observers, witnesses, …) that recur in the events of a
+ * stream, in the order of first appearance. Only the newest sets are remembered, first in, first out; an older set that
+ * recurs gets a new number. The remembered sets are limited by number and by size, because the ledger determines both.
+ * They depend only on the stored rows: a new session reads exactly these sets from the database, and assigns the same
+ * numbers as the previous session would have.
  */
 import { ownText } from './own-text.ts';
 
 type List = readonly string[];
-/** Lists of one set, in the order of the table's columns. */
+/** The lists of one set, in the order of the table's columns. */
 export type Lists = readonly [List, List, List];
 
 export interface Combination {
@@ -18,31 +18,31 @@ export interface Combination {
 
 /** The stored sets that a session reads. */
 export interface StoredCombinations {
-  /** The highest number; 0: there is none. Its set may be too large to be remembered. */
+  /** The highest number; 0 if there is none. The set with this number may be too large to be remembered. */
   readonly last: number;
   /**
-   * In the order of their numbers: as many of the newest as fit {@link rememberedCombinations} and {@link
+   * The newest sets in the order of their numbers, as many as fit into {@link rememberedCombinations} and {@link
    * rememberedBytes}.
    */
   readonly newest: readonly Combination[];
 }
 
-/** The most sets that are remembered. */
+/** Maximum number of sets that are remembered. */
 export const rememberedCombinations = 16_384;
 
-/** The most memory that the remembered sets of one table may take, by {@link sizeOf}. */
+/** Maximum memory of the remembered sets of one table, by {@link sizeOf}, in bytes. */
 export const rememberedBytes = 24 * 1024 * 1024;
 
-/** Memory of each step of the tree, in addition to the bytes of a text: about 300 as measured. */
+/** Memory of each step of the tree, in addition to the bytes of a text; measured as about 300 bytes. */
 export const bytesPerStep = 320;
 
-/** The most sets that are found by the identity of their lists; beyond that, all are read again. */
+/**
+ * Maximum number of sets that are found by the identity of their lists. Beyond it, all are forgotten and compared by
+ * content again.
+ */
 const mostSeen = 8_192;
 
-/**
- * The most memory that these lists may take, by {@link sizeOf}: a list is kept as it came, also when its set is
- * forgotten.
- */
+/** Maximum memory of these lists, by {@link sizeOf}, in bytes. A list is kept even when its set is forgotten. */
 const mostSeenBytes = rememberedBytes / 3;
 
 /** Approximate memory of a set. `dictionary-store.ts` computes the same number in SQL. */
@@ -59,10 +59,13 @@ interface KnownText {
   uses: number;
 }
 
-/** Branching point of sets that begin alike: a tree with a step for each text, and one for the end of each list. */
+/**
+ * Node of the tree of remembered sets, in which sets with the same beginning share their path. The tree has a step for
+ * each text, and one for the end of each list.
+ */
 interface Branch {
   readonly next: Map<number, Branch>;
-  /** The number of the set that ends here. */
+  /** The number of the set that ends here; undefined if none does. */
   pk: number | undefined;
 }
 
@@ -83,12 +86,12 @@ export class PartyCombinations {
   readonly #textsById = new Map<number, KnownText>();
   #lastText = endOfList;
   /**
-   * Numbers by the identity of the lists, not by their content: the frame reader returns the same list object again.
+   * Numbers by the identity of the lists, not by their content. The frame reader returns the same list object again.
    */
   readonly #seen = new Map<List, Map<List, Map<List, number>>>();
   #seenCount = 0;
   #seenBytes = 0;
-  /** The number of the newest set that is not remembered any more. */
+  /** The number of the newest set that is no longer remembered. */
   #forgotten = 0;
   #last: number;
   #added: Combination[] = [];
@@ -98,7 +101,9 @@ export class PartyCombinations {
     for (const { pk, lists } of newest) this.#remember(pk, lists, sizeOf(lists));
   }
 
-  /** The number of a set, which may be new. Lists that were looked up before need not be read. */
+  /**
+   * The number of a set, which may be a new one. Lists that were looked up before are not compared by content again.
+   */
   number(first: List, second: List, third: List): number {
     const seen = this.#seen.get(first)?.get(second)?.get(third);
     if (seen !== undefined && seen > this.#forgotten) return seen;
@@ -119,7 +124,7 @@ export class PartyCombinations {
     return this.#last;
   }
 
-  /** Whether another set of this size is one too many. */
+  /** Whether the memory has no space for another set of this size. */
   #isFull(size: number): boolean {
     return this.#remembered.size >= rememberedCombinations || this.#rememberedBytes + size > rememberedBytes;
   }
@@ -140,14 +145,14 @@ export class PartyCombinations {
     byThird.set(third, pk);
   }
 
-  /** Sets that are new since the last call. */
+  /** Returns the sets that are new since the last call. */
   takeAdded(): readonly Combination[] {
     const added = this.#added;
     this.#added = [];
     return added;
   }
 
-  /** Where the steps of a list lead to; undefined if no set continues like that. */
+  /** The branch after the steps of a list; undefined if no set continues like that. */
   #after(from: Branch | undefined, list: List): Branch | undefined {
     let branch = from;
     for (const text of list) {
@@ -193,7 +198,7 @@ export class PartyCombinations {
     }
   }
 
-  /** Removes the set at the end of these steps, and the branches that lead only to it. */
+  /** Removes the set at the end of these steps, and branches that lead only to it. */
   #cut(steps: readonly number[], pk: number): void {
     const path = [this.#root];
     for (const step of steps) {
@@ -202,7 +207,7 @@ export class PartyCombinations {
       path.push(next);
     }
     const last = path.at(-1);
-    // It may have recurred meanwhile, in a database that was filled by hand.
+    // The set may have got a new number meanwhile, in a database that was filled by hand.
     if (last?.pk !== pk) return;
     last.pk = undefined;
     for (let at = steps.length; at > 0; at -= 1) {

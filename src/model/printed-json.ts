@@ -1,18 +1,19 @@
 /**
- * JSON as Postgres prints a `jsonb` value: keys ordered by length and then by bytes, the last of duplicate keys,
- * numbers without exponent and with the scale they were written in. Produced from the ledger's text by separate rules,
- * so that the values that `verify` compares do not pass through the code that wrote them. Pure.
+ * Prints JSON as Postgres prints a `jsonb` value: keys ordered by length and then by bytes, the last of duplicate keys,
+ * numbers without exponent and with the scale they were written in. It uses rules of its own, so that the values that
+ * `verify` compares do not pass through the code that wrote them. Pure.
  */
 
-/** Deeper values are kept as text by the writer. */
+/** Maximum nesting; the writer stores deeper values as text. */
 const deepest = 500;
 
 /**
- * A value that the fast function cannot print: numbers, which JavaScript rounds, and content that jsonb cannot hold.
+ * Thrown for a value that the fast function cannot print: numbers, which JavaScript rounds, and content that jsonb
+ * cannot store.
  */
 const unusual = new RangeError('to be printed from its text');
 
-/** A parsed value printed, or undefined when it has to be printed from its text with {@link printedText}. */
+/** Prints a parsed value; undefined if it has to be printed from its text with {@link printedText}. */
 export function printedValue(value: unknown): string | undefined {
   try {
     if (isEscapeAlike(value)) return undefined;
@@ -23,7 +24,9 @@ export function printedValue(value: unknown): string | undefined {
   }
 }
 
-/** JSON text printed; `raw:` and the text itself if jsonb cannot hold it, or if it looks like the escape. */
+/**
+ * Prints JSON text. The result is `raw:` and the text itself if jsonb cannot store it, or if it looks like the escape.
+ */
 export function printedText(text: string): string {
   const [, firstKey = '""'] = /^\s*\{\s*("(?:[^"\\]|\\.)*")/.exec(text) ?? [];
   if (JSON.parse(firstKey) === '$escaped') return `raw:${text}`;
@@ -54,7 +57,7 @@ function printed(value: unknown, depth: number): string {
   return `{${text}}`;
 }
 
-/** Characters that need no escape; most texts have no others, and checking is cheaper than escaping. */
+/** Matches texts whose characters need no escape. Most texts have no others, and checking is cheaper than escaping. */
 const plainText = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/;
 
 function quoted(text: string): string {
@@ -67,7 +70,7 @@ function quoted(text: string): string {
 const lengths = new Map<string, number>();
 const lengthsLimit = 10_000;
 
-/** Bytes in UTF-8; keys repeat. */
+/** Length of a key in UTF-8, cached because keys repeat. */
 function bytesOf(key: string): number {
   const known = lengths.get(key);
   if (known !== undefined) return known;
@@ -81,7 +84,7 @@ function byJsonbOrder(a: string, b: string): number {
   const length = bytesOf(a);
   const difference = length - bytesOf(b);
   if (difference !== 0) return difference;
-  // UTF-16 sorts as UTF-8 does only without surrogates.
+  // UTF-16 order equals UTF-8 order only without surrogates.
   if (length !== a.length) return Buffer.compare(Buffer.from(a), Buffer.from(b));
   return a < b ? -1 : a > b ? 1 : 0;
 }
@@ -91,7 +94,7 @@ export function printedNumber(literal: string): string {
   const [, sign = '', integer = '', fraction = '', exponentText = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal) ?? [];
   const exponent = Number(exponentText);
-  // Beyond the range of `numeric`; it would have been refused.
+  // The number is beyond the range of `numeric`, which would have refused it.
   if (integer === '' || Math.abs(exponent) > 20_000) throw unusual;
   const digits = integer + fraction;
   const scale = Math.max(0, fraction.length - exponent);
@@ -147,7 +150,7 @@ class ExactPrinter {
     return `[${values.join(', ')}]`;
   }
 
-  /** Whether an entry follows; skips the comma before it, or the closing bracket. */
+  /** Skips the comma before the next entry, or the closing bracket. @returns whether an entry follows */
   #more(closing: string): boolean {
     this.#take(space);
     const next = this.#text[this.#at];

@@ -1,5 +1,5 @@
 /**
- * Contents that must not be stored again, whatever the ledger sends: rows are built without them, so that they reach
+ * Contents that must not be stored again, whatever the ledger sends. Rows are built without them, so that they reach
  * neither a table nor the log of Postgres. Pure; the store keeps the list.
  */
 import type { CreatedEvent, ExercisedEvent } from './event.ts';
@@ -9,14 +9,14 @@ import { stringOf, type Text } from './utf8.ts';
 export interface RedactedContract {
   readonly contractId: string;
   readonly redactionId: string;
-  /** Whether arguments and results of its exercises are redacted as well. */
+  /** Whether arguments and results of the contract's exercises are redacted as well. */
   readonly exercises: boolean;
 }
 
 export interface RedactedExercise {
   readonly offset: number;
   readonly nodeId: number;
-  /** On another ledger, the update at this offset has another id. */
+  /** Id of the redacted update; on another ledger, the update at this offset has another id. */
   readonly updateId: string | null;
   readonly redactionId: string;
 }
@@ -30,18 +30,18 @@ export class Redactions {
     this.#exercises = new Map(exercises.map((exercise) => [keyOf(exercise.offset, exercise.nodeId), exercise]));
   }
 
-  /** The redaction of the contract; undefined when its contents may be stored. */
+  /** Id of the redaction of the contract; undefined if its contents may be stored. */
   ofContract(contractId: Text): string | undefined {
     return this.#contracts.get(stringOf(contractId))?.redactionId;
   }
 
-  /** Offsets of the exercises that were redacted one by one, both ends inclusive. */
+  /** Offsets, between two inclusive ends, of the exercises that were redacted individually. */
   offsetsWithin(from: number, to: number): ReadonlySet<number> {
     const offsets = [...this.#exercises.values()].map(({ offset }) => offset);
     return new Set(offsets.filter((offset) => offset >= from && offset <= to));
   }
 
-  /** The redaction of the exercise, or of the contract together with its exercises. */
+  /** Id of the redaction of the exercise, or of its contract together with its exercises. */
   ofExercise(
     { offset, updateId }: Pick<UpdateHeader, 'offset' | 'updateId'>,
     { nodeId, contractId }: Pick<ExercisedEvent, 'nodeId' | 'contractId'>,
@@ -54,7 +54,7 @@ export class Redactions {
   }
 }
 
-/** The event without its contents; ids, parties, times and the hash of the key stay. */
+/** The event without its contents; it keeps ids, parties, times and the hash of the key. */
 export function emptied(event: CreatedEvent): CreatedEvent {
   const interfaceViews = event.interfaceViews.map((view) => ({
     ...view,

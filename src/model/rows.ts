@@ -1,4 +1,4 @@
-/** Rows of the widest tables, in the column order of tables.ts, and the two escapes that every text passes. */
+/** Rows of the widest tables, in the column order of tables.ts, and the two escapes that are applied to every text. */
 import { postgresMicroseconds, type Microseconds } from './binary-timestamp.ts';
 import { columnText, jsonbText } from './escape.ts';
 import type { CreatedEvent, JsonText, TopologyEvent } from './event.ts';
@@ -6,7 +6,7 @@ import type { Row } from './tables.ts';
 import type { StoredUpdate } from './update.ts';
 import type { Text } from './utf8.ts';
 
-/** Where a created event came from. */
+/** Origin of a created event. */
 export interface Activation {
   readonly origin: 'create' | 'assign' | 'seed';
   readonly synchronizerPk: number;
@@ -14,13 +14,13 @@ export interface Activation {
   readonly workflowId: Text | null;
 }
 
-/** "char" of the kinds of updates in table `updates`. */
+/** "char" codes of the kinds of updates in table `updates`. */
 const kinds = { transaction: 't', reassignment: 'r', topology: 'p', unknown: 'u' } as const;
-/** "char" of the origin of rows of table `contracts`. */
+/** "char" codes of the origins of rows in table `contracts`. */
 const origins = { create: 'c', assign: 'a', seed: 's' } as const;
 
 /**
- * Times of an update, in Postgres' microseconds; undefined if the ledger does not send them, or not in the expected
+ * Times of an update in Postgres' microseconds; undefined if the ledger does not send them, or not in the expected
  * form.
  */
 export interface UpdateTimes {
@@ -36,7 +36,7 @@ export function timesOf(update: StoredUpdate): UpdateTimes {
   };
 }
 
-/** Row of table `updates`. A time that could not be read is left for the sink to refuse. */
+/** Row of table `updates`. A time that cannot be parsed is passed on for the sink to refuse. */
 export function updateRow(update: StoredUpdate, times: UpdateTimes, synchronizerPk: number, batchOffset: number): Row {
   const transaction = update.kind === 'transaction' ? update : undefined;
   return [
@@ -59,7 +59,7 @@ export function updateRow(update: StoredUpdate, times: UpdateTimes, synchronizer
   ];
 }
 
-/** Row of table `contracts`; `redactionId` when the event comes without its contents. */
+/** Row of table `contracts`. @param redactionId set if the event has no contents, because they were redacted */
 export function contractRow(
   offset: number,
   event: CreatedEvent,
@@ -88,7 +88,10 @@ export function contractRow(
   ];
 }
 
-/** Nearly always the template's own package, which is not stored twice; empty if the ledger did not send it. */
+/**
+ * Representative package id. Empty if it is that of the template, as it nearly always is, or if the ledger did not send
+ * it.
+ */
 function representative({ representativePackageId, templateId }: CreatedEvent): string | null {
   return representativePackageId === templateId.packageId ? null : (representativePackageId ?? '');
 }
@@ -99,13 +102,16 @@ export function topologyRow(offset: number, index: number, event: TopologyEvent)
   return [offset, index, text(name), partyId, participantId, participantPermission, jsonb(raw)];
 }
 
-/** Whether one of the parties that see the event has a stake in the contract. */
+/** Whether a party that sees the event is a stakeholder of the contract. */
 export function seenAsStakeholder(event: CreatedEvent): boolean {
   const witnesses = new Set(event.witnessParties);
   return [...event.signatories, ...event.observers].some((party) => witnesses.has(party));
 }
 
-/** JSON for a jsonb or json column. A text that points into its frame was checked to be plain by its reader. */
+/**
+ * JSON for a jsonb or json column. If a text points into its frame, the frame reader has checked that it needs no
+ * escape.
+ */
 export function jsonb(value: JsonText | null): Text | null {
   return typeof value === 'string' ? jsonbText(value) : value;
 }

@@ -1,79 +1,82 @@
 /** Model of one stream: its identity, its stored state, its phase, its background jobs, and its writer. Pure. */
 
-/** Identity of a stream: another participant, filter or shape would be another history. */
+/** Identity of a stream. Another participant, filter or shape means another history. */
 export interface StreamIdentity {
-  /** Undefined when this user may not read it; then it is not compared. */
+  /** Undefined if this user may not read it; it is not compared then. */
   readonly participantId: string | undefined;
-  /** Canonical JSON of the filter and its SHA-256. */
+  /** Canonical JSON of the filter; the next field is its SHA-256. */
   readonly filter: string;
   readonly filterHash: string;
   readonly shape: 'LEDGER_EFFECTS' | 'ACS_DELTA';
 }
 
-/** A stored update, by which the ledger's history can be distinguished from another one. */
+/** A stored update, which distinguishes the ledger's history from another one. */
 export interface UpdateMark {
   readonly offset: number;
   readonly updateId: string;
 }
 
-/** A stored active contract, by which the history is distinguished if no update can be compared. */
+/** A stored active contract, which distinguishes histories if no update can be compared. */
 export interface ContractMark {
   readonly contractId: string;
-  /** Offset of its create. */
+  /** Offset of the create. */
   readonly offset: number;
 }
 
-/** Origin of a list of active contracts. */
+/** Source of a list of active contracts. */
 export interface ListSource {
-  /** The version of the participant; null when it could not be read, or no list was read. */
+  /** Version of the participant; null if it could not be read, or no list was read. */
   readonly release: string | null;
-  /** Whether the list has the reassignments in flight, as far as can be determined. */
+  /** Whether the list contains reassignments in flight, as far as known. */
   readonly hasInFlight: boolean;
 }
 
-/** Stored state when a session begins. */
+/** Stored state of the stream when a session begins. */
 export interface StreamState {
   readonly epoch: number;
-  /** Null while no session could read it. */
+  /** Null if no session could read it so far. */
   readonly participantId: string | null;
   readonly seedOffset: number | null;
   readonly seeded: boolean;
   readonly seedToken: string | null;
   readonly seedContracts: number;
   /**
-   * Version of the participant that the list came from, and whether it has reassignments in flight; null: not recorded.
+   * Version of the participant that returned the list, and whether the list contains reassignments in flight; null if
+   * not recorded.
    */
   readonly seedRelease: string | null;
   readonly seedHasInFlight: boolean | null;
   readonly checkpoint: number | null;
-  /** In offsets of the stream, even for an update that was stored while another participant was read. */
+  /** Its offset is an offset of the stream, even if the update was stored while another participant was read. */
   readonly lastUpdate: UpdateMark | undefined;
   /**
-   * Parts of the filter that the one of a previous start lacked, which stored nothing; absent if it is the stored one.
+   * Parts that the configured filter has and the filter of a previous start, which stored nothing, lacked. Absent if
+   * the filter is the stored one.
    */
   readonly filterReplaced?: string;
-  /** Undefined while the stream never switched participants: the participant's offsets are its own. */
+  /** Undefined if the stream never switched participants, so that the participant's offsets are those of the stream. */
   readonly participantRange?: ParticipantRange | undefined;
 }
 
 /**
- * The range read from the participant that a stream was switched to. Its own offsets and those of the stream are
- * `shift` apart.
+ * The range that is read from the participant that a stream was switched to. The participant's offsets and those of the
+ * stream differ by `shift`.
  */
 export interface ParticipantRange {
-  /** Counted from 1, the participant that the stream began with. */
+  /** Number of the participant: 1 is the one that the stream began with. */
   readonly number: number;
-  /** Exclusive, in offsets of the stream: updates up to here came from other participants, under their offsets. */
+  /** Offset of the stream (exclusive). Updates up to it came from other participants, under their offsets. */
   readonly from: number;
-  /** Offset of the stream minus the participant's own. */
+  /** Offset of the stream minus the participant's own offset. */
   readonly shift: number;
   /**
-   * By synchronizer the offset of the stream up to which its updates are stored already, though they come after `from`:
-   * each participant has its own order of two synchronizers.
+   * By synchronizer: offset of the stream up to which its updates are stored already, although they come after `from`.
+   * Participants order the updates of two synchronizers differently.
    */
   readonly overlaps: Readonly<Record<string, number>>;
   /**
-   * The newest update up to `from` that both participants had, at its position on this one, in offsets of the stream.
+   * The newest update up to `from` that both participants had, with its position on this participant, as an offset of
+   * the stream.
    */
   readonly common: UpdateMark;
 }
@@ -88,17 +91,20 @@ export interface RequestedInterface {
    */
   readonly state: 'waiting' | 'backfilling' | 'followed';
   /**
-   * Contracts active at this offset or created after it have the views that the participant could return; 0: all of the
-   * stream. Null: no views are stored yet.
+   * Contracts that were active at this offset, or were created after it, have the views that the participant could
+   * return. 0 if that holds for all contracts of the stream; null if no views are stored yet.
    */
   readonly completeFrom: number | null;
-  /** The ledger end when the participant last reported that it does not know it; null: it never did. */
+  /**
+   * The ledger end when the participant last reported that it does not know the interface; null if it never reported
+   * that.
+   */
   readonly unknownAt: number | null;
 }
 
 /**
- * Beginning of a stream: the active contracts, or nothing at the genesis, at the oldest offset available, or at a given
- * one.
+ * Beginning of a stream: the active contracts, or an empty state at the genesis, at the oldest offset available, or at
+ * a configured offset.
  */
 export type SeedOrigin = 'seed' | 'genesis' | 'oldest' | 'offset';
 
@@ -107,17 +113,19 @@ export interface QuarantinedUpdate {
   readonly offset: number;
   /** Error code. */
   readonly code: string;
-  /** Description of the problem, without contents. */
+  /** Description of the failure, without contents. */
   readonly problem: string;
-  /** As the ledger sent it. */
+  /** The frame as the ledger sent it. */
   readonly frame: Buffer;
 }
 
 /** Comparison of the dictionary of templates with the stored packages. */
 export interface PackageState {
-  /** Ids that templates, interfaces or choices name and that were not read, in order of first appearance. */
+  /**
+   * Ids of packages that templates, interfaces or choices name and that were not read, in order of first appearance.
+   */
   readonly missing: readonly string[];
-  /** Names of read packages that the dictionary names, sorted: their templates get a view. */
+  /** Names of packages that were read and that the dictionary names, sorted. Their templates get a view. */
   readonly named: readonly string[];
   /** Number of templates and interfaces in the dictionary. */
   readonly templates: number;
@@ -125,15 +133,15 @@ export interface PackageState {
 
 /** Result of merging newly read active contracts with the stored ones. */
 export interface Merged {
-  /** Contracts that were active here and ended in the gap. */
+  /** Number of contracts that were active here and ended in the gap. */
   readonly ended: number;
-  /** Contracts of the ledger that were not active here. */
+  /** Number of contracts that are active on the ledger and were not active here. */
   readonly added: number;
-  /** Contracts active before and after the gap. */
+  /** Number of contracts that were active before and after the gap. */
   readonly kept: number;
 }
 
-/** Current activity of the indexer. Exactly one applies at any time; exported as metric `indexer_phase`. */
+/** Current activity of the indexer; it is in exactly one phase at any time. Exported as metric `indexer_phase`. */
 export const phases = [
   'starting',
   'seeding',
@@ -147,8 +155,8 @@ export const phases = [
 export type Phase = (typeof phases)[number];
 
 /**
- * The session that holds the writer lock. Postgres returns the last two fields to its own role and to members of
- * pg_monitor only.
+ * The session that holds the writer lock. Postgres returns the last two fields only to the session's own role and to
+ * members of pg_monitor.
  */
 export interface LockHolder {
   readonly pid: number;
@@ -167,19 +175,19 @@ export function holderText({ pid, role, application, address, since }: LockHolde
   return `session ${String(pid)} of role "${role ?? 'not known'}", application "${application ?? ''}"${from}`;
 }
 
-/** Offset and parties for reading completions. */
+/** Start offset and parties for reading completions. */
 export interface CompletionStart {
-  /** Exclusive: where the stream's own history begins, if nothing was read yet. */
+  /** Offset (exclusive) at which the stream's own history begins; used if no completions were read yet. */
   readonly begin: number;
-  /** Empty: of all parties. */
+  /** Empty for all parties. */
   readonly parties: readonly string[];
 }
 
 /** Completions that cannot be read any more. */
 export interface CompletionGap {
-  /** The checkpoint so far. */
+  /** Offset (exclusive) at which the gap begins: the checkpoint of the completions. */
   readonly from: number;
-  /** Completions can be read from here (exclusive). */
+  /** Offset (exclusive) from which completions can be read. */
   readonly to: number;
   readonly reason: string;
 }
@@ -191,28 +199,28 @@ export type JobName = (typeof jobNames)[number];
 export type JobState = 'requested' | 'working' | 'paused' | 'done' | 'failed';
 
 export interface JobProgress {
-  /** Current step, as text. */
+  /** Name of the current step. */
   readonly step: string | null;
   readonly unit: 'contracts' | 'offsets' | null;
-  /** Amount of the step that is done, and amount of the step; null if unknown. */
+  /** Completed amount of the step; the next field is the total amount, null if unknown. */
   readonly done: number;
   readonly total: number | null;
-  /** Null while the job does not run. */
+  /** Null while the job is not running. */
   readonly perSecond: number | null;
-  /** Reason of the failure, or of the last retry. */
+  /** Reason for the failure, or for the last retry. */
   readonly problem: string | null;
 }
 
 export interface Job extends JobProgress {
   readonly name: JobName;
   readonly state: JobState;
-  /** Its fields depend on the name. */
+  /** Request of the job; its fields depend on the name of the job. */
   readonly request: unknown;
   readonly requestedAt: Date;
   readonly updatedAt: Date;
 }
 
-// The parts of a filter, and those that another one adds.
+// The parts of a filter, and the parts that another filter adds.
 
 /** A part of a filter: `*` for all parties or templates, empty for blobs and topology. */
 export interface FilterPart {
@@ -220,7 +228,7 @@ export interface FilterPart {
   readonly name: string;
 }
 
-/** A filter as the stream row stores it: the configured names, sorted. */
+/** A filter in the form of the stream row: with the configured names, sorted. */
 export interface KeptFilter {
   readonly createdEventBlobs: boolean;
   readonly interfaces: readonly string[];
@@ -230,12 +238,12 @@ export interface KeptFilter {
   readonly topology: boolean;
 }
 
-/** @param json canonical, as `filterFingerprint` writes it */
+/** @param json canonical JSON, as written by `filterFingerprint` */
 export function keptFilter(json: string): KeptFilter {
   return JSON.parse(json) as KeptFilter;
 }
 
-/** All parts of a filter, in the order of kinds. */
+/** All parts of a filter, sorted by kind. */
 export function partsOf(filter: KeptFilter): readonly FilterPart[] {
   const orAll = (names: readonly string[]): readonly string[] => (names.length === 0 ? ['*'] : names);
   return [
@@ -247,7 +255,10 @@ export function partsOf(filter: KeptFilter): readonly FilterPart[] {
   ];
 }
 
-/** The parts that `wider` requests and `former` does not: none if `former` requests all of the kind. */
+/**
+ * The parts that `wider` requests and `previous` does not. If `previous` requests all of a kind, it has no added part
+ * of that kind.
+ */
 export function addedParts(previous: KeptFilter, wider: KeptFilter): readonly FilterPart[] {
   const had = partsOf(previous);
   const has = (kind: FilterPart['kind'], name: string): boolean =>
@@ -257,8 +268,7 @@ export function addedParts(previous: KeptFilter, wider: KeptFilter): readonly Fi
 
 /**
  * Whether contracts that were active before may be missing under the extended filter. Views of interfaces are
- * backfilled automatically if the filter matches the contracts anyhow, and topology has no past that could be
- * requested.
+ * backfilled automatically if the filter matches the contracts anyway, and no earlier topology can be requested.
  */
 export function bringsContracts(part: FilterPart, wider: KeptFilter): boolean {
   if (part.kind === 'topology') return false;
@@ -267,28 +277,30 @@ export function bringsContracts(part: FilterPart, wider: KeptFilter): boolean {
 
 /** Request of `filter extend`. */
 export interface FilterExtensionRequest {
-  /** Canonical JSON of the complete new filter, and its hash. */
+  /** Canonical JSON of the complete new filter; the next field is its hash. */
   readonly filter: string;
   readonly filterHash: string;
-  /** Hash of the filter that it extends. */
+  /** Hash of the filter to be extended. */
   readonly from: string;
-  /** The contracts active at this offset are read; the stored ones are complete from a later offset. */
+  /** Offset at which the active contracts are read. The stored contracts are complete from a later offset. */
   readonly listAt?: number;
 }
 
-/** Request of the job `history`: history that a filter in force matches from before it came into force. */
+/**
+ * Request of the job `history`: to read the history that the filter in force matches from before it came into force.
+ */
 export interface HistoryRequest {
   readonly filterHash: string;
-  /** Maximum updates per second that are read and stored. */
+  /** Maximum number of updates that are read and stored per second. */
   readonly perSecond: number;
 }
 
-/** The filter of the stream row, and the other filters that an indexer may be configured with. */
+/** The filter of the stream row, and other filters that an indexer may be configured with. */
 export interface StoredFilter {
   readonly filter: string;
   readonly filterHash: string;
-  /** Hashes of the filters that it was extended from. */
+  /** Hashes of the filters that were extended to this one. */
   readonly extendedFrom: readonly string[];
-  /** Hash of the filter that it is about to be extended to; null: none. */
+  /** Hash of the filter that an extension will bring into force; null if no extension is due. */
   readonly coming: string | null;
 }

@@ -1,19 +1,22 @@
 /**
- * The append-only tables with the columns and types that rows are built in, in this order, and further properties of a
- * column. The SQL truth is migrations/; a test compares the two.
+ * The append-only tables: columns and types in the order in which rows are built, and further properties of columns.
+ * The schema itself is defined in migrations/; a test compares the two.
  */
 import type { Text } from './utf8.ts';
 
 /** Storage of arguments and results of exercises: parsed, or as the ledger's text. */
 export type ExerciseJson = 'jsonb' | 'json';
 
-/** Column values: null, numbers, flags, text, text[]; JSON travels as text, times as text or in Postgres' microseconds. */
+/**
+ * Column values: null, numbers, flags, text, text[]. JSON is passed as text, times as text or in Postgres'
+ * microseconds.
+ */
 export type ColumnValue = Text | number | bigint | boolean | null | readonly string[];
 export type Row = readonly ColumnValue[];
 
 /**
  * `id`, `base64` and `trace` are texts that are stored as bytes, see id_text, base64_text and trace_text in
- * migrations/0002_events.sql; `char` is one ASCII character, type "char".
+ * migrations/0002_events.sql. `char` is one ASCII character, type "char".
  */
 export type ColumnType =
   | 'int2'
@@ -30,15 +33,15 @@ export type ColumnType =
   | 'trace'
   | 'char';
 
-/** Further properties of a column. A plain type has none. */
+/** Further properties of a column. A plain type means that there are none. */
 export interface Column {
   readonly type: ColumnType;
   /**
-   * One filter may return it and another not, or an update and not a list of active contracts: an older row gains it
-   * later.
+   * Whether an older row may get the value later: some filters return it and others do not, or an update has it and a
+   * list of active contracts does not.
    */
   readonly gained?: true;
-  /** `verify` compares it, under its own name, in rows of these kinds; see `compared-rows.ts`. */
+  /** Kinds of rows in which `verify` compares the column under its own name; see `compared-rows.ts`. */
   readonly compared?: readonly string[];
 }
 
@@ -195,7 +198,7 @@ function mapped<Value>(of: (column: Column) => Value): Record<string, Record<str
 
 const gained = mapped((column) => column.gained === true);
 
-/** Columns that a row may gain from an extended filter. */
+/** Columns of a table that an extended filter may fill in existing rows. */
 export function gainedColumns(table: TableName): readonly string[] {
   return namesOf(gained[table] ?? {});
 }
@@ -211,7 +214,7 @@ export type ComparedColumn<Kind extends string> = {
   }[keyof Columns[T]];
 }[TableName];
 
-/** Their names and types, in the order of the table. */
+/** Names and types of these columns, in the order of the table. */
 export function comparedColumns(kind: string): Readonly<Record<string, ColumnType>> {
   const compared = mapped(({ type, compared: kinds = [] }) => (kinds.includes(kind) ? type : undefined));
   const found = Object.values(compared).flatMap((its) => Object.entries(its));
@@ -225,12 +228,12 @@ function namesOf(chosen: Readonly<Record<string, boolean>>): readonly string[] {
 /** The types of the columns by table, in the order of the columns. */
 export type ColumnTypes = Readonly<Record<TableName, Readonly<Record<string, ColumnType>>>>;
 
-/** The tables of a database with this storage of arguments and results. */
+/** The column types of a database that stores arguments and results as this type. */
 export function columnTypes(type: ExerciseJson): ColumnTypes {
   return { ...tables, exercises: { ...tables.exercises, argument: type, result: type } };
 }
 
-/** Receives rows as they are built; a row is not read again after the call. */
+/** Receives rows as they are built. A row is not read again after the call. */
 export interface RowSink {
   push(table: TableName, row: Row): void;
 }

@@ -1,4 +1,7 @@
-/** Identifiers of templates and interfaces as the ledger prints them in responses: `package-id:Module.Path:Entity`. */
+/**
+ * Identifiers of templates and interfaces in the form in which the ledger prints them in responses:
+ * `package-id:Module.Path:Entity`.
+ */
 
 import { ownText } from './own-text.ts';
 
@@ -10,11 +13,11 @@ export interface TemplateId {
   readonly entityName: string;
 }
 
-/** Identifiers read before: a ledger has few, and prints one with every event. */
+/** Cache of identifiers: a ledger has few, and prints one with every event. */
 const known = new Map<string, TemplateId>();
 const knownLimit = 10_000;
 
-/** The parts of an identifier, or undefined when the text does not have three non-empty parts. */
+/** The parts of an identifier; undefined if the text does not have three non-empty parts. */
 export function parseTemplateId(text: string): TemplateId | undefined {
   const found = known.get(text);
   if (found !== undefined) return found;

@@ -1,46 +1,50 @@
 /**
- * Names sent by the ledger that this version does not know, counted by name: a newer participant is noticed on its
- * first day. Any number of names must not fill the memory, so there is a limit; names beyond it share one.
+ * Counts the names in the ledger's messages that this version does not know, so that a newer participant is noticed on
+ * its first day. The number of names is limited, so that they cannot fill the memory; names beyond the limit are
+ * counted together.
  */
 import { ownText } from './own-text.ts';
 
-/** A kind of update or a topology event, which are kept raw, or a field of a known message, which is not kept. */
+/**
+ * Kinds of unknown names: of an update or a topology event, which are stored raw, and of a field in a known message,
+ * which is not stored.
+ */
 export const unknownKinds = ['update', 'topology_event', 'field'] as const;
 export type UnknownKind = (typeof unknownKinds)[number];
 
 export interface UnknownName {
   readonly kind: UnknownKind;
-  /** The ledger's own; a field as `Message.field`. */
+  /** The ledger's own name; `Message.field` for a field. */
   readonly name: string;
-  /** Of the update in which it came first; null in an entry of the active contracts. */
+  /** Offset of the first update with this name; null if it was found in an entry of the active contracts. */
   readonly firstOffset: number | null;
   readonly count: number;
 }
 
 /**
- * A name that the ledger chose, for a path: a name that does not look like one of the interface may be contents, and is
- * replaced.
+ * Makes a name that the ledger chose safe to print in a path. A name that does not look like one of the interface may
+ * be contents, and is replaced.
  */
 export function safeKey(key: string): string {
   return /^[A-Za-z]\w{0,39}$/.test(key) ? key : '(unknown)';
 }
 
 /**
- * Handling of an update of an unknown kind: parked when it names contracts and otherwise kept raw, always parked, or
- * always kept.
+ * Handling of an update of an unknown kind. `auto`: park if it names contracts, otherwise store it raw. `park`: always
+ * park. `store`: always store it raw.
  */
 export type UnknownPolicy = 'auto' | 'park' | 'store';
 
 const mostNames = 50;
-/** Shared name of those beyond the limit. */
+/** Name under which names beyond the limit are counted. */
 export const otherNames = 'other';
 
 export class UnknownNames {
-  /** Transactions that the fast reader could not read and the scanner read. */
+  /** Number of transactions that the fast reader could not read and the scanner read. */
   fallbackDecodedTransactions = 0;
   readonly #names = new Map<string, UnknownName>();
 
-  /** In order of arrival. */
+  /** Names in order of first appearance. */
   get all(): readonly UnknownName[] {
     return [...this.#names.values()];
   }
@@ -49,7 +53,7 @@ export class UnknownNames {
     return this.#names.size;
   }
 
-  /** The name that it is counted under, and whether it occurred for the first time. */
+  /** Counts a name. @returns the name that it is counted under, and whether it occurred for the first time */
   add({ kind, name, firstOffset, count }: UnknownName): { readonly name: string; readonly fresh: boolean } {
     const key = `${kind} ${name}`;
     const known = this.#names.get(key);

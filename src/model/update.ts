@@ -1,5 +1,5 @@
 /**
- * Contents of the ledger's streams: updates (four kinds, plus those this version does not know), seed entries, and
+ * Contents of the ledger's streams: updates (four kinds, and those that this version does not know), seed entries, and
  * outcomes of submitted commands.
  */
 import type { Microseconds } from './binary-timestamp.ts';
@@ -44,7 +44,7 @@ export interface TopologyTransaction extends UpdateHeader {
   readonly events: readonly TopologyEvent[];
 }
 
-/** A kind this version does not know: kept raw, so that nothing is skipped. */
+/** An update of a kind that this version does not know. It is stored raw, so that nothing is skipped. */
 export interface UnknownUpdate extends UpdateHeader {
   readonly kind: 'unknown';
   /** The ledger's own name of the kind. */
@@ -53,7 +53,10 @@ export interface UnknownUpdate extends UpdateHeader {
   readonly events: readonly [];
 }
 
-/** The ledger's promise that everything visible up to `offset` has been delivered. Moves the checkpoint, has no row. */
+/**
+ * The ledger's promise that everything visible up to `offset` has been delivered. It moves the checkpoint but has no
+ * row.
+ */
 export interface OffsetCheckpoint {
   readonly kind: 'offset_checkpoint';
   readonly offset: number;
@@ -80,7 +83,7 @@ export type ActiveContractEntry = SeedHeader &
     | {
         readonly kind: 'incomplete_assigned';
         readonly assigned: AssignedEvent;
-        /** The created event as the ledger sent it: it does not imply that the contract is active. */
+        /** The created event as the ledger sent it. It does not imply that the contract is active. */
         readonly createdText: string;
       }
     | { readonly kind: 'empty' }
@@ -88,7 +91,10 @@ export type ActiveContractEntry = SeedHeader &
 
 interface SeedHeader {
   readonly workflowId: Text | null;
-  /** Opaque; resumes an interrupted seed after this entry (since release 3.5). */
+  /**
+   * Opaque token that resumes an interrupted seed after this entry (since release 3.5); null if the ledger does not
+   * send one.
+   */
   readonly continuationToken: string | null;
 }
 
@@ -97,14 +103,17 @@ export interface Rejection {
   /** gRPC code, never 0. */
   readonly statusCode: number;
   readonly message: string | null;
-  /** Such as CONTRACT_NOT_FOUND; null if the ledger does not send it. */
+  /** Error code of the ledger, such as CONTRACT_NOT_FOUND; null if the ledger does not send it. */
   readonly code: string | null;
   readonly category: number | null;
   /** The first contract that the error names. */
   readonly contractId: string | null;
-  /** `package:Module:Template:Choice` of the command, the package id shortened, if its trace was sent. */
+  /**
+   * `package:Module:Template:Choice` of the command, with the package id shortened; null if the ledger does not send
+   * its trace.
+   */
   readonly choicePath: string | null;
-  /** By the clock of the participant, if the error contains it. */
+  /** Time by the clock of the participant, if the error contains it. */
   readonly submittedAt: string | null;
 }
 
@@ -114,12 +123,12 @@ export interface Completion {
   readonly commandId: string | null;
   readonly submissionId: string | null;
   readonly userId: string | null;
-  /** As far as they are visible. */
+  /** The acting parties that are visible to the reader. */
   readonly actAs: readonly string[];
   readonly updateId: string | null;
   readonly synchronizerId: string | null;
   readonly recordTime: string | null;
-  /** Null: accepted. */
+  /** Null if the command was accepted. */
   readonly rejection: Rejection | null;
   readonly deduplicationOffset: number | bigint | null;
   readonly deduplicationMicroseconds: Microseconds | null;

@@ -1,9 +1,9 @@
 /**
- * Texts that are not copied out of the frame they came in. Most texts of an event differ in every event and only pass
- * through to the database, which takes UTF-8 as well: so such a text stays in place until it is written.
+ * Texts that are not copied from the frame they came in. Most texts of an event differ in every event and are only
+ * passed on to the database, which takes UTF-8 as well. So such a text remains in the frame until it is written.
  */
 
-/** UTF-8 in a larger piece of memory; valid until that memory is overwritten. */
+/** A UTF-8 text in a larger block of memory; valid until that memory is overwritten. */
 export class Utf8 {
   readonly bytes: Buffer;
   readonly start: number;
@@ -24,15 +24,15 @@ export class Utf8 {
   }
 }
 
-/** A text, perhaps still within its frame. */
+/** A text, which may still be in its frame. */
 export type Text = string | Utf8;
 
-/** A copy that is a string. */
+/** The text as a string; bytes are copied. */
 export function stringOf(text: Text): string {
   return typeof text === 'string' ? text : text.toString();
 }
 
-/** The same as bytes: a string is copied. */
+/** The text as bytes; a string is copied. */
 export function utf8Of(text: Text): Utf8 {
   if (typeof text !== 'string') return text;
   const bytes = Buffer.from(text, 'utf8');

@@ -1,6 +1,6 @@
 /**
- * Observers of the pipeline: they update metrics and health, and write one log line per change of state and one
- * status line every ten seconds. Never a line per update, never a payload.
+ * Observers of the pipeline. They update metrics and health, and write one log line per change of state and one status
+ * line every ten seconds. They never write a line per update, and never a payload.
  */
 import type { Observers } from '../pipeline/ports/observer.ts';
 import { WorkClock } from './figures/work-clock.ts';
@@ -25,14 +25,14 @@ export interface ObserverParts {
   readonly health: HealthTracker;
   /** Measures the time of the stream by activity. */
   readonly work?: WorkClock;
-  /** Updates the progress line of a terminal. */
+  /** Updates the progress line of a terminal; undefined if there is none. */
   readonly progress?: ((text: string | undefined) => void) | undefined;
   readonly statusEveryMs?: number;
 }
 
-/** Observers that must be closed; otherwise their last progress line stays on the terminal. */
+/** Observers that must be closed, because otherwise their last progress line remains on the terminal. */
 export interface IndexerObservers extends Observers {
-  /** Everything up to this offset is in the database. */
+  /** Called when everything up to this offset is in the database. */
   checkpointReached(checkpoint: number): void;
   close(): void;
 }

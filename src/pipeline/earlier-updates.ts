@@ -1,4 +1,4 @@
-/** Reads updates of the past: a range of offsets, completely or not at all. */
+/** Reads updates of a past range of offsets, completely or not at all. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { IndexerError } from '../errors/indexer-error.ts';
 import { updatesRequest } from '../ledger/api/request-format.ts';
@@ -14,16 +14,16 @@ const silentMs = 60_000;
 /** Frames decoded before other tasks get a turn. */
 const framesPerTurn = 8;
 
-/** The range: updates after `from` and up to `to`. */
+/** A range of offsets: updates after `from` and up to `to`. */
 interface EarlierRange {
   readonly from: number;
   readonly to: number;
-  /** No more updates than this are read. */
+  /** Maximum number of updates to read. */
   readonly most: number;
 }
 
 /**
- * All updates of a range that the filter matches, in order; undefined when stopped, or as soon as there are certainly
+ * All updates of a range that match the filter, in order; undefined when stopped, or as soon as there are certainly
  * more than `most`.
  * @throws IndexerError: the ledger's error, UPDATE_UNDECODABLE, UPDATE_KIND_UNKNOWN
  */
@@ -53,7 +53,7 @@ export async function earlierUpdates(
   return updates;
 }
 
-/** Frames of one stream up to its clean end; undefined when the reading was stopped here. */
+/** Frames of one stream up to its clean end; undefined when reading was stopped. */
 async function streamed(
   parts: PipelineParts,
   { from, to, most }: EarlierRange,
@@ -78,7 +78,7 @@ async function streamed(
       onFrame: (frame) => {
         heardAt = performance.now();
         frames.push(frame.toString());
-        // A few of the frames are checkpoints.
+        // Some of the frames are checkpoints, so a few more than `most` are allowed.
         if (frames.length > most + Math.max(16, most)) cut();
       },
       onEnd: (error) => over(() => (error === undefined ? resolve(frames) : reject(error))),

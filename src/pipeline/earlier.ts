@@ -1,7 +1,7 @@
 /**
- * Reads, in the background, the history that an extended filter matches from before it came into force: in ranges of
- * offsets, newest first, stored range by range. The progress is in the database, so another process can resume. If
- * history does not begin with the first update of the ledger, the contracts active at its beginning are read last.
+ * Reads, in the background, the history that an extended filter matches from before it came into force. It reads ranges
+ * of offsets, newest first, and stores them one by one. The progress is in the database, so another process can resume.
+ * If history does not begin with the first update of the ledger, the contracts active at its beginning are read last.
  */
 import { EMPTY, type Observable } from 'rxjs';
 import { pause } from '../config/pause.ts';
@@ -13,7 +13,7 @@ import type { DueEarlier, EarlierPlace, EarlierRange } from './ports/earlier.ts'
 import type { PipelineParts } from './ports/parts.ts';
 import type { Connected } from './proof/identity.ts';
 
-/** Maximum updates in one transaction, which the stream waits for. */
+/** Maximum number of updates in one transaction, which the stream waits for. */
 const rangeUpdates = 250;
 /** Pause between two ranges, as a share of the time that storing one took: the stream has priority on the database. */
 const restShare = 1;
@@ -26,9 +26,9 @@ interface JobContext {
 /** One instance for the life of the process. */
 export class EarlierWatch implements BackgroundJob {
   readonly #parts: PipelineParts;
-  /** A range whose names need numbers before it can be stored. */
+  /** A range that cannot be stored before its names have numbers; undefined if there is none. */
   #unnamed: EarlierRange | undefined;
-  /** How many offsets are read at a time: as many as contain about `rangeUpdates` updates. */
+  /** Number of offsets that are read at a time, adjusted so that they contain about `rangeUpdates` updates. */
   #width = rangeUpdates;
   readonly #asked = new RequestedJob(
     ['FILTER_EXTEND_REFUSED', 'FILTER_EXTEND_MISMATCH', 'LEDGER_PERMISSION_DENIED'],
@@ -76,7 +76,10 @@ export class EarlierWatch implements BackgroundJob {
     return inPlace(parts, (storage) => this.#goOn(context, storage, due));
   }
 
-  /** Reads range by range, down to where history begins. @returns a range whose names need numbers */
+  /**
+   * Reads range by range, down to the beginning of the history.
+   * @returns a range that cannot be stored before its names have numbers
+   */
   async #goOn(context: JobContext, storage: EarlierPlace, due: DueEarlier): Promise<EarlierRange | undefined> {
     const { connected, stop } = context;
     const { parts, session } = connected;
@@ -94,7 +97,7 @@ export class EarlierWatch implements BackgroundJob {
       const readAt = performance.now();
       const outcome = await storage.store(range, session.state.epoch);
       if (outcome === 'names') return range;
-      // The remaining work has changed and is read again.
+      // The remaining work has changed, so it is read again from the database.
       if (outcome === 'otherwise') return undefined;
       to = range.from;
       const restMs = restShare * (performance.now() - readAt);
@@ -104,7 +107,7 @@ export class EarlierWatch implements BackgroundJob {
     return undefined;
   }
 
-  /** The range before `to`; undefined when it holds too much for one range, or when stopped. */
+  /** The range that ends at `to`; undefined when it has too many updates, or when stopped. */
   async #read(
     { connected, stop }: JobContext,
     to: number,
@@ -123,7 +126,7 @@ export class EarlierWatch implements BackgroundJob {
     return { from, to, updates };
   }
 
-  /** All ranges are stored. */
+  /** Called when all ranges are stored: completes the job, or requests the contracts active at the beginning. */
   async #end({ connected }: JobContext, storage: EarlierPlace, due: DueEarlier, begin: number): Promise<undefined> {
     const { parts, session } = connected;
     const { epoch } = session.state;
@@ -160,7 +163,7 @@ export class EarlierWatch implements BackgroundJob {
   }
 }
 
-/** @throws IndexerError FILTER_EXTEND_REFUSED when another filter is in force than the requested one */
+/** @throws IndexerError FILTER_EXTEND_REFUSED when the filter in force is not the one whose history was requested */
 function refuseOther({ isInForce }: DueEarlier): void {
   if (isInForce) return;
   throw new IndexerError('the filter in force is not the one whose history was requested', {

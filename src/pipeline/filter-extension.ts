@@ -1,8 +1,8 @@
 /**
  * Extends the filter while the stream runs. The session ends, the new filter comes into force at the checkpoint, and
  * the stream resumes with it at once. The contracts that were active at that offset and that only the new filter
- * matches are read in the background and added in short steps, so the stream never waits for a list. All state is in
- * the database, so another process can resume.
+ * matches are read in the background and added in short steps. So the stream never waits for a list of active
+ * contracts. All state is in the database, so another process can resume.
  */
 import { EMPTY, lastValueFrom, type Observable } from 'rxjs';
 import { pause } from '../config/pause.ts';
@@ -23,12 +23,12 @@ import { askIdentity, type Connected } from './proof/identity.ts';
 import { isNamed, emptyRange, rangeToSearch } from './retry/isolate-failing-update.ts';
 import { seed$ } from './seed.ts';
 
-/** Maximum contracts in one transaction; the stream waits for the shorter half of it. */
+/** Maximum number of contracts in one transaction; the stream waits for the shorter half of it. */
 const stepContracts = 1_000;
 /** Pause between two steps, as a share of the time that a step took: the stream has priority on the database. */
 const restShare = 0.5;
 
-/** Why the session should end. */
+/** Reason to end the session. */
 type Turn = 'set' | 'name' | 'done';
 
 interface JobContext {
@@ -93,7 +93,7 @@ export class FilterExtensionWatch implements BackgroundJob {
     const { filterExtension } = parts.sink;
     const due = await filterExtension.due();
     if (due === undefined) {
-      // Leftovers of a cancelled extension; removed once, because repeating it on each pass is unnecessary.
+      // Removes leftovers of a cancelled extension. Once is enough, so later passes skip it.
       if (!this.#tidied) await filterExtension.tidy();
       this.#tidied = true;
       return undefined;
@@ -105,7 +105,7 @@ export class FilterExtensionWatch implements BackgroundJob {
       await filterExtension.note({ state: 'done', step: null, problem: null });
       return undefined;
     }
-    // Also for objects that another role has created.
+    // Checks rights on objects that another role has created, too.
     await filterExtension.assertAllowed();
     if (due.isSet && notBefore !== undefined) return inPlace(parts, (staging) => gathered(context, staging, notBefore));
     await probe(parts, due.request);
@@ -113,7 +113,7 @@ export class FilterExtensionWatch implements BackgroundJob {
   }
 }
 
-/** A stream that requests data it may not see would park, so one contract is requested first. */
+/** Requests one contract first, because a stream that requests data it may not see would park. */
 async function probe(all: PipelineParts, extensionRequest: FilterExtensionRequest): Promise<void> {
   const { ledger, filter } = withFilter(all, keptFilter(extensionRequest.filter));
   // The right to see contracts does not depend on reassignments in flight.
@@ -122,8 +122,8 @@ async function probe(all: PipelineParts, extensionRequest: FilterExtensionReques
 }
 
 /**
- * When templates are named, an interface matches contracts of other templates too, which have to be followed from here.
- * Otherwise only its views are missing, and those are backfilled from as far back as there are any.
+ * When the filter names templates, an interface matches contracts of other templates too, which have to be followed
+ * from here. Otherwise only the views of the interface are missing, and they are backfilled.
  */
 async function followedAtOnce(
   all: PipelineParts,
@@ -143,7 +143,7 @@ async function inPlace<T>(parts: PipelineParts, work: (staging: FilterExtensionP
   }
 }
 
-/** Reads the active contracts, then adds them. @returns why the session should end; undefined when stopped */
+/** Reads the active contracts, then adds them. @returns the reason to end the session; undefined when stopped */
 async function gathered(
   context: JobContext,
   staging: FilterExtensionPlace,
@@ -206,7 +206,7 @@ async function listed(
     } catch (thrown) {
       const error = toIndexerError(thrown);
       failures += 1;
-      // Once: contracts that the participant returns only at its ledger end are read there.
+      // Only once: contracts that the participant returns only at its ledger end are read there.
       const atEnd: boolean = error.code === 'LEDGER_REASSIGNMENT_IN_FLIGHT' && !refused;
       refused ||= atEnd;
       if (atEnd) continue;
@@ -217,7 +217,7 @@ async function listed(
   return undefined;
 }
 
-/** Adds step by step; false when stopped. */
+/** Adds contracts step by step; false when stopped. */
 async function added(
   { connected, stop }: JobContext,
   staging: FilterExtensionPlace,
@@ -246,7 +246,7 @@ interface Note {
   readonly perSecond?: number | null;
 }
 
-/** Stores the progress of the job at intervals, and checks whether the job was cancelled. */
+/** Stores the progress of the job at intervals, and checks whether the job was paused or cancelled. */
 class Notes {
   readonly #parts: PipelineParts;
   readonly #over = new AbortController();

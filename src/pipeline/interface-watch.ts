@@ -1,8 +1,9 @@
 /**
- * Backfills requested interfaces that the stream does not include yet. The participant is polled for them, and when it
+ * Backfills requested interfaces that the stream does not include yet. The participant is polled for them. When it
  * knows them, their views are staged in the background, from as far back as it still returns them. When the staged
- * views have caught up with the stream, the session ends; before the next one begins, they are merged, and from then on
- * the stream includes the interfaces. The stream waits only for the last part of this, and never fails because of it.
+ * views have caught up with the stream, the session ends. Before the next session begins, the views are merged, and
+ * from then on the stream includes the interfaces. The stream waits only for this last part, and never fails because of
+ * it.
  */
 import { EMPTY, type Observable } from 'rxjs';
 import { pause } from '../config/pause.ts';
@@ -17,9 +18,9 @@ import { withUpdatedStates } from './proof/interfaces.ts';
 import { retryAfterMs } from './retry/retry.ts';
 import { ViewHistory } from './view-history.ts';
 
-/** If the last range took no longer than this, the final one will not keep the stream waiting. */
+/** Milliseconds. If the last range took no longer than this, the final one will not keep the stream waiting. */
 const caughtUpMs = 2_000;
-/** If connecting alone takes that long, a range of so few offsets is short enough as well. */
+/** A range of so few offsets counts as short even if it took longer, because connecting alone may take that long. */
 const caughtUpOffsets = 1_000;
 /** A failure that only an operator can fix is reported again at this interval. */
 const parkedDelayMs = 600_000;
@@ -28,7 +29,7 @@ const parkedDelayMs = 600_000;
 export class InterfaceWatch implements BackgroundJob {
   readonly #parts: PipelineParts;
   #level: ViewHistory | undefined;
-  /** After a failure: time of the next try, whatever session it is. Monotonic, milliseconds. */
+  /** Time of the next attempt after a failure, in any session. Monotonic, milliseconds. */
   #notBefore = 0;
 
   constructor(parts: PipelineParts) {
@@ -40,15 +41,15 @@ export class InterfaceWatch implements BackgroundJob {
   }
 
   /**
-   * A run with an end has the interfaces that the participant knows when it ends: views are tried once, and nothing
-   * waits for them then.
+   * A bounded run ends up with the interfaces that the participant knows when it ends: views are staged once, and
+   * nothing waits for them.
    */
   watch$(connected: Connected, following: Followed, isBounded: boolean): Observable<'ready'> {
     if (connected.interfaces.every(({ state }) => state === 'followed')) return EMPTY;
     return watching$(
       this.#parts.stop,
       (stop) => this.#untilLevel({ ...connected, following, stop }, isBounded),
-      // Staged views that have caught up continue to the checkpoint after the session.
+      // Staged views that have caught up are continued to the checkpoint after the session.
       () => this.isReady,
     );
   }
@@ -60,7 +61,7 @@ export class InterfaceWatch implements BackgroundJob {
     if (history === undefined || checkpoint === null) return false;
     this.#level = undefined;
     try {
-      // Staged by offsets of a participant that is not read any more.
+      // These views were staged with offsets of a participant that is not read any more.
       if (history.movedAt !== session.state.participantRange?.from) return false;
       if ((await parts.sink.filterExtension.due()) !== undefined) return false;
       if (!(await history.reach(checkpoint))) return false;
@@ -122,14 +123,16 @@ export class InterfaceWatch implements BackgroundJob {
   }
 }
 
-/** Years of views take minutes, during which nothing more polls the ledger end. */
+/**
+ * Polls the ledger end while `work` runs, because no other poll runs then, and merging years of views takes minutes.
+ */
 async function polling<T>({ polledLedger, observers, limits }: PipelineParts, work: () => Promise<T>): Promise<T> {
   const over = new AbortController();
   const poll = async (): Promise<void> => {
     for (;;) {
       await pause(limits.pollMs, over.signal);
       if (over.signal.aborted) return;
-      // Without a response, the readiness verdict follows from the lack of news.
+      // A failed poll needs no report: readiness depends on the time since the last response.
       await polledLedger.state.ledgerEnd().then(
         (ledgerEnd) => observers.polls.ledgerEnd(ledgerEnd),
         () => undefined,
@@ -149,12 +152,12 @@ interface Gathering extends Pick<Connected, 'session' | 'parts' | 'interfaces'> 
   readonly stop: AbortSignal;
 }
 
-/** Last report to the sink. */
+/** The interfaces last stored in the sink. */
 interface Reported {
   interfaces: readonly RequestedInterface[];
 }
 
-/** Undefined while the participant knows none of them, and when stopped. */
+/** Undefined while the participant knows none of the requested interfaces, and when stopped. */
 async function gathered(gathering: Gathering, lastReport: Reported): Promise<ViewHistory | undefined> {
   const { parts } = gathering;
   const { ledger, sink, observers } = parts;
@@ -163,9 +166,9 @@ async function gathered(gathering: Gathering, lastReport: Reported): Promise<Vie
   if ((await sink.filterExtension.due()) !== undefined) return undefined;
   const known = await askAgain(parts, gathering, lastReport);
   const { repeatsTo = 0 } = parts.participantOffsets ?? {};
-  // Until then, new views cannot be distinguished from those stored from another participant.
+  // Before that offset, new views cannot be distinguished from views that were stored from another participant.
   if (known.length === 0 || following.checkpoint < repeatsTo) return undefined;
-  // Before it, the stream has nothing, or the participant returns nothing any more.
+  // Before that offset, the stream has no updates, or the participant no longer returns them.
   const pruned = await ledger.state.latestPrunedOffsets();
   const history = await ViewHistory.open(
     parts,
@@ -188,7 +191,10 @@ async function gathered(gathering: Gathering, lastReport: Reported): Promise<Vie
   }
 }
 
-/** The interfaces that the stream does not include and the participant knows; stores its answer. */
+/**
+ * Requests which of the interfaces that the stream does not include the participant knows now. Stores the result and
+ * returns the known ones.
+ */
 async function askAgain(
   { ledger, filter, observers }: PipelineParts,
   { session }: Gathering,

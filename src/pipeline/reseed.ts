@@ -1,8 +1,8 @@
 /**
- * Reads all active contracts again while the stream is stopped: the usual seed stages them in a schema of its own, then
+ * Reads all active contracts again while the stream is stopped. The usual seed stages them in a schema of its own, then
  * one transaction merges them. They are read at the earliest offset that the participant still returns, so that the gap
- * is as small as possible. Until then readers see the state of the checkpoint. An interrupted reseed continues, or
- * starts over, when it is run again.
+ * is as small as possible. Until the merge, readers see the state at the checkpoint. An interrupted reseed continues,
+ * or starts over, when it is run again.
  */
 import { lastValueFrom } from 'rxjs';
 import { pause } from '../config/pause.ts';
@@ -24,15 +24,15 @@ import { seed$ } from './seed.ts';
 export type StandingStream = Pick<StreamState, 'participantId' | 'seeded' | 'checkpoint' | 'lastUpdate'> &
   Pick<StreamIdentity, 'filterHash'>;
 
-/** Staging area for active contracts, and how they are merged. For the holder of the writer lock. */
+/** Staging area for active contracts, and their merge. For the holder of the writer lock. */
 export interface Staging extends Pick<Sink, 'openSession'> {
   /**
-   * Creates the staging area, or reuses what an interrupted reseed left if it fits.
+   * Creates the staging area, or reuses the one of an interrupted reseed if it fits.
    * @throws IndexerError RESEED_REFUSED when something blocks it
    */
   prepare(spec: {
     readonly identity: StreamIdentity;
-    /** Earlier offsets cannot be used: the checkpoint, or the pruned offset if that is higher. */
+    /** The checkpoint, or the pruned offset if that is higher; earlier offsets cannot be used. */
     readonly notBefore: number;
   }): Promise<void>;
   /**
@@ -41,9 +41,9 @@ export interface Staging extends Pick<Sink, 'openSession'> {
    */
   merge(merge: {
     readonly identity: StreamIdentity;
-    /** Interfaces whose views were read with them. */
+    /** Interfaces whose views were staged with the contracts. */
     readonly interfaces: readonly string[];
-    /** The offset the active contracts were read at. */
+    /** The offset at which the active contracts were read. */
     readonly offset: number;
     /** The checkpoint when the reseed began. */
     readonly checkpoint: number;
@@ -52,7 +52,7 @@ export interface Staging extends Pick<Sink, 'openSession'> {
   }): Promise<Merged>;
 }
 
-/** Expected result of a reseed that keeps the history. */
+/** Plan of a reseed that keeps the history. */
 export interface ReseedPlan {
   readonly identity: StreamIdentity;
   /** The configured interfaces that the participant knows. */
@@ -65,20 +65,20 @@ export interface ReseedPlan {
 }
 
 export interface Reseeded extends Merged {
-  /** The offset of the active contracts; the gap is the range from the checkpoint to it. */
+  /** The offset of the active contracts; the gap is the range from the checkpoint to this offset. */
   readonly offset: number;
 }
 
-/** Consecutive failures without a stored entry after which the reseed ends. */
+/** Consecutive failures, without a stored entry in between, after which the reseed ends. */
 const failuresAllowed = 8;
 const retryMs = 2_000;
-/** Delay after a failure before which something was stored. */
+/** Delay after the first failure since something was stored, in milliseconds. */
 const soonMs = 100;
 
 /**
- * Verifies that the ledger's offsets still are those of the stored history, and computes the gap.
- * @param stream undefined when nothing was ever indexed
- * @throws IndexerError RESEED_REFUSED when they are not, or there is no history to keep
+ * Verifies that the ledger's offsets are still those of the stored history, and plans the reseed.
+ * @param stream undefined if nothing was ever indexed
+ * @throws IndexerError RESEED_REFUSED if they are not, or there is no history to keep
  */
 export async function planReseed(all: PipelineParts, stream: StandingStream | undefined): Promise<ReseedPlan> {
   if (stream?.checkpoint === undefined || stream.checkpoint === null || !stream.seeded) {
@@ -112,7 +112,7 @@ async function refuseOtherHistory(
   bounds: Omit<LedgerBounds, 'sameParticipant'>,
 ): Promise<void> {
   try {
-    // The merge compares contracts, all of them.
+    // The participant ids are not compared here, because the merge compares all contracts.
     await proveHistory(parts, stored, { ...bounds, sameParticipant: true });
   } catch (thrown) {
     const error = toIndexerError(thrown);
@@ -121,7 +121,7 @@ async function refuseOtherHistory(
   }
 }
 
-/** Updates stored from the previous participant would look as if this one lacked them. */
+/** Updates stored from the previous participant would look as if this participant lacked them. */
 function justSwitched(upTo: number): IndexerError {
   return refused(
     `the stream was switched to another participant and has not passed offset ${String(upTo)}, up to which some updates came from both participants`,
@@ -142,7 +142,7 @@ function refused(found: string, remedy: string): IndexerError {
 }
 
 /**
- * Stages the active contracts and merges them. To be called by the holder of the writer lock only.
+ * Stages the active contracts and merges them. Only the holder of the writer lock may call it.
  * @throws IndexerError; the stream is unchanged then
  */
 export async function reseed(all: PipelineParts, staging: Staging, plan: ReseedPlan): Promise<Reseeded> {
@@ -154,7 +154,7 @@ export async function reseed(all: PipelineParts, staging: Staging, plan: ReseedP
   return { ...(await staging.merge({ identity, interfaces, offset, checkpoint, reason })), offset };
 }
 
-/** Seeds until it is done; undefined when a stop was requested. */
+/** Seeds until all contracts are staged; undefined when a stop was requested. */
 async function gather(parts: PipelineParts, staging: Staging, plan: ReseedPlan): Promise<number | undefined> {
   let failures = 0;
   let refusedAt = -1;
@@ -190,9 +190,9 @@ async function gather(parts: PipelineParts, staging: Staging, plan: ReseedPlan):
 }
 
 /**
- * End of the gap: the checkpoint, so that there is none, or the pruned offset, from which updates can be followed; the
- * ledger end only if the participant refuses the contracts active there.
- * @param refusedAt the offset at which it has refused; -1 when it has not
+ * End of the gap. It is the checkpoint, so that there is no gap, or the pruned offset, from which updates can be
+ * followed. It is the ledger end only if the participant refuses the contracts active there.
+ * @param refusedAt the offset at which it refused them; -1 if it did not
  */
 async function gapEnd(parts: PipelineParts, { checkpoint }: ReseedPlan, refusedAt: number): Promise<number> {
   const earliest = Math.max(checkpoint, await parts.ledger.state.latestPrunedOffsets());

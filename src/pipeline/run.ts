@@ -1,6 +1,6 @@
 /**
- * The program's one subscription: sessions, one after the other, until a stop is requested or an error is fatal. A
- * session acquires the lock, connects, seeds if needed and follows; it starts from the database, never from memory.
+ * The program's one subscription. Sessions run one after the other until a stop is requested or an error is fatal. A
+ * session acquires the lock, connects, seeds if needed and follows. It starts from the database, never from memory.
  */
 import {
   EMPTY,
@@ -56,30 +56,34 @@ export async function runPipeline(parts: PipelineParts): Promise<void> {
   }
 }
 
-/** Number of seeds that are restarted because reassignments are in flight; then an operator has to know. */
+/**
+ * Maximum number of seeds that are restarted because reassignments are in flight; after that, the stream parks for an
+ * operator.
+ */
 const seedsRefused = 5;
 
 class Run {
   readonly #parts: PipelineParts;
   readonly #phase: PhaseKeeper;
   readonly #packages: PackageWatch;
-  /** In the order in which they store their results. */
+  /** In the order in which their results are stored. */
   readonly #jobs: readonly BackgroundJob[];
   readonly #completions: CompletionWatch;
   #lock: WriterLock | undefined;
   readonly #failures = new FailureCount();
   readonly #patience: RetryLimits;
   /**
-   * The ledger has refused a name of the filter since something was stored: which interfaces it knows is queried again.
+   * Whether the ledger has refused a name of the filter since something was stored. The next session then queries again
+   * which interfaces the ledger knows.
    */
   #nameRefused = false;
-  /** Consecutive lists that the participant refused because of reassignments in flight. */
+  /** Consecutive requests for active contracts that the participant refused because of reassignments in flight. */
   #refusedInFlight = 0;
-  /** By the filter in force. */
+  /** Whether the filter in force includes interfaces. */
   #wantsInterfaces: boolean;
-  /** Range that the next session processes one by one, to name the update or entry that Postgres rejects. */
+  /** Range that the next session processes one by one, to find the update or entry that Postgres rejects. */
   #apart = emptyRange;
-  /** The last offset to store; `end` becomes an offset when the ledger end is known, once for all sessions. */
+  /** The last offset to store. `end` is replaced by the ledger end once that is known, for all sessions. */
   #stopAt: number | undefined;
 
   constructor(parts: PipelineParts) {
@@ -119,7 +123,7 @@ class Run {
         if (lock === undefined) return EMPTY;
         const work$ = defer(() => this.#connect()).pipe(
           concatMap((connected) => this.#work$(connected)),
-          // A session that ended for a background job is followed by another.
+          // A session that ended for a background job is followed by another session.
           repeat({ delay: () => (this.#goesOn() ? of(true) : EMPTY) }),
         );
         return merge(work$.pipe(endWith('done')), lock.lost).pipe(takeWhile((value) => value !== 'done'));
@@ -165,14 +169,14 @@ class Run {
       concatMap((offset) => {
         if (offset === undefined) return EMPTY;
         this.#refusedInFlight = 0;
-        // A seed without tokens has stored nothing that counts until it is published.
+        // Entries stored without tokens do not count until the seed is published.
         this.#progressed();
         return concat(from([offset]), this.#follow$(connected, offset));
       }),
     );
   }
 
-  /** The current ledger end when the list is requested, unless another offset is required. */
+  /** The offset of the seed: the ledger end when the list is requested, unless another offset is required. */
   #seedAt({ parts, pruned, ledgerEnd }: Connected): SeedAt {
     if (parts.start === 'whole') return Math.min(pruned, this.#stopAt ?? Infinity);
     if (this.#stopAt !== undefined) return Math.min(ledgerEnd, this.#stopAt);
@@ -181,7 +185,7 @@ class Run {
 
   #follow$(connected: Connected, checkpoint: number): Observable<unknown> {
     let { ledgerEnd } = connected;
-    // A batch that was in progress when the session failed may still be committed: that does not count as progress.
+    // A batch that was in progress when the session failed may still be committed. That does not count as progress.
     let over = false;
     const showPhase = (reached: number): void => {
       if (over || this.#parts.stop.aborted) return;
@@ -222,7 +226,7 @@ class Run {
     );
   }
 
-  /** A bounded run ends with the completions of its updates. */
+  /** A bounded run ends only after the completions of its updates are stored. */
   #settled$({ stopAt }: Following): Observable<never> {
     if (stopAt === undefined) return EMPTY;
     return defer(() => this.#completions.settled(stopAt)).pipe(ignoreElements());
@@ -234,7 +238,7 @@ class Run {
     return range;
   }
 
-  /** Something was committed: failures are counted from here. */
+  /** Called when something was committed: failures are counted from here. */
   #progressed(): void {
     this.#failures.clear();
     this.#patience.renew();
@@ -250,12 +254,12 @@ class Run {
     const streak = this.#failures.add(error);
     const range = rangeToSearch(error, streak.repeated);
     this.#apart = range ?? this.#apart;
-    // The update that is found parks, not its batch.
+    // The stream parks for the update that is found, not for its batch.
     const search = range !== undefined && !isNamed(error);
     const decision = decide(error, streak, limits.retryMaxDelayMs, Math.random());
     const stage = sideOf(error.code);
     const atOnce = (search && decision.kind === 'again' && decision.phase === 'parked') || this.#mayAskAnew(error);
-    // The caller of a run with an end waits for its exit code.
+    // A bounded run does not park, because its caller waits for the exit code.
     const mayPark = atOnce || this.#parts.stopAt === undefined;
     if (decision.kind === 'give-up' || (decision.phase === 'parked' && !mayPark)) {
       observers.stream.failed(stage, error, undefined);
@@ -273,7 +277,8 @@ class Run {
   }
 
   /**
-   * A seed that starts over stores something each time, which is not progress if every offset is refused in the end.
+   * A seed that starts over stores something each time, which is not progress if the participant finally refuses every
+   * offset. So these refusals are counted separately.
    */
   #withoutEnd(error: IndexerError): IndexerError {
     if (error.code !== 'LEDGER_REASSIGNMENT_IN_FLIGHT') return error;
@@ -281,14 +286,17 @@ class Run {
     return this.#refusedInFlight > seedsRefused ? withContext(error, { retry: 'park' }) : error;
   }
 
-  /** Once: an interface that the participant does not know any more must not block the stream for all others. */
+  /** True once: an interface that the participant does not know any more must not block the stream for all others. */
   #mayAskAnew({ code }: IndexerError): boolean {
     const isNew = code === 'LEDGER_FILTER_UNKNOWN' && this.#wantsInterfaces && !this.#nameRefused;
     this.#nameRefused ||= isNew;
     return isNew;
   }
 
-  /** The lock is released with a connection that may be broken, and to a standby when an operator is needed here. */
+  /**
+   * Releases the lock if its connection may be broken, or if an operator is needed here, so that a standby can take
+   * over.
+   */
   async #wait(error: IndexerError, delayMs: number): Promise<void> {
     const parked = this.#phase.current === 'parked';
     if (parked || error.retry === 'fenced' || sideOf(error.code) === 'store') await this.#release();

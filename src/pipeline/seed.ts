@@ -1,6 +1,7 @@
 /**
- * Seed: the active contracts at one stored offset, in bounded transactions, published by a last one once the list is
- * verified complete. An interrupted seed continues after the last committed continuation token, or starts over.
+ * Reads the active contracts at one stored offset, in bounded transactions. A last transaction publishes them once the
+ * list is verified to be complete. An interrupted seed continues after the last committed continuation token, or starts
+ * over.
  */
 import { concatMap, defer, finalize, firstValueFrom, last, repeat, takeWhile, type Observable } from 'rxjs';
 import { pause } from '../config/pause.ts';
@@ -43,19 +44,17 @@ interface SeedPlan {
 }
 
 interface SeedRun {
-  /** Whether contracts missing from the list are ended. */
+  /** Set if contracts that are missing from the list will be ended. */
   readonly strict?: true;
-  /** Numbers of entries that are written one by one, because Postgres rejected them as a batch. */
+  /** Range of entry numbers that are written one by one, because Postgres rejected them as a batch. */
   readonly apart: OffsetRange;
-  /** Entries were stored that no later session has to read again. */
+  /** Called when entries were stored that no later session has to read again. */
   onProgress(): void;
 }
 
 type RunningSeed = SeedPlan & SeedRun & { readonly read: ListTally };
 
-/**
- * An offset, or a function that reads the ledger end: just before the request, because other offsets may be refused.
- */
+/** An offset, or a function that reads the ledger end just before the request, because other offsets may be refused. */
 export type SeedAt = number | (() => Promise<number>);
 
 /** Emits the seed offset once published, undefined when a stop was requested. */
@@ -79,7 +78,7 @@ export function seed$(
 }
 
 /**
- * Starts without an ACS: history is followed from a given offset. Resolves to that offset.
+ * Starts without active contracts: history is followed from a given offset. Resolves to that offset.
  * @throws IndexerError LEDGER_PRUNED when the participant has pruned that offset; then nothing is written
  */
 export async function skipSeed(parts: PipelineParts, session: SinkSession, pruned: number): Promise<number> {
@@ -171,15 +170,18 @@ function entries$(
 }
 
 /**
- * A list without tokens is read again from its beginning by the next session, so the check waits for transient
- * failures.
+ * Delays between checks, milliseconds. The check is retried after transient failures, because otherwise the next
+ * session would read a list without tokens again from its beginning.
  */
 const proofDelaysMs: readonly number[] = [500, 1_000, 2_000, 4_000];
 
 /** Errors about the list, and not about the connection to the ledger. */
 const aboutList: ReadonlySet<string> = new Set(['LEDGER_STREAM_TRUNCATED', 'SEED_UNVERIFIED']);
 
-/** @throws IndexerError LEDGER_STREAM_TRUNCATED: the next session continues after the stored token, or starts over */
+/**
+ * Verifies the list.
+ * @throws IndexerError LEDGER_STREAM_TRUNCATED: the next session continues after the stored token, or starts over
+ */
 async function prove(parts: PipelineParts, session: SinkSession, seed: RunningSeed): Promise<void> {
   const { ledger, filter, release, observers, stop } = parts;
   const { offset, read, strict } = seed;
@@ -196,7 +198,7 @@ async function prove(parts: PipelineParts, session: SinkSession, seed: RunningSe
   }
 }
 
-/** Why the list is rejected; undefined when it is complete, and of one version of the participant. */
+/** Why the list is rejected; undefined if it is complete and one version of the participant returned all of it. */
 async function doubt(
   parts: PipelineParts,
   list: EndedList,
@@ -230,13 +232,13 @@ async function* streamed(parts: PipelineParts, request: object): AsyncGenerator<
 }
 
 /**
- * The update that activated the newest of the seed's contracts: it verifies the history until an update arrives.
- * Undefined when there is none, when it is pruned, or when the ledger cannot return it now.
+ * The update that activated the newest contract of the seed. It is used to verify the history until another update
+ * arrives. Undefined if there is none, if it is pruned, or if the ledger cannot return it now.
  */
 async function anchorOf(parts: PipelineParts, session: SinkSession): Promise<UpdateMark | undefined> {
   const offset = await session.newestActivation();
   if (offset === undefined || offset === 0) return undefined;
-  // An additional check, not a condition: a seed of hours is not discarded because it is missing.
+  // An additional check, not a condition: a seed that took hours is not discarded because this update is missing.
   const updateId = await updateIdAt(parts, offset).catch(() => undefined);
   return updateId === undefined ? undefined : { offset, updateId };
 }
@@ -259,7 +261,7 @@ async function takeEntries(
   }
 }
 
-/** Forgets the token, so that the next session starts over, at an offset that the ledger can still return. */
+/** Forgets the token, so that the next session starts over at an offset that the ledger can still return. */
 async function overtaken(
   { ledger, release }: PipelineParts,
   session: SinkSession,
@@ -278,7 +280,7 @@ async function overtaken(
 
 interface BuiltEntries {
   readonly batch: Batch;
-  /** Of the last entry. */
+  /** Contract id of the last entry; null if it has none. */
   readonly contractId: string | null;
   readonly built: Built;
 }
@@ -296,7 +298,7 @@ async function buildEntries(
     const entry = decodeActiveContract(frame, batch.unknown);
     newest = contractIdOf(entry);
     batch.addEntry(participantOffsets?.entry(entry) ?? entry);
-    // As it was sent: another reading is compared with it.
+    // As the ledger sent it, because another reading is compared with it.
     seed.read.add(entry);
   });
   batch.seal();
@@ -315,7 +317,7 @@ function contractIdOf(entry: ActiveContractEntry): Text | null {
 }
 
 interface EntriesToWrite extends BuiltEntries {
-  /** Entries stored before these. */
+  /** Number of entries stored before these. */
   readonly before: number;
   readonly predecessor: Promise<void> | undefined;
   readonly span: BatchSpan | undefined;
@@ -344,6 +346,6 @@ async function writeEntries(
   const facts = factsOf(batch, rows, built, (performance.now() - started) / 1000);
   observers.stream.batchCommitted({ ...facts, checkpoint: undefined });
   observers.seed.progress({ contracts: before + batch.entries, offset: seed.offset });
-  // Without a token the next session starts over, which must not look like progress.
+  // Without a token the next session starts over, so this must not look like progress.
   if (batch.continuationToken !== null) seed.onProgress();
 }

@@ -1,6 +1,6 @@
 /**
- * Follows the history of some interfaces in the background, into a staging area, with the usual seed and follow:
- * contracts that were active at its beginning, and later events, reduced to their views.
+ * Follows the history of some interfaces in the background, into a staging area, with the usual seed and follow. It
+ * stages contracts that were active at the beginning, and later events, reduced to their views.
  */
 import { lastValueFrom } from 'rxjs';
 import { toIndexerError } from '../errors/indexer-error.ts';
@@ -13,7 +13,7 @@ import { askIdentity } from './proof/identity.ts';
 import { emptyRange } from './retry/isolate-failing-update.ts';
 import { seed$, skipSeed } from './seed.ts';
 
-/** The stream has priority: small batches leave the database to it. */
+/** The stream has priority: one write at a time leaves the database to it. */
 const lanes = 1;
 
 interface Opened {
@@ -24,10 +24,10 @@ interface Opened {
 
 export class ViewHistory {
   readonly interfaces: readonly string[];
-  /** Contracts that were active here, or created later, are staged. */
+  /** Contracts that were active at this offset, or were created later, are staged. */
   readonly begin: number;
   /**
-   * The participant whose offsets it follows, see `ParticipantOffsets.from`; undefined: the one that the stream began
+   * The participant whose offsets are used, see `ParticipantOffsets.from`; undefined for the one that the stream began
    * with.
    */
   readonly movedAt: number | undefined;
@@ -49,8 +49,8 @@ export class ViewHistory {
   }
 
   /**
-   * Begins at `begin`, or continues from an interrupted run, if the participant still returns what follows.
-   * @param interfaces those to follow, known to the participant
+   * Begins at `begin`, or continues an interrupted run if the participant still returns the updates after it.
+   * @param interfaces interfaces to follow, known to the participant
    * @throws IndexerError INTERFACE_BACKFILL_REFUSED, STORE_ errors, or the ledger's error
    */
   static async open(
@@ -69,7 +69,8 @@ export class ViewHistory {
       observers: quietObservers,
       commits: quietCommits,
       tracer: undefined,
-      // Missing views must not look complete: an update that the stream itself has stored is not quarantined here.
+      // Missing views must not look complete, so only updates that the stream itself has quarantined are quarantined
+      // here.
       mayQuarantine: (offset) => all.sink.marks.isQuarantined(offset),
       limits: { ...all.limits, writeConcurrency: lanes },
       stop,
@@ -85,12 +86,12 @@ export class ViewHistory {
     }
   }
 
-  /** Offset reached. */
+  /** Offset up to which the views are staged. */
   get offset(): number {
     return this.#offset ?? this.begin;
   }
 
-  /** Follows to this offset; false when stopped before. @throws IndexerError of the ledger or Postgres */
+  /** Follows up to this offset; false when stopped before. @throws IndexerError of the ledger or Postgres */
   async reach(offset: number): Promise<boolean> {
     this.#offset ??= await this.#begin();
     if (this.#offset === undefined) return false;
@@ -117,7 +118,10 @@ export class ViewHistory {
     }
   }
 
-  /** Makes the staged views part of the stream. @param at checkpoint of the stream, which is also that of the views */
+  /**
+   * Makes the staged views part of the stream.
+   * @param at checkpoint and epoch of the stream; the views must have reached this checkpoint
+   */
   merge(at: { readonly checkpoint: number; readonly epoch: number }): Promise<number> {
     return this.#staging.merge({ ...at, interfaces: this.interfaces, completeFrom: this.begin });
   }

@@ -1,12 +1,12 @@
-/** Delay after a failed attempt. */
+/** Delay after a failed delivery. */
 
 const firstMs = 250;
 export const longestMs = 15 * 60_000;
 
 /**
- * Doubles from a quarter of a second to a quarter of an hour; the upper half is random, so that deliveries that failed
- * together are not sent together again. Never shorter than the receiver requested.
- * @param failures in a row, from 1
+ * Delays double from a quarter of a second to a quarter of an hour. Their upper half is random, so that deliveries that
+ * failed together are not sent together again. A delay is never shorter than the receiver requested.
+ * @param failures number of consecutive failures, from 1
  * @param random uniform in [0, 1)
  */
 export function backOff(failures: number, retryAfterMs: number | undefined, random: number): number {

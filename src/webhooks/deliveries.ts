@@ -1,6 +1,6 @@
 /**
- * Deliveries of all webhooks, for the life of the process. Only the holder of the writer lock delivers: a standby
- * resumes at the cursors in the database. Nothing here stops or delays the stream.
+ * Deliveries of all webhooks, for the life of the process. Only the holder of the writer lock delivers; a standby that
+ * takes over resumes at the cursors in the database. Nothing here stops or delays the stream.
  */
 import { pause } from '../config/pause.ts';
 import { toIndexerError } from '../errors/indexer-error.ts';
@@ -8,7 +8,7 @@ import type { Webhook } from '../model/push/webhook.ts';
 import { HookRun } from './hook-run.ts';
 import type { DeliveryOptions } from './ports.ts';
 
-/** Delay after a delivery failed for a cause on this side. */
+/** Delay after a delivery failed because of this side, milliseconds. */
 const stuckMs = 5_000;
 
 interface Running {
@@ -20,23 +20,23 @@ interface Running {
 export class WebhookDeliveries {
   readonly #options: DeliveryOptions;
   readonly #stop = new AbortController();
-  /** By their definition, so that a changed webhook starts again. */
+  /** By the webhook's definition, so that a changed webhook starts again. */
   readonly #running = new Map<string, Running>();
   readonly #said = new Map<string, string>();
   readonly #over: Promise<void>;
 
-  /** Begins at once, and waits for the writer lock. */
+  /** Starts at once, and delivers nothing before this process holds the writer lock. */
   constructor(options: DeliveryOptions) {
     this.#options = options;
     this.#over = options.reach === 'none' ? Promise.resolve() : this.#untilStopped();
   }
 
-  /** Something was committed. */
+  /** Called when something was committed. */
   stir(): void {
     for (const { run } of this.#running.values()) run.stir();
   }
 
-  /** Records deliveries, and ends. Never rejects. */
+  /** Records deliveries, then ends. Never rejects. */
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#over;
@@ -62,7 +62,7 @@ export class WebhookDeliveries {
   }
 
   #begin(key: string, webhook: Webhook): void {
-    // A webhook of the same name that has not ended yet is awaited: two would share a cursor.
+    // Waits for a webhook of the same name that has not ended yet, because two runs would share a cursor.
     if ([...this.#running.keys()].some((other) => nameOf(other) === webhook.name)) return;
     const stop = new AbortController();
     const run = new HookRun(webhook, this.#options);
@@ -81,7 +81,7 @@ export class WebhookDeliveries {
     this.#running.delete(key);
   }
 
-  /** Deliveries of another process are not reported here. */
+  /** Stops reporting webhooks, because another process delivers. */
   #standBy(): void {
     this.#endAll();
     this.#options.observer.webhooksSeen([]);
@@ -91,7 +91,7 @@ export class WebhookDeliveries {
     for (const { stop } of this.#running.values()) stop.abort();
   }
 
-  /** Reports a failure once for as long as it is the same. */
+  /** Reports a failure once, until it changes. */
   #failed(name: string, thrown: unknown): void {
     if (this.#stop.signal.aborted) return;
     const { code, message, remedy } = toIndexerError(thrown);

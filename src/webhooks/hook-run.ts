@@ -1,7 +1,7 @@
 /**
  * Deliveries to one webhook, from its cursor, while this process holds the writer lock. Each event is sent until it is
- * accepted or abandoned; after a crash an accepted event may be sent again, with the same id. One loop makes all
- * changes to the window and the database, so none happen at the same time.
+ * accepted or abandoned. After a crash an accepted event may be sent again, with the same id. One loop makes all
+ * changes to the window and the database, so changes are never concurrent.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Change, ChangesPage } from '../model/push/changes.ts';
@@ -13,24 +13,24 @@ import { Poster, type Answer } from './post.ts';
 import { messageId, signedHeaders } from './signature.ts';
 import { DeliveryWindow, type WindowEvent } from './window.ts';
 
-/** Concurrent deliveries, of different contracts. */
+/** Maximum number of concurrent deliveries, each of another contract. */
 const connections = 16;
-/** Delay before the next event for a receiver whose response had to be aborted, milliseconds. */
+/** Delay before the next event after a response that had to be aborted, milliseconds. */
 const pauseAfterCutMs = 250;
 const timeoutMs = 15_000;
-/** Of the first page; the size of later ones depends on the length of the events. */
+/** Maximum number of rows in the first page; for later pages it depends on the length of the events. */
 const firstRows = 100;
 const mostRows = 1_000;
-/** Of one page, if its events are as long as those before. */
+/** Intended length of one page; its number of rows is computed from the length of earlier events. */
 const pageCharacters = 4 * 1024 * 1024;
-/** A failing contract delays others once this many events came after it. */
+/** Maximum number of loaded events. A failing contract delays others once this many events came after it. */
 const mostEvents = 1_000;
 const mostCharacters = 16 * 1024 * 1024;
-/** How long a delivery may be unrecorded in the database: after a crash it is sent again. */
+/** Interval of recording deliveries in the database, milliseconds. After a crash, unrecorded ones are sent again. */
 const noteMs = 250;
-/** How long a stop waits for responses. */
+/** Maximum wait of a stop for responses, milliseconds. */
 const finishMs = 2_000;
-/** Delay between two pages at the end of history: many commits are read together. */
+/** Delay between two pages at the end of history, milliseconds, so that many commits are read together. */
 const pageEveryMs = 50;
 const mostReplays = 100;
 
@@ -42,7 +42,7 @@ interface Outcome {
   readonly answer: Answer;
 }
 
-/** `moved`: its cursor was changed from outside, or it is not active any more. */
+/** `moved`: the cursor was changed by a command, or the webhook is not active any more. */
 export type RunEnd = 'stopped' | 'moved' | 'disabled';
 
 export class HookRun {
@@ -54,22 +54,22 @@ export class HookRun {
   #dead: ReadonlySet<string> = new Set();
   #underWay = 0;
   #wake: () => void = () => undefined;
-  /** A commit came since the last page. */
+  /** Whether there may be changes after the last page, because something was committed. */
   #mayRead = true;
   #isReading = false;
   #rows = firstRows;
   readonly #pages: (ChangesPage | Error)[] = [];
   #readAt = 0;
-  /** Always before the first page: until then it is not known which contracts have dead letters. */
+  /** Time of the last check. The first one precedes the first page: it reads which contracts have dead letters. */
   #lookedAt = -Infinity;
-  /** The cursor in the database. */
+  /** The cursor that is stored in the database. */
   #noted: DeliveryWindow['cursor'] = null;
   #updatedAt = 0;
-  /** While the receiver is away, nothing is sent until this time; and how many times in a row it was away. */
+  /** While the receiver is away, nothing is sent until this time. The next field counts its consecutive absences. */
   #awayUntil = 0;
   #awayTimes = 0;
   #hasMissed = false;
-  /** Why the last attempt failed, null: it did not; and the state in the database. */
+  /** Why the last attempt failed; null if it succeeded. The next field is the value in the database. */
   #problem: string | null | undefined;
   #notedProblem: string | null | undefined;
 
@@ -79,13 +79,13 @@ export class HookRun {
     this.#poster = new Poster({ reach: options.reach, connections, timeoutMs });
   }
 
-  /** Something was committed. */
+  /** Called when something was committed. */
   stir(): void {
     this.#mayRead = true;
     this.#wake();
   }
 
-  /** @throws IndexerError of the database */
+  /** Delivers until stopped. @throws IndexerError of the database */
   async run(stop: AbortSignal): Promise<RunEnd> {
     const wake = (): void => this.#wake();
     stop.addEventListener('abort', wake);
@@ -114,19 +114,19 @@ export class HookRun {
       if (this.#isNoteDue(performance.now()) && !(await this.#note())) return 'moved';
       await this.#pause(stop);
     }
-    // A process that lost the writer lock has a successor that sends the event again: two do not deliver concurrently.
+    // Without the writer lock, another process delivers and sends running deliveries again. Only one may deliver.
     if (this.#options.isWriter()) await this.#finish();
     return 'stopped';
   }
 
-  /** Running deliveries may still be accepted: then they need not be sent again. */
+  /** Waits for running deliveries: if they are accepted, they need not be sent again. */
   async #finish(): Promise<void> {
     const end = performance.now() + finishMs;
     while (this.#underWay > 0 && performance.now() < end) await this.#sleep(end - performance.now());
     await this.#settle();
   }
 
-  /** Until something happens, or is due. */
+  /** Waits until something happens, or is due. */
   async #pause(stop: AbortSignal): Promise<void> {
     const now = performance.now();
     const mayRead = this.#hasRoom() && this.#mayRead && !this.#isReading ? this.#readAt + pageEveryMs : Infinity;
@@ -136,7 +136,7 @@ export class HookRun {
     const next = Math.min(this.#lookedAt + this.#options.lookMs, mayRead, mayNote, sends);
     const isNews = this.#outcomes.length + this.#pages.length > 0;
     if (!isNews && !stop.aborted && next > now) await this.#sleep(next - now);
-    // Responses arrive in turns of the event loop, so they get a turn whatever is due.
+    // Responses are processed in turns of the event loop, so they get a turn even if work is due.
     else await turn();
   }
 
@@ -150,16 +150,16 @@ export class HookRun {
     });
   }
 
-  /** Reads changes that were requested meanwhile. */
+  /** Checks for changes that commands have made to the webhook. @returns false if the cursor was changed */
   async #look(now: number): Promise<boolean> {
     const { store } = this.#options;
     this.#lookedAt = now;
-    // A commit may have been missed: at the beginning, and if another process wrote.
+    // This process may have missed a commit: before the run, or by another process.
     this.#mayRead = true;
     const cursor = await store.cursor(this.#webhook);
     if (cursor === undefined || !isSame(cursor, this.#noted)) return false;
     if (this.#problem !== undefined && this.#problem !== this.#notedProblem) {
-      // Deliveries do not depend on it, nor on a right that `grant-roles` of an earlier version did not give.
+      // May fail: deliveries do not depend on it, and `grant-roles` of an earlier version did not grant the right.
       await store.noteProblem(this.#webhook, (this.#notedProblem = this.#problem)).catch(() => undefined);
     }
     this.#dead = await store.deadContracts(this.#webhook);
@@ -167,7 +167,7 @@ export class HookRun {
     return true;
   }
 
-  /** Letters that are to be sent again, and are not loaded yet. */
+  /** Loads dead letters that are to be sent again and are not loaded yet. */
   async #readReplays(): Promise<void> {
     const { store } = this.#options;
     const events: WindowEvent[] = [];
@@ -200,7 +200,7 @@ export class HookRun {
     return { template, party, eventTypes, role };
   }
 
-  /** Concurrent with the deliveries. Never rejects. */
+  /** Reads a page while deliveries are running. Never rejects. */
   async #read(): Promise<void> {
     this.#mayRead = false;
     this.#isReading = true;
@@ -209,7 +209,7 @@ export class HookRun {
       const page = await this.#options.store.changes({ ...this.#wanted(), after }, this.#rows);
       this.#pages.push(page);
       this.#rows = rowsAfter(page) ?? this.#rows;
-      // Full pages follow one another without a pause.
+      // There is no pause after a full page.
       this.#readAt = page.atEnd ? performance.now() : 0;
       this.#mayRead ||= !page.atEnd;
     } catch (thrown) {
@@ -240,13 +240,13 @@ export class HookRun {
     return this.#options.store.bury(this.#webhook, letters);
   }
 
-  /** Starts where history begins, which is after the contracts active then. */
+  /** Starts at the beginning of the history, which is after the contracts that were active then. */
   #begin({ availableAfter }: ChangesPage): void {
     this.#window.add([], { offset: availableAfter ?? 0, node: null });
     this.#mayRead = true;
   }
 
-  /** Recorded once: the available history is delivered all the same. */
+  /** Records once that history is missing. The available history is delivered nevertheless. */
   async #noteMissed({ availableAfter }: ChangesPage): Promise<void> {
     const { offset } = this.#window.readTo ?? { offset: 0 };
     if (this.#hasMissed || availableAfter === null || offset >= availableAfter) return;
@@ -263,12 +263,12 @@ export class HookRun {
     const id = messageId(this.#webhook.hookId, offset, node, text('update_id'));
     const type = JSON.stringify(text('event_type'));
     const timestamp = JSON.stringify(text('record_time') || text('effective_at'));
-    // The change as Postgres wrote it, so that numbers do not pass through JavaScript.
+    // The change is used as Postgres wrote it, so that numbers do not pass through JavaScript.
     const body = `{"type":${type},"timestamp":${timestamp},"data":${json}}`;
     return { change, id, contract: text('contract_id'), body, isLetter, attempts: 0, isDone: false };
   }
 
-  /** A single delivery tests whether the receiver is back. */
+  /** Maximum number of concurrent deliveries. A single one tests whether an absent receiver is back. */
   #most(): number {
     return this.#awayTimes > 0 ? 1 : connections;
   }
@@ -297,7 +297,7 @@ export class HookRun {
     this.#wake();
   }
 
-  /** Whether the receiver wants no more events. */
+  /** Processes the outcomes of deliveries. @returns whether the receiver wants no more events */
   async #settle(): Promise<boolean> {
     const { store, observer } = this.#options;
     for (const { event, answer } of this.#outcomes.splice(0)) {
@@ -332,7 +332,7 @@ export class HookRun {
     this.#awayUntil = Math.max(this.#awayUntil, performance.now() + pauseAfterCutMs);
   }
 
-  /** The receiver is away: that says nothing about the event, which is not abandoned for it. */
+  /** Delays all deliveries while the receiver is away. The event is kept, because the failure does not concern it. */
   #stayAway(event: WindowEvent, problem: string, retryAfterMs: number | undefined): void {
     const now = performance.now();
     this.#problem = problem;
@@ -354,7 +354,7 @@ export class HookRun {
     observer.webhookFailed(this.#webhook.name, problem, delayMs);
   }
 
-  /** Events that wait behind it follow it: of a contract, no event is sent before an earlier one. */
+  /** Stores the event, and those of its contract that wait behind it, as dead letters. */
   async #giveUp(event: WindowEvent, problem: string): Promise<void> {
     const behind = this.#window.takeBehind(event);
     await this.#store([{ ...letterOf(event, problem), replay: false }, ...behind.map((one) => letterOf(one, waits))]);
@@ -372,7 +372,7 @@ export class HookRun {
     return this.#isMoved() && now - this.#updatedAt >= noteMs;
   }
 
-  /** False if the cursor was moved from outside. */
+  /** Stores the cursor. @returns false if a command has changed the cursor */
   async #note(): Promise<boolean> {
     const { cursor } = this.#window;
     this.#updatedAt = performance.now();
@@ -383,7 +383,7 @@ export class HookRun {
   }
 }
 
-/** Rows of the next page; undefined: this one does not determine it. */
+/** Number of rows of the next page; undefined if this page is empty and does not determine it. */
 function rowsAfter({ changes }: ChangesPage): number | undefined {
   if (changes.length === 0) return undefined;
   const mean = changes.reduce((sum, { json }) => sum + json.length, 0) / changes.length;

@@ -1,45 +1,48 @@
-/** Ports of deliveries to the database and the process; the composition root implements them. */
+/** Ports of deliveries to the database and the process. The composition root implements them. */
 import type { ChangeCursor, ChangesPage, ChangesRequest } from '../model/push/changes.ts';
 import type { DeadLetter, Webhook, WebhookObserver, WebhookStanding } from '../model/push/webhook.ts';
 import type { Reach } from './reach.ts';
 
-/** @throws IndexerError STORE_ errors, each of them */
+/** State of webhooks in the database. Each method may throw an IndexerError with a STORE_ code. */
 export interface WebhookStore {
   standing(): Promise<readonly WebhookStanding[]>;
-  /** Webhooks that are delivered to. */
+  /** The webhooks to deliver to. */
   active(): Promise<readonly Webhook[]>;
-  /** The cursor; null: where history begins. Undefined: the webhook is not active any more. */
+  /**
+   * The stored cursor; null if deliveries start at the beginning of history. Undefined if the webhook is not active any
+   * more.
+   */
   cursor(webhook: Webhook): Promise<ChangeCursor | null | undefined>;
   changes(request: ChangesRequest, rows: number): Promise<ChangesPage>;
-  /** False, without any change, if the cursor is not at `from` any more. */
+  /** Moves the stored cursor. @returns false, without any change, if the cursor is no longer at `from` */
   move(webhook: Webhook, from: ChangeCursor | null, to: ChangeCursor): Promise<boolean>;
   /** Adds dead letters, or updates their state. */
   bury(webhook: Webhook, letters: readonly DeadLetter[]): Promise<void>;
-  /** A letter was delivered. */
+  /** Removes a dead letter that was delivered. */
   dig(webhook: Webhook, letter: Pick<DeadLetter, 'offset' | 'node'>): Promise<void>;
-  /** Contracts that have dead letters. */
+  /** Ids of the contracts that have dead letters. */
   deadContracts(webhook: Webhook): Promise<ReadonlySet<string>>;
-  /** Letters to be sent again that no earlier letter of their contract blocks, in the order of history. */
+  /** Dead letters to be sent again that no earlier dead letter of their contract blocks, in the order of history. */
   replays(webhook: Webhook, most: number): Promise<readonly DeadLetter[]>;
-  /** The receiver wants no more events; history is not held for it any longer. */
+  /** Disables a webhook whose receiver wants no more events. History is not held for it any longer. */
   disable(webhook: Webhook): Promise<void>;
-  /** Why the last attempt failed; null: it did not. */
+  /** Stores why the last attempt failed; null if it succeeded. */
   noteProblem(webhook: Webhook, problem: string | null): Promise<void>;
-  /** History that it did not receive. */
+  /** Stores which history the webhook did not receive. */
   noteMissed(webhook: Webhook, missed: string): Promise<void>;
 }
 
 export interface DeliveryOptions {
   readonly store: WebhookStore;
   readonly observer: WebhookObserver;
-  /** Whether this process holds the writer lock: only then it delivers. */
+  /** Whether this process holds the writer lock. It delivers only then. */
   readonly isWriter: () => boolean;
   readonly reach: Reach;
-  /** Attempts at an event before it becomes a dead letter. */
+  /** Maximum number of attempts at an event, before it becomes a dead letter. */
   readonly attempts: number;
   readonly userAgent: string;
   /**
-   * Interval of reading the webhooks, requested changes, and commits that this process was not notified of;
+   * Interval of reading the webhooks, requested changes, and commits of which this process was not notified;
    * milliseconds.
    */
   readonly lookMs: number;

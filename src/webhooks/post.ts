@@ -1,4 +1,7 @@
-/** One delivery over HTTP: bounded in time and in the size of the response; no redirect is followed, no proxy used. */
+/**
+ * One delivery over HTTP, limited in time and in the size of the response. No redirect is followed, and no proxy is
+ * used.
+ */
 import { Agent as HttpAgent, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
@@ -7,15 +10,15 @@ import { TooManyInformational } from '../http/informational.ts';
 import { addressRefused, lookupWithin, refusedUrl, type Reach, type Resolve } from './reach.ts';
 
 /**
- * `refused`: the receiver does not accept this event. `away`: the receiver is unreachable, or requests a delay: it says
- * nothing about the event. `gone`: it wants no more events.
+ * `refused`: the receiver does not accept this event. `away`: the receiver is unreachable or requests a delay, which
+ * does not concern the event. `gone`: the receiver wants no more events.
  */
 export type Answer = (
   | { readonly kind: 'delivered' }
   | { readonly kind: 'gone' }
   | { readonly kind: 'refused' | 'away'; readonly problem: string; readonly retryAfterMs: number | undefined }
 ) & {
-  /** The response was not HTTP, or continued after as much of it as is read. */
+  /** Set if the response was not HTTP, or was longer than what is read of a response. */
   readonly isCut?: true;
 };
 
@@ -27,19 +30,23 @@ export interface Posted {
 
 export interface PosterOptions {
   readonly reach: Reach;
-  /** Connections to one receiver. */
+  /** Maximum number of connections to one receiver. */
   readonly connections: number;
-  /** From the beginning to the end of the response, milliseconds. */
+  /** Time limit from the beginning of the request to the end of the response, milliseconds. */
   readonly timeoutMs: number;
-  /** Addresses of a name; default: the system's. */
+  /** Resolves a host name to addresses; default: the system's resolver. */
   readonly resolve?: Resolve;
 }
 
-/** Maximum that is read of a response, so that the connection can be reused; its content is ignored. */
+/**
+ * Maximum number of bytes that are read of a response, so that the connection can be reused. The content is ignored.
+ */
 const mostAnswerBytes = 64 * 1024;
-/** The same including headers and framing. */
+/** The same limit including headers and framing. */
 const mostSocketBytes = 2 * mostAnswerBytes;
-/** Each part is an event of its own, and chunks of one byte cost far more than their bytes. */
+/**
+ * Maximum number of chunks. Each chunk is an event of its own, and chunks of one byte cost far more than their bytes.
+ */
 const mostParts = 64;
 /** Statuses that concern the receiver and not the event. */
 const awayStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504]);
@@ -50,7 +57,7 @@ export class Poster {
   readonly #options: PosterOptions;
   readonly #http: HttpAgent;
   readonly #https: HttpsAgent;
-  /** Connected, and sure of the peer's identity. */
+  /** Sockets that are connected; with https, to a peer whose identity is verified. */
   readonly #ready = new WeakSet<Socket>();
 
   constructor(options: PosterOptions) {
@@ -61,7 +68,7 @@ export class Poster {
     this.#https = new HttpsAgent({ ...pool, lookup: lookupWithin(reach, { onlyHere: false, resolve }) });
   }
 
-  /** Never rejects. */
+  /** Sends one event. Never rejects. */
   post({ url, headers, body }: Posted): Promise<Answer> {
     const reason = refusedUrl(url, this.#options.reach);
     if (reason !== undefined) return Promise.resolve(away(`its address is refused: ${reason}`));
@@ -74,7 +81,11 @@ export class Poster {
     });
   }
 
-  /** Returns, later, whether the request had a connection: with https, one whose peer has proved its identity. */
+  /**
+   * Observes the connection of a request.
+   * @returns a function that returns whether the request had a connection; with https, one to a peer whose identity was
+   *   verified
+   */
   #watched(sent: ClientRequest, event: 'connect' | 'secureConnect'): () => boolean {
     let isConnected = false;
     sent.once('socket', (socket) => {
@@ -102,13 +113,13 @@ interface Settling {
 }
 
 function settle({ request }: Sent, { timeoutMs, isConnected, resolve }: Settling): void {
-  /** A status is a response, whatever happens to the rest. */
+  /** Set once the status arrived: it is the result, whatever happens to the remaining response. */
   let statusAnswer: Answer | undefined;
   const finish = (answer: Answer): void => {
     clearTimeout(timer);
     resolve(statusAnswer ?? answer);
   };
-  // A timer of our own: it covers the time from the first packet to the last.
+  // A timer of our own, because it has to cover the time from the first packet to the last.
   const timer = setTimeout(() => {
     finish(unanswered(isConnected(), `no response within ${String(timeoutMs)} ms`));
     request.destroy();
@@ -118,7 +129,7 @@ function settle({ request }: Sent, { timeoutMs, isConnected, resolve }: Settling
     const answer = unanswered(isConnected(), `no response: ${reasonOf(error)}`);
     finish(isNoHttp(error) ? { ...answer, isCut: true } : answer);
   });
-  // In the same tick: bytes after the response may be an error that comes next.
+  // Attached in the same tick, because bytes after the response may cause an error in the next one.
   request.on('response', (message: IncomingMessage) => {
     const answer = answerOf(message);
     statusAnswer = answer;
@@ -130,7 +141,7 @@ function settle({ request }: Sent, { timeoutMs, isConnected, resolve }: Settling
   });
 }
 
-/** Endless informational responses, or bytes that the parser rejects as HTTP. */
+/** Whether the server sent endless informational responses, or bytes that the parser rejects as HTTP. */
 function isNoHttp(error: NodeJS.ErrnoException): boolean {
   return error instanceof TooManyInformational || error.code?.startsWith('HPE_') === true;
 }
@@ -139,7 +150,7 @@ function reasonOf(error: NodeJS.ErrnoException): string {
   return error instanceof TooManyInformational ? error.message : (error.code ?? 'the connection failed');
 }
 
-/** Reads the rest so that the connection can be reused. */
+/** Reads the remaining response, so that the connection can be reused. */
 function drain(response: IncomingMessage, done: (isComplete: boolean) => void): void {
   let [bytes, parts] = [0, 0];
   const { socket } = response;
@@ -154,7 +165,7 @@ function drain(response: IncomingMessage, done: (isComplete: boolean) => void): 
 }
 
 /**
- * A receiver that cannot be connected to is away; one that received the event and did not respond may have failed
+ * A receiver that cannot be connected to is `away`. One that received the event and did not respond may have failed
  * because of it.
  */
 function unanswered(isConnected: boolean, problem: string): Answer {
@@ -174,7 +185,10 @@ function answerOf({ statusCode: status = 0, headers }: IncomingMessage): Answer 
   return { kind: awayStatuses.has(status) ? 'away' : 'refused', problem, retryAfterMs };
 }
 
-/** Seconds or an HTTP date, as milliseconds from now; an hour at most. Source: RFC 9110 section 10.2.3. */
+/**
+ * The delay in seconds, or until an HTTP date, as milliseconds from now; an hour at most. Source: RFC 9110 section
+ * 10.2.3.
+ */
 export function retryAfter(text: string | undefined, nowMs: number): number | undefined {
   if (text === undefined) return undefined;
   const ms = /^\d{1,9}$/.test(text) ? 1000 * Number(text) : Date.parse(text) - nowMs;

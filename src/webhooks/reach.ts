@@ -1,27 +1,27 @@
 /**
  * Addresses that deliveries may connect to. A user who may add a webhook must not use it to probe the network of the
- * indexer: names are resolved first, and the checked address is the one that is connected to.
+ * indexer. So names are resolved first, and the connection is made to the checked address.
  */
 import { lookup, type LookupAddress, type LookupAllOptions } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { isLoopback } from '../config/loopback.ts';
 
-/** Each allows everything that those before it do; `none`: nothing is delivered. */
+/** Each value allows everything that the values before it allow. `none`: nothing is delivered. */
 export type Reach = 'none' | 'public' | 'private' | 'loopback';
 
 const loopback = blocks(['127.0.0.0/8', '::1/128']);
-/** Private networks, including the shared one of carriers. */
+/** Private networks, including the shared address space of carriers. */
 const own = blocks(['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7']);
-/** IPv6 addresses that are assigned to networks; all others are reserved, or have a special meaning. */
+/** IPv6 addresses that are assigned to networks. All others are reserved, or have a special meaning. */
 const globalIpv6 = blocks(['2000::/3']);
 /**
- * Addresses without a receiver: unspecified, link-local (clouds serve secrets there), for documents and benchmarks,
- * multicast, reserved, and addresses that contain another one.
+ * Addresses without a receiver: unspecified, link-local (where clouds serve secrets), for documents and benchmarks,
+ * multicast, reserved, and addresses that contain another address.
  */
 const never = blocks([
   '0.0.0.0/8',
   '169.254.0.0/16',
-  // The metadata of two clouds, in a shared network and in a public one.
+  // Addresses of two clouds' metadata services, in a shared network and in a public one.
   '100.100.100.200/32',
   '168.63.129.16/32',
   '192.0.0.0/24',
@@ -44,7 +44,7 @@ const never = blocks([
   'fe80::/10',
   'fec0::/10',
   'ff00::/8',
-  // The metadata of one cloud, in a private network.
+  // Address of one cloud's metadata service, in a private network.
   'fd00:ec2::/32',
 ]);
 
@@ -57,7 +57,10 @@ function blocks(ranges: readonly string[]): BlockList {
   return list;
 }
 
-/** Why an address is not connected to; undefined: it may be. If IPv6 wraps an IPv4 address, that one is checked. */
+/**
+ * Why deliveries may not connect to an address; undefined if they may. If an IPv6 address wraps an IPv4 address, the
+ * wrapped one is checked.
+ */
 export function refusedAddress(address: string, reach: Reach): string | undefined {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   const plain = mapped ?? address;
@@ -81,7 +84,7 @@ function needs(reach: Reach, where: string): string {
   return `it is in ${where}, and INDEXER_WEBHOOK_NETWORKS does not include ${reach}`;
 }
 
-/** Why nothing is sent to a URL, whatever it resolves to; undefined: it may be tried. */
+/** Why nothing is sent to a URL, whatever its name resolves to; undefined if it may be tried. */
 export function refusedUrl(text: string, reach: Reach): string | undefined {
   if (!URL.canParse(text)) return 'it is not a URL';
   const { protocol, hostname, username, password, hash } = new URL(text);
@@ -93,10 +96,10 @@ export function refusedUrl(text: string, reach: Reach): string | undefined {
   return isIP(literal) === 0 ? undefined : refusedAddress(literal, reach);
 }
 
-/** Marks an error of {@link lookupWithin}. */
+/** Code of an error of {@link lookupWithin}. */
 export const addressRefused = 'WEBHOOK_ADDRESS_REFUSED';
 
-/** As `dns.lookup`. */
+/** Same signature as `dns.lookup`. */
 export type Resolve = (
   hostname: string,
   options: LookupAllOptions,
@@ -104,12 +107,12 @@ export type Resolve = (
 ) => void;
 
 interface LookupWithin {
-  /** For unencrypted requests: whatever its name says, the request stays on this machine. */
+  /** For unencrypted requests, which may only connect to this machine, whatever the host name is. */
   readonly onlyHere: boolean;
   readonly resolve?: Resolve | undefined;
 }
 
-/** Resolves names for connections, once for each, and fails if one of the addresses may not be connected to. */
+/** Resolves names for connections, once for each connection. Fails if one of the addresses is not allowed. */
 export function lookupWithin(reach: Reach, { onlyHere, resolve = lookup }: LookupWithin): LookupFunction {
   const refusal = (address: string): string | undefined =>
     refusedAddress(address, reach) ?? (onlyHere && !isHere(address) ? clear : undefined);

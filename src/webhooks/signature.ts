@@ -1,11 +1,11 @@
 /**
- * Signatures and ids of deliveries. Source: Standard Webhooks 1.0.0 (symmetric, version v1): the base64 of an
- * HMAC-SHA256 over `id.timestamp.body`, under the key that follows `whsec_`.
+ * Signatures and ids of deliveries. Source: Standard Webhooks 1.0.0 (symmetric, version v1). A signature is the base64
+ * of an HMAC-SHA256 over `id.timestamp.body`, with the key that follows `whsec_` in the secret.
  */
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 
 const prefix = 'whsec_';
-/** 24 to 64 by the specification. */
+/** 24 to 64 according to the specification. */
 const keyBytes = 32;
 
 /** A secret to be printed once to the user who adds the webhook. */
@@ -19,7 +19,7 @@ export interface SignedHeaders {
   readonly 'webhook-signature': string;
 }
 
-/** @param nowMs of this attempt: receivers refuse requests that are minutes old */
+/** @param nowMs time of this attempt, because receivers refuse requests that are minutes old */
 export function signedHeaders(secret: string, id: string, body: string, nowMs: number): SignedHeaders {
   const timestamp = String(Math.floor(nowMs / 1000));
   const key = Buffer.from(secret.slice(prefix.length), 'base64');
@@ -28,7 +28,7 @@ export function signedHeaders(secret: string, id: string, body: string, nowMs: n
 }
 
 /**
- * The same for every attempt at an event, by whichever process. The update id is part of it, because at the same
+ * The id of an event, the same for every attempt by any process. It includes the update id, because at the same
  * position a restored history, or another ledger, has another event.
  */
 export function messageId(hookId: string, offset: number, node: number, updateId: string): string {

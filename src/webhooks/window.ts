@@ -1,19 +1,22 @@
 /**
- * Events of one webhook between its cursor and the last one read, each sent when the earlier ones of its contract were
- * accepted. A failing event delays its contract, and no other one until the window is full. Pure: time and outcomes are
- * passed in.
+ * Events of one webhook between its cursor and the last event read. Each event is sent after the earlier ones of its
+ * contract were accepted. A failing event delays only its contract, until the window is full. Pure: time and outcomes
+ * are passed in.
  */
 import { formatCursor, type Change, type ChangeCursor } from '../model/push/changes.ts';
 
 export interface WindowEvent {
   readonly change: Change;
   readonly id: string;
-  /** Empty for an event of no contract: those keep their order as if they were of one. */
+  /**
+   * Contract id; empty for an event without a contract. Events without a contract keep their order, as if they had the
+   * same one.
+   */
   readonly contract: string;
   readonly body: string;
-  /** A dead letter that was requested again: it lies before the cursor. */
+  /** Whether it is a dead letter that was requested again. Its position is before the cursor. */
   readonly isLetter: boolean;
-  /** Times it was sent and not accepted. */
+  /** Number of times that it was sent and not accepted. */
   attempts: number;
   isDone: boolean;
 }
@@ -24,27 +27,27 @@ interface Delayed {
 }
 
 export class DeliveryWindow {
-  /** In the order of history; without letters. */
+  /** In the order of history, without dead letters. */
   #events: WindowEvent[] = [];
   readonly #lanes = new Map<string, WindowEvent[]>();
-  /** First of their lanes, and due. */
+  /** Events that are due and are the first ones of their lanes. */
   #ready: WindowEvent[] = [];
   #delayed: Delayed[] = [];
   #bytes = 0;
   #size = 0;
-  /** Their positions. */
+  /** Positions of the loaded dead letters. */
   readonly #letters = new Set<string>();
-  /** Everything before it was read. */
+  /** Everything before this position was read. */
   #readTo: ChangeCursor | null;
   #cursor: ChangeCursor | null;
 
-  /** @param cursor of the webhook; null: no events were read yet */
+  /** @param cursor of the webhook; null if no events were read yet */
   constructor(cursor: ChangeCursor | null) {
     this.#cursor = cursor;
     this.#readTo = cursor;
   }
 
-  /** Everything up to this position is done. */
+  /** All events up to this position are done. */
   get cursor(): ChangeCursor | null {
     return this.#cursor;
   }
@@ -53,17 +56,17 @@ export class DeliveryWindow {
     return this.#readTo;
   }
 
-  /** Events that are not done, or not passed by the cursor. */
+  /** Number of events that are not done, or that the cursor has not passed. */
   get size(): number {
     return this.#size;
   }
 
-  /** Characters of their bodies. */
+  /** Number of characters in their bodies. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Events that come after all loaded ones; and where the next ones begin. */
+  /** Adds events that come after all loaded ones. @param readTo position at which the next events begin */
   add(events: readonly WindowEvent[], readTo: ChangeCursor): void {
     this.#readTo = readTo;
     for (const event of events) {
@@ -74,7 +77,7 @@ export class DeliveryWindow {
     this.#pass();
   }
 
-  /** Letters that were requested again, in the order of history. */
+  /** Adds dead letters that were requested again, in the order of history. */
   addLetters(letters: readonly WindowEvent[]): void {
     for (const letter of letters) {
       this.#enter(letter);
@@ -82,7 +85,7 @@ export class DeliveryWindow {
     }
   }
 
-  /** The next event to be sent; it is under way until `done` or `again` is called. */
+  /** The next event to be sent. It is in progress until `done` or `again` is called. */
   take(now: number): WindowEvent | undefined {
     const isDue = ({ until }: Delayed): boolean => until <= now;
     if (this.#delayed.some(isDue)) {
@@ -92,12 +95,12 @@ export class DeliveryWindow {
     return this.#ready.shift();
   }
 
-  /** When the next delayed event is due; Infinity: there is none. */
+  /** Time at which the next delayed event is due; Infinity if there is none. */
   nextDue(): number {
     return this.#delayed.reduce((next, { until }) => Math.min(next, until), Infinity);
   }
 
-  /** Whether the letter of this position is loaded. */
+  /** Whether the dead letter at this position is loaded. */
   hasLetter(position: ChangeCursor): boolean {
     return this.#letters.has(formatCursor(position));
   }
@@ -106,7 +109,10 @@ export class DeliveryWindow {
     return this.#ready.length > 0;
   }
 
-  /** Accepted by the receiver, or stored as a dead letter: the next of its contract may be sent. */
+  /**
+   * Called when the receiver accepted the event, or it was stored as a dead letter. The next event of its contract may
+   * be sent.
+   */
   done(event: WindowEvent): void {
     event.isDone = true;
     const lane = this.#lanes.get(event.contract);
@@ -118,17 +124,17 @@ export class DeliveryWindow {
     this.#pass();
   }
 
-  /** It is to be sent again, and nothing of its contract before. */
+  /** Called when the event has to be sent again. No other event of its contract is sent before. */
   again(event: WindowEvent, until: number): void {
     this.#delayed.push({ event, until });
   }
 
-  /** Removes and returns all waiting events of a contract but the first one, unless they are under way. */
+  /** Removes and returns the waiting events of a contract, except the first one, which is in progress. */
   takeBehind(event: WindowEvent): readonly WindowEvent[] {
     return this.#lanes.get(event.contract)?.splice(1) ?? [];
   }
 
-  /** They were stored as dead letters. */
+  /** Called when these events were stored as dead letters. */
   buried(events: readonly WindowEvent[]): void {
     for (const event of events) {
       event.isDone = true;

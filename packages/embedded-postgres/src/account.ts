@@ -1,7 +1,7 @@
 /**
- * Account of the server's programs. Postgres refuses to run as root, so root uses another identity: a user
- * namespace in which root appears as `nobody` (files stay root's, and folders need no wider permissions) or, if namespaces
- * are disabled, `nobody` itself.
+ * Account of the server's programs. Postgres refuses to run as root, so root uses another identity. That is a user
+ * namespace in which root appears as `nobody`: files still belong to root, and folders need no wider permissions. If
+ * namespaces are disabled, it is `nobody` itself.
  */
 import { spawnSync } from 'node:child_process';
 import type { Stats } from 'node:fs';
@@ -11,10 +11,10 @@ import { dirname, join } from 'node:path';
 const NOBODY = 65_534;
 const UNSHARE = ['--user', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`];
 
-/** `self`: the current user. `namespace`: root in a user namespace. `nobody`: root drops its rights. */
+/** `self`: the current user. `namespace`: root in a user namespace. `nobody`: root that drops its rights. */
 export type Account = 'self' | 'namespace' | 'nobody';
 
-/** One program start, ready for `spawn`. */
+/** The command to start one program, ready for `spawn`. */
 export interface Command {
   readonly file: string;
   readonly args: readonly string[];
@@ -22,7 +22,7 @@ export interface Command {
   readonly gid?: number;
 }
 
-/** The account that works on this machine. Costs one short process for root, and nothing for other users. */
+/** Chooses the account that works on this machine. Costs one short process for root, and nothing for other users. */
 export function chooseAccount(): Account {
   if (process.getuid?.() !== 0) return 'self';
   return spawnSync('unshare', [...UNSHARE, 'true'], { stdio: 'ignore' }).status === 0 ? 'namespace' : 'nobody';
@@ -42,22 +42,22 @@ export async function giveTo(account: Account, path: string): Promise<void> {
   if (found.uid === owner) return;
   const entries = found.isDirectory() ? await readdir(path, { recursive: true }) : [];
   for (const entry of entries) await lchown(join(path, entry), owner, owner);
-  // The folder comes last: its owner indicates that everything below it has been changed.
+  // The folder comes last, because its owner indicates that everything in it has been changed.
   await chown(path, owner, owner);
 }
 
-/** Whether a file belongs to this user; for root, also whether it belongs to the account that root uses. */
+/** Whether a file belongs to this user or, for root, to the account that root uses. */
 export function isOwnedByCurrentUser({ uid }: Stats): boolean {
   const own = process.getuid?.();
   return uid === own || (own === 0 && uid === NOBODY);
 }
 
-/** Whether a file is closed to other users. */
+/** Whether other users have no access to a file. */
 export function isClosed({ mode }: Stats): boolean {
   return (mode & 0o077) === 0;
 }
 
-/** Whether an unprivileged account can reach `path`: all folders above it are open to all users. */
+/** Whether an unprivileged account can reach `path`, because all folders above it are open to all users. */
 export async function isReachable(path: string): Promise<boolean> {
   for (let at = await realpath(path); ; at = dirname(at)) {
     if (((await stat(at)).mode & 0o001) === 0) return false;

@@ -1,6 +1,6 @@
 /**
- * Finds the server's programs in the platform package and makes them runnable: npm archives contain no symbolic links,
- * and install scripts that would create them are often blocked, so missing links are created here, at every start.
+ * Finds the server's programs in the platform package and makes them runnable. npm archives contain no symbolic links,
+ * and install scripts that would create them are often blocked. So missing links are created here, at every start.
  */
 import { cp, lstat, mkdir, mkdtemp, readFile, readlink, rename, rm, symlink, unlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -20,7 +20,7 @@ export interface Binaries {
 }
 
 interface Link {
-  /** Both relative to the package folder. */
+  /** Source and target of a link, relative to the package folder. */
   readonly source: string;
   readonly target: string;
 }
@@ -85,7 +85,7 @@ async function linksOf(folder: string): Promise<readonly Link[]> {
   }
 }
 
-/** Creates the missing links inside the package. False if the package is not writable. */
+/** Creates the missing links inside the package. @returns false if the package is not writable */
 async function makeLinks(folder: string): Promise<boolean> {
   for (const { source, target } of await linksOf(folder)) {
     const link = join(folder, target);
@@ -93,7 +93,7 @@ async function makeLinks(folder: string): Promise<boolean> {
     try {
       await symlink(relative(dirname(link), join(folder, source)), link);
     } catch (thrown) {
-      // A process that starts concurrently may have created it.
+      // A concurrent process may have created it.
       if (isCode(thrown, 'EEXIST')) continue;
       if (isCode(thrown, 'EACCES') || isCode(thrown, 'EPERM') || isCode(thrown, 'EROFS')) return false;
       throw thrown;
@@ -102,7 +102,7 @@ async function makeLinks(folder: string): Promise<boolean> {
   return true;
 }
 
-/** Creates all links in a separate folder. They are absolute, and replaced if the package has moved. */
+/** Creates all links in a separate folder. They are absolute, and are replaced if the package has moved. */
 async function makeSeparateLinks(folder: string, linksFolder: string): Promise<void> {
   await mkdir(linksFolder, { recursive: true });
   for (const { source, target } of await linksOf(folder)) {
@@ -117,8 +117,9 @@ async function makeSeparateLinks(folder: string, linksFolder: string): Promise<v
 }
 
 /**
- * Copies the programs out of folders that the account cannot enter. The copy gets its final name only when it is complete; an existing folder of
- * that name which belongs to another user is never trusted, because all users may write to the temporary folder.
+ * Copies the programs from folders that the account cannot enter. The copy gets its final name only when it is
+ * complete. An existing folder of that name which belongs to another user is never trusted, because all users may write
+ * to the temporary folder.
  */
 async function reachableCopy(folder: string, version: string): Promise<string> {
   const copyPath = join(tmpdir(), `ledger-indexer-postgres-${version}`);

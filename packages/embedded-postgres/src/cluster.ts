@@ -15,7 +15,7 @@ export const ROLE = 'ledger_indexer';
 /** Its default database. */
 export const DATABASE = 'ledger_indexer';
 
-/** Connection URL including the password: not for logs. */
+/** Connection URL. It includes the password, so it must not be logged. */
 export function clusterUrl(password: string, port: number, database: string): string {
   return `postgres://${ROLE}:${password}@127.0.0.1:${String(port)}/${database}`;
 }
@@ -23,13 +23,13 @@ export function clusterUrl(password: string, port: number, database: string): st
 export interface Cluster {
   /** The server's data directory, as a path for this process. */
   readonly folder: string;
-  /** The same directory as a path for its programs when they are started inside it. */
+  /** The same directory, as a path for its programs when they are started in it. */
   readonly name: string;
   readonly password: string;
 }
 
 /**
- * Opens the cluster in `dataDir`; creates it if there is none.
+ * Opens the cluster in `dataDir`, and creates it if there is none.
  * @throws ServerError EMBEDDED_POSTGRES_DATA if another major version created it or its password is missing
  */
 export async function openCluster(installation: ProgramPaths, dataDir: string): Promise<Cluster> {
@@ -59,7 +59,7 @@ export async function ensureDatabase(
     cluster.folder,
     `CREATE DATABASE "${database}"\n`,
   );
-  // In this mode the program exits successfully even if the statement fails.
+  // In this mode, the program exits successfully even if the statement fails.
   if (/ERROR|FATAL/.test(output) && !output.includes('already exists')) throw failedProgram('CREATE DATABASE', output);
   await writeFile(join(dataDir, 'databases'), `${database}\n`, { flag: 'a', mode: 0o600 });
 }
@@ -76,7 +76,7 @@ async function makeCluster(installation: ProgramPaths, dataDir: string, folder: 
   await writeFile(join(dataDir, 'password'), randomBytes(24).toString('hex'), { mode: 0o600 });
   const unfinished = join(dataDir, `unfinished-${process.pid}`);
   await mkdir(unfinished, { mode: 0o700 });
-  // One by one: the outer folder may belong to the account since an earlier start, the new one does not.
+  // One by one: the outer folder may belong to the account since an earlier start, but the new one does not.
   await giveTo(installation.account, unfinished);
   await giveTo(installation.account, join(dataDir, 'password'));
   await giveTo(installation.account, dataDir);
@@ -97,8 +97,8 @@ async function removeUnfinished(dataDir: string): Promise<void> {
 }
 
 /**
- * `nobody` cannot traverse closed folders, but a process started in one can stay there: /proc's link to
- * the working directory resolves without access to the folders above.
+ * `nobody` cannot traverse closed folders, but a process that is started in one can remain there: /proc's link to the
+ * working directory resolves without access to the folders above.
  */
 async function nameFor(installation: ProgramPaths, dataDir: string, folder: string): Promise<string> {
   if (installation.account !== 'nobody' || (await isReachable(join(dataDir, '..')))) return folder;
@@ -106,8 +106,8 @@ async function nameFor(installation: ProgramPaths, dataDir: string, folder: stri
 }
 
 /**
- * The owner of the data decides what the server runs, and the folder is given to the server's account and closed. So
- * it must not belong to another user, be a link to another folder, or have been open to other users.
+ * The owner of the data determines what the server runs. The folder is also given to the server's account and closed.
+ * So it must not belong to another user, be a symbolic link, or have been open to other users.
  */
 async function requireOwn(dataDir: string, hasCluster: boolean): Promise<void> {
   const found = await lstat(dataDir);

@@ -1,7 +1,7 @@
 /**
- * A Postgres server for demos and tests: real server programs from npm, data in one folder that persists
- * between runs, reachable from this machine only and only with a password that other users cannot read.
- * Use your own server in production.
+ * A Postgres server for demos and tests: real server programs from npm, with data in one folder that persists between
+ * runs. It is reachable only from this machine, and only with a password that other users cannot read. In production,
+ * use a server of your own.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -23,40 +23,43 @@ const START_LIMIT_MS = 120_000;
 export interface EmbeddedPostgresOptions {
   /** Folder of the server's files, created if missing. Everything in it belongs to the server. */
   readonly dataDir: string;
-  /** TCP port on 127.0.0.1, or a function that returns one for each attempt to start; a free port by default. */
+  /** TCP port on 127.0.0.1, or a function that returns one for each attempt to start; default: a free port. */
   readonly port?: number | (() => Promise<number>);
-  /** Lower-case name of the database, created if missing; `ledger_indexer` by default. */
+  /** Lower-case name of the database, created if missing; default `ledger_indexer`. */
   readonly database?: string;
   /** Server settings by name, as in postgresql.conf. */
   readonly settings?: Readonly<Record<string, string>>;
   /** Receives the server's log, line by line. */
   readonly log?: (line: string) => void;
-  /** Maximum time of a start, and of a pause in the progress messages of a recovery, milliseconds; two minutes by default. */
+  /** Maximum time of a start, and between two progress messages of a recovery, milliseconds; default two minutes. */
   readonly startLimitMs?: number;
-  /** The account of the server's programs; by default the best that works on this machine. */
+  /** The account of the server's programs; default: the best that works on this machine. */
   readonly account?: Account;
 }
 
 export interface EmbeddedPostgres {
-  /** Connection URL including the password: not for logs. */
+  /** Connection URL. It includes the password, so it must not be logged. */
   readonly url: string;
   readonly port: number;
   readonly pid: number;
   /** The server's version, e.g. `17.10`. */
   readonly version: string;
-  /** Whether the server was already running, left behind by a process that ended or started by one that still runs. */
+  /**
+   * Whether the server was already running. A process that has ended may have left it, or a running process has started
+   * it.
+   */
   readonly reused: boolean;
-  /** Whether another process that still runs started it, and uses its data folder. */
+  /** Whether another process, which is still running, started the server and uses its data folder. */
   readonly shared: boolean;
-  /** Stops the server, except one that another living process started. Can be called again. */
+  /** Stops the server, unless another running process started it. Can be called again. */
   stop(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
- * Starts the server in `dataDir`, or takes over the one that runs there, and waits until it accepts connections.
+ * Starts the server in `dataDir`, or takes over a server that is running there, and waits until it accepts connections.
  * @throws ServerError EMBEDDED_POSTGRES_UNAVAILABLE (no programs for this machine), EMBEDDED_POSTGRES_DATA (folder not
- * usable) or EMBEDDED_POSTGRES_FAILED (with the server's last lines)
+ *   usable) or EMBEDDED_POSTGRES_FAILED (with the server's last lines)
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const dataDir = resolve(options.dataDir);
@@ -110,7 +113,9 @@ async function takeOver(
   return undefined;
 }
 
-/** Retries two temporary failures: a port taken meanwhile, and the last processes of a killed server. */
+/**
+ * Retries after two temporary failures: a port that was taken meanwhile, and remaining processes of a killed server.
+ */
 async function startPatiently(
   installation: ProgramPaths,
   cluster: Cluster,
@@ -150,9 +155,9 @@ async function hasOtherOwner(dataDir: string): Promise<boolean> {
   return Number.isInteger(pid) && pid > 0 && pid !== process.pid && isAlive(pid);
 }
 
-// A TCP port of this machine that is free now. Postgres cannot choose any free port, so it is chosen beforehand.
+// A TCP port of this machine that is free now. Postgres cannot choose a free port, so the port is chosen beforehand.
 
-/** @returns a port number of 127.0.0.1; another process may take it before it is used, so be ready to retry */
+/** @returns a port number on 127.0.0.1. Another process may take it before it is used, so be ready to retry. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   server.listen(0, '127.0.0.1');

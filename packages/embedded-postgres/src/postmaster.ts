@@ -1,6 +1,6 @@
 /**
- * The running server process: its lock file, its start and its end. A server outlives a Node process that is killed;
- * the lock file is how the next process finds it again.
+ * The running server process: its lock file, its start and its end. A server continues to run when its Node process is
+ * killed; the next process finds it by the lock file.
  */
 import type { ChildProcess } from 'node:child_process';
 import { readFile, readlink, realpath, rm } from 'node:fs/promises';
@@ -19,7 +19,10 @@ import { maxWalSize, walRoom } from './wal-size.ts';
 const FAST_STOP_LIMIT_MS = 60_000;
 const HARD_STOP_LIMIT_MS = 10_000;
 const POLL_MS = 20;
-/** Logged every ten seconds while a killed server recovers from its log; a recovery that is interrupted starts from the beginning. */
+/**
+ * Logged every ten seconds while a killed server recovers from its log. An interrupted recovery starts from the
+ * beginning.
+ */
 const progress = /, elapsed time: /;
 
 export interface Postmaster {
@@ -31,19 +34,22 @@ export interface PostmasterStart {
   readonly port: number;
   readonly settings: Readonly<Record<string, string>>;
   readonly log: (line: string) => void;
-  /** Maximum time until it accepts connections or reports progress of its recovery; milliseconds. */
+  /** Maximum time until the server accepts connections or reports progress of its recovery; milliseconds. */
   readonly limitMs: number;
 }
 
 type ClusterFolder = Pick<Cluster, 'folder'>;
 
-/** The server that runs on this cluster, if any; changes nothing. */
+/** The server that runs on this cluster; undefined if there is none. Changes nothing. */
 export async function runningPostmaster(cluster: ClusterFolder): Promise<Postmaster | undefined> {
   const held = await readLock(cluster);
   return held !== undefined && (await isPostmaster(held.pid, cluster)) ? held : undefined;
 }
 
-/** The server that already runs on this cluster, if any; removes the lock file of a server that has ended. */
+/**
+ * The server that already runs on this cluster; undefined if there is none. Removes the lock file of a server that has
+ * ended.
+ */
 export async function findPostmaster(cluster: Cluster): Promise<Postmaster | undefined> {
   const held = await readLock(cluster);
   if (held === undefined) return undefined;
@@ -53,8 +59,8 @@ export async function findPostmaster(cluster: Cluster): Promise<Postmaster | und
 }
 
 /**
- * Starts the server on 127.0.0.1 and waits until it accepts connections. Its log lines go to `log` while
- * this process lives; it does not keep this process alive.
+ * Starts the server on 127.0.0.1 and waits until it accepts connections. Its log lines are passed to `log` as long as
+ * this process runs; the server does not keep this process running.
  * @throws ServerError EMBEDDED_POSTGRES_FAILED with the server's last lines if it does not start
  */
 export async function startPostmaster(
@@ -80,11 +86,12 @@ export async function startPostmaster(
   return { pid: child.pid, port };
 }
 
-/** Stops the server: open transactions are rolled back, everything committed is on disk. */
+/** Stops the server: open transactions are rolled back, and everything committed is on disk. */
 export async function stopPostmaster(cluster: Cluster, server: Postmaster): Promise<void> {
   if (!send(server.pid, 'SIGINT')) return;
   if (await isGone(cluster, server, FAST_STOP_LIMIT_MS)) return;
-  // Clients that keep it busy for longer are disconnected; the server recovers from its log at the next start.
+  // Clients that keep the server busy for longer are disconnected. The server then recovers from its log at the next
+  // start.
   send(server.pid, 'SIGQUIT');
   if (await isGone(cluster, server, HARD_STOP_LIMIT_MS)) return;
   throw failedProgram('postgres', `process ${server.pid} does not stop`);
@@ -94,15 +101,16 @@ function ownSettings(port: number, room: number): Readonly<Record<string, string
   return {
     port: String(port),
     listen_addresses: '127.0.0.1',
-    // No socket file: its path could be too long, and its folder closed.
+    // No socket file, because its path could be too long, and its folder closed.
     unix_socket_directories: '',
     shared_buffers: sharedBuffers(),
     // Superusers and members of pg_use_reserved_connections can connect when all other connections are taken.
     reserved_connections: '25',
-    // The first change of a page after a checkpoint writes the full page to the log: fewer checkpoints write less.
+    // The first change of a page after a checkpoint writes the full page to the log, so fewer checkpoints write less.
     max_wal_size: maxWalSize(room),
     checkpoint_timeout: '15min',
-    // Pages are in memory or on an SSD: at the default of 4, for spinning disks, complete tables are read instead of an index.
+    // Pages are in memory or on an SSD. With the default of 4, for spinning disks, complete tables are read instead of
+    // an index.
     random_page_cost: '1.1',
     // Error details, contexts and statements quote row contents, which must not reach a log.
     log_error_verbosity: 'terse',
@@ -134,13 +142,13 @@ async function untilReady(child: ChildProcess, log: (line: string) => void, limi
     child.once('close', () => fail());
     limit = setTimeout(abandon, limitMs);
   }).finally(() => {
-    // A limit that outlives the start would kill a working server.
+    // If the limit outlived the start, it would kill a working server.
     clearTimeout(limit);
   });
 }
 
 function unref(stream: object): void {
-  // Pipes of child processes are sockets, but Node's types do not have that.
+  // Pipes of child processes are sockets, but Node's types lack the method.
   (stream as { unref(): void }).unref();
 }
 
@@ -158,7 +166,7 @@ async function readLock(cluster: ClusterFolder): Promise<Postmaster | undefined>
   return Number.isInteger(pid) && pid > 0 ? { pid, port: Number(lines[3]) } : undefined;
 }
 
-/** Process ids are reused: the process must be a Postgres and, if it can be determined, run in this folder. */
+/** Process ids are reused, so the process must be a Postgres and, if that can be determined, run in this folder. */
 async function isPostmaster(pid: number, cluster: ClusterFolder): Promise<boolean> {
   if (!isAlive(pid)) return false;
   if (process.platform !== 'linux') return true;

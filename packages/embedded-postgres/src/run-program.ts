@@ -1,6 +1,6 @@
 /**
- * Runs one of the server's programs, under the right account, with an environment that makes its messages English and
- * independent of the operator's own PG* variables.
+ * Runs one of the server's programs under the right account. Its environment makes messages English and independent of
+ * the operator's own PG* variables.
  */
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
@@ -16,8 +16,8 @@ export interface ProgramPaths {
 }
 
 /**
- * Starts `program` with stdin, stdout and stderr as pipes, in its own process group: Ctrl-C must reach only this process,
- * so that pending writes can complete.
+ * Starts `program` with stdin, stdout and stderr as pipes, in a process group of its own. So Ctrl-C reaches only this
+ * process, and pending writes can complete.
  */
 export function startProgram(
   installation: ProgramPaths,
@@ -46,7 +46,7 @@ export async function runProgram(
   let output = '';
   child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  // For a program that ends without reading its input, the exit code matters, not the broken pipe.
+  // If a program ends without reading its input, its exit code matters, not the broken pipe.
   child.stdin?.on('error', () => undefined);
   child.stdin?.end(input);
   let code: unknown;

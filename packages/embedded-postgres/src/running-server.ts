@@ -6,8 +6,9 @@ import { clusterUrl, DATABASE } from './cluster.ts';
 import { runningPostmaster } from './postmaster.ts';
 
 /**
- * Connection URL of the server that runs in `dataDir`, with its password: not for logs. Undefined if none runs there, or
- * this user may not read its password, or other users can access the folder. Starts and changes nothing.
+ * Connection URL of the server that runs in `dataDir`. It includes the password, so it must not be logged. Undefined if
+ * none runs there, if this user may not read its password, or if other users can access the folder. Starts and changes
+ * nothing.
  */
 export async function runningServerUrl(dataDir: string): Promise<string | undefined> {
   const folder = resolve(dataDir);

@@ -1,12 +1,12 @@
-/** Errors that keep the embedded server from running. */
+/** Errors that prevent the embedded server from running. */
 
-/** No programs for this machine; a folder that cannot be used; a program that failed. */
+/** In this order: no programs for this machine, a folder that cannot be used, a program that failed. */
 export type ServerErrorCode = 'EMBEDDED_POSTGRES_UNAVAILABLE' | 'EMBEDDED_POSTGRES_DATA' | 'EMBEDDED_POSTGRES_FAILED';
 
 export class ServerError extends Error {
   override readonly name = 'ServerError';
   readonly code: ServerErrorCode;
-  /** Remedy, one sentence. */
+  /** The remedy, in one sentence. */
   readonly remedy: string;
 
   constructor(

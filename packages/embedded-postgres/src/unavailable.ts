@@ -23,7 +23,7 @@ export function unusableData(found: string, remedy: string): ServerError {
   });
 }
 
-/** A program of the server failed (`EMBEDDED_POSTGRES_FAILED`); `output` is the end of its output. */
+/** A program of the server failed (`EMBEDDED_POSTGRES_FAILED`). @param output the end of the program's output */
 export function failedProgram(program: string, output: string, cause?: unknown): ServerError {
   const lastLines = output.trim().split('\n').slice(-5).join(' | ');
   return new ServerError(

@@ -3,14 +3,14 @@ import { readdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 
 const MIB = 2 ** 20;
-/** With less, one checkpoint would directly follow the other. */
+/** With less space, checkpoints would follow each other immediately. */
 const LEAST_MIB = 128;
 const MOST_MIB = 8192;
 
 /**
- * The value of `max_wal_size`, e.g. `8192MB`: a quarter of the space available to the log, at most 8 GiB. Three quarters are left for
- * the data, and for a log that temporarily exceeds its limit: Postgres starts a checkpoint in time, but does not wait for it.
- * The argument is in bytes: the free space of the disk plus the size of the log.
+ * The value of `max_wal_size`, e.g. `8192MB`: a quarter of the space available to the log, at most 8 GiB. Three
+ * quarters are left for the data, and for a log that temporarily exceeds its limit: Postgres starts a checkpoint in
+ * time, but does not wait for it. The argument is in bytes: the free space of the disk plus the size of the log.
  */
 export function maxWalSize(room: number): string {
   const quarter = Math.floor(room / 4 / MIB);
@@ -19,7 +19,7 @@ export function maxWalSize(room: number): string {
 
 /**
  * Bytes available to the log of the cluster in `folder`: the free disk space for its users, and the existing log.
- * Without the latter, each start would allow less than the previous one.
+ * Without the existing log, each start would allow less than the previous one.
  */
 export async function walRoom(folder: string): Promise<number> {
   const log = join(folder, 'pg_wal');

@@ -1,4 +1,7 @@
-/** Guarantees of the embedded server: persistent data, orphans taken over, closed to other users, no leftovers. */
+/**
+ * Guarantees of the embedded server: data persist, orphaned servers are taken over, other users have no access, and
+ * nothing is left behind.
+ */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, unlink, writeFile } from 'node:fs/promises';
@@ -18,7 +21,7 @@ import { query } from '../../../test/support/database.ts';
 import { pause, waitFor } from '../../../test/support/wait-for.ts';
 import { needs, noRoot } from '../../../test/support/skips/needs.ts';
 
-/** Another process runs the built program: Node does not run TypeScript. */
+/** Another process runs the built program, because Node does not run TypeScript. */
 const MODULE = new URL('../dist/embedded-postgres.js', import.meta.url).href;
 const MIB = 2 ** 20;
 const run = promisify(execFile);
@@ -72,11 +75,14 @@ describe('the embedded Postgres', () => {
     await (await startEmbeddedPostgres({ dataDir: used })).stop();
   });
   afterAll(() => rm(used, { recursive: true, force: true }));
-  /** Copies it to `dataDir`, in a tenth of the CPU time of a new cluster; Node's own copy would take as long as a new one. */
+  /**
+   * Copies that folder to `dataDir`, in a tenth of the CPU time of creating a cluster. Node's own copy would take as
+   * long as creating one.
+   */
   const startedBefore = async (): Promise<void> => void (await run('cp', ['-Rp', used, dataDir]));
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'embedded-'));
-    // Below a folder that other users cannot enter, like a home folder.
+    // In a folder that other users cannot enter, like a home folder.
     dataDir = join(folder, 'closed', 'postgres');
     await mkdir(dirname(dataDir), { mode: 0o700 });
   });
@@ -87,7 +93,7 @@ describe('the embedded Postgres', () => {
     await query(first.url, 'CREATE TABLE t AS SELECT 1 AS a');
     await first.stop();
     await first.stop();
-    // Node learns of the end of its child shortly after the files are free.
+    // Node receives the end of its child process shortly after the files are free.
     await waitFor('the end of the server', () => (runs(first.pid) ? undefined : true));
 
     await using second = await startEmbeddedPostgres({ dataDir, database: 'kept' });
@@ -116,7 +122,7 @@ describe('the embedded Postgres', () => {
     expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
   });
 
-  it('refuses a link in place of its folder and does not change the target', async () => {
+  it('refuses a symbolic link in place of its folder and does not change the target', async () => {
     const target = join(folder, 'target');
     await mkdir(target, { mode: 0o755 });
     await symlink(target, dataDir);
@@ -128,7 +134,7 @@ describe('the embedded Postgres', () => {
     expect(await readdir(target)).toEqual([]);
   });
 
-  it('refuses data that other users could have changed; the remedy is the command to trust it', async () => {
+  it('refuses data that other users could have changed, and names the command to trust it', async () => {
     await startedBefore();
     await chmod(dataDir, 0o755);
     await expect(startEmbeddedPostgres({ dataDir })).rejects.toMatchObject({
@@ -172,7 +178,7 @@ describe('the embedded Postgres', () => {
   });
 
   it('waits while a killed server recovers from its log', { timeout: 240_000 }, async () => {
-    // With these settings it quickly writes much log, none of which is in the tables when it is killed.
+    // With these settings the server quickly writes much log, none of which is in the tables when it is killed.
     const hurried = { fsync: 'off', full_page_writes: 'off', checkpoint_timeout: '1h' };
     await startedBefore();
     const first = await startEmbeddedPostgres({ dataDir, settings: hurried });
@@ -220,7 +226,7 @@ describe('the embedded Postgres', () => {
     await shared.stop();
     expect(await query(shared.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
     await child.kill();
-    // The server has no owner any more: this start takes it over and stops it.
+    // The server has no owner any more, so this start takes it over and stops it.
     await (await startEmbeddedPostgres({ dataDir })).stop();
   });
 
@@ -244,7 +250,7 @@ describe('the embedded Postgres', () => {
     expect(Number((await readFile(lock, 'utf8')).split('\n')[0])).toBe(server.pid);
   });
 
-  it('creates the library links that the installer omitted', async () => {
+  it('creates the symbolic links of libraries that the installer omitted', async () => {
     const name = platformPackage(process.platform, process.arch) ?? '';
     const installed = dirname(dirname(require.resolve(name)));
     const packaged = join(folder, 'closed', 'node_modules', name);

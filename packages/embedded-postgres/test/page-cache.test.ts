@@ -14,7 +14,7 @@ it.each([
   expect(sharedBuffers(available)).toBe(expected);
 });
 
-it('uses the memory of this machine or container by default', () => {
+it('the page cache uses the memory of this machine or container by default', () => {
   expect(Number.parseInt(sharedBuffers(), 10)).toBeGreaterThanOrEqual(128);
   expect(Number.parseInt(sharedBuffers(), 10)).toBeLessThanOrEqual(4096);
 });

@@ -21,8 +21,8 @@ it.each([
   expect(maxWalSize(room)).toBe(expected);
 });
 
-describe('on a small disk', needs(noSmallDisk), () => {
-  it('counts the existing log as free space, so that each start sets the same limit', async () => {
+describe('the log on a small disk', needs(noSmallDisk), () => {
+  it('counts as free space, so that each start sets the same limit', async () => {
     await using disk = await mountSmallDisk(400);
     const log = join(disk.folder, 'pg_wal');
     await mkdir(join(log, 'archive_status'), { recursive: true });
@@ -33,7 +33,7 @@ describe('on a small disk', needs(noSmallDisk), () => {
     expect((await walRoom(disk.folder)) / MIB).toBeCloseTo(300, -1);
   });
 
-  it('writes more log in total than the disk could hold', { timeout: 120_000 }, async () => {
+  it('may exceed the size of the disk in total', { timeout: 120_000 }, async () => {
     await using disk = await mountSmallDisk(640);
     await using server = await startEmbeddedPostgres({
       dataDir: join(disk.folder, 'postgres'),

@@ -11,7 +11,7 @@ export { exportLake } from './export/export-lake.ts';
 /**
  * Returns the offset up to which the lake has everything that the database has.
  * @param to a folder, or `s3://BUCKET/PREFIX`
- * @throws LakeError USAGE, EXPORT_REFUSED, EXPORT_UNWRITABLE; what the reads throw
+ * @throws LakeError USAGE, EXPORT_REFUSED, EXPORT_UNWRITABLE; errors of the reads
  */
 export async function offsetInLake(reads: Reads, to: string, env: Env): Promise<Exported> {
   return await onDisk('read', async () => exportedTo(reads, await openLake(to, env)));
@@ -20,7 +20,7 @@ export async function offsetInLake(reads: Reads, to: string, env: Env): Promise<
 /**
  * Finds the contracts and exercises of pruned ranges that a redaction covers.
  * @param to a folder, or `s3://BUCKET/PREFIX`
- * @throws LakeError USAGE, EXPORT_REFUSED, EXPORT_UNWRITABLE; what the reads throw
+ * @throws LakeError USAGE, EXPORT_REFUSED, EXPORT_UNWRITABLE; errors of the reads
  */
 export async function foundInLake(reads: Reads, to: string, subject: Subject, env: Env): Promise<FoundInLake> {
   return await onDisk('read', async () => findInLake(reads, await openLake(to, env), subject));

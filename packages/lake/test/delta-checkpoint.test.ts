@@ -1,4 +1,7 @@
-/** Checkpoints of the Delta log: when they are written, that they replace old commits for readers, and that other engines read them. */
+/**
+ * Checkpoints of the Delta log: when they are written, whether readers use them instead of old commits, and whether
+ * other engines read them.
+ */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,12 +32,15 @@ const fileOf = (at: number, revision = ''): NamedFile => ({
   fingerprint: {},
 });
 
-/** Writes commits with one file each; some replace the previous file. Resolves to the names of the remaining files. */
+/**
+ * Writes commits with one file each, some of which replace the previous file. Resolves to the names of the remaining
+ * files.
+ */
 async function commits(logs: DeltaLogs, from: number, to: number): Promise<void> {
   for (let at = from; at < to; at += 1) await logs.follow(tables, { added: [fileOf(at)], gone: [] });
 }
 
-/** A manifest that names these files, each in a range of its own. */
+/** A manifest with these files, each in a range of its own. */
 function naming(files: readonly LakeFile[]): Manifest {
   const head = { participant: null, filterHash: '', shape: '', until: null, coverage: [], tables };
   const manifest = new Manifest(head, [], true);
@@ -95,14 +101,14 @@ describe('a checkpoint', () => {
     ).toEqual([{ remove: { path: nameOf(9), deletionTimestamp: expect.any(Number) as number, dataChange: true } }]);
   });
 
-  it('is written by the next run if the process was killed before it or wrote none', async () => {
+  it('is written by the next run if the process was killed before it wrote one', async () => {
     const { folder } = await watched();
     await commits(new DeltaLogs(folder), 0, 150);
     for (const name of readdirSync(logFolder()).filter((each) => /checkpoint/.test(each)))
       rmSync(join(logFolder(), name));
     await new DeltaLogs(folder).compare(naming(range(0, 150).map((at) => fileOf(at))));
     expect(checkpoints()).toEqual(['149']);
-    // An unreadable checkpoint counts as none.
+    // An unreadable checkpoint counts as missing.
     writeFileSync(join(logFolder(), '_last_checkpoint'), '{"version":149,"sizeInBytes":7}');
     await new DeltaLogs(folder).compare(naming(range(0, 150).map((at) => fileOf(at))));
     expect(JSON.parse(readFileSync(join(logFolder(), '_last_checkpoint'), 'utf8'))).toMatchObject({

@@ -21,7 +21,7 @@ const manifest = new Manifest(
   false,
 );
 
-it('rejects a commit whose version another program has already written, as an operator error', async () => {
+it('the Delta log rejects a commit as an operator error if another program has written its version', async () => {
   const path = mkdtempSync(join(tmpdir(), 'delta-log-'));
   try {
     const folder = new LakeFolder(path);

@@ -33,7 +33,7 @@ const fileOf = (table: string, from: number, revision = ''): LakeFile => ({
   fingerprint: {},
 });
 
-/** Adds a range of ten offsets, as an export publishes it. Resolves to the segments that are no longer named. */
+/** Adds a range of ten offsets, as an export publishes it. Resolves to the segments that are not named any more. */
 async function grow(manifest: Manifest): Promise<readonly string[]> {
   const from = (manifest.head.until ?? -1) + 1;
   manifest.setHead({ until: from + 9, tables });
@@ -68,7 +68,7 @@ describe('a manifest in segments', () => {
     await folder.remove(await grow(again));
     expect(segments()).toEqual(expect.arrayContaining([first, second]));
     expect(head().segments.map(({ ranges }) => ranges)).toEqual([100, 100, 51]);
-    // One more: a reader may hold the previous head.
+    // One segment more, because a reader may have read the previous head.
     expect(segments().length).toBe(4);
   });
 
@@ -80,11 +80,11 @@ describe('a manifest in segments', () => {
     expect(named).toEqual([expect.stringMatching(/segments\/from=2000-to=2509-/), 'rename to manifest.json']);
   });
 
-  it('is the previous one until its head is written', async () => {
+  it('is unchanged for readers until the new head is written', async () => {
     const manifest = await grown(3);
     const before = readFileSync(join(path, 'manifest.json'), 'utf8');
     await grow(manifest);
-    // A process that was killed before the head was renamed: segments of both heads exist.
+    // State after a process was killed before it renamed the head: segments of both heads exist.
     writeFileSync(join(path, 'manifest.json'), before);
     expect((await read()).head.until).toBe(29);
   });
@@ -143,7 +143,7 @@ describe('a reader during an export', () => {
     expect((await readManifest(slow, identity)).rangeCount).toBe(6);
   });
 
-  it('is refused if a previous segment has a name that is not of the lake', async () => {
+  it('refuses a previous segment whose name is not that of a segment', async () => {
     await grown(2);
     const text = readFileSync(join(path, 'manifest.json'), 'utf8');
     writeFileSync(
@@ -155,7 +155,7 @@ describe('a reader during an export', () => {
 });
 
 describe('a segment that does not match the head', () => {
-  it('is refused if it is missing, changed, or has a name that is not of the lake', async () => {
+  it('is refused if it is missing or changed, or its name is not that of a segment', async () => {
     await grown(2);
     const file = join(path, head().segments[0]?.path ?? '');
     const text = readFileSync(file, 'utf8');

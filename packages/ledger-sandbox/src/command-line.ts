@@ -6,10 +6,13 @@ import { parseArgs } from 'node:util';
 
 interface Option<Value> {
   readonly env: string;
-  /** Placeholder of the value in the help; absent: a switch, set by the flag or by 1 or true in the variable. */
+  /**
+   * Placeholder of the value in the help. Absent for a switch, which is set by the flag, or by 1 or true in the
+   * variable.
+   */
   readonly value?: string;
   readonly doc: string;
-  /** Throws an Error that names the expected value. */
+  /** Parses the value. Throws an Error that names the expected value. */
   readonly read: (text: string) => Value;
   readonly fallback: Value;
 }
@@ -87,7 +90,7 @@ const options = {
 } satisfies Readonly<Record<string, Option<unknown>>>;
 
 type Options = typeof options;
-/** Values by name: as given, otherwise the default. */
+/** Values of the options by name; default values for those that are not set. */
 export type Settings = {
   readonly [Name in keyof Options]: Options[Name]['fallback'] | ReturnType<Options[Name]['read']>;
 };

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * `ledger-sandbox`: serves the demo's ledger until it receives a signal. Exit code 2: invalid arguments; 1: it cannot
- * start.
+ * `ledger-sandbox`: serves the demo's ledger until it receives a signal. Exit code 2: invalid arguments. Exit code 1:
+ * it cannot start.
  */
 import { help, settingsOf, UsageError } from './command-line.ts';
 import { startDemoLedger } from './demo/demo-ledger.ts';

@@ -1,4 +1,4 @@
-/** A complete dashboard as a page: its grid, its rows, its panels with their results. Pure. */
+/** A dashboard as a page: its grid, its rows, and its panels with their results. Pure. */
 import { viewOf, type DashboardAnswers, type PanelAnswer } from '../check.ts';
 import type { Panel } from '../dashboard.ts';
 import type { View } from '../interpolation.ts';

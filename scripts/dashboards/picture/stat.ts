@@ -1,4 +1,4 @@
-/** Panels of type stat: the last value of each series or column, large, in the color of its threshold. */
+/** Panels of type stat: the last value of each series or column in large text, in the color of its threshold. */
 import type { FieldDefaults, Panel } from '../dashboard.ts';
 import type { Field, Frame } from '../frame.ts';
 import { at, colourNamed, colours, rect, text, widthOf } from './svg.ts';

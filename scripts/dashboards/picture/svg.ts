@@ -1,4 +1,4 @@
-/** Colors, texts and axes that the drawings share. Pure. */
+/** Colors, texts and axes for all drawings. Pure. */
 
 export const colours = {
   page: '#111217',
@@ -9,7 +9,7 @@ export const colours = {
   faint: '#9a9ba6',
 } as const;
 
-/** Colors of the series in order, as in the classic palette. */
+/** Colors of the series in order; the classic palette of Grafana. */
 const palette = [
   '#73bf69', '#f2cc0c', '#8ab8ff', '#ff780a', '#f2495c', '#5794f2', '#b877d9', '#705da0', '#37872d', '#fade2a',
   '#447ebc', '#c15c17', '#890f02', '#0a437c', '#6d1f62',
@@ -29,7 +29,7 @@ export function seriesColour(at: number): string {
   return palette[at % palette.length] ?? colours.text;
 }
 
-/** Color for a name used by thresholds. */
+/** Color for a name that thresholds use. */
 export function colourNamed(name: string): string {
   return named[name] ?? name;
 }
@@ -72,7 +72,7 @@ export function shortened(words: string, pixels: number, size = 11): string {
   return words.length <= most ? words : `${words.slice(0, most - 1)}…`;
 }
 
-/** Round numbers from at most `from` to at least `to`, in multiples of 1000 or 1024. */
+/** Round numbers that span at least `from` to `to`, in multiples of 1000 or 1024. */
 export function ticks(from: number, to: number, targetCount: number, thousand: 1000 | 1024 = 1000): readonly number[] {
   const unit = thousand === 1000 ? 1 : 1024 ** Math.max(0, Math.floor(Math.log(to || 1) / Math.log(1024)));
   return roundTicks(from / unit, to / unit, targetCount).map((tick) => tick * unit);

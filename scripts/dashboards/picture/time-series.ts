@@ -31,7 +31,7 @@ interface Plot {
   y(value: number): number;
 }
 
-/** @param size of the area below the title, pixels */
+/** @param size size of the area below the title, pixels */
 export function timeSeries(panel: Panel, frames: readonly Frame[], view: View, size: Size): string {
   const defaults = panel.fieldConfig?.defaults ?? {};
   const custom = defaults.custom ?? {};
@@ -70,7 +70,7 @@ function toCurves(frames: readonly Frame[], stacked: boolean): readonly Curve[] 
   }));
 }
 
-/** The part of the view that the data covers: a demo is younger than thirty days. */
+/** The part of the view that has data, because a demo is younger than thirty days. */
 function rangeOf(frames: readonly Frame[], view: View, barMs: number): readonly [number, number] {
   const times = frames.flatMap(({ fields }) => fields[0]?.values ?? []).filter((time) => typeof time === 'number');
   if (times.length === 0) return [view.fromMs, view.toMs];

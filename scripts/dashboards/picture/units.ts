@@ -10,7 +10,7 @@ const seconds = [
 ] as const;
 const rates: Readonly<Record<string, string>> = { ops: ' ops/s', wps: ' wr/s', reqps: ' req/s' };
 
-/** @param decimals if undefined, chosen by the magnitude */
+/** Formats a value. @param decimals number of decimals; if undefined, it depends on the magnitude */
 export function formatted(value: number | null, unit: string, decimals?: number): string {
   if (value === null || Number.isNaN(value)) return '';
   switch (unit) {

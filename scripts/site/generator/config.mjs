@@ -1,4 +1,4 @@
-// Settings of VitePress. main.ts writes what depends on the project to settings.json, next to this file.
+// Settings of VitePress. main.ts writes those that depend on the project to settings.json, next to this file.
 import { readFileSync } from 'node:fs';
 import { renderMermaidSVG } from 'beautiful-mermaid';
 import { searchSettings } from './search.ts';
@@ -47,7 +47,7 @@ export default {
   },
 };
 
-/** Anchors in the form of GitHub, where the same pages are read. */
+/** Anchors in the form of GitHub, where the same pages are read too. */
 function slugify(heading) {
   return heading
     .toLowerCase()
@@ -55,7 +55,7 @@ function slugify(heading) {
     .replaceAll(' ', '-');
 }
 
-/** Languages of blocks that the generator does not color under these names. */
+/** Languages of code blocks that the generator does not color under these names. */
 const coloredAs = { promql: 'txt', csv: 'txt', caddyfile: 'txt', postgresql: 'sql', duckdb: 'sql' };
 
 /** Draws diagrams when the site is built, in colors that follow the color scheme of the page. */
@@ -75,7 +75,8 @@ function withDiagrams(markdown) {
       border: 'var(--vp-c-divider)',
       transparent: true,
     });
-    // No requests to other hosts: the font comes with the theme. With v-html, Vue inserts the drawing unchanged, on the server and in the browser.
+    // Requests to other hosts are removed, because the theme includes the font. With v-html, Vue inserts the drawing
+    // unchanged, on the server and in the browser.
     const own = svg.replaceAll(/@import url\([^)]*\);/g, '');
     return `<div class="diagram" v-html="${escapeAttribute(JSON.stringify(own))}"></div>\n`;
   };

@@ -1,6 +1,6 @@
-/** Search of the site: keywords by page, and the settings of its index. The index holds one document per heading. */
+/** Search of the site: keywords by page, and the settings of its index. The index contains one document per heading. */
 
-/** Search terms that the pages name differently, by path on the site. */
+/** Search terms for which the pages use other words, by path on the site. */
 export const keywords: Readonly<Record<string, string>> = {
   'get-started/faq.md': 'evaluation questions privacy telemetry',
   'get-started/index-your-ledger.md': 'connect install configure participant setup',
@@ -61,12 +61,15 @@ interface Section {
   /** `/BASE/PAGE.html#ANCHOR` */
   readonly id: string;
   readonly title: string;
-  /** Headings above it. Empty for the title of a page. */
+  /** Headings above it; empty for the title of a page. */
   readonly titles: readonly string[];
   readonly text: string;
 }
 
-/** Options of MiniSearch for VitePress. They are also sent to the browser as text: functions for the search may only use their arguments. */
+/**
+ * Options of MiniSearch for VitePress. They are also sent to the browser as text, so functions for the search may only
+ * use their arguments.
+ */
 export function searchSettings(base: string) {
   const ofPage = new Map(Object.entries(keywords).map(([path, words]) => [base + addressOf(path), words]));
   return {
@@ -80,7 +83,7 @@ export function searchSettings(base: string) {
             : (ofPage.get(section.id.split('#')[0] ?? '') ?? ''),
     },
     searchOptions: {
-      // For a short word, too many other words differ by one letter: RDS, IDs, and.
+      // For a short word, too many other words differ by one letter, such as `and` for `RDS`.
       fuzzy: (term: string) => (term.length > 5 ? 0.2 : false),
       prefix: true,
       boost: { keywords: 12, title: 6, text: 2, titles: 1 },

@@ -35,7 +35,7 @@ export function authMethods(client: ClientCredentials, server: ServerMetadata): 
 function secretMethods(client: SecretClient, supported: readonly string[] | undefined): AuthMethod[] {
   const onlyPost = supported?.includes('client_secret_basic') === false && supported.includes('client_secret_post');
   const methods: AuthMethod[] = onlyPost ? ['post', 'basic'] : ['basic', 'post'];
-  // The first colon ends the id, so an id that contains one has no other form.
+  // The first colon ends the id, so an id that contains a colon cannot be sent without the encoding.
   const isEncoded = credentialsOf(client, 'raw') !== credentialsOf(client, 'basic');
   return isEncoded && !client.id.includes(':') ? [...methods, 'raw'] : methods;
 }
@@ -79,8 +79,8 @@ function credentialsOf({ id, secret }: SecretClient, method: AuthMethod): string
 }
 
 /**
- * `application/x-www-form-urlencoded`, which leaves `*-._` as they are. The library escapes these too, although a
- * server that does not decode needs them unescaped.
+ * `application/x-www-form-urlencoded`, which leaves `*-._` unescaped. The library escapes these too, but a server that
+ * does not decode needs them unescaped.
  */
 function formEncoded(text: string): string {
   return new URLSearchParams([['', text]]).toString().slice(1);

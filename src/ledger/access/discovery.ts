@@ -1,6 +1,6 @@
 /**
- * Reads the metadata of a token provider from where the issuer publishes it (OpenID Connect Discovery, otherwise RFC
- * 8414). The secret is sent only to endpoints in metadata of that issuer.
+ * Reads the metadata of a token provider from the locations where the issuer publishes it (OpenID Connect Discovery,
+ * otherwise RFC 8414). The secret is sent only to endpoints in metadata of that issuer.
  */
 import {
   allowInsecureRequests,
@@ -17,11 +17,14 @@ export interface DiscoveryOptions {
   readonly issuer: string;
   readonly clientId: string;
   readonly fetchIt: CustomFetch;
-  /** Of each request. */
+  /** Timeout of each request. */
   readonly timeoutSeconds: number;
 }
 
-/** @throws the library's error; when both locations fail, that of the first */
+/**
+ * Requests the metadata from both locations.
+ * @throws the library's error; when both fail, that of the first location
+ */
 export async function discoverServer(options: DiscoveryOptions): Promise<ServerMetadata> {
   try {
     return await requestMetadata(options, options.issuer, 'oidc');
@@ -40,13 +43,13 @@ async function requestMetadata(
   issuer: string,
   algorithm: 'oidc' | 'oauth2',
 ): Promise<ServerMetadata> {
-  // The library's own rule has no exception for loopback; the rule in our fetch has, and holds for every request.
+  // The library would refuse http even on loopback. The rule in our fetch does not, and it applies to every request.
   const settings = { algorithm, timeout, execute: [allowInsecureRequests], [customFetch]: fetchIt };
   const found = await discovery(new URL(issuer), clientId, {}, None(), settings);
   return found.serverMetadata();
 }
 
-/** The issuer as the provider writes it, if it differs from the configured one only in the final slash. */
+/** The issuer as the provider spells it, if it differs from the configured one only in the final slash. */
 function sameButSlash(thrown: unknown, issuer: string): string | undefined {
   const named = otherIssuerIn(thrown);
   return named !== undefined && withoutSlash(named) === withoutSlash(issuer) ? named : undefined;

@@ -1,7 +1,7 @@
 /**
  * Access tokens by OAuth 2.0 client credentials (RFC 6749 §4.4), with a configured or discovered endpoint (OpenID
- * Connect Discovery). A token is renewed at 80 % of its life; while the provider is down, the old one is used until it
- * expires.
+ * Connect Discovery). A token is renewed after 80 % of its lifetime. While the provider is down, the old token is used
+ * until it expires.
  */
 import {
   allowInsecureRequests,
@@ -28,7 +28,7 @@ import { leaseOfIssued, type TokenLease } from './token-lifetime.ts';
 import { type AccessToken, assertWellFormed, type TokenSource, untilAborted } from './token.ts';
 
 const requestTimeoutSeconds = 10;
-/** Maximum delay between two tries while the old token is valid, milliseconds. */
+/** Maximum delay between two attempts while the old token is valid, milliseconds. */
 const longestPauseMs = 10_000;
 const shortestPauseMs = 200;
 
@@ -37,26 +37,27 @@ export interface OAuthOptions extends CredentialOptions {
   readonly issuer?: string | undefined;
   readonly tokenUrl?: string | undefined;
   readonly audience?: string | undefined;
-  /** Separated by blanks; empty requests no scope. */
+  /** Scopes separated by blanks; if empty, no scope is requested. */
   readonly scope: string;
-  /** PEM of the issuer of the provider's certificate. */
+  /** Certificate authority of the provider's certificate, PEM. */
   readonly ca?: string | undefined;
   /** Allows plain http to another machine. */
   readonly insecure: boolean;
-  /** For each request, discovery and token; default 10 s. */
+  /** Timeout of each request, for discovery and for tokens; default 10 s. */
   readonly timeoutSeconds?: number | undefined;
   /** Aborts a running request. */
   readonly signal?: AbortSignal | undefined;
-  /** Waits, at most until the signal is aborted; uses the clock by default. */
+  /** Waits until the time has passed or the signal is aborted; by default with a real timer. */
   readonly pause?: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
 /**
- * How long a new token is held back, milliseconds, by the number of tokens that were refused as soon as they were used:
- * if the clock of the provider is ahead of the participant's, a token is not valid yet. At most a quarter of its life.
+ * Delays before a new token is used, milliseconds, by the number of tokens that were refused as soon as they were used.
+ * If the provider's clock is ahead of the participant's, a token is not valid yet. The delay is at most a quarter of
+ * the token's lifetime.
  */
 const keptBackMs = [0, 2_000, 5_000] as const;
-/** A token that is refused within this long of its first use may be too young, milliseconds. */
+/** Milliseconds. A token that is refused within this time of its first use may not be valid yet. */
 const youngMs = 10_000;
 
 /** A provider as far as it is known: where it issues tokens, and how it is reached. */
@@ -66,7 +67,7 @@ interface Provider {
   readonly timeoutSeconds: number;
 }
 
-/** The provider's metadata, or the one configured endpoint. */
+/** Discovers the provider's metadata, or uses the configured endpoint. */
 async function findProvider(options: OAuthOptions): Promise<Provider> {
   const { issuer, tokenUrl = '', clientId, ca, insecure, signal } = options;
   const timeoutSeconds = options.timeoutSeconds ?? requestTimeoutSeconds;
@@ -83,22 +84,21 @@ function configure(provider: Provider, client: ClientCredentials, method: AuthMe
   const config = new Configuration(provider.server, client.id, {}, clientAuth(client, method));
   config.timeout = provider.timeoutSeconds;
   config[customFetch] = provider.fetchIt;
-  // The library's own rule has no exception for loopback; the rule in our fetch has, and holds for every request.
+  // The library would refuse http even on loopback. The rule in our fetch does not, and it applies to every request.
   allowInsecureRequests(config);
   return config;
 }
 
-/**
- * Whether the provider may not have recognized the client, so that another method may be the one it is registered for.
- */
+/** Whether the provider may not have recognized the client. The client may then be registered for another method. */
 function isUnrecognized({ code, facts }: IndexerError): boolean {
-  // A web page instead of a token response: a provider that reads only the form may have no better error.
+  // A web page instead of a token response: a provider that reads credentials only from the form may have no better
+  // error.
   if (code === 'LEDGER_TOKEN_PROVIDER_UNAVAILABLE') return facts['httpStatus'] === 400;
   if (code !== 'LEDGER_TOKEN_REFUSED') return false;
   return facts['httpStatus'] === 401 || unrecognized.has(String(facts['oauthError'])) || isIncomplete(facts);
 }
 
-/** Errors of providers that did not read how the client authenticated: some read the form alone. */
+/** Errors of providers that did not read the client's credentials: some read them only from the form. */
 const unrecognized: ReadonlySet<string> = new Set(['invalid_client', 'unauthorized_client']);
 
 function isIncomplete(facts: IndexerError['facts']): boolean {
@@ -173,7 +173,7 @@ class OAuthTokenSource implements TokenSource {
     const requestedMs = Math.min(left, Number(retryAfterSeconds) * 1000);
     const pause = Math.max(requestedMs, Math.min(longestPauseMs, Math.max(shortestPauseMs, left / 4)));
     const later = { ...lease, renewAt: now + pause };
-    // Unless the token was refused in the meantime, all callers share the pause.
+    // All callers share the pause, unless the token was refused in the meantime.
     if (this.#current === lease) this.#current = later;
     return { ...later, problem };
   }
@@ -185,7 +185,7 @@ class OAuthTokenSource implements TokenSource {
     if (ms > 0) await wait(ms, signal);
   }
 
-  /** One request at a time: concurrent callers share its result. */
+  /** Renews the token. Concurrent callers share one request and its result. */
   #renew(): Promise<TokenLease> {
     this.#running ??= this.#request().finally(() => {
       this.#running = undefined;
@@ -197,7 +197,7 @@ class OAuthTokenSource implements TokenSource {
     try {
       return await this.#requestByAnyMethod();
     } catch (thrown) {
-      // The provider may have moved its endpoints: the next try discovers them again.
+      // The provider may have moved its endpoints, so the next attempt discovers them again.
       this.#provider = undefined;
       throw this.#failure(thrown);
     }
@@ -232,7 +232,7 @@ class OAuthTokenSource implements TokenSource {
     [this.#client, this.#refused] = [found, false];
   }
 
-  /** Every method once; only the first of them after all were refused. */
+  /** All methods, the last recognized one first. Only that one if all were refused before. */
   #methods(server: ServerMetadata): readonly AuthMethod[] {
     const all = authMethods(this.#client, server);
     const first = all.find((method) => method === this.#recognized) ?? all[0] ?? 'basic';
@@ -240,8 +240,9 @@ class OAuthTokenSource implements TokenSource {
   }
 
   /**
-   * @param refusal of the previous methods, undefined for the first; without a response to this one it remains the
-   *   known reason
+   * Called when the failure does not concern the client.
+   * @param refusal of the previous methods; undefined for the first method. It remains the known reason if this method
+   *   got no response.
    */
   #notTheClient(failure: IndexerError, method: AuthMethod, refusal: IndexerError | undefined): IndexerError {
     if (failure.retry === 'retry') return refusal ?? failure;
@@ -266,8 +267,8 @@ class OAuthTokenSource implements TokenSource {
 }
 
 /**
- * A source that obtains its tokens itself, the first one on first use. Rejects with LEDGER_TOKEN_PROVIDER_UNAVAILABLE
- * (retry) or LEDGER_TOKEN_REFUSED (park) while there is no valid token.
+ * A token source that requests its tokens from a provider, the first one on first use. While there is no valid token,
+ * it rejects with LEDGER_TOKEN_PROVIDER_UNAVAILABLE (retry) or LEDGER_TOKEN_REFUSED (park).
  */
 export function createOAuthTokenSource(options: OAuthOptions): TokenSource {
   return new OAuthTokenSource(options);

@@ -14,7 +14,7 @@ const maxAnswerBytes = 1024 * 1024;
 const withoutBody: ReadonlySet<number> = new Set([204, 205, 304]);
 
 export interface ProviderConnection {
-  /** PEM of the issuer to trust instead of the system's. */
+  /** Certificate authority to trust instead of those of the system, PEM. */
   readonly ca: string | undefined;
   /** Allows plain http to another machine. */
   readonly insecure: boolean;
@@ -37,7 +37,7 @@ function hasBody(status: number): boolean {
   return !withoutBody.has(status);
 }
 
-/** The library sends a form or no body. */
+/** The body as text; the library sends a form or no body. */
 function textOf(body: CustomFetchOptions['body']): string | undefined {
   if (body instanceof URLSearchParams) return body.toString();
   return typeof body === 'string' ? body : undefined;
@@ -58,25 +58,25 @@ export function createProviderFetch(connection: ProviderConnection): CustomFetch
 
 async function exchange(url: string, options: CustomFetchOptions, signal: AbortSignal, ca?: string): Promise<Response> {
   const { method, headers, body } = options;
-  // No agent: a connection kept for a request in some minutes is usually dead by then.
+  // No agent, because an idle connection would usually be dead at the next request some minutes later.
   const outgoing = { method, headers, payload: textOf(body), agent: false, tls: { ca }, signal } as const;
   try {
     signal.throwIfAborted();
     return await toResponse(await send(new URL(url), outgoing).response);
   } catch (thrown) {
-    // The library inspects the reason of the abort.
+    // The library inspects the reason for the abort.
     throw signal.aborted ? signal.reason : thrown;
   }
 }
 
 /**
  * The response of a token endpoint, reduced to the fields of RFC 6749 that the indexer uses. The library checks all
- * other fields too, so an empty `refresh_token` or an id token would make it reject the access token.
+ * other fields too: an empty `refresh_token` or an id token would make it reject the access token.
  */
 async function plainTokenResponse(response: Response): Promise<Response> {
   const { status } = response;
   const headers = new Headers(response.headers);
-  // A challenge would hide the error that the body names.
+  // A challenge in this header would hide the error that the body names.
   headers.delete('www-authenticate');
   const text = await response.text();
   const found = parsedObject(text);
@@ -84,7 +84,7 @@ async function plainTokenResponse(response: Response): Promise<Response> {
   headers.set('content-type', 'application/json');
   const error = errorIn(found ?? {}, status);
   const body = error ?? tokenIn(found ?? {});
-  // Some providers report errors with 200.
+  // Some providers report errors with status 200.
   return Response.json(body, { status: error !== undefined && status < 400 ? 400 : status, headers });
 }
 
@@ -97,7 +97,10 @@ function parsedObject(text: string): Readonly<Record<string, unknown>> | undefin
   }
 }
 
-/** The names of RFC 6749 §5.2, and those of Okta. A 401 without any means that the client was refused. */
+/**
+ * Finds the error under the names of RFC 6749 §5.2, or those of Okta. A 401 without an error means that the client was
+ * refused.
+ */
 function errorIn(found: Readonly<Record<string, unknown>>, status: number): Record<string, unknown> | undefined {
   const error = found['error'] ?? found['errorCode'];
   const isError = typeof error === 'string' && error !== '';
@@ -110,7 +113,10 @@ function errorIn(found: Readonly<Record<string, unknown>>, status: number): Reco
   };
 }
 
-/** Clients assume the only type in use if it is missing, and treat a lifetime that is not a number as unknown. */
+/**
+ * The token with a type and a numeric lifetime. A missing type defaults to the only one in use; a lifetime that is not
+ * a number is left out.
+ */
 function tokenIn(found: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { access_token, token_type, expires_in } = found;
   const seconds = typeof expires_in === 'string' ? Number.parseFloat(expires_in) : expires_in;

@@ -1,9 +1,8 @@
 /**
- * Ed25519 signatures of external parties: parties whose key is not on the participant. The client signs the hash that
- * the participant returns and does not compute it from the prepared transaction, so it trusts the preparing
- * participant; a client that must not trust it computes the hash first.
- *
- * Source: OpenAPI 3.5.10 (SigningPublicKey, Signature, SinglePartySignatures); the fingerprint is the ledger's hash of
+ * Ed25519 signatures of external parties, whose keys are not on the participant. The client signs the hash that the
+ * participant returns and does not compute it from the prepared transaction, so it trusts the preparing participant. A
+ * client that must not trust it has to compute the hash first.
+ * Source: OpenAPI 3.5.10 (SigningPublicKey, Signature, SinglePartySignatures). The fingerprint is the ledger's hash of
  * a public key: SHA-256 as multihash over a purpose number and the raw key.
  */
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
@@ -12,7 +11,7 @@ import { ledgerError } from '../errors/make-ledger-error.ts';
 
 /** Multihash prefix of SHA-256: algorithm 0x12, length 0x20. */
 const sha256Prefix = '1220';
-/** The ledger's number for "hash of a public key", four bytes, big-endian, in front of the hashed bytes. */
+/** The ledger's purpose number for "hash of a public key": four bytes, big-endian, before the hashed bytes. */
 const fingerprintPurpose = Buffer.from([0, 0, 0, 12]);
 const rawKeyBytes = 32;
 
@@ -43,7 +42,7 @@ export interface Signature {
   readonly signingAlgorithmSpec: string;
 }
 
-/** The signatures of one party under a prepared transaction. */
+/** The signatures of one party for a prepared transaction. */
 export interface PartySignature {
   readonly party: string;
   readonly signatures: readonly Signature[];
@@ -60,12 +59,12 @@ function derOf(privateKey: KeyObject): Buffer {
 }
 
 function signingKey(privateKey: KeyObject): SigningKey {
-  // The structure in front of an Ed25519 key has a fixed length, so the key is at the end.
+  // The DER header of an Ed25519 key has a fixed length, so the key is at the end.
   const rawPublicKey = derOf(privateKey).subarray(-rawKeyBytes);
   return { privateKey, rawPublicKey, fingerprint: fingerprintOf(rawPublicKey) };
 }
 
-/** A new key pair from the system's randomness. */
+/** A new, random key pair. */
 export function generateSigningKey(): SigningKey {
   return signingKey(generateKeyPairSync('ed25519').privateKey);
 }
@@ -91,7 +90,7 @@ function privateKeyIn(pem: string): KeyObject | undefined {
   try {
     return createPrivateKey({ key: pem, format: 'pem' });
   } catch {
-    // The cause may describe the content, so it is not kept.
+    // The cause may quote the key, so it is dropped.
     return undefined;
   }
 }
@@ -110,13 +109,13 @@ export function signingPublicKey({ privateKey }: SigningKey): SigningPublicKey {
   };
 }
 
-/** The signature of 64 bytes. */
+/** The signature of the bytes, 64 bytes long. */
 export function signBytes({ privateKey }: SigningKey, bytes: Uint8Array): Buffer {
   return sign(null, bytes, privateKey);
 }
 
 /**
- * The signature of a hash, in wire form; for the `multiHash` of a generated topology.
+ * The signature of a hash in wire form, for the `multiHash` of a generated topology.
  * @param hash Base64, as the participant returned it
  * @throws IndexerError LEDGER_UNDECODABLE when it is not Base64
  */
@@ -133,7 +132,7 @@ export function hashSignature(key: SigningKey, hash: string): Signature {
   };
 }
 
-/** The signature of a party under a prepared transaction, for `partySignatures.signatures` of `execute`. */
+/** The signature of a party for a prepared transaction, for `partySignatures.signatures` of `execute`. */
 export function partySignature(key: SigningKey, party: string, preparedTransactionHash: string): PartySignature {
   return { party, signatures: [hashSignature(key, preparedTransactionHash)] };
 }

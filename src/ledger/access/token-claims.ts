@@ -1,5 +1,6 @@
 /**
- * Claims of a token, for an operator who wants to know why it is refused. Nothing is verified; the token is not kept.
+ * Claims of a token, for an operator who needs to know why it is refused. Nothing is verified, and the token is not
+ * stored.
  */
 import type { JWTPayload } from 'jose';
 // The main entry of the package loads 45 more files.
@@ -24,7 +25,7 @@ function claimsOf(token: string): JWTPayload | undefined {
   }
 }
 
-/** The claims about who may use a token, and when; undefined when it is not a JWT. */
+/** The claims that state who may use a token, and when; undefined if the token is not a JWT. */
 export function tokenClaims(token: string): TokenClaims | undefined {
   const claims = claimsOf(token);
   if (claims === undefined) return undefined;
@@ -48,8 +49,8 @@ function seconds(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
-// Reasons why a participant may not accept a token, as far as they are visible in it: a refusal names no reason. No
-// claims but times are repeated.
+// Visible reasons why a participant may not accept a token, because its refusal names no reason. No claims but times
+// are repeated.
 
 /** Maximum lifetime that participants allow by default, seconds. */
 const usualLifetime = 300;
@@ -57,7 +58,7 @@ const usualLifetime = 300;
 const tolerance = 5;
 
 /**
- * Predicates that continue "the token itself"; empty when no flaw is visible.
+ * Predicates for a sentence with the subject "the token itself"; empty when no flaw is visible.
  * @param now seconds since 1970
  */
 export function tokenFlaws(token: string, now: number): readonly string[] {
@@ -67,12 +68,12 @@ export function tokenFlaws(token: string, now: number): readonly string[] {
   return [...timeFlaws(claims, now), ...(claims.audience.length === 0 ? [audience] : [])];
 }
 
-/** Some providers issue these unless an audience is requested or the client is set to JWT. */
+/** Some providers issue opaque tokens unless an audience is requested or the client is configured for JWT. */
 const opaque =
   'is not a JWT, which participants require; the token provider may need an audience or a setting of the client';
 const encrypted = 'is an encrypted JWT, which participants cannot read; the token provider must issue signed ones';
 
-/** Five parts are JWE (RFC 7516), three are JWS. */
+/** A JWE (RFC 7516) has five parts, a JWS three. */
 function isEncrypted(token: string): boolean {
   return /^eyJ[^.]+(?:\.[^.]*){4}$/u.test(token);
 }
@@ -92,7 +93,7 @@ function timeFlaws({ issuedAt, notBefore, expiresAt }: TokenClaims, now: number)
 
 const limit = `participants accept five minutes unless their max-token-lifetime says otherwise`;
 
-/** A length of time, in the largest unit of which there are two. */
+/** A duration as text, in the largest unit of which it contains at least two. */
 export function span(seconds: number): string {
   const units: readonly (readonly [number, string])[] = [
     [86_400, 'days'],

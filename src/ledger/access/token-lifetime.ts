@@ -1,5 +1,5 @@
 /**
- * Lifetime of an access token. Renewal follows the monotonic clock from the moment a token was obtained, so that a wall
+ * Lifetime of an access token. Renewal follows the monotonic clock from the moment a token was obtained. So a wall
  * clock that is wrong, or is corrected, neither renews in a loop nor lets a token expire unnoticed.
  */
 import { tokenClaims } from './token-claims.ts';
@@ -7,17 +7,20 @@ import { tokenClaims } from './token-claims.ts';
 /** Share of its lifetime after which a newer token is requested. */
 const renewalShare = 0.8;
 
-/** Longer lifetimes are reduced to this: one near the largest number would make the renewal time NaN. */
+/**
+ * Longest lifetime, seconds; longer ones are reduced to it. A lifetime near the largest number would make the renewal
+ * time NaN.
+ */
 const longestLifeSeconds = 10 * 365 * 86_400;
 
 /** A token and how long it may be used. */
 export interface TokenLease {
   readonly token: string;
-  /** `performance.now()` from which a newer token should be requested; undefined when the lifetime is not known. */
+  /** `performance.now()` from which a newer token should be requested; undefined if the lifetime is not known. */
   readonly renewAt: number | undefined;
-  /** `performance.now()` from which it is invalid; undefined when the lifetime is not known. */
+  /** `performance.now()` from which the token is invalid; undefined if the lifetime is not known. */
   readonly endsAt: number | undefined;
-  /** Expiry in the token itself, seconds since 1970; for display only. */
+  /** Expiry that the token itself states, seconds since 1970; for display only. */
   readonly expiresAt: number | undefined;
 }
 
@@ -36,25 +39,25 @@ function endless(token: string): TokenLease {
 
 /**
  * A token that was just issued to this program.
- * @param requestedAt `performance.now()` when it was requested: it cannot be older
- * @param expiresIn lifetime according to the provider, seconds; without it, or when it is 0 (for some providers "not
- *   known", for others the last second of a token they keep), the token's own `exp - iat`
+ * @param requestedAt `performance.now()` when it was requested; the token cannot be older
+ * @param expiresIn lifetime according to the provider, seconds. If it is missing or 0, the token's own `exp - iat` is
+ *   used: 0 means "unknown" for some providers, for others the last second of a cached token.
  */
 export function leaseOfIssued(token: string, requestedAt: number, expiresIn: number | undefined): TokenLease {
   const { expiresAt: exp, issuedAt: iat } = tokenClaims(token) ?? {};
   const own = exp !== undefined && iat !== undefined ? exp - iat : 0;
   const seconds = Math.min(expiresIn !== undefined && expiresIn > 0 ? expiresIn : own, longestLifeSeconds);
   if (seconds <= 0) return endless(token);
-  // The times in a token are truncated to seconds: it may expire almost a second earlier than promised.
+  // The times in a token are truncated to seconds, so it may expire almost a second earlier than promised.
   const certainMs = Math.max(seconds - 1, seconds / 2) * 1000;
-  // The token's own expiry if it has one: the gauge is compared with other machines' clocks.
+  // The token's own expiry if it has one, because the metric is compared with the clocks of other machines.
   const expiresAt = exp ?? Math.round(Date.now() / 1000 + seconds);
   return lease(token, requestedAt, certainMs, certainMs, expiresAt);
 }
 
 /**
- * A token that was obtained elsewhere some time ago, such as one in a file. Its age is known from the wall clock only,
- * but is limited to the range from 0 to its lifetime.
+ * A token that was obtained elsewhere some time ago, such as one in a file. Only the wall clock gives its age, so the
+ * age is limited to the range from 0 to its lifetime.
  */
 export function leaseOfFound(token: string, foundAt: number): TokenLease {
   const { expiresAt: exp, issuedAt: iat } = tokenClaims(token) ?? {};

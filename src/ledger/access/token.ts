@@ -1,6 +1,6 @@
 /**
- * The access token: its source, whether it is well formed, and where it may be sent. The token itself never appears in
- * an error, a fact or a log line.
+ * The access token: where it comes from, whether it is well formed, and where it may be sent. The token itself never
+ * appears in an error, a fact or a log line.
  */
 import { once } from 'node:events';
 import { pause } from '../../config/pause.ts';
@@ -12,25 +12,23 @@ import { leaseOfFound, type TokenLease } from './token-lifetime.ts';
 
 /** The token that a stream is opened with. */
 export interface AccessToken extends TokenLease {
-  /** Why there is no newer token although one is due; the old one is still valid. */
+  /** Why there is no newer token although one is due. The old one is still valid. */
   readonly problem?: IndexerError | undefined;
 }
 
 export interface TokenSource {
-  /**
-   * The token for one call; undefined when none is configured. Waits for a newer one only when there is no valid one.
-   */
+  /** The token for one call; undefined if none is configured. Waits for a new token only when there is no valid one. */
   read(): Promise<string | undefined>;
   /**
-   * The token for a stream, with its lifetime. At `renewAt` or later this requests a newer one, and returns the old
-   * one, with a later `renewAt`, when there is none yet.
+   * The token for a stream, with its lifetime. At `renewAt` or later this requests a newer token. If there is none yet,
+   * it returns the old one with a later `renewAt`.
    */
   lease(): Promise<AccessToken | undefined>;
-  /** The ledger refused the token: it is not returned again if another one can be had. */
+  /** Called when the ledger refused the token, which is not returned again if another one can be had. */
   invalidate(): void;
   /**
-   * Resolves once the last returned token has been replaced from outside, or `signal` is aborted; if only this program
-   * or a restart can replace it, only the signal ends the wait.
+   * Resolves once another program has replaced the last returned token, or `signal` is aborted. If only this program or
+   * a restart can replace the token, it waits for `signal`.
    */
   replaced(signal: AbortSignal): Promise<void>;
 }
@@ -42,11 +40,11 @@ export interface TokenSourceOptions {
 }
 
 /**
- * Interval at which a file is read once its token should have been replaced, milliseconds. It is read, not watched: a
- * replaced link and a file on another machine send no notice.
+ * Interval at which a token file is read while its token is due for renewal, milliseconds. The file is read, not
+ * watched, because a replaced symbolic link or a file on another machine sends no notification.
  */
 const fileCheckMs = 1_000;
-/** Minimum interval, however short the life of the token in it is, or however long past. */
+/** Minimum of this interval, however little is left of the token's lifetime. */
 const shortestFileCheckMs = 200;
 
 /** Characters that both an HTTP header and a WebSocket subprotocol can carry: the `token` rule of RFC 9110. */
@@ -62,7 +60,10 @@ export function assertWellFormed(token: string, origin: string): string {
   );
 }
 
-/** The trimmed content of the file; undefined while it is empty or missing, which a rotation may cause for a moment. */
+/**
+ * The trimmed content of the file; undefined while the file is empty or missing, which a rotation may cause for a
+ * moment.
+ */
 export async function readTokenFile(path: string): Promise<{ token: string | undefined; cause?: unknown }> {
   try {
     const token = (await readSmallFile(path)).trim();
@@ -104,7 +105,7 @@ function fileSource(path: string): TokenSource {
   return { lease, read: async () => (await lease()).token, invalidate, replaced };
 }
 
-/** Why the token in the file is malformed; undefined when it is not. */
+/** Why the token in the file is malformed; undefined if it is well formed. */
 function malformed(token: string): IndexerError | undefined {
   try {
     assertWellFormed(token, 'the token file');
@@ -114,13 +115,16 @@ function malformed(token: string): IndexerError | undefined {
   }
 }
 
-/** Uses the last good token until it expires. @throws the problem when there is none, or the ledger refused it */
+/**
+ * Uses the last good token until it expires.
+ * @throws the problem if there is no good token, or the ledger refused it
+ */
 function inPlaceOfMalformed(last: TokenLease | undefined, problem: IndexerError): AccessToken {
   if (last === undefined || performance.now() >= (last.endsAt ?? Number.POSITIVE_INFINITY)) throw problem;
   return { ...checkedAgain(last), problem };
 }
 
-/** If the file is renewed late, it is read again soon; the shorter the token's life, the earlier. */
+/** If the file is renewed late, it is read again soon: the shorter the token's lifetime, the earlier. */
 function checkedAgain(lease: TokenLease): TokenLease {
   const { renewAt, endsAt } = lease;
   const now = performance.now();
@@ -133,7 +137,7 @@ function fixedSource(configuredToken: string | undefined): TokenSource {
   let fixed: TokenLease | undefined;
   const lease = (): AccessToken | undefined => {
     if (token === '') return undefined;
-    // It can be replaced only by a restart, so there is no time to request another.
+    // A configured token can be replaced only by a restart, so no renewal time is set.
     fixed ??= { ...leaseOfFound(assertWellFormed(token, 'the configuration'), performance.now()), renewAt: undefined };
     return fixed;
   };
@@ -146,15 +150,15 @@ function fixedSource(configuredToken: string | undefined): TokenSource {
   };
 }
 
-/** For sources whose token is not replaced from outside. */
+/** For sources whose token no other program replaces. */
 export async function untilAborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
 }
 
 /**
- * A token source over a fixed token or a file that another program renews. The file is read again at each call; while
- * it is empty or missing, the last good token stays in use; while its content is not a token, until the last one
- * expires.
+ * A token source for a fixed token, or for a file that another program renews. The file is read again at each call.
+ * While it is empty or missing, the last good token stays in use. While its content is not a token, the last good token
+ * is used until it expires.
  */
 export function createTokenSource({ token, tokenFile }: TokenSourceOptions): TokenSource {
   return tokenFile === undefined ? fixedSource(token) : fileSource(tokenFile);
@@ -162,7 +166,7 @@ export function createTokenSource({ token, tokenFile }: TokenSourceOptions): Tok
 
 /**
  * Refuses to send a token in clear text over a network.
- * @throws IndexerError LEDGER_TOKEN_INSECURE (fatal) for plain http to a host that is not this machine
+ * @throws IndexerError LEDGER_TOKEN_INSECURE (fatal) for plain http to another machine
  */
 export function assertTokenMayTravel(url: string, token: string | undefined, insecure: boolean): void {
   if (token === undefined || insecure || !travelsInClear(url)) return;

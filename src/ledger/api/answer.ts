@@ -1,12 +1,12 @@
 /**
- * Reads responses of the participant, and requests lists. Only fields that a caller needs are checked; all others are
- * returned as they came, because releases differ in what they leave out, send as null or add.
+ * Reads responses of the participant, and requests lists. Only fields that a caller needs are checked. All others are
+ * returned unchanged, because releases differ in which fields they leave out, send as null or add.
  */
 import { isObject, type JsonObject } from '../frames/field.ts';
 import { ledgerError } from '../errors/make-ledger-error.ts';
 import type { Query } from '../transport/endpoint-url.ts';
 
-/** Content of a field that a release may leave out: absent options come as null (3.5) or not at all. */
+/** Content of a field that a release may leave out: absent options are null (3.5) or missing. */
 export type Maybe<T> = T | null | undefined;
 
 function nameOf(value: unknown): string {
@@ -81,7 +81,8 @@ export function nextPageToken(answer: unknown): string | undefined {
 }
 
 /**
- * An offset to be sent to the ledger. @throws IndexerError LEDGER_REQUEST_INVALID when JSON would not carry it exactly
+ * Checks an offset to be sent to the ledger.
+ * @throws IndexerError LEDGER_REQUEST_INVALID when JSON would not carry it exactly
  */
 export function sentOffset(offset: number | undefined, name: string): void {
   if (offset === undefined || Number.isSafeInteger(offset)) return;
@@ -89,14 +90,14 @@ export function sentOffset(offset: number | undefined, name: string): void {
 }
 
 // Lists over HTTP: the same elements as on the WebSocket of the same path, collected by the node into one array. For
-// small results only: the node refuses more than 200 elements (LEDGER_REQUEST_INVALID, HTTP 413) unless `limit` is at
+// small results only. The node refuses more than 200 elements (LEDGER_REQUEST_INVALID, HTTP 413) unless `limit` is at
 // most 200, and then it truncates silently.
 
 export interface ListOptions {
-  /** Largest number of elements. */
+  /** Maximum number of elements. */
   readonly limit?: number;
   /**
-   * The node responds after this many milliseconds without a new element; default 500, for lists that have no end of
+   * The node responds after this many milliseconds without a new element; default 500. For lists that have no end of
    * their own. Keep it below the request timeouts of both sides (20 s at the node).
    */
   readonly streamIdleTimeoutMs?: number;

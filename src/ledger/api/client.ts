@@ -1,6 +1,6 @@
 /**
- * Client for one participant: the typed calls of the JSON Ledger API, grouped by area, over one transport. Request and
- * response of each call are described at its declaration in this folder. Streams are in `../transport/frame-stream.ts`.
+ * Client for one participant: the typed calls of the JSON Ledger API, grouped by area, over one transport. Each call
+ * documents its request and response at its declaration in this folder. Streams are in `../transport/frame-stream.ts`.
  */
 import { withoutRemoved } from './deprecated-calls.ts';
 import { readRelease } from './release.ts';
@@ -31,7 +31,7 @@ export interface LedgerClient {
   readonly transport: Transport;
 }
 
-/** A client for one participant. Holds no connection of its own; the token is read again for every call. */
+/** Creates a client for one participant. It holds no connection of its own. The token is read again for every call. */
 export function createLedgerClient(options: TransportOptions): LedgerClient {
   const plain = createTransport(options);
   const node = nodeCalls(plain);

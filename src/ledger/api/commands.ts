@@ -46,7 +46,7 @@ export interface Duration {
   readonly nanos: number;
 }
 
-/** How long a repeated command id is refused: a duration, or everything after an offset. */
+/** Period in which a repeated command id is refused: a duration, or everything after an offset. */
 export type DeduplicationPeriod =
   | { readonly DeduplicationDuration: { readonly value: Duration } }
   | { readonly DeduplicationOffset: { readonly value: number } };
@@ -69,7 +69,9 @@ export interface PrefetchContractKey {
 /** Common fields of direct and interactive submission. */
 export interface CommandContext {
   readonly commands: readonly Command[];
-  /** With user and `actAs` the identity of the change: the same three are accepted once per deduplication period. */
+  /**
+   * Identifies the change, together with user and `actAs`: the same three are accepted once per deduplication period.
+   */
   readonly commandId: string;
   readonly actAs: readonly string[];
   readonly readAs?: readonly string[];
@@ -116,8 +118,8 @@ export interface ReassignmentCommands {
 
 // Direct submission of commands. Right for all: CanActAs for every party in `actAs`, CanReadAs for those in `readAs`. A
 // rejected command is an IndexerError with the ledger's own code in `facts.ledgerCode` (e.g. DUPLICATE_COMMAND,
-// CONTRACT_NOT_FOUND, INCONSISTENT). After LEDGER_UNREACHABLE and LEDGER_UNAVAILABLE it is unknown whether it was
-// accepted, so retry with the same command id.
+// CONTRACT_NOT_FOUND, INCONSISTENT). After LEDGER_UNREACHABLE and LEDGER_UNAVAILABLE it is unknown whether the command
+// was accepted, so retry with the same command id.
 
 export interface SubmitResponse {
   readonly updateId: string;
@@ -134,11 +136,11 @@ export interface CommandCalls {
   /** `POST /v2/commands/submit-and-wait`: resolves when the commands are on the ledger. All releases. */
   submitAndWait(commands: Commands): Promise<SubmitResponse>;
   /**
-   * `POST /v2/commands/submit-and-wait-for-transaction`, with the commands one level deeper than elsewhere. Without a
-   * format: shape ACS_DELTA, events of `actAs` and `readAs`. All releases.
+   * `POST /v2/commands/submit-and-wait-for-transaction`, whose request nests the commands one level deeper than the
+   * others. Without a format: shape ACS_DELTA, events of `actAs` and `readAs`. All releases.
    */
   submitAndWaitForTransaction(commands: Commands, transactionFormat?: TransactionFormat): Promise<Transaction>;
-  /** `POST /v2/commands/async/submit`: resolves when the commands are accepted; the outcome comes as a completion. */
+  /** `POST /v2/commands/async/submit`: resolves when the commands are accepted. A completion reports the outcome. */
   submit(commands: Commands): Promise<void>;
   /** `POST /v2/commands/submit-and-wait-for-reassignment`; without a format the events are left out. All releases. */
   submitAndWaitForReassignment(

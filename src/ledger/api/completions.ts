@@ -1,4 +1,7 @@
-/** Outcomes of submitted commands, as lists over HTTP. Right: CanActAs (or CanReadAs) for each party named. */
+/**
+ * Outcomes of submitted commands, as lists over HTTP. Right: CanActAs (or CanReadAs) for each party that the request
+ * names.
+ */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { isObject } from '../frames/field.ts';
 import { ledgerError } from '../errors/make-ledger-error.ts';
@@ -42,7 +45,7 @@ export interface Completion {
   readonly traceContext?: Maybe<TraceContext>;
   readonly synchronizerTime?: Maybe<SynchronizerTime>;
   readonly paidTrafficCost?: Maybe<number>;
-  /** 3.6. */
+  /** Since 3.6. */
   readonly transactionHash?: Maybe<string>;
 }
 
@@ -51,7 +54,7 @@ export interface SynchronizerTime {
   readonly recordTime?: string;
 }
 
-/** Has exactly one of the keys; kinds of later releases appear under their own name. */
+/** Has exactly one of the keys. Kinds of later releases appear under their own name. */
 export interface CompletionResponse {
   readonly Completion?: { readonly value: Completion };
   readonly OffsetCheckpoint?: {
@@ -59,7 +62,7 @@ export interface CompletionResponse {
   };
 }
 
-/** Completions of a signed transaction: accepted at most once, perhaps after rejections, newest last. */
+/** Completions of a signed transaction, newest last. It is accepted at most once, perhaps after rejections. */
 export interface CompletionsByHash {
   readonly acceptedCompletion: Completion | undefined;
   readonly lastRejectedCompletions: readonly Completion[];
@@ -71,9 +74,9 @@ export interface CompletionCalls {
   /** `POST /v2/commands/command-completions`; 3.5.7 and later, before that HTTP 404 (LEDGER_NOT_A_LEDGER). */
   commandCompletions(request: GetCompletionsRequest, options?: ListOptions): AsyncIterable<CompletionResponse>;
   /**
-   * `POST /v2/commands/completion-by-hash`; 3.6 and later, before that HTTP 404 (LEDGER_NOT_A_LEDGER). Undefined when
-   * the participant has none of this hash, or does not return it (COMPLETION_NOT_FOUND).
-   * @param transactionHash Base64 (completions have it as hex)
+   * `POST /v2/commands/completion-by-hash`; 3.6 and later, before that HTTP 404 (LEDGER_NOT_A_LEDGER). Undefined if the
+   * participant has no completion with this hash, or does not return it (COMPLETION_NOT_FOUND).
+   * @param transactionHash Base64 (completions contain it as hex)
    */
   byHash(transactionHash: string): Promise<CompletionsByHash | undefined>;
 }

@@ -1,19 +1,19 @@
 /**
  * Calls and fields that participants refuse since 3.6, unless configured otherwise, and no longer have since 3.7, with
- * their replacements. A call that the release has removed is refused here, before anything is sent.
+ * their replacements. This module refuses a call that the participant's release has removed, before anything is sent.
  */
 import { ledgerError } from '../errors/make-ledger-error.ts';
 import type { Transport } from '../transport/transport.ts';
 import { isFrom, type ParticipantRelease, type ReleaseNumber } from './release.ts';
 
 export interface DeprecatedCall {
-  /** As the descriptions name it: method and path. */
+  /** Method and path, as the API descriptions name the call. */
   readonly operation: string;
   readonly deprecatedIn: '3.4' | '3.5';
   readonly instead: string;
 }
 
-/** First release that refuses them, unless an operator of the participant has enabled them again. */
+/** First release that refuses the calls, unless an operator of the participant has enabled them again. */
 export const disabledIn: ReleaseNumber = '3.6';
 export const removedIn: ReleaseNumber = '3.7';
 
@@ -48,7 +48,8 @@ export const deprecatedCalls: readonly DeprecatedCall[] = [
 ];
 
 /**
- * Requests with fields that the release has removed: it would ignore them, and return something other than requested.
+ * Requests that have fields which a later release removed. Such a release would ignore the fields, and return another
+ * result than requested.
  */
 const legacyFields: Readonly<Record<string, string>> = {
   'POST /v2/updates': 'updateFormat',
@@ -77,7 +78,7 @@ function removedOf(called: string, body: unknown): Removed | undefined {
   return legacy ? { what: `the fields filter and verbose of ${called}`, instead: `the field ${format}` } : undefined;
 }
 
-/** How long a version is cached: an upgraded participant refuses such a call itself. */
+/** How long a version is cached, milliseconds. An upgraded participant refuses such a call itself. */
 const rereadMs = 60_000;
 
 /**

@@ -14,13 +14,13 @@ export interface ContractEvents {
 export interface EventCalls {
   /**
    * `POST /v2/events/events-by-contract-id`; all releases. Right: CanReadAs for each party in the format, or
-   * CanReadAsAnyParty. Undefined when neither event is visible or both are pruned (CONTRACT_EVENTS_NOT_FOUND).
+   * CanReadAsAnyParty. Undefined if neither event is visible, or both are pruned (CONTRACT_EVENTS_NOT_FOUND).
    */
   byContractId(contractId: string, eventFormat: EventFormat): Promise<ContractEvents | undefined>;
   /**
-   * `POST /v2/contracts/contract-by-id`: the create of a contract the participant knows, active or not. Right:
-   * CanReadAs for each of `queryingParties`, CanReadAsAnyParty without any. Undefined when none is visible
-   * (CONTRACT_PAYLOAD_NOT_FOUND). 3.5 and later.
+   * `POST /v2/contracts/contract-by-id`: the create of a contract that the participant knows, active or not. Right:
+   * CanReadAs for each of `queryingParties`, or CanReadAsAnyParty if there are none. Undefined if the create is not
+   * visible (CONTRACT_PAYLOAD_NOT_FOUND). 3.5 and later.
    */
   contractById(contractId: string, queryingParties?: readonly string[]): Promise<CreatedEvent | undefined>;
 }

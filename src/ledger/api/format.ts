@@ -23,17 +23,17 @@ export interface InterfaceFilter {
   };
 }
 
-/** Entries are OR-ed; no entry at all is a wildcard. */
+/** Entries are combined with OR; no entry at all is a wildcard. */
 export interface Filters {
   readonly cumulative?: readonly { readonly identifierFilter?: WildcardFilter | TemplateFilter | InterfaceFilter }[];
 }
 
-/** At least one of the two filters must be given. */
+/** At least one of the two filters is required. */
 export interface EventFormat {
   readonly filtersByParty?: Readonly<Record<string, Filters>>;
   /** Needs CanReadAsAnyParty. */
   readonly filtersForAnyParty?: Filters;
-  /** Without effect in JSON. */
+  /** Has no effect in JSON. */
   readonly verbose?: boolean;
 }
 
@@ -43,7 +43,7 @@ export interface TransactionFormat {
   readonly transactionShape: string;
 }
 
-/** Omitted parts are not returned; `{}` returns checkpoints only. */
+/** Omitted parts are not returned; `{}` returns only checkpoints. */
 export interface UpdateFormat {
   readonly includeTransactions?: TransactionFormat;
   readonly includeReassignments?: EventFormat;
@@ -53,7 +53,7 @@ export interface UpdateFormat {
   };
 }
 
-/** The filter of the legacy requests (`filter`, `verbose`), exclusive with the formats. */
+/** The filter of the legacy requests (`filter`, `verbose`), which cannot be combined with the formats. */
 export interface TransactionFilter {
   readonly filtersByParty?: Readonly<Record<string, Filters>>;
   readonly filtersForAnyParty?: Filters;

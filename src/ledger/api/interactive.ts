@@ -1,6 +1,6 @@
 /**
- * Interactive submission: the participant prepares a transaction, the party signs its hash with a key of its own, a
- * participant executes it. For external parties; see `../access/signing.ts` for the signatures.
+ * Interactive submission, for external parties: the participant prepares a transaction, the party signs its hash with a
+ * key of its own, and a participant executes it. See `../access/signing.ts` for the signatures.
  */
 import type { PartySignature } from '../access/signing.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -26,7 +26,7 @@ export interface PrepareRequest extends CommandContext {
   /** Synchronizer to run on: one that the participant is connected to. */
   readonly synchronizerId: string;
   readonly minLedgerTime?: MinLedgerTime;
-  /** ISO-8601: after this, the prepared transaction is invalid. */
+  /** ISO-8601. After this time, the prepared transaction is invalid. */
   readonly maxRecordTime?: string;
   /** Adds `hashingDetails` to the response. */
   readonly verboseHashing?: boolean;
@@ -56,7 +56,7 @@ export interface ExecuteRequest {
   readonly partySignatures: { readonly signatures: readonly PartySignature[] };
   readonly submissionId: string;
   readonly hashingSchemeVersion: string;
-  /** Default: the longest that the participant allows. */
+  /** Default: the longest period that the participant allows. */
   readonly deduplicationPeriod?: DeduplicationPeriod;
   readonly userId?: string;
   readonly minLedgerTime?: MinLedgerTime;
@@ -94,7 +94,7 @@ export interface InteractiveCalls {
 
 const base = '/v2/interactive-submission';
 
-// A participant's decoder requires both, although the published description calls them optional.
+// A participant's decoder requires both fields, although the published description calls them optional.
 const preparation = (request: PrepareRequest): PrepareRequest => ({
   ...request,
   packageIdSelectionPreference: request.packageIdSelectionPreference ?? [],

@@ -1,12 +1,12 @@
-/** Finds the interfaces that a participant knows. A request that names an unknown one is refused completely. */
+/** Finds the interfaces that a participant knows. A request that names an unknown interface is refused completely. */
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import { activeContractsRequest, type LedgerFilter } from './request-format.ts';
 import { unreadRelease } from './release.ts';
 import type { StateCalls } from './state.ts';
 
 /**
- * The subset of these interfaces that a filter may name; contracts of each are requested alone.
- * @param filter its parties are used; its templates and interfaces do not count
+ * The subset of these interfaces that a filter may name. Sends one request for contracts of each.
+ * @param filter its parties are used; its templates and interfaces are ignored
  * @param at an offset at which it returns active contracts
  * @throws IndexerError the participant's error, except that it does not know the interface
  */
@@ -37,10 +37,10 @@ export async function knownTemplates(
   return known;
 }
 
-/** Whether the participant knows what the filter names. */
+/** Whether the participant knows the names in the filter. */
 async function isTaken(state: Pick<StateCalls, 'activeContracts'>, filter: LedgerFilter, at: number): Promise<boolean> {
   try {
-    // Whether there is a contract does not matter. Without reassignments in flight, a list is refused less often.
+    // Whether there is a contract does not matter. A list without reassignments in flight is refused less often.
     const request = activeContractsRequest(at, filter, unreadRelease);
     for await (const _ of state.activeContracts(request, { limit: 1 })) break;
     return true;

@@ -24,11 +24,14 @@ export interface Features {
 }
 
 export interface NodeCalls {
-  /** `GET /v2/version`; all releases, without a token too. @throws IndexerError LEDGER_NOT_A_LEDGER */
+  /** `GET /v2/version`; all releases, and without a token. @throws IndexerError LEDGER_NOT_A_LEDGER */
   version(): Promise<VersionResponse>;
-  /** `GET /livez`: resolves while the process lives. Described since 3.5, present before. */
+  /** `GET /livez`: resolves while the process is running. Documented since 3.5, but present before. */
   livez(): Promise<void>;
-  /** `GET /readyz`: the checks as text. @throws IndexerError LEDGER_UNAVAILABLE (503) while the node does not serve */
+  /**
+   * `GET /readyz`: the checks as text.
+   * @throws IndexerError LEDGER_UNAVAILABLE (503) while the node does not serve requests
+   */
   readyz(): Promise<string>;
   /** `GET /docs/openapi`: the description of the HTTP endpoints, YAML. */
   openapi(): Promise<string>;

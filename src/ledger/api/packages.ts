@@ -6,14 +6,14 @@ import { answerField, answerList, answerText, answerTexts, nextPageToken, type M
 export interface UploadOptions {
   /** Vet all packages of the archive; the node's default is true. */
   readonly vetAllPackages?: boolean;
-  /** Where to vet; needed when the node is connected to more than one synchronizer. */
+  /** Synchronizer to vet the packages on; required when the node is connected to more than one. */
   readonly synchronizerId?: string;
 }
 
 export interface PackageContent {
   /** A DALF archive payload (protobuf). */
   readonly bytes: Uint8Array;
-  /** Header `Canton-Package-Hash`: lower-case hex, the package id itself; undefined when a proxy dropped it. */
+  /** Header `Canton-Package-Hash`: lower-case hex, equal to the package id; undefined if a proxy dropped the header. */
   readonly hash: string | undefined;
 }
 
@@ -74,11 +74,11 @@ export interface UpdateVettedPackages {
 export interface PackageCalls {
   /**
    * `POST /v2/dars`: uploads a DAR (the bytes of the file); all releases. Right: ParticipantAdmin.
-   * @throws IndexerError LEDGER_REQUEST_INVALID for a broken archive or one that breaks upgrade rules (400), or above
-   * the node's largest body (413: 8 MiB on 3.5, 10 MiB on 3.6)
+   * @throws IndexerError LEDGER_REQUEST_INVALID for a broken archive or one that breaks upgrade rules (400), or one
+   *   larger than the node's largest body (413: 8 MiB on 3.5, 10 MiB on 3.6)
    */
   uploadDar(dar: Uint8Array, options?: UploadOptions): Promise<void>;
-  /** `POST /v2/dars/validate`: the same checks without any effect. Right: ParticipantAdmin. */
+  /** `POST /v2/dars/validate`: the same checks as `uploadDar`, without any effect. Right: ParticipantAdmin. */
   validateDar(dar: Uint8Array, options?: Pick<UploadOptions, 'synchronizerId'>): Promise<void>;
   /** `POST /v2/packages`: like `uploadDar`. @deprecated the node announces its removal; use `uploadDar` */
   upload(dar: Uint8Array, options?: UploadOptions): Promise<void>;
@@ -89,13 +89,13 @@ export interface PackageCalls {
   /** `GET /v2/packages/{package-id}/status`: `PACKAGE_STATUS_REGISTERED`, or `…_UNSPECIFIED` for an unknown id. */
   status(packageId: string): Promise<string>;
   /**
-   * `POST /v2/package-vetting/list`: which participant vetted which packages on which synchronizer, a page at a time;
-   * any authenticated user. 3.5 and later.
+   * `POST /v2/package-vetting/list`: one page of the packages that each participant vetted on each synchronizer; any
+   * authenticated user. 3.5 and later.
    */
   vetted(
     request?: ListVettedPackages,
   ): Promise<{ readonly vettedPackages: readonly VettedPackages[]; readonly nextPageToken: string | undefined }>;
-  /** `POST /v2/package-vetting/update`: the state after the change. Right: ParticipantAdmin. 3.5 and later. */
+  /** `POST /v2/package-vetting/update`: returns the state after the change. Right: ParticipantAdmin. 3.5 and later. */
   updateVetted(request: UpdateVettedPackages): Promise<VettedPackages>;
 }
 

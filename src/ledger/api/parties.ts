@@ -1,6 +1,6 @@
 /**
  * Parties, hosted on this participant or elsewhere. Right unless stated otherwise: ParticipantAdmin, or administrator
- * of the identity provider named.
+ * of the identity provider in the request.
  */
 import { pathSegment } from '../transport/endpoint-url.ts';
 import type { SigningPublicKey, Signature } from '../access/signing.ts';
@@ -21,7 +21,7 @@ export interface PartyDetails {
 
 export interface ListPartiesQuery {
   readonly identityProviderId?: string;
-  /** Only parties whose id begins with this. */
+  /** Only parties whose id begins with this text. */
   readonly filterParty?: string;
   /** At most `features.partyManagement.maxPartiesPageSize` of the version (10000). */
   readonly pageSize?: number;
@@ -35,11 +35,11 @@ export interface PartiesPage {
 }
 
 export interface AllocatePartyRequest {
-  /** The name in front of `::`; chosen by the node by default. */
+  /** The name before `::`; by default, the node chooses it. */
   readonly partyIdHint?: string;
   readonly localMetadata?: ObjectMeta;
   readonly identityProviderId?: string;
-  /** Needed when the node is connected to more than one synchronizer. */
+  /** Required when the node is connected to more than one synchronizer. */
   readonly synchronizerId?: string;
   /** Gets CanActAs for the new party. */
   readonly userId?: string;
@@ -62,7 +62,7 @@ export interface GeneratedTopology {
   readonly publicKeyFingerprint: string;
   /** Base64. */
   readonly topologyTransactions: readonly string[];
-  /** Base64; one signature of it replaces one of each transaction. */
+  /** Base64; one signature of this hash replaces the signatures of all transactions. */
   readonly multiHash: string;
 }
 
@@ -75,7 +75,7 @@ export interface AllocateExternalPartyRequest {
   }[];
   readonly multiHashSignatures?: readonly Signature[];
   readonly identityProviderId?: string;
-  /** The node's default is true; only effective for a party hosted on one participant. */
+  /** The node's default is true; only effective for a party that is hosted on one participant. */
   readonly waitForAllocation?: boolean;
   /** Gets CanActAs for the new party; 3.5 and later. */
   readonly userId?: string;
@@ -88,14 +88,17 @@ export interface PartyCalls {
   list(query?: ListPartiesQuery): Promise<PartiesPage>;
   /** `GET /v2/parties/{party}`; undefined when the participant does not know the party. All releases. */
   get(party: string, identityProviderId?: string): Promise<PartyDetails | undefined>;
-  /** `POST /v2/parties`; all releases. @throws IndexerError LEDGER_REQUEST_INVALID for a hint that is taken or illegal */
+  /**
+   * `POST /v2/parties`; all releases.
+   * @throws IndexerError LEDGER_REQUEST_INVALID for a hint that is taken or not allowed
+   */
   allocate(request: AllocatePartyRequest): Promise<PartyDetails>;
   /**
    * `POST /v2/parties/external/generate-topology`: the topology that a party with a key of its own has to sign. Any
-   * authenticated user; the participant keeps nothing.
+   * authenticated user. The participant stores nothing.
    */
   generateExternalTopology(request: GenerateTopologyRequest): Promise<GeneratedTopology>;
-  /** `POST /v2/parties/external/allocate`: hosts that party. Right: as above, or being `userId`. */
+  /** `POST /v2/parties/external/allocate`: hosts such a party. Right: as for the other calls, or being `userId`. */
   allocateExternal(request: AllocateExternalPartyRequest): Promise<string>;
 }
 

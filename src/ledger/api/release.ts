@@ -7,20 +7,20 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import type { ErrorCode } from '../../errors/catalogue.ts';
 import type { NodeCalls } from './node.ts';
 
-/** Releases that requests depend on, or that the documents name. */
+/** A release that requests depend on, or that the docs name. */
 export type ReleaseNumber = `${number}.${number}`;
 
 export interface ParticipantRelease {
-  /** As in `GET /v2/version`, e.g. `3.7.4`; undefined when it could not be read. */
+  /** As in `GET /v2/version`, e.g. `3.7.4`; undefined if it could not be read. */
   readonly version: string | undefined;
-  /** Major and minor number; undefined when the version is not of this form. Then it counts as older than any release. */
+  /** Major and minor number; undefined if the version has another form. It then counts as older than any release. */
   readonly number: ReleaseNumber | undefined;
 }
 
-/** Of a participant whose release was not read. */
+/** For a participant whose release was not read. */
 export const unreadRelease: ParticipantRelease = { version: undefined, number: undefined };
 
-/** A pre-release counts as its release: it has the same interface. */
+/** Parses a version. A pre-release counts as its release, because it has the same interface. */
 export function releaseOf(version: string): ParticipantRelease {
   const [, major, minor] = /^v?(\d{1,4})\.(\d{1,4})(?![\d])/u.exec(version.trim()) ?? [];
   if (major === undefined || minor === undefined) return { version, number: undefined };
@@ -32,15 +32,15 @@ function compare(a: ReleaseNumber, b: ReleaseNumber): number {
   return majorA === majorB ? minorA - minorB : majorA - majorB;
 }
 
-/** Whether it is that release or a later one; false when its number is not known. */
+/** Whether the participant has this release or a later one; false if its release number is not known. */
 export function isFrom({ number }: ParticipantRelease, since: ReleaseNumber): boolean {
   return number !== undefined && compare(number, since) >= 0;
 }
 
-/** Since this release, a list of active contracts omits reassignments in flight, unless it is requested with them. */
+/** Since this release, a list of active contracts omits reassignments in flight unless the request includes them. */
 export const omitsInFlight: ReleaseNumber = '3.7';
 
-/** Errors of a gateway that does not let the call pass, and of a participant that does not have it. */
+/** Errors of a gateway that blocks the call, and of a participant that does not have it. */
 const notServed: ReadonlySet<ErrorCode> = new Set([
   'LEDGER_NOT_A_LEDGER',
   'LEDGER_PERMISSION_DENIED',
@@ -48,7 +48,7 @@ const notServed: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * The current release of the participant. A version that cannot be read does not stop the indexer.
+ * The current release of the participant; a version that cannot be read does not stop the indexer.
  * @throws IndexerError when the participant cannot be reached or queried at all
  */
 export async function readRelease({
@@ -64,21 +64,21 @@ export async function readRelease({
   }
 }
 
-// Stored facts of a list of active contracts, in addition to its offset.
+// Stored facts about a list of active contracts, in addition to its offset.
 
 export function listSource(release: ParticipantRelease): ListSource {
   return { release: release.version ?? null, hasInFlight: release.number !== undefined };
 }
 
-/** Source of the list that a stream began with; null if it was stored before this was recorded. */
+/** Source of the list that a stream began with; null if it was stored by a version that did not record the source. */
 export interface StoredSource {
   readonly seedRelease: string | null;
   readonly seedHasInFlight: boolean | null;
 }
 
 /**
- * Whether contracts may be missing that were in transit between synchronizers when the list was read: it came from a
- * participant that omits them, or may have, and was not requested with them.
+ * Whether contracts may be missing that were in transit between synchronizers when the list was read. That is so if the
+ * participant may have omitted them, and the request did not include them.
  */
 export function lacksInFlight({ seedRelease, seedHasInFlight }: StoredSource, now: ParticipantRelease): boolean {
   if (seedHasInFlight === true) return false;

@@ -6,20 +6,20 @@ import { createHash } from 'node:crypto';
 import { isFrom, omitsInFlight, type ParticipantRelease } from './release.ts';
 
 export interface LedgerFilter {
-  /** Empty: any party the participant hosts. */
+  /** Empty for all parties that the participant hosts. */
   readonly parties: readonly string[];
-  /** `#package-name:Module:Entity`. Empty: all templates. */
+  /** `#package-name:Module:Entity`. Empty for all templates. */
   readonly templates: readonly string[];
-  /** `#package-name:Module:Entity`; each match carries its interface view. */
+  /** `#package-name:Module:Entity`. Each contract that implements one is returned with its interface view. */
   readonly interfaces: readonly string[];
-  /** Only what the interfaces match; `templates` does not count then. */
+  /** Set if only contracts that match the interfaces are requested; `templates` is then ignored. */
   readonly onlyInterfaces?: true;
   readonly createdEventBlobs: boolean;
   readonly shape: 'LEDGER_EFFECTS' | 'ACS_DELTA';
   readonly topology: boolean;
 }
 
-/** The configured filter: with the configured names of interfaces instead of interfaces that the ledger knows. */
+/** The configured filter. It has the configured names of interfaces instead of the interfaces that the ledger knows. */
 export interface RequestedFilter extends Omit<LedgerFilter, 'interfaces' | 'onlyInterfaces'> {
   /** `#package-name:Module:Entity`, and names of presets. */
   readonly wantedInterfaces: readonly string[];
@@ -63,14 +63,14 @@ export interface UpdateFormat {
 export interface ActiveContractsRequest {
   readonly activeAtOffset: number;
   readonly eventFormat: EventFormat;
-  /** Sent since 3.7. */
+  /** Set for participants since 3.7. */
   readonly includeIncompleteReassignments?: true;
   readonly streamContinuationToken?: string;
 }
 
 export interface UpdatesRequest {
   readonly beginExclusive: number;
-  /** Without it the stream has no end. */
+  /** If absent, the stream has no end. */
   readonly endInclusive?: number;
   readonly updateFormat: UpdateFormat;
 }
@@ -83,13 +83,13 @@ function partyFilters(filter: LedgerFilter): PartyFilters {
   const interfaces: IdentifierFilter[] = filter.interfaces.map((interfaceId) => ({
     InterfaceFilter: { value: { interfaceId, includeInterfaceView: true, includeCreatedEventBlob } },
   }));
-  // Entries are OR-ed: a wildcard next to interface filters means "everything, with views where they match".
+  // Entries are combined with OR: a wildcard next to interface filters means "everything, with views where they match".
   const all: IdentifierFilter[] = [{ WildcardFilter: { value: { includeCreatedEventBlob } } }];
   const base = filter.onlyInterfaces === true ? [] : templates.length > 0 ? templates : all;
   return { cumulative: [...base, ...interfaces].map((identifierFilter) => ({ identifierFilter })) };
 }
 
-/** Event format for both streams. */
+/** Event format for seed and follow. */
 export function eventFormat(filter: LedgerFilter): EventFormat {
   const filters = partyFilters(filter);
   if (filter.parties.length === 0) return { filtersByParty: {}, filtersForAnyParty: filters, verbose: false };
@@ -109,9 +109,9 @@ export function updateFormat(filter: LedgerFilter): UpdateFormat {
 }
 
 /**
- * The seed: all contracts active at `offset`, and those in transit between synchronizers, which participants omit since
- * 3.7 unless they are requested.
- * @param release the participant's; an older one must not receive a field that it does not know
+ * The request of the seed: all contracts active at `offset`, and those in transit between synchronizers, which
+ * participants omit since 3.7 unless they are requested.
+ * @param release of the participant; an older one must not receive a field that it does not know
  * @param continuationToken of the last entry received, to continue after an interruption at the same offset with the
  *   same filter
  */
@@ -129,7 +129,7 @@ export function activeContractsRequest(
   return continuationToken === undefined ? request : { ...request, streamContinuationToken: continuationToken };
 }
 
-/** The follow stream: every update after `beginExclusive`, up to `endInclusive` or without an end. */
+/** The request of the follow stream: every update after `beginExclusive`, up to `endInclusive` or without an end. */
 export function updatesRequest(beginExclusive: number, filter: LedgerFilter, endInclusive?: number): UpdatesRequest {
   const request = { beginExclusive, updateFormat: updateFormat(filter) };
   return endInclusive === undefined ? request : { ...request, endInclusive };
@@ -140,7 +140,7 @@ function sortedUnique(values: readonly string[]): readonly string[] {
 }
 
 /**
- * Identity of a filter in the database: the same for filters that request the same things in another order.
+ * Identifies a filter in the database. It is the same for filters that request the same things in another order.
  * @returns canonical JSON and its SHA-256 in lower-case hex
  */
 export function filterFingerprint(filter: RequestedFilter): { readonly json: string; readonly hash: string } {

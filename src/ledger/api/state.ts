@@ -1,6 +1,6 @@
 /**
- * The state of the ledger as this participant sees it. Right for offsets: any authenticated user. For contracts:
- * CanReadAs or CanActAs for each party named, CanReadAsAnyParty for filters for any party.
+ * The state of the ledger as this participant sees it. Right for offsets: any authenticated user. Right for contracts:
+ * CanReadAs or CanActAs for each party in the request, CanReadAsAnyParty for filters for any party.
  */
 import type { Transport } from '../transport/transport.ts';
 import {
@@ -20,29 +20,29 @@ import type { EventFormat, TransactionFilter } from './format.ts';
 export interface ConnectedSynchronizer {
   readonly synchronizerAlias: string;
   readonly synchronizerId: string;
-  /** `PARTICIPANT_PERMISSION_…` of the requested party; UNSPECIFIED when none was requested. */
+  /** `PARTICIPANT_PERMISSION_…` of the requested party; UNSPECIFIED if the request names no party. */
   readonly permission: string;
 }
 
 export interface ConnectedSynchronizersQuery {
-  /** Needs ParticipantAdmin, the identity provider's admin, or a right on the party. */
+  /** Requires ParticipantAdmin, administrator of the identity provider, or a right on the party. */
   readonly party?: string;
   readonly participantId?: string;
   readonly identityProviderId?: string;
 }
 
-/** `eventFormat`, or the legacy `filter` and `verbose`; both at once are refused. */
+/** `eventFormat`, or the legacy `filter` and `verbose`; a request with both is refused. */
 export interface GetActiveContractsRequest {
   readonly activeAtOffset: number;
   readonly eventFormat?: EventFormat;
   /**
    * Includes contracts in transit between synchronizers, which 3.7 and later omit otherwise. Earlier releases ignore
-   * it.
+   * this field.
    */
   readonly includeIncompleteReassignments?: boolean;
   /**
-   * Of the last entry received, to continue after an interruption. 3.5 and later; valid for the same version of the
-   * participant only.
+   * Token of the last entry received, to continue after an interruption. 3.5 and later; valid only for the same version
+   * of the participant.
    */
   readonly streamContinuationToken?: string;
   /** @deprecated use `eventFormat` */
@@ -55,7 +55,7 @@ export interface ActiveContractsPageRequest {
   readonly eventFormat: EventFormat;
   /** Default: the ledger end. */
   readonly activeAtOffset?: number;
-  /** As of `GetActiveContractsRequest`. */
+  /** As in `GetActiveContractsRequest`. */
   readonly includeIncompleteReassignments?: boolean;
   /** Default 2000, at most 10000. */
   readonly maxPageSize?: number;
@@ -88,11 +88,11 @@ export interface ActiveContractsPage {
 export interface StateCalls {
   /** `GET /v2/state/ledger-end`: offset of the last update; 0 on an empty ledger. All releases. */
   ledgerEnd(): Promise<number>;
-  /** The same with the record time of each synchronizer, which 3.6 adds; an empty list before. */
+  /** The same with the record time of each synchronizer, which 3.6 adds; the list is empty for older releases. */
   ledgerEndTimes(): Promise<{ readonly offset: number; readonly synchronizerTimes: readonly SynchronizerTime[] }>;
   /**
-   * `GET /v2/state/latest-pruned-offsets`: offset up to which the participant is pruned, inclusive; 0 if never. (The
-   * second offset of the response, for divulged contracts, is the same number in all known releases.)
+   * `GET /v2/state/latest-pruned-offsets`: offset up to which the participant is pruned, inclusive; 0 if it was never
+   * pruned. (The second offset of the response, for divulged contracts, is the same number in all known releases.)
    */
   latestPrunedOffsets(): Promise<number>;
   /** `GET /v2/state/connected-synchronizers`. All releases. */
@@ -104,7 +104,8 @@ export interface StateCalls {
    */
   activeContracts(request: GetActiveContractsRequest, options?: ListOptions): AsyncIterable<string>;
   /**
-   * `POST /v2/state/active-contracts-page`; 3.5.10 and later. Follow with `pageToken` until there is none.
+   * `POST /v2/state/active-contracts-page`; 3.5.10 and later. Request further pages with `pageToken` until there is
+   * none.
    * @throws IndexerError LEDGER_CONTINUATION_TOKEN_INVALID and those of `activeContracts`
    */
   activeContractsPage(request: ActiveContractsPageRequest): Promise<ActiveContractsPage>;

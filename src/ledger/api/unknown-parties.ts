@@ -1,25 +1,26 @@
-/** Finds parties that a participant does not know: it returns nothing about them, without a reason. */
+/** Finds parties that a participant does not know. The participant returns nothing about them, and no reason. */
 import { nearestNames } from '../../errors/nearest-names.ts';
 import type { PartyCalls } from './parties.ts';
 
 export interface UnknownParty {
   readonly party: string;
-  /** Parties with the same hint, otherwise with the same fingerprint or a similar id; at most three. */
+  /** At most three known parties with the same hint; otherwise with the same fingerprint or a similar id. */
   readonly nearest: readonly string[];
 }
 
-/** Maximum parties that are looked up: each is a request. */
+/** Maximum number of parties that are looked up, because each one is a request. */
 export const maxPartyLookups = 100;
 const mostNearest = 3;
-/** Maximum parties of the participant that are compared. */
+/** Maximum number of the participant's parties that are compared. */
 const mostCompared = 1_000;
 
 type Calls = Pick<PartyCalls, 'get' | 'list'>;
 
 /**
- * The subset of the first {@link maxPartyLookups} parties that the participant does not know, hosted here or elsewhere.
- * @throws IndexerError LEDGER_PERMISSION_DENIED for a user who is not an administrator of it; any other error of the
- *   participant
+ * The parties that the participant does not know, hosted here or elsewhere. Only the first {@link maxPartyLookups} are
+ * looked up.
+ * @throws IndexerError LEDGER_PERMISSION_DENIED for a user who is not an administrator of the participant; any other
+ *   error of the participant
  */
 export async function unknownParties(
   { parties: calls }: { readonly parties: Calls },
@@ -53,7 +54,7 @@ function names(details: readonly { readonly party: string }[]): readonly string[
   return details.map(({ party }) => party);
 }
 
-/** As one sentence. */
+/** The unknown party and its nearest ones, as a sentence. */
 export function inWords({ party, nearest }: UnknownParty): string {
   return `the participant knows no party ${party}${nearest.length === 0 ? '' : ` (nearest: ${nearest.join(', ')})`}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Updates, transactions and events as the participant sends them, for callers of single lookups. Fields that some
- * release leaves out are optional; Daml values stay plain JSON. (The indexer itself decodes text with
+ * Updates, transactions and events as the participant sends them, for callers of single lookups. Fields that a release
+ * may leave out are optional. Daml values remain plain JSON. (The indexer itself decodes text with
  * `../frames/decode.ts`, without loss.) Source: recorded responses and the OpenAPI descriptions of 3.4, 3.5 and 3.6.
  */
 import { isObject } from '../frames/field.ts';
@@ -88,11 +88,11 @@ export interface Transaction {
   readonly recordTime?: string;
   readonly externalTransactionHash?: Maybe<string>;
   readonly paidTrafficCost?: Maybe<number>;
-  /** 3.6. */
+  /** Since 3.6. */
   readonly transactionHash?: Maybe<string>;
 }
 
-/** `{"<Kind>":{"value":…}}`; kinds of later releases appear under their own name. */
+/** `{"<Kind>":{"value":…}}`. Kinds of later releases appear under their own name. */
 export interface Update {
   readonly Transaction?: { readonly value: Transaction };
   readonly Reassignment?: { readonly value: UpdateValue };
@@ -100,7 +100,7 @@ export interface Update {
   readonly OffsetCheckpoint?: { readonly value: UpdateValue };
 }
 
-/** Common fields of all kinds of updates; the others are plain JSON. */
+/** Common fields of all kinds of updates; the other fields are plain JSON. */
 export interface UpdateValue {
   readonly offset: number;
   readonly [key: string]: unknown;
@@ -110,7 +110,10 @@ export interface UpdateResponse {
   readonly update?: Maybe<Update>;
 }
 
-/** A response `{"update":…}` whose value, if there is one, has an offset. @throws IndexerError LEDGER_UNDECODABLE */
+/**
+ * A response `{"update":…}`, whose value must have an offset if there is one.
+ * @throws IndexerError LEDGER_UNDECODABLE
+ */
 export function updateAnswer(answer: unknown, path: string): UpdateResponse {
   const { update } = answerObject(answer, path);
   if (!isObject(update)) return answer as UpdateResponse;
@@ -130,7 +133,7 @@ export function transactionIn(answer: unknown, path: string): Transaction {
   return transaction as unknown as Transaction;
 }
 
-/** The created event under `name`. @throws IndexerError LEDGER_UNDECODABLE without contract and template id */
+/** The created event under `name`. @throws IndexerError LEDGER_UNDECODABLE if contract id or template id is missing */
 export function createdEventIn(answer: unknown, name: string, path: string): CreatedEvent {
   const event = answerField(answer, name, path);
   checkEvent(event, path);
@@ -148,7 +151,7 @@ function checkEvents(transaction: unknown, path: string): void {
   }
 }
 
-/** Without these two, an event is meaningless. @throws IndexerError LEDGER_UNDECODABLE */
+/** Checks the two ids, without which an event is meaningless. @throws IndexerError LEDGER_UNDECODABLE */
 export function checkEvent(event: unknown, path: string): void {
   if (isObject(event) && typeof event['contractId'] === 'string' && typeof event['templateId'] === 'string') return;
   throw ledgerError('LEDGER_UNDECODABLE', `expected contractId and templateId in an event of ${path}, found none`);

@@ -1,6 +1,6 @@
 /**
- * Updates, looked up or listed. Right for all: CanReadAs or CanActAs for each party in the format, CanReadAsAnyParty
- * for formats for any party and for topology events of all parties. Endless streams use the WebSocket.
+ * Updates, looked up or listed. Right for all: CanReadAs or CanActAs for each party in the format; CanReadAsAnyParty
+ * for formats for any party, and for topology events of all parties. For streams without an end, use the WebSocket.
  */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -16,13 +16,13 @@ import {
 import { updateAnswer, type UpdateResponse } from './update-types.ts';
 import type { TransactionFilter, UpdateFormat } from './format.ts';
 
-/** `updateFormat`, or the legacy `filter` and `verbose`; both at once are refused. */
+/** `updateFormat`, or the legacy `filter` and `verbose`; a request with both is refused. */
 export interface GetUpdatesRequest {
   readonly beginExclusive: number;
-  /** Absent: the list ends when nothing arrives for the idle time. */
+  /** If absent, the list ends when nothing arrives for the idle time. */
   readonly endInclusive?: number;
   readonly updateFormat?: UpdateFormat;
-  /** Needs `endInclusive`. 3.5 and later. */
+  /** Requires `endInclusive`. 3.5 and later. */
   readonly descendingOrder?: boolean;
   /** @deprecated use `updateFormat` */
   readonly filter?: TransactionFilter;
@@ -32,29 +32,29 @@ export interface GetUpdatesRequest {
 
 export interface GetUpdatesPageRequest {
   readonly updateFormat: UpdateFormat;
-  /** 0 or absent: from the pruned offset, without an error. */
+  /** If 0 or absent, the list begins at the pruned offset, without an error. */
   readonly beginOffsetExclusive?: number;
   readonly endOffsetInclusive?: number;
   /** Default 100, at most 2000. */
   readonly maxPageSize?: number;
   readonly descendingOrder?: boolean;
-  /** Of the previous response; bound to the participant and to the same request. */
+  /** Token of the previous response; valid only for the same participant and the same request. */
   readonly pageToken?: string;
 }
 
 export interface UpdatesPage {
   readonly updates: readonly UpdateResponse[];
   readonly lowestPageOffsetExclusive: number;
-  /** Everything visible up to here was returned: equivalent to an OffsetCheckpoint. */
+  /** All visible updates up to this offset were returned: equivalent to an OffsetCheckpoint. */
   readonly highestPageOffsetInclusive: number;
-  /** Always present for ascending order without an end. */
+  /** Always present for a list in ascending order without an end. */
   readonly nextPageToken: string | undefined;
 }
 
 export interface UpdateCalls {
   /**
-   * `POST /v2/updates`: the JSON text of each update, for `decodeUpdate`; of an open-ended list also checkpoints. All
-   * releases.
+   * `POST /v2/updates`: the JSON text of each update, for `decodeUpdate`. An open-ended list also contains checkpoints.
+   * All releases.
    * @throws IndexerError LEDGER_PRUNED, LEDGER_OFFSET_AFTER_END, LEDGER_FILTER_UNKNOWN, LEDGER_REQUEST_INVALID
    */
   list(request: GetUpdatesRequest, options?: ListOptions): AsyncIterable<string>;
@@ -71,16 +71,16 @@ export interface UpdateCalls {
    */
   page(request: GetUpdatesPageRequest): Promise<UpdatesPage>;
   /**
-   * `POST /v2/updates/update-by-offset`; all releases. Undefined when there is none at the offset or the format
+   * `POST /v2/updates/update-by-offset`; all releases. Undefined if there is no update at the offset, or the format
    * excludes it (UPDATE_NOT_FOUND).
    */
   byOffset(offset: number, updateFormat: UpdateFormat): Promise<UpdateResponse | undefined>;
-  /** `POST /v2/updates/update-by-id`; all releases. Undefined as for `byOffset`. */
+  /** `POST /v2/updates/update-by-id`; all releases. Undefined as in `byOffset`. */
   byId(updateId: string, updateFormat: UpdateFormat): Promise<UpdateResponse | undefined>;
   /**
-   * `POST /v2/updates/update-by-hash`; 3.6 and later, before that HTTP 404 (LEDGER_NOT_A_LEDGER). Undefined as for
+   * `POST /v2/updates/update-by-hash`; 3.6 and later, before that HTTP 404 (LEDGER_NOT_A_LEDGER). Undefined as in
    * `byOffset`.
-   * @param transactionHash Base64 (transactions have it as hex)
+   * @param transactionHash Base64 (transactions contain it as hex)
    */
   byHash(transactionHash: string, updateFormat: UpdateFormat): Promise<UpdateResponse | undefined>;
 }

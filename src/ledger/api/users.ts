@@ -1,5 +1,5 @@
 /**
- * Users of the participant and their rights; a token names a user, whose rights are stored on the participant. Right
+ * Users of the participant and their rights. A token names a user, whose rights are stored on the participant. Right
  * unless stated otherwise: ParticipantAdmin, or administrator of the user's identity provider. All calls exist in all
  * releases.
  */
@@ -20,7 +20,7 @@ export interface User {
 type OfParty = { readonly value: { readonly party: string } };
 type Plain = { readonly value: Readonly<Record<string, never>> };
 
-/** Has exactly one of the keys; kinds of later releases appear under their own name. */
+/** Has exactly one of the keys. Kinds of later releases appear under their own name. */
 export interface RightKind {
   readonly CanActAs?: OfParty;
   readonly CanReadAs?: OfParty;
@@ -60,11 +60,11 @@ export interface UserCalls {
   delete(userId: string): Promise<void>;
   /** `GET /v2/users/{user-id}/rights`; users may read their own rights. */
   rights(userId: string): Promise<readonly Right[]>;
-  /** `POST /v2/users/{user-id}/rights`: returns those the user did not have yet. */
+  /** `POST /v2/users/{user-id}/rights`: returns the granted rights that the user did not have before. */
   grant(userId: string, rights: readonly Right[], identityProviderId?: string): Promise<readonly Right[]>;
-  /** `PATCH /v2/users/{user-id}/rights`: returns those the user had. */
+  /** `PATCH /v2/users/{user-id}/rights`: returns the revoked rights that the user had. */
   revoke(userId: string, rights: readonly Right[], identityProviderId?: string): Promise<readonly Right[]>;
-  /** `GET /v2/authenticated-user`: the user of the token. Any authenticated user. */
+  /** `GET /v2/authenticated-user`: the user of the token. Right: any authenticated user. */
   authenticated(identityProviderId?: string): Promise<User>;
 }
 

@@ -1,36 +1,36 @@
 /**
- * Reads the participant's error object (`JsCantonError`). Only `code`, `cause`, `context` and `errorCategory` are
- * promised by its schema, and in errors that are not Canton's own even the code may be missing: fields that are absent
- * or of another type are undefined or empty here, because an error that cannot be read must still be an error.
+ * Reads the participant's error object (`JsCantonError`). Its schema promises only `code`, `cause`, `context` and
+ * `errorCategory`, and in errors that are not Canton's own even the code may be missing. An error that cannot be read
+ * must still be an error. So fields that are absent or of another type are undefined or empty here.
  */
 import { isObject, type JsonObject } from '../frames/field.ts';
 
 export interface ErrorResource {
-  /** `CID`, `PACKAGE_NAME`, `USER` …; releases before 3.6 write `ErrorResource(CID)`, which is the same. */
+  /** `CID`, `PACKAGE_NAME`, `USER` …; releases before 3.6 write `ErrorResource(CID)` for the same type. */
   readonly type: string;
   readonly id: string;
 }
 
-/** All ten fields. Texts are the peer's, of any length: not yet fit for a log. */
+/** All ten fields. The participant or a proxy wrote the texts, of any length, so they must not be logged unchanged. */
 export interface LedgerErrorBody {
-  /** `NA` when redacted; the description of a status that is not the participant's own. */
+  /** `NA` when redacted; for a status that is not the participant's own, its description. */
   readonly code: string | undefined;
   readonly cause: string | undefined;
   readonly correlationId: string | undefined;
   readonly traceId: string | undefined;
-  /** Values that are texts. Some keys (`commands`, `exercise_trace`) quote contract data. */
+  /** Only values that are texts. Some keys (`commands`, `exercise_trace`) quote contract data. */
   readonly context: Readonly<Record<string, string>>;
   readonly resources: readonly ErrorResource[];
   /** 1 to 14; -1 when redacted or not the participant's own. */
   readonly errorCategory: number | undefined;
   readonly grpcCodeValue: number | undefined;
-  /** Text of a duration, e.g. `1 second`; a hint. */
+  /** A duration as text, e.g. `1 second`; a hint. */
   readonly retryInfo: string | undefined;
   /** Whether the failed command certainly has no effect. Read from the context if the field is null. */
   readonly definiteAnswer: boolean | undefined;
 }
 
-/** The one key of each kind of data frame. */
+/** The key of each kind of data frame, its only one. */
 const dataKeys = ['update', 'contractEntry', 'completionResponse'];
 
 function text(value: unknown): string | undefined {
@@ -59,7 +59,7 @@ function definite(body: JsonObject, contextText: string | undefined): boolean | 
   return contextText === 'true' ? true : contextText === 'false' ? false : undefined;
 }
 
-/** The error in a parsed body or frame; undefined when it is not an error object (data, a 404, a text). */
+/** The error in a parsed body or frame; undefined if it is not an error object (data, a 404, a text). */
 export function decodeLedgerError(body: unknown): LedgerErrorBody | undefined {
   if (!isObject(body) || dataKeys.some((key) => key in body)) return undefined;
   if (typeof body['code'] !== 'string' && integer(body['errorCategory']) === undefined) return undefined;
@@ -79,12 +79,15 @@ export function decodeLedgerError(body: unknown): LedgerErrorBody | undefined {
   };
 }
 
-/** True for the ledger's error object, which arrives in place of a data frame: a code or a category, and no data. */
+/**
+ * Whether a parsed frame is the ledger's error object, which is sent instead of a data frame: a code or a category, and
+ * no data.
+ */
 export function isErrorFrame(parsed: unknown): boolean {
   return decodeLedgerError(parsed) !== undefined;
 }
 
-/** True for the participant's response to a path that none of its endpoints has. */
+/** Whether a body is the participant's response to a path that none of its endpoints has. */
 export function isUnknownEndpoint(body: unknown): boolean {
   return isObject(body) && Array.isArray(body['errors']) && body['status'] === 404;
 }

@@ -1,7 +1,7 @@
 /**
  * Turns all failures between the indexer and the participant into an IndexerError: error bodies and frames, HTTP
- * statuses, plain text responses, pages of proxies, close codes and network errors. The tables at the end assign the
- * codes.
+ * statuses, plain text responses, error pages of proxies, close codes and network errors. The tables at the end assign
+ * the codes.
  */
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { isTlsErrno } from '../../errors/tls-errno.ts';
@@ -14,8 +14,8 @@ import { ledgerError } from './make-ledger-error.ts';
 type Facts = Record<string, string | number | boolean>;
 
 /**
- * Text of a peer, fit for one log line: short, printable, and with anything that looks like a token removed before it
- * is escaped.
+ * Makes text of a peer fit for one log line: short, printable, and with anything that looks like a token removed before
+ * it is escaped.
  */
 function printable(text: string, length = 300): string {
   return escapeFormat(filterHidden(text, withoutTokens))
@@ -28,14 +28,14 @@ function withoutTokens(text: string): string {
   return text.replace(/Bearer\s+\S+/giu, 'Bearer [removed]').replace(/eyJ[\w-]*(?:\.[\w-]*)*/gu, '[token removed]');
 }
 
-/** The text as an offset if it is one, so that facts contain numbers; otherwise undefined. */
+/** The text as an offset, so that facts contain numbers; undefined if it is not an offset. */
 function offsetIn(text: string | undefined): number | undefined {
   if (text === undefined || !/^\d{1,16}$/u.test(text)) return undefined;
   const offset = Number(text);
   return Number.isSafeInteger(offset) ? offset : undefined;
 }
 
-/** Resources whose id is a name or a hash. Others, contract keys above all, may be contract data. */
+/** Resources whose id is a name or a hash. Ids of other resources, contract keys above all, may be contract data. */
 const plainResource =
   /^(?:CID|CONTRACT_ID|PACKAGE\w*|DALF\w*|TEMPLATE\w*|INTERFACE\w*|TRANSACTION_ID|UPDATE_ID|USER\w*)$/u;
 const maxListedResources = 3;
@@ -55,7 +55,10 @@ function short(text: string | undefined): string | undefined {
   return text === undefined ? undefined : printable(text, 100);
 }
 
-/** Facts of an error that may be logged: of the context only offsets, because other values may quote contract data. */
+/**
+ * Facts of an error that may be logged. Of the context, they contain only offsets, because other values may quote
+ * contract data.
+ */
 function wireFacts(body: LedgerErrorBody, httpStatus: number | undefined): Facts {
   const { context, cause = '' } = body;
   const all = {
@@ -69,7 +72,7 @@ function wireFacts(body: LedgerErrorBody, httpStatus: number | undefined): Facts
     retryInfo: short(body.retryInfo),
     resources: resourcesText(body.resources),
     earliestOffset: offsetIn(context['earliest_offset']),
-    // The request errors name the ledger end only in their text; there is no context key for it.
+    // Errors of requests contain the ledger end only in their text, not in the context.
     latestOffset: offsetIn(context['latest_offset'] ?? /after ledger end \((\d+)\)/u.exec(cause)?.[1]),
   };
   const facts: Facts = {};
@@ -77,7 +80,10 @@ function wireFacts(body: LedgerErrorBody, httpStatus: number | undefined): Facts
   return facts;
 }
 
-/** A valid token whose user does not exist: the one refusal that is the same for all requests and names its reason. */
+/**
+ * Remedy for a valid token whose user does not exist. This is the only refusal that all requests get and that names its
+ * reason.
+ */
 function userRemedy({ context }: LedgerErrorBody): { remedy?: string } {
   if (context['ledger_api_error'] !== 'invalid token') return {};
   return {
@@ -96,7 +102,7 @@ function errorFromLedger(body: LedgerErrorBody, httpStatus: number | undefined):
   });
 }
 
-/** A response that is not the participant's error object. */
+/** The error of a response that is not the participant's error object. */
 function errorFromStatus(body: unknown, httpStatus: number): IndexerError {
   const code = classify({ httpStatus });
   const facts = { httpStatus };
@@ -108,7 +114,8 @@ function errorFromStatus(body: unknown, httpStatus: number): IndexerError {
     });
   }
   const page = typeof body === 'string' && /^\s*</u.test(body);
-  // Pages of proxies are noise in a log line; the plain text of the participant's own decoder is the explanation.
+  // The page of a proxy is noise in a log line, whereas the plain text of the participant's own decoder explains the
+  // error.
   const text = page ? ' with a web page: from a server in front of the participant' : '';
   const detail = typeof body === 'string' && !page && body.trim() !== '' ? `: ${printable(body)}` : text;
   return ledgerError(code, `the ledger URL returned HTTP ${httpStatus}${detail}`, { facts });
@@ -116,7 +123,7 @@ function errorFromStatus(body: unknown, httpStatus: number): IndexerError {
 
 /**
  * The error in a response or a frame.
- * @param body the parsed JSON, or the text when it is not JSON
+ * @param body the parsed JSON, or the text if it is not JSON
  * @param httpStatus absent for frames of a stream
  */
 export function errorFromBody(body: unknown, httpStatus?: number): IndexerError {
@@ -128,14 +135,14 @@ export function errorFromBody(body: unknown, httpStatus?: number): IndexerError 
   });
 }
 
-/** A stream that ended without an error frame. Only code 1000 is a clean end. */
+/** The error of a stream that ended without an error frame. Only code 1000 is a clean end. */
 export function errorFromClose(code: number, reason: string): IndexerError {
   const text = printable(reason);
   const message = `the ledger closed the stream with code ${code}${text === '' ? '' : ` (${text})`}`;
   return ledgerError(byCloseCode.get(code) ?? 'LEDGER_STREAM_CLOSED', message, { facts: { closeCode: code } });
 }
 
-/** The first text found under `key` in an error, its causes or the members of an AggregateError. */
+/** The first system error code (text under `code`) in an error, its causes or the members of an AggregateError. */
 function errnoOf(thrown: unknown, depth = 0): string | undefined {
   if (!isObject(thrown) || depth > 4) return undefined;
   if (typeof thrown['code'] === 'string') return thrown['code'];
@@ -147,7 +154,7 @@ function errnoOf(thrown: unknown, depth = 0): string | undefined {
   return undefined;
 }
 
-/** A participant always selects one of the offered subprotocols: a response without one has lost it on the way. */
+/** A participant always selects one of the offered subprotocols. If a response selects none, a proxy has removed it. */
 const subprotocolRemedy =
   'configure the gateway in front of the participant to pass the header Sec-WebSocket-Protocol in requests and responses';
 const notTheApi = /subprotocol|Sec-WebSocket|Upgrade header|Unexpected server response/iu;
@@ -166,7 +173,7 @@ function originOf(url: string): string {
 
 /**
  * A failure below HTTP: DNS, TCP, TLS, or bytes that break the WebSocket protocol.
- * @param url of the request; only its host and port are included, because a URL may contain credentials
+ * @param url of the request; the message includes only its host and port, because a URL may contain credentials
  */
 export function errorFromNetwork(cause: unknown, url: string): IndexerError {
   const errno = errnoOf(cause) ?? 'none';
@@ -180,15 +187,15 @@ export function errorFromNetwork(cause: unknown, url: string): IndexerError {
     cause,
     facts: { errno, host },
     ...(/subprotocol/iu.test(text) ? { remedy: subprotocolRemedy } : {}),
-    // A broken frame usually comes from a broken proxy or connection: the next connection may be intact.
+    // A broken frame usually comes from a broken proxy or connection, and the next connection may be intact.
     ...(code === 'LEDGER_UNDECODABLE' ? { retry: 'retry' } : {}),
   });
 }
 
 // Maps the participant's failures to the codes of this program (`errors/ledger-codes.ts` defines their consequences).
-// The tables are consulted in the order in which they are listed; the first that contains the value decides. Codes and
-// categories are those of the participant's own error catalog. gRPC and HTTP statuses map to each other in a fixed way,
-// in which pruned, malformed and too late are all 400, so the status comes last.
+// The tables are consulted in their order here; the first that contains the value decides. Codes and categories are
+// those of the participant's own error catalog. gRPC and HTTP statuses map to each other in a fixed way, in which
+// pruned, malformed and too late are all 400. So the status is consulted last.
 
 type ErrorClasses<Key> = ReadonlyMap<Key, LedgerErrorCode>;
 
@@ -197,30 +204,30 @@ export const byLedgerCode: ErrorClasses<string> = new Map([
   ['PARTICIPANT_PRUNED_DATA_ACCESSED', 'LEDGER_PRUNED'],
   ['OFFSET_AFTER_LEDGER_END', 'LEDGER_OFFSET_AFTER_END'],
   ['PARTICIPANT_DATA_ACCESSED_AFTER_LEDGER_END', 'LEDGER_OFFSET_AFTER_END'],
-  // These two end running streams in normal operation; the next connection may follow at once.
+  // These two codes end running streams in normal operation; the next connection may follow at once.
   ['ACCESS_TOKEN_EXPIRED', 'LEDGER_TOKEN_EXPIRED'],
   ['STALE_STREAM_AUTHORIZATION', 'LEDGER_STALE_AUTHORIZATION'],
   ['PACKAGE_NAMES_NOT_FOUND', 'LEDGER_FILTER_UNKNOWN'],
   ['NO_TEMPLATES_FOR_PACKAGE_NAME_AND_QUALIFIED_NAME', 'LEDGER_FILTER_UNKNOWN'],
   ['NO_INTERFACE_FOR_PACKAGE_NAME_AND_QUALIFIED_NAME', 'LEDGER_FILTER_UNKNOWN'],
   ['TEMPLATES_OR_INTERFACES_NOT_FOUND', 'LEDGER_PACKAGE_UNKNOWN'],
-  // On a socket it comes without a category, and would be treated as a failure of the participant.
+  // On a socket this code has no category, and without this entry it would count as a failure of the participant.
   ['DEPRECATED_API_DISABLED', 'LEDGER_API_DISABLED'],
   ['INVALID_CONTINUATION_TOKEN', 'LEDGER_CONTINUATION_TOKEN_INVALID'],
   ['INVALID_ACS_PAGE_TOKEN', 'LEDGER_CONTINUATION_TOKEN_INVALID'],
   ['INVALID_UPDATES_PAGE_TOKEN', 'LEDGER_CONTINUATION_TOKEN_INVALID'],
-  // Has no category in the release notes that first name it: the participant was disconnected from its index database.
+  // Has no category in the release notes that first name it. It means that the participant lost its index database.
   ['INDEX_DB_SQL_NETWORK_TIMEOUT_ERROR', 'LEDGER_UNAVAILABLE'],
-  // Its category says "retry", but the same request would always hit the same limit.
+  // Its category means "retry", but the same request would always reach the same limit.
   ['JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED', 'LEDGER_REQUEST_INVALID'],
 ]);
 
 /**
- * By `errorCategory`. Deliberately absent, so that the gRPC code decides: 4 (internal), 13 (never sent over the
- * interface) and -1 (redacted, or not an error of the participant at all).
+ * By `errorCategory`. Missing on purpose, so that the gRPC code decides: 4 (internal), 13 (never sent over the
+ * interface) and -1 (redacted, or not an error of the participant).
  */
 export const byCategory: ErrorClasses<number> = new Map([
-  // Shutting down, not yet up, a passive replica.
+  // Shutting down, not ready yet, or a passive replica.
   [1, 'LEDGER_UNAVAILABLE'],
   // Overload; for commands also contention (locked contracts, not sequenced in time).
   [2, 'LEDGER_UNAVAILABLE'],
@@ -228,9 +235,9 @@ export const byCategory: ErrorClasses<number> = new Map([
   [5, 'LEDGER_REQUEST_INVALID'],
   [6, 'LEDGER_UNAUTHENTICATED'],
   [7, 'LEDGER_PERMISSION_DENIED'],
-  // Offsets, fields, page sizes; of the other services INVALID_DAR, DAML_AUTHORIZATION_ERROR, INVALID_USER_UPDATE_REQUEST.
+  // Offsets, fields, page sizes; in other services INVALID_DAR, DAML_AUTHORIZATION_ERROR, INVALID_USER_UPDATE_REQUEST.
   [8, 'LEDGER_REQUEST_INVALID'],
-  // OFFSET_OUT_OF_RANGE; of commands DAML_FAILURE and commands that no synchronizer accepts.
+  // OFFSET_OUT_OF_RANGE; for commands DAML_FAILURE, and commands that no synchronizer accepts.
   [9, 'LEDGER_REQUEST_INVALID'],
   // DUPLICATE_COMMAND, USER_ALREADY_EXISTS.
   [10, 'LEDGER_REQUEST_INVALID'],
@@ -240,7 +247,7 @@ export const byCategory: ErrorClasses<number> = new Map([
   [14, 'LEDGER_REQUEST_INVALID'],
 ]);
 
-/** By `grpcCodeValue`: all sixteen that are not success. */
+/** By `grpcCodeValue`: all sixteen codes other than success. */
 export const byGrpcCode: ErrorClasses<number> = new Map([
   [1, 'LEDGER_UNAVAILABLE'],
   [2, 'LEDGER_INTERNAL'],
@@ -260,7 +267,10 @@ export const byGrpcCode: ErrorClasses<number> = new Map([
   [16, 'LEDGER_UNAUTHENTICATED'],
 ]);
 
-/** By HTTP status, for bodies that are not the participant's: its HTTP server, or a proxy in front of it. */
+/**
+ * By HTTP status, for bodies that are not the participant's error object: from its HTTP server, or from a proxy in
+ * front of it.
+ */
 export const byHttpStatus: ErrorClasses<number> = new Map([
   [400, 'LEDGER_REQUEST_INVALID'],
   [401, 'LEDGER_UNAUTHENTICATED'],
@@ -270,7 +280,7 @@ export const byHttpStatus: ErrorClasses<number> = new Map([
   [409, 'LEDGER_UNAVAILABLE'],
   [413, 'LEDGER_REQUEST_INVALID'],
   [415, 'LEDGER_REQUEST_INVALID'],
-  // The request was for another connection, or came before the connection was safe: the next one may be right.
+  // The request was for another connection, or came before the connection was safe. A new connection may succeed.
   [421, 'LEDGER_UNAVAILABLE'],
   [425, 'LEDGER_UNAVAILABLE'],
   [429, 'LEDGER_UNAVAILABLE'],
@@ -284,8 +294,8 @@ export const byHttpStatus: ErrorClasses<number> = new Map([
 ]);
 
 /**
- * By WebSocket close code. The participant reports everything in frames and closes with 1000; these come from proxies.
- * Codes that are not listed, including 1001, 1006 and 1011, are LEDGER_STREAM_CLOSED.
+ * By WebSocket close code. The participant reports everything in frames and closes with 1000, so these codes come from
+ * proxies. Codes that are not listed, including 1001, 1006 and 1011, are LEDGER_STREAM_CLOSED.
  */
 export const byCloseCode: ErrorClasses<number> = new Map([
   [1008, 'LEDGER_UNAUTHENTICATED'],
@@ -294,7 +304,7 @@ export const byCloseCode: ErrorClasses<number> = new Map([
   [3003, 'LEDGER_PERMISSION_DENIED'],
 ]);
 
-/** Facts of a failure in a response or a frame; absent ones do not take part in the decision. */
+/** Facts of a failure in a response or a frame; absent ones are ignored. */
 export interface Symptoms {
   readonly ledgerCode?: string | undefined;
   readonly category?: number | undefined;
@@ -306,7 +316,7 @@ function found<Key>(classes: ErrorClasses<Key>, key: Key | undefined): LedgerErr
   return key === undefined ? undefined : classes.get(key);
 }
 
-/** The code for these symptoms: by ledger code, then category, then gRPC code, then HTTP status. */
+/** The code for these symptoms, by ledger code, then category, then gRPC code, then HTTP status. */
 function classify({ ledgerCode, category, grpcCode, httpStatus }: Symptoms): LedgerErrorCode {
   const known =
     found(byLedgerCode, ledgerCode) ??

@@ -2,7 +2,7 @@
 import type { LedgerErrorCode } from '../../errors/catalogue.ts';
 import { IndexerError, type ErrorDetails } from '../../errors/indexer-error.ts';
 
-/** Values that replace those of the catalogue, and facts of the call. */
+/** Overrides of the catalogue's values, and facts of the call. */
 export type LedgerErrorDetails = ErrorDetails;
 
 /** An IndexerError of the ledger. */

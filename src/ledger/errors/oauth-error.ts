@@ -1,6 +1,6 @@
 /**
- * Classifies failures of a token provider. Never contains the secret, and nothing of a response but its OAuth error
- * code and description.
+ * Classifies failures of a token provider. The errors never contain the secret. Of a response they contain only its
+ * OAuth error code and description.
  */
 import { ClientError, ResponseBodyError } from 'openid-client';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -9,7 +9,7 @@ import { isObject } from '../frames/field.ts';
 import { ledgerError } from './make-ledger-error.ts';
 import { retryAfterSeconds } from './retry-after.ts';
 
-/** RFC 6749 §5.2 and RFC 8707: errors that the same request gets again until an operator changes something. */
+/** RFC 6749 §5.2 and RFC 8707: errors that the same request will get again until an operator changes something. */
 const refusals: ReadonlySet<string> = new Set([
   'invalid_client',
   'unauthorized_client',
@@ -21,7 +21,7 @@ const refusals: ReadonlySet<string> = new Set([
   'access_denied',
 ]);
 
-/** Statuses of a provider that is busy, whatever error code its response has. */
+/** Statuses of a busy provider, whatever error code its response has. */
 const busy: ReadonlySet<number> = new Set([408, 425, 429]);
 
 function refused(reason: string, host: string, httpStatus: number, description = ''): IndexerError {
@@ -31,8 +31,8 @@ function refused(reason: string, host: string, httpStatus: number, description =
 }
 
 /**
- * In parentheses, without control characters. A word as long as secrets and tokens are is left out, and so is the
- * secret.
+ * The description in parentheses, without control characters, without the secret, and without words as long as secrets
+ * and tokens are.
  */
 function described(description: string | undefined, secrets: readonly string[]): string {
   if (description === undefined || description === '') return '';
@@ -41,7 +41,7 @@ function described(description: string | undefined, secrets: readonly string[]):
   return ` (${escapeSteering(filterHidden(description, withoutSecrets).slice(0, 300))})`;
 }
 
-/** The error code, unless no provider would define it. */
+/** The error code, unless it is not one that a provider would define. */
 function reasonOf(error: string, secrets: readonly string[]): string {
   const isCode = /^[\w-]{1,60}$/u.test(error) && !secrets.some((secret) => error.includes(secret));
   return isCode ? error : 'an error without a code';
@@ -63,7 +63,7 @@ function chainOf(thrown: unknown): readonly unknown[] {
   return chain;
 }
 
-/** `ECONNREFUSED`, `CERT_HAS_EXPIRED` and the like; undefined when it was not the network. */
+/** `ECONNREFUSED`, `CERT_HAS_EXPIRED` and similar codes; undefined if the network was not the cause. */
 function errnoIn(chain: readonly unknown[]): string | undefined {
   for (const link of chain) {
     if (!(link instanceof Error) || !('code' in link) || typeof link.code !== 'string') continue;
@@ -76,7 +76,7 @@ function responseIn(chain: readonly unknown[]): Response | undefined {
   return chain.find((link): link is Response => link instanceof Response);
 }
 
-/** The requested delay, as a fact; empty if there is none. */
+/** The requested delay as a fact; empty if none was requested. */
 function waitOf({ status, headers }: Response): { retryAfterSeconds?: number } {
   const delayHeaders = {
     'retry-after': headers.get('retry-after') ?? undefined,
@@ -86,7 +86,7 @@ function waitOf({ status, headers }: Response): { retryAfterSeconds?: number } {
   return seconds === undefined ? {} : { retryAfterSeconds: seconds };
 }
 
-/** The target of a redirect, which is not followed, without its query. */
+/** The target of a redirect, without its query; the redirect is not followed. */
 function redirectOf({ status, headers }: Response): string {
   const location = headers.get('location') ?? '';
   if (status < 300 || status > 399 || !URL.canParse(location, 'http://same.invalid')) return '';
@@ -119,7 +119,7 @@ function errorFromClient(error: ClientError, chain: readonly unknown[], host: st
   }
   const issuer = otherIssuerIn(error);
   if (issuer !== undefined) return unavailable(`describes itself as another issuer: ${quoted(issuer)}`, host, { code });
-  // 200 with a web page instead of JSON is a login page or a portal in between.
+  // Status 200 with a web page instead of JSON is a login page or a portal in between.
   return unavailable('returned something that is not a token response', host, { code });
 }
 
@@ -135,7 +135,7 @@ function errorFromBody(error: ResponseBodyError, host: string, secrets: readonly
 /**
  * Classifies the error of a token request.
  * @param host of the provider, with its port; for the message
- * @param secrets of the client in every form that the provider may repeat
+ * @param secrets of the client, in every form that the provider may repeat
  */
 export function errorFromProvider(thrown: unknown, host: string, secrets: readonly string[]): IndexerError {
   const chain = chainOf(thrown);

@@ -1,14 +1,14 @@
-/** The time at which a sender wants its clients to come back. */
+/** The delay that a server requests of its clients. */
 
-/** Of an HTTP response, names in lower case. */
+/** Headers of an HTTP response, with names in lower case. */
 interface RetryHeaders {
   readonly 'retry-after'?: string | undefined;
   readonly date?: string | undefined;
 }
 
 /**
- * The delay in Retry-After, in either form; a date is compared with the sender's own clock if the response contains it.
- * Undefined for other statuses than the two that mean "later", and for invalid values.
+ * The delay in Retry-After, in either form. A date is compared with the server's own clock if the response contains it.
+ * Undefined for invalid values, and for statuses other than the two that mean "later".
  */
 export function retryAfterSeconds(status: number, headers: RetryHeaders): number | undefined {
   if (status !== 429 && status !== 503) return undefined;

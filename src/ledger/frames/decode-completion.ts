@@ -1,6 +1,6 @@
 /**
  * Decodes frames of the completion stream into model types: `{"completionResponse":{"Completion":{"value":{…}}}}`.
- * Tolerates every absent field but the offset. The reason of a rejection is read from the details of its status
+ * Tolerates every absent field except the offset. The reason for a rejection is read from the details of its status
  * (google.rpc ErrorInfo and ResourceInfo), otherwise from the message, which begins `CODE(category,trace): `.
  */
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -21,11 +21,11 @@ import {
 import { unknownFields } from './known-fields.ts';
 import { RawJson, scanFrame } from './raw-json.ts';
 
-/** Longer messages contain entire commands. */
+/** Maximum length of a stored message; longer ones contain entire commands. */
 const messageCharacters = 4096;
 
 /**
- * One frame. Kinds that this version does not know are refused: a skipped offset would be lost.
+ * Decodes one frame. Kinds that this version does not know are refused, because a skipped offset would be lost.
  * @param unknown receives the names of fields that this version does not know
  * @throws IndexerError UPDATE_UNDECODABLE
  */
@@ -82,7 +82,7 @@ function completion(value: JsonObject, offset: number, path: string): Completion
   };
 }
 
-/** An object, or an empty one if it is absent. */
+/** The object under `key`; an empty object if it is absent. */
 function partAt(value: JsonObject, key: string, path: string): JsonObject {
   const part = value[key];
   return part === undefined || part === null ? {} : objectAt(part, `${path}.${key}`);
@@ -119,12 +119,12 @@ function rejectionOf(value: JsonObject, path: string): Rejection | null {
   };
 }
 
-/** Half of a surrogate pair at the end would not be a character. */
+/** Truncates a message. Half of a surrogate pair at the end would not be a character. */
 function beginningOf(message: string): string {
   return message.slice(0, messageCharacters).replace(/[\ud800-\udbff]$/, '');
 }
 
-/** The messages as the JSON layer decodes them; one that it could not decode is ignored. */
+/** The details as the JSON layer decodes them; a detail that it could not decode is ignored. */
 function detailsOf(status: JsonObject, path: string): readonly JsonObject[] {
   const raw = status['details'];
   const details: unknown = raw instanceof RawJson ? JSON.parse(raw.text) : raw;
@@ -160,8 +160,8 @@ function contractOf(details: readonly JsonObject[]): string | null {
 }
 
 /**
- * The trace goes from the choice that failed to the command: `in exercise command pkg:Mod:T:Choice on contract …` is
- * its end.
+ * The trace begins with the choice that failed and ends with the command: `in exercise command pkg:Mod:T:Choice on
+ * contract …`.
  */
 function choicePath(trace: string | undefined): string | null {
   const lines = [...(trace ?? '').matchAll(/ in (?:[a-z-]+ command|choice) ([^\s:]+:[^\s:]+:[^\s:]+:[^\s:]+)/g)];

@@ -1,4 +1,4 @@
-/** Decodes events of the wire for the writer: their field names, and which of them are wrapped in `value`. */
+/** Decodes events from the wire for the writer. It knows their field names, and which fields are wrapped in `value`. */
 import type {
   ArchivedEvent,
   AssignedEvent,
@@ -29,10 +29,10 @@ import {
 import { knownFields } from './known-fields.ts';
 import { partText } from './raw-json.ts';
 
-/** How the frame contains its payloads: the JSON text of one, null for an absent one. */
+/** Reads a payload from the frame: its JSON text, or null if it is absent. */
 export type PayloadOf = (value: unknown) => JsonText | null;
 
-/** CreatedEvent. `fallbackOffset` and `fallbackNode` are used if an old release leaves them out. */
+/** Decodes a CreatedEvent. `fallbackOffset` and `fallbackNode` are used if an old release leaves them out. */
 export function decodeCreated(
   payloadOf: PayloadOf,
   value: unknown,
@@ -166,8 +166,8 @@ function decodeReassignmentHalf(event: JsonObject, path: string) {
 }
 
 /**
- * A part of a frame as the ledger wrote it. Only the scanner keeps the text: a frame that was read by the fast reader
- * is read again.
+ * A part of a frame as the ledger wrote it. Only the scanner keeps that text, so a frame of the fast reader is read
+ * again.
  */
 export function sentText(part: unknown): string {
   const text = partText(part);
@@ -175,7 +175,7 @@ export function sentText(part: unknown): string {
   return text;
 }
 
-/** `{"event":{"<Name>":{"value":{…}}}}`. An event that this version does not know is kept raw. */
+/** Decodes `{"event":{"<Name>":{"value":{…}}}}`. An event that this version does not know is stored raw. */
 export function decodeTopologyEvent(value: unknown, path: string): TopologyEvent {
   const variants = objectAt(objectAt(value, path)['event'], `${path}.event`);
   const [name, wrapped] = Object.entries(variants)[0] ?? [];

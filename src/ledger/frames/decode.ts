@@ -1,7 +1,8 @@
 /**
- * Decodes frames of the two streams into model types. Tolerates every absent field; refuses (UPDATE_UNDECODABLE, with
- * JSON path and offset) only frames without what indexing requires: the offset, contract ids, template ids, choice
- * names. Kinds of updates and topology events that this version does not know are kept raw, unknown fields are named.
+ * Decodes frames of the two streams into model types. Tolerates every absent field that indexing does not require.
+ * Refuses frames without the offset, contract ids, template ids or choice names (UPDATE_UNDECODABLE, with JSON path and
+ * offset). Kinds of updates and topology events that this version does not know are kept raw; unknown fields are
+ * reported by name.
  */
 import { IndexerError, toIndexerError, atOffset } from '../../errors/indexer-error.ts';
 import { safeKey, type UnknownNames } from '../../model/unknown.ts';
@@ -36,20 +37,20 @@ import {
 } from './decode-event.ts';
 
 /**
- * One frame of `/v2/updates`: `{"update":{"<Kind>":{"value":{…}}}}`. From a string, the update has copies; from bytes,
- * it may contain texts that point into them.
+ * Decodes one frame of `/v2/updates`: `{"update":{"<Kind>":{"value":{…}}}}`. An update decoded from a string has copies
+ * of its texts; one decoded from bytes may contain texts that point into them.
  * @param unknown receives the names of fields that this version does not know, and counts transactions that the fast
  *   reader could not read
  */
 export function decodeUpdate(frame: Text, unknown?: UnknownNames): Update {
   const { value, fields, isFallback } = lossless(frame, updates);
-  // The shape is that of a transaction: the scanner reads all others anyway.
+  // Only transactions are counted: the scanner reads all other kinds anyway.
   if (isFallback && value.kind === 'transaction' && unknown !== undefined) unknown.fallbackDecodedTransactions += 1;
   if (fields.length > 0) noteFields(fields, value.offset, unknown);
   return value;
 }
 
-/** One frame of `/v2/state/active-contracts`; as above. */
+/** Decodes one frame of `/v2/state/active-contracts`; as `decodeUpdate`. */
 export function decodeActiveContract(frame: Text, unknown?: UnknownNames): ActiveContractEntry {
   const { value, fields } = lossless(frame, activeContracts);
   if (fields.length > 0) noteFields(fields, null, unknown);
@@ -81,7 +82,7 @@ const activeContracts: FrameKind<ActiveContractEntry> = {
 interface Decoded<T> {
   readonly value: T;
   readonly fields: readonly string[];
-  /** The fast reader could not read it. */
+  /** Whether the scanner read the frame, because the fast reader could not. */
   readonly isFallback: boolean;
 }
 
@@ -90,7 +91,10 @@ function lossless<T>(frame: Text, kind: FrameKind<T>): Decoded<T> {
   return quickly(frame, kind) ?? scanned(stringOf(frame), kind, true);
 }
 
-/** Undefined when it cannot: integers beyond 2^53, or an error, and the scanner finds out which. */
+/**
+ * Decodes with the fast reader. Undefined if it cannot: the frame has integers beyond 2^53, or an error, which the
+ * scanner will report.
+ */
 function quickly<T>(frame: Utf8, { shape, decode }: FrameKind<T>): Decoded<T> | undefined {
   const read = readFrame(frame, shape);
   if (read === undefined) return undefined;
@@ -101,7 +105,7 @@ function quickly<T>(frame: Utf8, { shape, decode }: FrameKind<T>): Decoded<T> | 
   }
 }
 
-/** The fast reader leaves only these in place of a payload. */
+/** Checks that the value is one of those that the fast reader returns for a payload. */
 function readPayload(value: unknown): Text | null {
   return value === undefined ? null : (value as Text | null);
 }
@@ -117,7 +121,7 @@ function scanned<T>(text: string, { decode, message }: FrameKind<T>, isFallback:
   }
 }
 
-/** Unlike JSON of another shape, the frame may have been truncated on its way: the same frame comes again. */
+/** Unlike JSON of another shape, the frame may have been truncated on its way, so the frame is requested again. */
 function notJson(): IndexerError {
   return new IndexerError('the frame is not JSON', {
     code: 'UPDATE_UNDECODABLE',
@@ -181,8 +185,8 @@ function header(value: JsonObject, path: string): UpdateHeader {
 }
 
 /**
- * The header of a kind whose message requires these fields in each release: an update without them is not stored
- * partially.
+ * The header of an update whose message requires these fields in each release. An update without them is refused, not
+ * stored partially.
  */
 function knownHeader(value: JsonObject, path: string): UpdateHeader {
   const head = header(value, path);

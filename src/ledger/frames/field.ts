@@ -1,6 +1,6 @@
 /**
- * Reads fields of a decoded frame. Absent, null and empty strings mean "not there" (releases differ in which fields
- * they send); a field of another type is refused with its JSON path, because guessing would corrupt data.
+ * Reads fields of a decoded frame. Absent, null and empty strings all mean "no value", because releases differ in which
+ * fields they send. A field of another type is refused with its JSON path, because guessing would corrupt data.
  */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { parseTemplateId, type TemplateId } from '../../model/template-id.ts';
@@ -8,7 +8,10 @@ import { Utf8, type Text } from '../../model/utf8.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** A frame that cannot be indexed: names the JSON path, the found and the expected type; never the value. */
+/**
+ * Error for a frame that cannot be indexed. It names the JSON path, and the found and the expected type, but never the
+ * value.
+ */
 export function undecodable(path: string, expected: string, found: unknown): IndexerError {
   return new IndexerError(`cannot decode ${path}: expected ${expected}, found ${describe(found)}`, {
     code: 'UPDATE_UNDECODABLE',
@@ -40,14 +43,14 @@ export function listAt(source: JsonObject, key: string, path: string): readonly 
   throw undecodable(`${path}.${key}`, 'an array', value);
 }
 
-/** Text, or null when absent or empty. */
+/** Text; null if absent or empty. */
 export function textAt(source: JsonObject, key: string, path: string): Text | null {
   const value = source[key];
   if (value instanceof Utf8) return value.length === 0 ? null : value;
   return nameAt(source, key, path);
 }
 
-/** A text that the fast reader returns as a string as well; null when absent or empty. */
+/** A text that is always a string, from the fast reader too; null if absent or empty. */
 export function nameAt(source: JsonObject, key: string, path: string): string | null {
   const value = source[key];
   if (value === undefined || value === null || value === '') return null;
@@ -80,7 +83,7 @@ export function flagAt(source: JsonObject, key: string, path: string): boolean |
   throw undecodable(`${path}.${key}`, 'true or false', value);
 }
 
-/** An integer that JavaScript holds exactly, or null when absent. */
+/** An integer that JavaScript holds exactly; null if absent. */
 export function integerAt(source: JsonObject, key: string, path: string): number | null {
   const value = source[key];
   if (value === undefined || value === null) return null;

@@ -1,7 +1,7 @@
 /**
- * Reads a frame fast: with a known shape, it passes through the bytes once and leaves texts and payloads in place.
- * Payloads are not parsed here; Postgres does that, once. Unknown fields are named and skipped. Other unusual content
- * (spaces, other kinds of updates) is left to the scanner.
+ * Reads a frame of a known shape fast: it passes through the bytes once and does not copy texts and payloads. Payloads
+ * are not parsed here, because Postgres does that. Unknown fields are skipped and reported by name. Other unusual
+ * content (spaces, other kinds of updates) is left to the scanner.
  */
 import { Utf8, type Text } from '../../model/utf8.ts';
 import type { JsonObject } from './field.ts';
@@ -23,23 +23,23 @@ const zero = 0x30;
 const space = 0x20;
 const letterN = 0x6e;
 const letterU = 0x75;
-/** More digits may not be exact in a number. */
+/** Maximum number of digits of an integer read here; more may not be exact in a number. */
 const exactDigits = 15;
-/** Payloads with brackets this deep are checked as text, see `jsonbText`. */
+/** Payloads with deeper nesting than this are checked as text, see `jsonbText`. */
 const usualNesting = 200;
 
 const none: readonly string[] = [];
-/** One error for all: creating one costs more than reading a field. */
+/** One error object for all cases, because creating one costs more than reading a field. */
 const unusual = new SyntaxError('not a frame for the quick reader');
 
-/** 1 for bytes that may end a text: the quote, and bytes that need a closer check. */
+/** By byte: 1 if it may end a text (the quote), or needs a closer check. */
 const endsText = new Uint8Array(256).fill(1, 0, space);
 for (const code of [quote, backslash]) endsText[code] = 1;
 
 const asText = 1;
 const asOpening = 2;
 const asClosing = 3;
-/** Meaning of a byte outside of texts for the structure of JSON. */
+/** By byte: its meaning for the structure of JSON outside of texts. */
 const structure = new Uint8Array(256);
 structure[quote] = asText;
 for (const code of [openBrace, openBracket]) structure[code] = asOpening;
@@ -50,9 +50,9 @@ const printedFalse = printed('false');
 const printedNull = printed('null');
 
 const mebibyte = 1024 * 1024;
-/** Names of templates, packages, choices and synchronizers. A ledger has thousands at most. */
+/** Cache of names of templates, packages, choices and synchronizers. A ledger has thousands at most. */
 const names = new Recurring((text) => text, mebibyte);
-/** Lists of parties and interfaces: of two parties each, more than ten thousand. */
+/** Cache of lists of parties and interfaces: more than ten thousand lists of two parties each. */
 const lists = new Recurring(listOf, 2 * mebibyte);
 
 function listOf(printed: string): readonly string[] {
@@ -63,15 +63,15 @@ function listOf(printed: string): readonly string[] {
 
 export interface ReadFrame {
   /**
-   * The structure. Payloads, and texts that differ from frame to frame, point into the frame as {@link Utf8}; those of
-   * them that have to be checked before they can be stored are strings.
+   * The objects of the frame. Payloads, and texts that differ from frame to frame, point into the frame as {@link Utf8};
+   * if they have to be checked before they can be stored, they are strings.
    */
   readonly value: JsonObject;
-  /** Skipped fields, as `Message.field`. */
+  /** Names of skipped fields, as `Message.field`. */
   readonly unknown: readonly string[];
 }
 
-/** The frame as objects, or undefined when the scanner has to read it. */
+/** The frame as objects; undefined if the scanner has to read it. */
 export function readFrame(frame: Utf8, shape: Shape): ReadFrame | undefined {
   const reader = new FrameReader(frame);
   try {
@@ -83,7 +83,7 @@ export function readFrame(frame: Utf8, shape: Shape): ReadFrame | undefined {
   }
 }
 
-/** The latest view: consecutive frames are in the same memory. */
+/** The latest view, which is reused because consecutive frames are in the same memory. */
 let viewed: { readonly bytes: Buffer; readonly view: DataView } | undefined;
 
 function viewOnto(bytes: Buffer): DataView {
@@ -91,7 +91,10 @@ function viewOnto(bytes: Buffer): DataView {
   return viewed.view;
 }
 
-/** If it reads beyond the end of the frame, it finds unexpected bytes, or another end than the frame's. */
+/**
+ * Reads one frame. It may read beyond the end of the frame, but then finds unexpected bytes, or an end that is not the
+ * frame's.
+ */
 class FrameReader {
   readonly #bytes: Buffer;
   readonly #view: DataView;
@@ -119,7 +122,7 @@ class FrameReader {
       if (field === undefined) this.#passOver(shape);
       else {
         this.at += field.label.bytes.length;
-        // Of two values the later one would count, and nothing would check whether the earlier one was JSON.
+        // Of two values for one key the later one would count, and nothing would check whether the earlier one is JSON.
         if (values[field.slot] !== undefined) throw unusual;
         values[field.slot] = bytes[this.at] === letterN ? this.#null() : this.#value(field);
       }
@@ -131,7 +134,7 @@ class FrameReader {
     }
   }
 
-  /** The field whose key comes next; undefined for one that the shape does not have. */
+  /** The field whose key comes next; undefined if the shape does not have it. */
   #field(shape: Shape, position: number): Field | undefined {
     for (const field of shape.fields) {
       if (!this.#isNext(field.label)) continue;
@@ -142,13 +145,13 @@ class FrameReader {
     return undefined;
   }
 
-  /** Skips a key and value that are not needed; the value has to be JSON nevertheless. */
+  /** Skips an unknown key and its value. The value has to be JSON nevertheless. */
   #passOver({ message = '' }: Shape): void {
     const { at } = this;
     const bytes = this.#bytes;
     if (bytes[at] !== quote) throw unusual;
     const key = this.#endOfString(at);
-    // An escaped key may be one of the shape's.
+    // An escaped key may be a key of the shape.
     if (bytes.subarray(at, key).includes(backslash) || bytes[key] !== colon) throw unusual;
     this.at = this.#endOfValue(key + 1);
     JSON.parse(this.#slice(key + 1, this.at));
@@ -158,7 +161,7 @@ class FrameReader {
 
   #isNext({ words, bytes: label }: Printed): boolean {
     const { at } = this;
-    // There is no word beyond the memory; a frame does not end with a label.
+    // Prevents reading words beyond the memory; a frame never ends with a label.
     if (at + label.length > this.#end) return false;
     for (let wordIndex = 0; wordIndex < words.length; wordIndex += 1) {
       if (this.#view.getInt32(at + wordIndex * 4, true) !== words[wordIndex]) return false;
@@ -209,7 +212,7 @@ class FrameReader {
     return end === undefined ? this.#escapedText(start) : names.at(this.#bytes, this.#view, start + 1, end);
   }
 
-  /** Skips a text, up to its closing quote; undefined if it contains an escape. */
+  /** Skips a text up to its closing quote; undefined if it contains an escape. */
   #endOfPlain(): number | undefined {
     const bytes = this.#bytes;
     if (bytes[this.at] !== quote) throw unusual;
@@ -229,7 +232,7 @@ class FrameReader {
 
   #names(): readonly string[] {
     const start = this.at;
-    // If one of its texts contained a bracket, this end would not be JSON.
+    // If a text in the list contained a bracket, the list would end here too early and would not be JSON.
     const last = this.#bytes.indexOf(closeBracket, start);
     if (this.#bytes[start] !== openBracket || last === -1 || last >= this.#end) throw unusual;
     this.at = last + 1;
@@ -282,7 +285,7 @@ class FrameReader {
     return this.#odd || this.#beginsOddly(start) ? this.#slice(start, this.at) : new Utf8(this.#bytes, start, this.at);
   }
 
-  /** Whether the first key may be that of our own escape: it occurs only at the beginning of an object. */
+  /** Whether the first key may be the key of our own escape, which occurs only at the beginning of an object. */
   #beginsOddly(start: number): boolean {
     const bytes = this.#bytes;
     if (bytes[start] !== openBrace || bytes[start + 1] === closeBrace) return false;
@@ -322,7 +325,7 @@ class FrameReader {
     return this.#endOfText(start + 1);
   }
 
-  /** Position after the quote that ends a text of which this is a part. */
+  /** Position after the closing quote of a text. @param part a position inside the text */
   #endOfText(part: number): number {
     const bytes = this.#bytes;
     const end = this.#end;
@@ -336,7 +339,7 @@ class FrameReader {
     throw unusual;
   }
 
-  /** A number, true or false; which one is not checked here. */
+  /** The end of a number, true or false; which of these it is, is not checked here. */
   #endOfLiteral(start: number): number {
     const bytes = this.#bytes;
     let at = start;

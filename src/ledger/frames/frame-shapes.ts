@@ -1,13 +1,13 @@
 /**
- * The parts of frames that come by the million, field by field, for the fast reader. All other content of a ledger is
- * read without this table, so a field that is missing here costs time, not data.
+ * The parts of frames that occur millions of times, field by field, for the fast reader. All other content of a ledger
+ * is read without this table, so a field that is missing here costs time, not data.
  */
 import type { JsonObject } from './field.ts';
 
-/** A text to be compared with the bytes of a frame, four at a time and then the rest. */
+/** A text to be compared with the bytes of a frame, four bytes at a time and then the remaining ones. */
 export interface Printed {
   readonly bytes: Buffer;
-  /** Little-endian. */
+  /** The text as 32-bit words, little-endian. */
   readonly words: readonly number[];
 }
 
@@ -17,32 +17,36 @@ export function printed(text: string): Printed {
   return { bytes, words };
 }
 
-/** A `name` recurs often, as does a list of `names`; a `text` differs nearly every time. */
+/** A `name`, or a list of `names`, recurs often; a `text` differs nearly every time. */
 type PlainKind = 'text' | 'name' | 'names' | 'integer' | 'flag' | 'payload';
 
-/** `label` is the key with quotes and colon; `shape` that of an `object`, or of each of `objects`. */
+/** `label` is the key with quotes and colon. `shape` is that of an `object`, or of each element of `objects`. */
 export type Field = { readonly name: string; readonly label: Printed; readonly slot: number } & (
   | { readonly kind: PlainKind; readonly shape: undefined }
   | { readonly kind: 'object' | 'objects'; readonly shape: Shape }
 );
 
-/** The values of an object in the order of its shape's fields; undefined where the frame has none. */
+/** The values of an object in the order of its shape's fields; undefined for fields that the frame does not have. */
 export type Values = readonly unknown[];
 
 export class Shape {
   readonly fields: readonly Field[];
-  /** Which field was found at which position last time: a ledger prints fields in the same order every time. */
+  /**
+   * The field that was found at each position last time, because a ledger prints fields in the same order every time.
+   */
   readonly order: Field[] = [];
   readonly #blank: readonly unknown[];
-  /** As docs/reference/coverage.md names it; undefined if other fields than these make it another message. */
+  /**
+   * Name of the message in docs/reference/coverage.md; undefined if a frame with other fields is left to the scanner.
+   */
   readonly message: string | undefined;
   /**
-   * Creates the object. A literal for each shape, because the engine creates those far faster than key by key.
+   * Creates the object, with a literal for each shape, because the engine creates literals far faster than key by key.
    * @throws SyntaxError for content that is left to the scanner
    */
   readonly make: (values: Values) => JsonObject;
 
-  /** Memory for the values of one object. */
+  /** An empty list for the values of one object. */
   blank(): unknown[] {
     return this.#blank.slice();
   }
@@ -183,7 +187,7 @@ const event = new Shape(
     if (create === undefined && archive === undefined) return { ExercisedEvent: exercise };
     if (exercise === undefined && archive === undefined) return { CreatedEvent: create };
     if (exercise === undefined && create === undefined) return { ArchivedEvent: archive };
-    // Which of two kinds it is must not depend on the reader.
+    // The two readers must not decide differently which of the kinds it is, so the scanner decides.
     throw new SyntaxError('an event of two kinds');
   },
 );

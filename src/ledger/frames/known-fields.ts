@@ -1,12 +1,14 @@
 /**
- * The fields of every message this version knows, for frames that the scanner reads; those of shapes are in
- * `frame-shapes.ts`. Reads and refuses nothing: it names additional fields.
+ * The fields of every message that this version knows, for frames that the scanner reads. Fields of messages that the
+ * fast reader reads are in `frame-shapes.ts`. This module only names additional fields; it refuses nothing.
  */
 import { safeKey } from '../../model/unknown.ts';
 import { isObject } from './field.ts';
 import { archived, created, exercised, interfaceView, type Shape, traceContext, viewStatus } from './frame-shapes.ts';
 
-/** The name of the message below a field, of each element if it is a list; null for a field with none. */
+/**
+ * By field: name of the message in it, or in each of its elements if it is a list; null for a field without a message.
+ */
 type Fields = Readonly<Record<string, string | null>>;
 
 const update = {
@@ -32,7 +34,7 @@ const event = {
   packageName: null,
 } satisfies Fields;
 
-/** By message, named as in docs/reference/coverage.md; lower-case names are nested objects that it has no name for. */
+/** By message, named as in docs/reference/coverage.md. Lower-case names are nested objects that have no name there. */
 export const knownFields = {
   updateFrame: { update: 'update' },
   update: {
@@ -124,7 +126,10 @@ function fieldsOf({ fields }: Shape): Fields {
 
 export type KnownMessage = keyof typeof knownFields;
 
-/** Objects whose key is a choice that `wire.ts` makes: kept raw, or refused, when it is the only one. */
+/**
+ * Objects with one key, which selects the variant. An unknown variant is kept raw or refused, and not reported as a
+ * field.
+ */
 const variants: ReadonlySet<string> = new Set([
   'update',
   'event',
@@ -133,7 +138,10 @@ const variants: ReadonlySet<string> = new Set([
   'contractEntry',
 ]);
 
-/** The fields of a scanned frame that this version does not know, as `Message.field`, each as often as it occurred. */
+/**
+ * Names of the fields of a scanned frame that this version does not know, as `Message.field`, each as often as it
+ * occurred.
+ */
 export function unknownFields(frame: unknown, message: KnownMessage): readonly string[] {
   const found: string[] = [];
   collect(frame, message, found);
@@ -156,7 +164,7 @@ function collect(value: unknown, message: string, found: string[]): void {
   }
 }
 
-/** Name of a field that a message should not have. */
+/** Name of a field that is not known in a message. */
 export function fieldName(message: string, key: string): string {
   return `${message}.${safeKey(key)}`;
 }

@@ -1,15 +1,15 @@
 /**
- * Translates between the offsets of the participant that a stream was switched to and those of the stream, in both
- * directions and in all messages. A stream that never switched participants has none of this. Pure.
+ * Translates offsets between a stream and the participant that it was switched to, in both directions and in all
+ * messages. Not used for a stream that never switched participants. Pure.
  */
 import type { CreatedEvent, UnassignedEvent } from '../../model/event.ts';
 import type { ParticipantRange } from '../../model/stream.ts';
 import type { ActiveContractEntry, CompletionFrame, StoredUpdate, Update } from '../../model/update.ts';
 
 export class ParticipantOffsets {
-  /** Offsets of the stream up to here (inclusive) are of previous participants. */
+  /** Offsets of the stream up to this one (inclusive) come from previous participants. */
   readonly from: number;
-  /** Updates up to here may be stored already (inclusive). */
+  /** Updates up to this offset (inclusive) may be stored already. */
   readonly repeatsTo: number;
   readonly #shift: number;
   readonly #overlaps: ReadonlyMap<string, number>;
@@ -22,27 +22,30 @@ export class ParticipantOffsets {
   }
 
   /**
-   * The participant's own offset as one of the stream. An offset from before the switch gets one that has no meaning
-   * here.
+   * The participant's own offset as an offset of the stream. The result is meaningless for an offset from before the
+   * switch.
    */
   toStreamOffset(offset: number): number {
     return offset + this.#shift;
   }
 
-  /** The reverse; an offset before its beginning becomes its beginning. */
+  /** The reverse. An offset before the beginning of the participant's ledger becomes its beginning. */
   toParticipantOffset(offset: number): number {
     return Math.max(0, offset - this.#shift);
   }
 
   /**
-   * Whether an update of a synchronizer, at this offset of the stream, was stored before the switch, under another
+   * Whether an update of a synchronizer at this offset of the stream was stored before the switch, under another
    * offset.
    */
   isStored(synchronizerId: string, offset: number): boolean {
     return offset <= this.from || offset <= (this.#overlaps.get(synchronizerId) ?? 0);
   }
 
-  /** An update that is stored already becomes a checkpoint: everything up to it has arrived. */
+  /**
+   * The update with offsets of the stream. An update that is stored already becomes a checkpoint: everything up to it
+   * has arrived.
+   */
   update(update: Update): Update {
     const offset = this.toStreamOffset(update.offset);
     if (update.kind === 'offset_checkpoint') return { ...update, offset };
@@ -51,7 +54,10 @@ export class ParticipantOffsets {
     return this.#withEvents({ ...update, offset });
   }
 
-  /** For contracts active before the switch, the offset only distinguishes entries: it is not the stored one. */
+  /**
+   * The entry with offsets of the stream. For contracts active before the switch, this is not the stored offset; it
+   * only distinguishes entries.
+   */
   entry(entry: ActiveContractEntry): ActiveContractEntry {
     if (entry.kind === 'empty') return entry;
     if (entry.kind === 'active') return { ...entry, created: this.#moved(entry.created) };

@@ -10,7 +10,7 @@ export interface PlainActive {
   readonly kind: 'active';
   readonly contractId: string;
   readonly synchronizerId: string;
-  /** Of its activation. */
+  /** Offset at which the contract became active. */
   readonly offset: number;
   readonly row: ComparedRow;
   readonly name: PackageName;
@@ -27,10 +27,13 @@ export interface PlainInFlight {
   readonly contract: PlainActive | undefined;
 }
 
-/** Whether a contract that became active on a synchronizer, at this offset of the participant, was found by a seed. */
+/** Whether a seed found the contract that became active on a synchronizer at this offset of the participant. */
 export type IsSeeded = (offset: number, synchronizerId: string) => boolean;
 
-/** A frame of `/v2/state/active-contracts`; undefined for an empty one. @throws IndexerError UPDATE_UNDECODABLE */
+/**
+ * Reads a frame of `/v2/state/active-contracts`; undefined for an empty one.
+ * @throws IndexerError UPDATE_UNDECODABLE
+ */
 export function plainEntry(text: string, isSeeded: IsSeeded): PlainActive | PlainInFlight | undefined {
   return plainly(text, (frame, print) => entryOf(frame, isSeeded, print));
 }
@@ -66,7 +69,10 @@ function entryOf(frame: JsonObject, isSeeded: IsSeeded, print: Print): PlainActi
   return inFlight('assign', created, { ...halfFields(half, created, 0, null), ...came }, undefined);
 }
 
-/** Writes a list of parties in the text of a create as a set: participants list it in any order. */
+/**
+ * Replaces a list of parties in the text of a create by the same list in fixed order, because participants list parties
+ * in any order.
+ */
 function withSet(created: JsonObject): (text: string, list: string) => string {
   return (text, list) => {
     const parties = created[list];

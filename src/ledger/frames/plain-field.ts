@@ -2,7 +2,7 @@
 import type { JsonObject } from './field.ts';
 import { columnText } from '../../model/escape.ts';
 
-/** Thrown for a frame that has to be read by the scanner, because JSON.parse changed something in it. */
+/** Thrown when the scanner has to read the frame, because JSON.parse changed something in it. */
 export const inexact = new RangeError('a frame for the scanner');
 
 /** An object within an object; empty if there is none. */
@@ -15,26 +15,26 @@ export function parts(source: JsonObject, key: string): readonly JsonObject[] {
   return (source[key] ?? []) as readonly JsonObject[];
 }
 
-/** Text; the ledger prints an absent one as null, or as an empty text. */
+/** Text; null if it is absent or empty. */
 export function plain(value: unknown): string | null {
   if (typeof value === 'string') return value === '' ? null : value;
   if (value === null || value === undefined) return null;
   return typeof value === 'bigint' ? value.toString() : JSON.stringify(value);
 }
 
-/** Free text as a text column holds it. */
+/** Free text in the form in which a text column stores it. */
 export function free(value: unknown): string | null {
   const text = plain(value);
   return text === null ? null : columnText(text);
 }
 
-/** An integer. Throws {@link inexact} for one that JavaScript has rounded. */
+/** An integer as text. Throws {@link inexact} if JavaScript has rounded it. */
 export function integerText(value: unknown): string | null {
   if (typeof value === 'number' && !Number.isSafeInteger(value)) throw inexact;
   return plain(value);
 }
 
-/** A list of texts whose order has no meaning, in the order and the spacing of `json_agg`. */
+/** A list of texts whose order has no meaning, sorted, with the spacing of `json_agg`. */
 export function set(value: unknown): string {
   const names = (value ?? []) as readonly string[];
   const texts = [...names].sort(byBytes).map((name) => JSON.stringify(name));
@@ -45,7 +45,7 @@ function byBytes(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
-/** Microseconds since 1970, rounded as Postgres does. */
+/** A time as microseconds since 1970, rounded as Postgres rounds. */
 export function micros(value: unknown): string | null {
   const text = plain(value);
   if (text === null) return null;

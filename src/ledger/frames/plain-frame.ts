@@ -1,7 +1,7 @@
 /**
- * Reads frames of the ledger for comparison, by a plain traversal of `JSON.parse` and not by the decoder that feeds the
- * writer: a bug there must not hide itself. Only frames with numbers in payloads, or with content that jsonb cannot
- * hold, are read by the scanner, which leaves payloads as text.
+ * Reads frames of the ledger for comparison, by a plain traversal of `JSON.parse`. It does not use the decoder that
+ * feeds the writer, because a bug there must not hide itself. Only frames with numbers in payloads, or with content
+ * that jsonb cannot store, are read by the scanner, which leaves payloads as text.
  */
 import { comparedRow, type ComparedRow } from '../../model/compared-rows.ts';
 import { printedText, printedValue } from '../../model/printed-json.ts';
@@ -22,21 +22,21 @@ export interface PlainUpdate {
 /** Package name of an event's template. */
 export interface PackageName {
   readonly template: string | null;
-  /** Null if the ledger does not say. */
+  /** Null if the ledger does not send it. */
   readonly packageName: string | null;
 }
 
-/** Of an event that names a template. */
+/** The package name of an event's template. */
 export function packageName(event: JsonObject): PackageName {
   return { template: plain(event['templateId']), packageName: plain(event['packageName']) };
 }
 
-/** The rows of a frame of `/v2/updates`. @throws IndexerError UPDATE_UNDECODABLE */
+/** Reads the rows of a frame of `/v2/updates`. @throws IndexerError UPDATE_UNDECODABLE */
 export function plainUpdate(text: string): PlainUpdate {
   return plainly(text, updateRows);
 }
 
-/** A payload as the tables print it; null if there is none. */
+/** Converts a payload to the text that the tables print; null if there is none. */
 export type Print = (value: unknown) => string | null;
 
 /**
@@ -71,7 +71,7 @@ const exactly: Print = (value) => {
   return printedText(value.text);
 };
 
-/** A part that is kept as it came. Only the scanner knows the text of an object. */
+/** A part of a frame in its original text. Only the scanner knows the text of an object. */
 export function asSent(value: JsonObject): string {
   const text = partText(value);
   if (text === undefined) throw inexact;
@@ -237,7 +237,7 @@ function halfRow(
   );
 }
 
-/** @param contract the object that names the contract: the half itself, or its created event */
+/** @param contract the object that names the contract: the reassignment half itself, or its created event */
 export function halfFields(half: JsonObject, contract: JsonObject, index: number, exclusivity: string | null) {
   return {
     node_id: integerText(contract['nodeId']) ?? String(index),

@@ -1,8 +1,8 @@
 /**
- * Parses a frame without losing what JavaScript cannot hold: JSON.parse rounds numbers beyond 2^53 and drops the scale
- * of decimals, and nesting has no limit. So payloads stay slices of the ledger's own text. `frame-reader.ts` does that
- * for the common frames; this scanner does it for any frame, more slowly, and keeps large numbers of the structure
- * exact.
+ * Parses a frame without losing what JavaScript cannot represent: JSON.parse rounds numbers beyond 2^53 and drops the
+ * scale of decimals. Nesting has no limit here. So payloads remain slices of the ledger's own text. `frame-reader.ts`
+ * does that for common frames. This scanner does it for any frame, more slowly, and keeps large numbers outside of
+ * payloads exact.
  */
 
 /** A JSON value left as its original text. */
@@ -23,7 +23,7 @@ export const payloadKeys: ReadonlySet<string> = new Set([
   'details',
 ]);
 
-/** Deepest structure that the scanner follows outside payloads; the interface needs less than 12. */
+/** Deepest nesting that the scanner follows outside payloads; the interface needs less than 12. */
 const structureLimit = 64;
 
 /** The frame as a JavaScript value with every payload as RawJson; `text` must be valid JSON. */
@@ -31,14 +31,14 @@ export function scanFrame(text: string): unknown {
   return new Scanner(text).value(0);
 }
 
-/** The JSON text of a payload value: the ledger's own if it was kept, otherwise re-serialized; null for absent. */
+/** The JSON text of a payload: the ledger's own text if it was kept, otherwise serialized again; null if absent. */
 export function jsonTextOf(value: unknown): string | null {
   if (value === undefined || value === null) return null;
   if (value instanceof RawJson) return value.text;
   return JSON.stringify(value);
 }
 
-/** Positions of the objects of scanned frames in their text. */
+/** Objects of scanned frames, with their positions in the text. */
 const places = new WeakMap<object, { readonly text: string; readonly start: number; readonly end: number }>();
 
 /** The ledger's own text of an object of a scanned frame, including every blank; undefined for any other value. */
@@ -104,7 +104,10 @@ class Scanner {
     return text === 'null' ? null : new RawJson(text);
   }
 
-  /** The text of the value that begins here, found by counting brackets: no recursion, so no depth is too deep. */
+  /**
+   * The text of the value that begins here. It is found by counting brackets instead of recursion, so its depth has no
+   * limit.
+   */
   #slice(): string {
     const start = this.#at;
     let depth = 0;

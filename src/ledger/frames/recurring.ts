@@ -1,9 +1,9 @@
 /**
- * Cache of recurring values of a stream (names of templates, lists of parties), found by their printed bytes: they are
+ * Cache of recurring values of a stream (names of templates, lists of parties), keyed by their bytes. A value is
  * created only the first time. The same bytes give the same object, as long as it is remembered.
  */
 
-/** Odd, so that no bit of a hash is lost. */
+/** Multiplier of the hash; odd, so that no bit of a hash is lost. */
 const factor = 0x9e3779b1;
 const initialPlaces = 512;
 const initialBytes = 32 * 1024;
@@ -12,27 +12,31 @@ export class Recurring<T> {
   readonly #make: (printed: string) => T;
   readonly #mostBytes: number;
   /**
-   * Open addressing: a slot is the hash or the next free one; it contains the number of the remembered value, 0: none.
+   * Hash table with open addressing: a value is in the slot of its hash, or in the next free one. A slot contains the
+   * number of the value; 0 if it is empty.
    */
   #places = new Int32Array(initialPlaces);
-  /** Remembered values are numbered from 1; each was printed as the bytes from its start to the start of the next. */
+  /** Values are numbered from 1. The bytes of a value extend from its start to the start of the next one. */
   #values: (T | undefined)[] = [undefined];
   #hashes: number[] = [0];
   #starts: number[] = [0, 0];
-  /** Contiguous, so that they are near each other when they are compared. */
+  /** The bytes of all values, contiguous, so that they are near each other when they are compared. */
   #bytes = Buffer.allocUnsafeSlow(initialBytes);
   #view = viewOf(this.#bytes);
 
   /**
-   * @param make the value from its text
-   * @param mostBytes of texts that are remembered; beyond that all are forgotten
+   * @param make creates the value from its text
+   * @param mostBytes maximum size of the remembered texts; beyond it, all are forgotten
    */
   constructor(make: (printed: string) => T, mostBytes: number) {
     this.#make = make;
     this.#mostBytes = mostBytes;
   }
 
-  /** The value printed between two positions of `bytes`, of which `view` is a view. @throws what `make` throws */
+  /**
+   * The value for the bytes between two positions of `bytes`, of which `view` is a view.
+   * @throws any error of `make`
+   */
   at(bytes: Buffer, view: DataView, start: number, end: number): T {
     const hash = hashOf(bytes, view, start, end);
     const last = this.#places.length - 1;
@@ -100,12 +104,12 @@ export class Recurring<T> {
   }
 }
 
-/** The bytes of a buffer as numbers of any width. */
+/** A view that reads numbers of any width from a buffer. */
 export function viewOf(bytes: Buffer): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
-/** Eight bytes at a time, in two halves that need not wait for each other. */
+/** Hashes eight bytes at a time, in two halves that can be computed in parallel. */
 function hashOf(bytes: Buffer, view: DataView, start: number, end: number): number {
   let hash = end - start;
   let other = 0;

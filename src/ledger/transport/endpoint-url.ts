@@ -1,13 +1,13 @@
 /**
  * Addresses of the JSON Ledger API under a base URL. The participant may be configured with a path prefix, so a base
- * URL may contain a path, which comes before every endpoint.
+ * URL may contain a path, which comes before the path of every endpoint.
  */
 import { ledgerError } from '../errors/make-ledger-error.ts';
 
-/** Parameters of a query; undefined ones are left out. */
+/** Parameters of a query; undefined values are left out. */
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
-/** The path with its query parameters; a list becomes one parameter per entry. */
+/** The path with its query parameters; a list becomes one parameter per element. */
 export function withQuery(path: string, query: Query = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
@@ -20,14 +20,14 @@ export function withQuery(path: string, query: Query = {}): string {
 
 /**
  * A party, user or package id as one segment of a path.
- * @throws IndexerError LEDGER_REQUEST_INVALID for an empty one and for dots, which would lead to another endpoint
+ * @throws IndexerError LEDGER_REQUEST_INVALID for an empty id, and for dots, which would address another endpoint
  */
 export function pathSegment(value: string): string {
   if (value !== '' && value !== '.' && value !== '..') return encodeURIComponent(value);
   throw ledgerError('LEDGER_REQUEST_INVALID', 'expected an id for a path of the ledger, found nothing or only dots');
 }
 
-/** The base URL with the endpoint's path appended; query and fragment of the base are dropped. */
+/** The base URL with the endpoint's path appended. Query and fragment of the base URL are dropped. */
 export function httpEndpoint(baseUrl: string, path: string): URL {
   const url = new URL(baseUrl);
   const [pathname = '', search = ''] = path.split('?', 2);

@@ -1,7 +1,7 @@
 /**
- * One WebSocket stream of the participant: connects, sends the one request, delivers each frame as bytes, and reports
- * exactly once how it ended. It keeps the connection alive with its own pings, detects a dead peer, and never mistakes
- * a stream that was paused here for a dead one. It does not reconnect: its caller decides from the checkpoint.
+ * One WebSocket stream of the participant. It connects, sends the one request, delivers each frame as bytes, and
+ * reports exactly once how it ended. It keeps the connection alive with its own pings, detects a dead peer, and never
+ * mistakes a stream that was paused here for a dead one. It does not reconnect; its caller decides from the checkpoint.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -38,36 +38,46 @@ export interface FrameStreamOptions {
   readonly token: string | undefined;
   /** Default `both`. */
   readonly tokenPlacement?: TokenPlacement | undefined;
-  /** For https only. */
+  /** Only for https. */
   readonly tls?: TlsMaterial | undefined;
   readonly pingIntervalMs: number;
-  /** Largest accepted frame; default 256 MiB. */
+  /** Size limit of a frame; default 256 MiB. */
   readonly maxPayloadBytes?: number | undefined;
-  /** Limit on silence during the handshake, and on the total time of a response that refuses it; default 10 s. */
+  /**
+   * Limit on silence during the handshake, and on the total time of a response that refuses the handshake; default 10
+   * s.
+   */
   readonly handshakeTimeoutMs?: number | undefined;
   /** One frame of data, UTF-8; the receiver may keep its bytes. */
   onFrame(frame: Buffer): void;
   /**
-   * Called exactly once. Undefined only when the stream was closed with code 1000 and without an error frame, as a
-   * complete list or range ends, and also a stream that a gateway closes. A stream closed by this side ends with
-   * LEDGER_STREAM_CLOSED and `facts.closedBy = 'us'`, so that it cannot be mistaken for that.
+   * Called exactly once. Undefined only if the stream was closed with code 1000 and without an error frame. A complete
+   * list or range ends like this, but so does a stream that a gateway closes. A stream closed by this side ends with
+   * LEDGER_STREAM_CLOSED and `facts.closedBy = 'us'`, so that it cannot be mistaken for a complete one.
    */
   onEnd(error: IndexerError | undefined): void;
-  /** The handshake is done and the request is sent. */
+  /** Called when the handshake is done and the request is sent. */
   onOpen?(): void;
   /** Aborting is the same as `close()`. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface FrameStream {
-  /** Stops reading. Frames that already arrived in this process (at most one chunk of 64 KiB) may still come. */
+  /**
+   * Stops reading. Frames that already arrived in this process (at most one chunk of 64 KiB) may still be delivered.
+   */
   pause(): void;
   resume(): void;
-  /** Ends the stream: no frame comes after this, `onEnd` comes within a second. Harmless when already ended. */
+  /**
+   * Ends the stream. No frame is delivered after this, and `onEnd` is called within a second. Harmless if the stream
+   * has ended.
+   */
   close(): void;
 }
 
-/** How data begins on each path; recognized by that, because parsing twice would halve the throughput. */
+/**
+ * How data frames begin on each path. They are recognized by that, because parsing twice would halve the throughput.
+ */
 const dataBeginnings: Readonly<Record<StreamPath, string>> = {
   '/v2/updates': '{"update"',
   '/v2/updates/flats': '{"update"',
@@ -82,7 +92,7 @@ function isDataFrame(path: StreamPath, frame: Buffer): boolean {
   return path === '/v2/state/active-contracts' && frame.toString('latin1', 0, 256).includes('"contractEntry"');
 }
 
-/** The error in a frame, or undefined when it is data (or for the decoder to judge). */
+/** The error in a frame; undefined if it is data, or if the decoder has to decide. */
 function errorInFrame(path: StreamPath, frame: Buffer): IndexerError | undefined {
   if (isDataFrame(path, frame)) return undefined;
   let parsed: unknown;
@@ -94,7 +104,7 @@ function errorInFrame(path: StreamPath, frame: Buffer): IndexerError | undefined
   return isErrorFrame(parsed) ? errorFromBody(parsed) : undefined;
 }
 
-/** How long a peer that has closed a stream may leave its connection open; our stream has ended by then. */
+/** How long a peer that has closed a stream may leave its connection open. Our stream has ended by then. */
 const closing: ClientOptions & { readonly closeTimeout: number } = { closeTimeout: closeGraceMs };
 
 function openSocket(options: FrameStreamOptions): WebSocket {
@@ -144,7 +154,7 @@ class SocketStream implements FrameStream {
   resume(): void {
     if (!this.#paused) return;
     this.#paused = false;
-    // One extra, so that the deadline is full again although the next tick may be near.
+    // One tick extra, so that the deadline is full again although the next tick may be near.
     this.#missedPongs = -1;
     this.#socket.resume();
   }
@@ -152,12 +162,15 @@ class SocketStream implements FrameStream {
   close(): void {
     if (this.#ended || this.#closing) return;
     this.#closing = true;
-    // The response to our close frame cannot be read while paused; frames before it are dropped.
+    // The response to our close frame cannot be read while paused. Frames before it are dropped.
     this.#socket.resume();
     this.#shut();
   }
 
-  /** A tailing ledger may never respond to a close frame, so the connection is terminated after a grace period. */
+  /**
+   * Closes the connection. An idle ledger may never respond to a close frame, so the connection is terminated after a
+   * grace period.
+   */
   #shut(): void {
     this.#socket.close(1000);
     setTimeout(() => {
@@ -165,7 +178,10 @@ class SocketStream implements FrameStream {
     }, closeGraceMs).unref();
   }
 
-  /** All in the tick of the constructor: a server may send frames together with the handshake. */
+  /**
+   * Attaches all listeners in the tick of the constructor, because a server may send frames together with the
+   * handshake.
+   */
   #listen(): void {
     const socket = this.#socket;
     socket.on('upgrade', (response) => {
@@ -196,14 +212,14 @@ class SocketStream implements FrameStream {
     this.#pings = setInterval(() => {
       this.#tick();
     }, this.#options.pingIntervalMs);
-    // Pausing does nothing before the connection is open, so an earlier pause is applied now.
+    // Pausing has no effect before the connection is open, so an earlier pause is applied now.
     if (this.#paused) this.#socket.pause();
     this.#options.onOpen?.();
   }
 
   /**
-   * Counts ticks, not time: a process that was suspended for a minute must not blame the ledger. Any byte counts as
-   * life, so that a frame of many megabytes on a slow line does not look like silence.
+   * Counts ticks, not time, because the ledger is not to blame when this process was suspended for a minute. Any byte
+   * counts as a sign of life, so that a frame of many megabytes on a slow line does not look like silence.
    */
   #tick(): void {
     const bytes = this.#transport?.bytesRead ?? 0;
@@ -217,7 +233,7 @@ class SocketStream implements FrameStream {
       );
       this.#socket.terminate();
     } else if (this.#socket.readyState === WebSocket.OPEN) {
-      // Sent while paused as well: they keep the ledger's own idle timer from closing the connection.
+      // Also sent while paused: pings keep the ledger's own idle timer from closing the connection.
       this.#socket.ping();
     }
   }
@@ -268,7 +284,7 @@ class SocketStream implements FrameStream {
 }
 
 /**
- * Opens one stream. Never throws: a token that cannot be sent is also reported to `onEnd`. The caller has checked with
+ * Opens one stream. Never throws: even a token that cannot be sent is reported to `onEnd`. The caller has to check with
  * `assertTokenMayTravel` that the token may be sent to this URL.
  */
 export function openFrameStream(options: FrameStreamOptions): FrameStream {
@@ -277,7 +293,7 @@ export function openFrameStream(options: FrameStreamOptions): FrameStream {
   } catch (thrown) {
     const illegal = thrown instanceof SyntaxError && /subprotocol/u.test(thrown.message);
     const error = illegal
-      ? // The message of the cause may quote the token, so it is not kept.
+      ? // The message of the cause may quote the token, so it is dropped.
         ledgerError('LEDGER_TOKEN_MALFORMED', 'the token has characters that a subprotocol cannot carry')
       : errorFromNetwork(thrown, options.url);
     queueMicrotask(() => {
@@ -287,18 +303,21 @@ export function openFrameStream(options: FrameStreamOptions): FrameStream {
   }
 }
 
-// The body of a refused handshake: a ledger's error as JSON, or the page of a proxy.
+// The body of a refused handshake: an error of the ledger as JSON, or the page of a proxy.
 
 const refusalBytes = 64 * 1024;
 
-/** The part of the body that arrives in time, as JSON if it is that; a sender of single bytes is limited too. */
+/**
+ * The part of the body that arrives in time, parsed if it is JSON. The time limit also applies to a server that sends
+ * single bytes.
+ */
 async function readRefusal(response: IncomingMessage, limitMs: number): Promise<unknown> {
   const limit = setTimeout(response.destroy.bind(response), limitMs);
   const arrived: Buffer[] = [];
   try {
     await readInto(arrived, response as AsyncIterable<Buffer>, refusalBytes);
   } catch {
-    // Disconnected by either side: the status and the bytes received so far have to explain it.
+    // If either side disconnected, the status and the bytes received so far have to explain the refusal.
   } finally {
     clearTimeout(limit);
   }
@@ -310,9 +329,11 @@ async function readRefusal(response: IncomingMessage, limitMs: number): Promise<
   }
 }
 
-// Where the token is sent when a WebSocket is opened.
+// Places of the token in the handshake of a WebSocket.
 
-/** Participants read it from the header first, then from the subprotocols; proxies sometimes drop one of them. */
+/**
+ * Participants read the token from the header first, then from the subprotocols. Proxies sometimes drop one of them.
+ */
 export type TokenPlacement = 'header' | 'subprotocol' | 'both';
 
 interface Handshake {
@@ -322,7 +343,7 @@ interface Handshake {
 }
 
 /**
- * The subprotocols to offer. The fixed names are always included, because the ledger always selects one of them; the
+ * The subprotocols to offer. The fixed names are always included, because the ledger always selects one of them. The
  * token comes first, because a server that does not trim the list finds it only there.
  */
 function subprotocols({ token, tokenPlacement }: Handshake): string[] {
@@ -330,7 +351,7 @@ function subprotocols({ token, tokenPlacement }: Handshake): string[] {
   return token === undefined || tokenPlacement === 'header' ? names : [`jwt.token.${token}`, ...names];
 }
 
-/** The header with the token, or none. */
+/** The header with the token; empty if there is none. */
 function handshakeHeaders({ token, tokenPlacement }: Handshake): Record<string, string> {
   return token === undefined || tokenPlacement === 'subprotocol' ? {} : { authorization: `Bearer ${token}` };
 }

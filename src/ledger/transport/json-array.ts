@@ -1,6 +1,6 @@
 /**
  * Splits a top-level JSON array into its elements as the bytes arrive, so that a response of any length needs the
- * memory of one element. Elements are delimited, not validated: the parser of an element finds out whether it is JSON.
+ * memory of one element. Elements are delimited, not validated; the parser of an element detects whether it is JSON.
  * Works on bytes, because no byte of a longer UTF-8 sequence looks like a bracket, a comma, a quote or a backslash.
  */
 import { isUtf8 } from 'node:buffer';
@@ -27,7 +27,10 @@ function withoutBlanks(bytes: Buffer): Buffer {
   return bytes.subarray(start, end);
 }
 
-/** The next response may be complete: a proxy or a connection breaks an array, hardly ever the ledger. */
+/**
+ * Can be retried, because the next response may be complete: a proxy or a connection breaks an array, hardly ever the
+ * ledger.
+ */
 function broken(what: string): IndexerError {
   return ledgerError('LEDGER_UNDECODABLE', `expected a JSON array of the ledger, found ${what}`, { retry: 'retry' });
 }
@@ -38,11 +41,11 @@ class ArrayScanner {
   #held: Buffer[] = [];
   #heldBytes = 0;
   #state: 'before' | 'inside' | 'after' = 'before';
-  /** Brackets open inside the current element. */
+  /** Number of brackets open inside the current element. */
   #depth = 0;
   #inString = false;
   #escaped = false;
-  /** A byte of the current element that is not blank has been seen. */
+  /** Whether a byte of the current element that is not blank has been seen. */
   #begun = false;
   #count = 0;
 
@@ -50,7 +53,7 @@ class ArrayScanner {
     this.#maxElementBytes = maxElementBytes;
   }
 
-  /** The elements that are complete with this chunk. */
+  /** Yields the elements that are complete with this chunk. */
   *push(chunk: Buffer): Generator<string> {
     let start = 0;
     for (let at = 0; at < chunk.length; at += 1) {
@@ -126,7 +129,7 @@ class ArrayScanner {
   }
 }
 
-/** Some gateways put this before JSON. */
+/** Some gateways put this mark before JSON. */
 const byteOrderMark = Buffer.from('\uFEFF');
 
 function notAnArray(): IndexerError {
@@ -134,11 +137,11 @@ function notAnArray(): IndexerError {
 }
 
 /**
- * The JSON text of each element, in order, as soon as the comma or bracket after it has arrived. The source's next
- * chunk is requested only when all elements of the last one are taken.
- * @param maxElementBytes above it the array is refused with LEDGER_FRAME_TOO_LARGE
- * @throws IndexerError LEDGER_NOT_A_LEDGER when the text does not begin as an array, LEDGER_UNDECODABLE when the
- *   array is truncated, has text after its end, or contains bytes that are not UTF-8
+ * The JSON text of each element, in order, as soon as the comma or bracket after it has arrived. The next chunk is
+ * requested only when all elements of the last one are taken.
+ * @param maxElementBytes size limit of an element; above it, the array is refused with LEDGER_FRAME_TOO_LARGE
+ * @throws IndexerError LEDGER_NOT_A_LEDGER when the text does not begin as an array; LEDGER_UNDECODABLE when the array
+ *   is truncated, has text after its end, or contains bytes that are not UTF-8
  */
 export async function* jsonArrayElements(
   chunks: AsyncIterable<Buffer>,
@@ -149,7 +152,7 @@ export async function* jsonArrayElements(
   scanner.finish();
 }
 
-/** A byte order mark may be split over the first chunks. */
+/** The chunks without a byte order mark, which may be split over the first chunks. */
 async function* withoutMark(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
   let begin: Buffer | undefined = Buffer.alloc(0);
   for await (const chunk of chunks) {

@@ -1,4 +1,4 @@
-/** Facts of a refusing response in addition to its body: the requested delay, and visible flaws of our token. */
+/** Facts of a refusing response in addition to its body: the requested delay, and visible flaws of the token. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { withContext, type IndexerError } from '../../errors/indexer-error.ts';
 import { errorFromBody } from '../errors/ledger-error.ts';
@@ -14,7 +14,7 @@ export interface Refusal {
   readonly body: unknown;
 }
 
-/** @param token the request was sent with */
+/** @param token the token that the request was sent with */
 export function errorFromRefusal({ status, headers, body }: Refusal, token: string | undefined): IndexerError {
   const error = withTokenFlaws(errorFromBody(body, status), token);
   const seconds = retryAfterSeconds(status, headers);
@@ -22,8 +22,8 @@ export function errorFromRefusal({ status, headers, body }: Refusal, token: stri
 }
 
 /**
- * The same for a handshake. A gateway that is being reconfigured lacks the route for a moment, so its 404 is retried.
- * The 404 of a participant means that it has no such stream.
+ * The same for a refused handshake. A gateway that is being reconfigured lacks the route for a moment, so its 404 is
+ * retried. The 404 of a participant means that it has no such stream.
  */
 export function errorFromHandshake(refusal: Refusal, token: string | undefined): IndexerError {
   const error = errorFromRefusal(refusal, token);
@@ -31,7 +31,7 @@ export function errorFromHandshake(refusal: Refusal, token: string | undefined):
   return isGateway ? withContext(error, { retry: 'retry' }) : error;
 }
 
-/** The error, with visible flaws of the token if the ledger does not accept it, because the ledger gives no reason. */
+/** Adds visible flaws of the token if the ledger refused it, because the ledger gives no reason. */
 export function withTokenFlaws(error: IndexerError, token: string | undefined): IndexerError {
   if (error.code !== 'LEDGER_UNAUTHENTICATED' || token === undefined) return error;
   const flaws = tokenFlaws(token, Date.now() / 1000);

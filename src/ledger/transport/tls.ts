@@ -1,4 +1,4 @@
-/** Certificates for the connection to the participant: read once at the start, used for https and wss alike. */
+/** Certificates for the connection to the participant. They are read once, at the start, and used for https and wss. */
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -6,7 +6,7 @@ import { readSmallFile, whyUnreadable } from '../../config/small-file.ts';
 
 /** All in PEM form. */
 export interface TlsMaterial {
-  /** The issuers to trust instead of the system's. */
+  /** Certificate authorities to trust instead of those of the system. */
   readonly ca?: string | undefined;
   /** The client's certificate, with its chain. */
   readonly cert?: string | undefined;
@@ -19,7 +19,7 @@ export interface TlsFiles {
   readonly caFile?: string | undefined;
   readonly certFile?: string | undefined;
   readonly keyFile?: string | undefined;
-  /** For the token provider, whose issuer is often another one. */
+  /** Authorities for the token provider, which often has another issuer than the participant. */
   readonly oauthCaFile?: string | undefined;
 }
 
@@ -49,7 +49,8 @@ async function readPem(
   if (file === undefined) return undefined;
   try {
     const pem = await readSmallFile(file);
-    // Without this, a file of another kind would count as an empty list of authorities, and nothing would be trusted.
+    // Without this check, a file of another kind would count as an empty list of authorities, and nothing would be
+    // trusted.
     if (label.test(pem)) return pem;
     problems.push(`${name}: expected a PEM file, found no "${label.source}" in ${file}`);
   } catch (thrown) {
@@ -58,7 +59,7 @@ async function readPem(
   return undefined;
 }
 
-/** Every certificate in the text; a secure context would silently ignore those that it cannot read. */
+/** Checks every certificate in the text, because a secure context would silently ignore those that it cannot read. */
 function tryCertificates(name: string, pem: string | undefined, problems: string[]): void {
   for (const [block] of pem?.matchAll(/-----BEGIN [^-]+-----[^-]*-----END [^-]+-----/gu) ?? []) {
     try {
@@ -74,7 +75,7 @@ function tryPair(cert: string, key: string, problems: string[]): void {
   try {
     createSecureContext({ cert, key });
   } catch (thrown) {
-    // Only the code: the text of OpenSSL may quote what it read.
+    // Only the code, because the text of OpenSSL may quote the content of the file.
     problems.push(`LEDGER_CERT_FILE, LEDGER_KEY_FILE: not usable together (${reasonOf(thrown)})`);
   }
 }
@@ -84,7 +85,7 @@ const privateKey = /-----BEGIN (?:\w+ )?PRIVATE KEY-----/u;
 
 /**
  * Reads the files and checks that they can be used together.
- * @throws IndexerError CONFIGURATION_INVALID (exit 78), one line for each problem, never the content of a file
+ * @throws IndexerError CONFIGURATION_INVALID (exit 78) with one line for each problem, but never the content of a file
  */
 export async function readTlsFiles(files: TlsFiles): Promise<TlsRead> {
   const problems: string[] = [];

@@ -1,7 +1,7 @@
 /**
- * HTTP client for one participant. Every call ends within its timeout, every failure is an IndexerError, as is any
- * status but 200, and redirects are not followed (the token would be sent with them). The token is read again for every
- * call.
+ * HTTP client for one participant. Every call ends within its timeout. Every failure is an IndexerError, as is any
+ * status but 200. Redirects are not followed, because the token would be sent with them. The token is read again for
+ * every call.
  */
 import { setMaxListeners } from 'node:events';
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
@@ -16,7 +16,7 @@ import type { TlsMaterial } from './tls.ts';
 import { assertTokenMayTravel, type TokenSource } from '../access/token.ts';
 
 const defaultMaxAnswerBytes = 256 * 1024 * 1024;
-/** Of an error response; more does not explain anything. */
+/** Maximum size of an error response that is read; more does not explain anything. */
 const maxRefusalBytes = 1024 * 1024;
 
 export interface TransportOptions {
@@ -27,23 +27,26 @@ export interface TransportOptions {
   readonly tls?: TlsMaterial | undefined;
   /** Allows the token over plain http to another machine. */
   readonly insecure: boolean;
-  /** From the first byte sent to the last byte received; of a list, to the first byte and between bytes. */
+  /**
+   * Time limit from the first byte sent to the last byte received. For a list, the limit applies to the first byte, and
+   * again between bytes.
+   */
   readonly requestTimeoutMs: number;
-  /** Largest response that is held completely, and largest element of a list; default 256 MiB. */
+  /** Size limit of a response that is held in memory, and of an element of a list; default 256 MiB. */
   readonly maxAnswerBytes?: number | undefined;
   /** Aborts running calls. */
   readonly signal?: AbortSignal | undefined;
-  /** Called after every call whose response is read completely. Must not throw. */
+  /** Called after every call whose response was read completely. Must not throw. */
   readonly onRequest?: ((request: RequestFacts) => void) | undefined;
 }
 
 /** A call that has ended, successfully or not. */
 export interface RequestFacts {
-  /** Without the query. */
+  /** Path without the query. */
   readonly path: string;
-  /** Undefined when there was no response. */
+  /** Undefined if there was no response. */
   readonly status: number | undefined;
-  /** From sending to the last byte of the response. */
+  /** Time from sending the request to the last byte of the response. */
   readonly seconds: number;
 }
 
@@ -54,18 +57,18 @@ export type RequestBody = object | Uint8Array;
 
 export interface BytesAnswer {
   readonly bytes: Buffer;
-  /** Names in lower case. */
+  /** Header names are in lower case. */
   readonly headers: IncomingHttpHeaders;
 }
 
 export interface Transport {
-  /** The parsed JSON. @throws IndexerError LEDGER_NOT_A_LEDGER when the response is not JSON */
+  /** Resolves to the parsed JSON. @throws IndexerError LEDGER_NOT_A_LEDGER if the response is not JSON */
   request(method: Method, path: string, body?: RequestBody, query?: Query): Promise<unknown>;
   requestText(method: Method, path: string, body?: RequestBody, query?: Query): Promise<string>;
   requestBytes(method: Method, path: string, body?: RequestBody, query?: Query): Promise<BytesAnswer>;
   /**
-   * The JSON text of each element of an array response, read from the socket only as fast as elements are taken. The
-   * request is sent when the first element is requested; leaving the loop early closes the connection.
+   * The JSON text of each element of an array response. The socket is read only as fast as elements are taken. The
+   * request is sent when the first element is requested. Leaving the loop early closes the connection.
    */
   requestElements(method: Method, path: string, body?: RequestBody, query?: Query): AsyncIterable<string>;
 }
@@ -80,7 +83,7 @@ interface Call {
 
 interface Answer extends BytesAnswer {
   readonly status: number;
-  /** The token of the request. */
+  /** The token that the request was sent with. */
   readonly token: string | undefined;
 }
 
@@ -156,8 +159,8 @@ async function fetchAnswer(options: TransportOptions, call: Call): Promise<Answe
 }
 
 /**
- * The chunks of a response; fails when the next one takes too long. Time between two requests for a chunk does not
- * count.
+ * The chunks of a response; fails when the next one takes too long. The time that the caller takes between two chunks
+ * does not count.
  */
 async function* chunksOf(options: TransportOptions, call: Call, response: IncomingMessage): AsyncGenerator<Buffer> {
   const wait = (): NodeJS.Timeout =>
@@ -203,7 +206,7 @@ function translated(thrown: unknown, options: TransportOptions): IndexerError {
   return thrown instanceof IndexerError ? thrown : errorFromNetwork(thrown, options.url);
 }
 
-/** The value of a JSON text, which some gateways begin with a byte order mark; undefined when it is not JSON. */
+/** The value of a JSON text, which some gateways begin with a byte order mark; undefined if it is not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text.replace(/^\uFEFF/u, ''));
@@ -212,9 +215,9 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Calls towards one participant. Holds no connection of its own. */
+/** Creates the HTTP client. It holds no connection of its own. */
 export function createTransport(options: TransportOptions): Transport {
-  // Every running call listens to it; there may be many at the same time.
+  // Every running call listens to this signal, and many calls may run at the same time.
   if (options.signal !== undefined) setMaxListeners(0, options.signal);
   const answerTo = async (call: Call): Promise<BytesAnswer> => {
     const answer = await fetchAnswer(options, call).catch((thrown: unknown) => {

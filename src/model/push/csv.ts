@@ -1,4 +1,4 @@
-/** A line of CSV (RFC 4180): nothing between two commas is null, `""` the empty text. */
+/** A line of CSV (RFC 4180). Null is written as nothing between two commas, the empty text as `""`. */
 export function csvLine(values: readonly (string | null)[]): string {
   return `${values.map(quoted).join(',')}\r\n`;
 }
@@ -9,16 +9,17 @@ function quoted(value: string | null): string {
 }
 
 /**
- * Where a cell begins with a formula, ignoring blanks: at the beginning of the text, after a separator, or after the
- * first line break or tab of some blanks. Each run of blanks is examined once, so that the time is linear in the length
- * of the text, which others chose.
+ * Positions where a cell may begin with a formula, after optional blanks: at the beginning of the text, after a
+ * separator, or after the first line break or tab in a run of blanks. Each run of blanks is examined once, so that the
+ * time is linear in the length of the text, which untrusted writers determine.
  */
 const beforeFormula = /(^|[;|]|(?<=[^\s;|])[^\S\t\r\n]*[\t\r\n])(?=\s*[=+\-@＝＋－＠])/gu;
 
 /**
  * Text in which a spreadsheet finds no formula, for values from untrusted writers: an apostrophe precedes each possible
- * beginning of a formula. A cell begins with the text, and after every other separator of cells or rows: a spreadsheet
- * that separates by `;` ignores quotes in the middle of its cells, so it splits a value that is quoted here.
+ * beginning of a formula. A formula may begin at the start of the text, and also after a separator of cells or rows
+ * inside it. A spreadsheet that separates by `;` ignores quotes in the middle of its cells, so it splits a value that
+ * is quoted here.
  */
 export function noFormula(value: string | null): string | null {
   if (value === null) return null;

@@ -1,25 +1,26 @@
 /**
- * Cache of pages of changes, shared by clients that read the same changes. Clients that follow the end of history request the page
- * after the same cursor: it is read once and kept for a few seconds, so clients cost connections of the server, not of the database.
+ * Cache of pages of changes, shared by clients that read the same changes. Clients that follow the end of history
+ * request the page after the same cursor. It is read once and kept for a few seconds, so an additional client costs a
+ * connection to the server, but none to the database.
  */
 import { formatCursor, type ChangesPage, type ChangesRequest } from '../../model/push/changes.ts';
 import { SharedWork, type Turns } from './turns.ts';
 
-/** Reads one page. @throws IndexerError as `readChanges` does */
+/** Reads one page. @throws the IndexerErrors of `readChanges` */
 export type ReadPage = (request: ChangesRequest) => Promise<ChangesPage>;
 
-/** A page in its encoded form: the same bytes for all clients, never copied. Empty without changes. */
+/** An encoded page: the same bytes for all clients, never copied. The bytes are empty if there are no changes. */
 export interface SharedPage extends Omit<ChangesPage, 'changes'> {
   readonly bytes: Buffer;
 }
 
 export type ChangeForm = 'sse' | 'ndjson';
 
-/** Maximum number of cached pages; each has a few hundred rows and serves clients that are not far behind. */
+/** Maximum number of cached pages. Each has a few hundred rows and serves clients that are not far behind. */
 const mostKept = 64;
-/** Largest page that is cached, in bytes. A larger page holds one change, and each client reads it. */
+/** Maximum size of a cached page, in bytes. A larger page contains one change, and each client reads it. */
 const longestKept = 1_000_000;
-/** Lifetime of a cached page, in milliseconds: redactions and lost rights take effect after this time. */
+/** Lifetime of a cached page, in milliseconds. Redactions and lost rights take effect after this time. */
 const keptMs = 3_000;
 
 export class ChangePages {
@@ -29,7 +30,7 @@ export class ChangePages {
   readonly #kept = new Map<string, { readonly page: SharedPage; readonly until: number }>();
   #pagesRead = 0;
 
-  /** @param turns limit the reads of pages */
+  /** @param turns limit concurrent reads of pages */
   constructor(read: ReadPage, turns: Turns) {
     this.#readPage = read;
     this.#turns = turns;
@@ -43,7 +44,7 @@ export class ChangePages {
   /**
    * Returns the page after a cursor.
    * @param reader the reader whose turn is used for the read
-   * @throws IndexerError as `readChanges` does
+   * @throws the IndexerErrors of `readChanges`
    */
   page(request: ChangesRequest, form: ChangeForm, reader: string): Promise<SharedPage> {
     const { role, template, party, eventTypes, after } = request;
@@ -60,7 +61,7 @@ export class ChangePages {
     this.#pagesRead += 1;
     try {
       const page = sharedPage(await this.#readPage(request), form);
-      // After the end of history, the next commit adds changes; a range between two cursors never changes.
+      // A page with changes is cached. An empty page is at the end of history, and the next commit adds changes to it.
       if (page.bytes.length > 0) this.#keep(key, page);
       return page;
     } finally {
@@ -70,7 +71,7 @@ export class ChangePages {
 
   #keep(key: string, page: SharedPage): void {
     if (page.bytes.length > longestKept) return;
-    // Re-inserting makes it the newest entry.
+    // Inserted again, to make it the newest entry.
     this.#kept.delete(key);
     this.#kept.set(key, { page, until: performance.now() + keptMs });
     const [oldest] = this.#kept.keys();
@@ -84,7 +85,7 @@ function sharedPage({ changes, ...page }: ChangesPage, form: ChangeForm): Shared
 
 type OneChange = ChangesPage['changes'][number];
 
-/** JSON that Postgres writes has no line break in it. */
+/** JSON that Postgres writes contains no line break. */
 function asEvent({ offset, node, json }: OneChange): string {
   return `id: ${formatCursor({ offset, node })}\nevent: change\ndata: ${json}\n\n`;
 }

@@ -1,6 +1,6 @@
 /**
- * Sends one client the changes after its cursor as they are committed, while it listens. Between two pages, the client holds only
- * its cursor: no snapshot and no connection.
+ * Sends one client the changes after its cursor, as they are committed. Between two pages, the client holds only its
+ * cursor: no snapshot and no connection.
  */
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import { formatCursor, type ChangeCursor, type ChangesRequest } from '../../model/push/changes.ts';
@@ -12,13 +12,13 @@ import type { ChangeForm, ChangePages, SharedPage } from './change-pages.ts';
 export type StreamEnd = 'pruned' | 'reset' | 'stopping';
 
 export type StreamRequest = Omit<ChangesRequest, 'after'> & {
-  /** Undefined: starts after the newest change. */
+  /** Undefined if the stream starts after the newest change. */
   readonly after: ChangeCursor | undefined;
-  /** The reader for turns at reading pages and for the limit on streams. */
+  /** The reader whose turns are used for reading pages, and whose streams are limited. */
   readonly reader: string;
 };
 
-/** Where a stream begins, and the range of history in the database at that time. */
+/** Start of a stream, and the range of history in the database at that time. */
 export interface Begun extends Pick<SharedPage, 'checkpoint' | 'availableAfter'> {
   readonly after: ChangeCursor;
 }
@@ -30,12 +30,15 @@ interface Read {
 
 export interface StreamedTo {
   readonly form: ChangeForm;
-  /** Resolves when the client accepts more data, usually at once; rejects if it does not in time or has disconnected. */
+  /**
+   * Resolves when the client accepts more data, usually at once. Rejects if the client does not accept it in time, or
+   * has disconnected.
+   */
   readonly send: (part: string | Buffer) => Promise<void>;
   readonly gone: AbortSignal;
 }
 
-/** Maximum time without data, in milliseconds, so that proxies keep the connection open. */
+/** Maximum time without data, in milliseconds. Short enough that proxies keep the connection open. */
 const heartbeatMs = 15_000;
 
 export class ChangeStream {
@@ -46,7 +49,7 @@ export class ChangeStream {
 
   /**
    * @param waiters notified of each commit of this process
-   * @param checkpoint the newest one in the database; null before the first
+   * @param checkpoint reads the newest checkpoint from the database; null before the first one
    */
   constructor(pages: ChangePages, waiters: CheckpointWaiters, checkpoint: () => Promise<number | null>, pace: Pace) {
     this.#pages = pages;
@@ -61,7 +64,7 @@ export class ChangeStream {
    */
   async begin(request: StreamRequest, form: ChangeForm): Promise<Begun | undefined> {
     const read = await this.#read(request, form);
-    // A stream may last for days: do not keep its first page.
+    // The page itself is dropped, because a stream may last for days.
     return read && { after: read.after, checkpoint: read.page.checkpoint, availableAfter: read.page.availableAfter };
   }
 
@@ -75,10 +78,10 @@ export class ChangeStream {
   }
 
   /**
-   * Sends until the client disconnects or history is interrupted. While the database is unavailable the client waits: an error response
-   * would end a browser's stream permanently.
+   * Sends changes until the client disconnects or history is interrupted. While the database is unavailable the client
+   * waits, because an error response would end a browser's stream permanently.
    * @param first result of `begin`
-   * @throws IndexerError STORE_NOT_PERMITTED; what `send` rejects with
+   * @throws IndexerError STORE_NOT_PERMITTED; the errors of `send`
    */
   async run(request: StreamRequest, to: StreamedTo, first: Begun | undefined): Promise<StreamEnd | 'gone'> {
     const after = first?.after ?? request.after;
@@ -92,7 +95,7 @@ export class ChangeStream {
     return 'gone';
   }
 
-  /** Sends one page if there is one. A stream holds no page while it waits for the next one. */
+  /** Sends the next page if it has changes. A stream holds no page while it waits for the next one. */
   async #step(request: StreamRequest, { form, send }: StreamedTo, position: ChangePosition): Promise<Step> {
     const read = await this.#read({ ...request, after: position.after }, form);
     const isDue = performance.now() - position.sentAt >= heartbeatMs;
@@ -104,7 +107,7 @@ export class ChangeStream {
     }
     const { after, page } = read;
     position.lastSent ??= after;
-    // A cursor ahead of history waits; a cursor that history had reached, and is now behind, was rewound.
+    // A cursor ahead of history waits. If history had reached the cursor and is now behind it, it was rewound.
     const isHere = isThere(after, page);
     if (position.wasThere && !isHere) return 'reset';
     if (page.availableAfter !== null && after.offset < page.availableAfter) return 'pruned';
@@ -125,7 +128,8 @@ export class ChangeStream {
   ): ReturnType<CheckpointWaiters['wait']> {
     const { checkpoint } = this.#waiters;
     if (step === 'not read' || after === undefined) return this.#waiters.wait(Infinity, this.#pace.commitsMs, gone);
-    // If another process writes, this one sees no commits; if it writes itself, it sees no reset and no prune.
+    // If another process writes, this one is not notified of commits. If this process writes, it is not notified of a
+    // reset or a prune.
     const limitMs = checkpoint === undefined ? this.#pace.commitsMs : this.#pace.resetsMs;
     return this.#waiters.wait(after.offset + 1, limitMs, gone);
   }
@@ -133,11 +137,11 @@ export class ChangeStream {
 
 /** Position of a stream. */
 interface ChangePosition {
-  /** Undefined: after the newest change at the first successful read. */
+  /** Undefined if the stream starts after the newest change of the first successful read. */
   after: ChangeCursor | undefined;
   /** The cursor last sent to the client. */
   lastSent: ChangeCursor | undefined;
-  /** When data was last sent, by `performance.now()`. */
+  /** Time at which data was last sent, by `performance.now()`. */
   sentAt: number;
   /** Whether history has reached the cursor. */
   wasThere: boolean;
@@ -160,7 +164,10 @@ function isPassed({ next }: SharedPage, lastSent: ChangeCursor): boolean {
   return next.offset > lastSent.offset;
 }
 
-/** An event id without data is stored by browsers and dispatches no event: changes that the filter skipped are not read again. */
+/**
+ * Moves the client's cursor past changes that the filter skipped. A browser stores an event id without data, but
+ * dispatches no event.
+ */
 function placeOnly(form: ChangeForm, next: ChangeCursor): string {
   return form === 'sse' ? `id: ${formatCursor(next)}\n\n` : '\n';
 }

@@ -1,9 +1,9 @@
 /**
- * Turns at a few database connections, given to readers in rotation. A reader with a thousand simultaneous requests delays only
- * itself; other readers wait for at most one of its turns.
+ * Assigns turns at a few database connections to readers in rotation. A reader with a thousand simultaneous requests
+ * delays only itself; other readers wait for at most one of its turns.
  */
 
-/** Work that waits for a turn. Several readers may wait for the same work: it runs at the first turn that any of them gets. */
+/** Work that waits for a turn. Several readers may wait for the same work. It runs at the first turn of any of them. */
 export class SharedWork<T> {
   readonly #work: () => Promise<T>;
   readonly #finish: (result: Promise<T>) => void;
@@ -21,7 +21,7 @@ export class SharedWork<T> {
     return this.#hasBegun;
   }
 
-  /** Runs the work once. Never rejects; `result` may. */
+  /** Runs the work once. Never rejects, but `result` may. */
   async run(): Promise<void> {
     this.#hasBegun = true;
     const result = this.#work();
@@ -34,7 +34,7 @@ type Waiting = Pick<SharedWork<unknown>, 'hasBegun' | 'run'>;
 
 export class Turns {
   readonly #atOnce: number;
-  /** Pending work by reader, in the order of their next turns. */
+  /** Pending work by reader. Readers are in the order of their next turns. */
   readonly #queues = new Map<string, Set<Waiting>>();
   #running = 0;
 

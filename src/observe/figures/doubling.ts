@@ -1,20 +1,23 @@
-/** Limits log lines for repeated failures of one kind: logs the first, then one after each pause, which doubles. */
+/**
+ * Limits log lines for repeated failures of one kind. It logs the first failure, and later ones after pauses whose
+ * length doubles.
+ */
 
 const firstPauseMs = 1_000;
 const longestPauseMs = 600_000;
 
 interface Repetition {
   readonly atMs: number;
-  /** Time until the next failure is logged. */
+  /** Time from the last line until the next failure is logged. */
   readonly pauseMs: number;
-  /** Failures not logged since the last line. */
+  /** Number of failures that were not logged since the last line. */
   suppressed: number;
 }
 
 export class Doubling {
   readonly #told = new Map<string, Repetition>();
 
-  /** Number of failures of the kind suppressed since its last line; undefined if this one is suppressed too. */
+  /** Number of suppressed failures of this kind since its last line; undefined if this failure is suppressed too. */
   due(kind: string, nowMs: number): number | undefined {
     const last = this.#told.get(kind);
     if (last !== undefined && nowMs - last.atMs < last.pauseMs) {
@@ -26,7 +29,7 @@ export class Doubling {
     return last?.suppressed ?? 0;
   }
 
-  /** Resets after a success: the next failure is logged at once. */
+  /** Called after a success; the next failure is logged at once. */
   clear(): void {
     this.#told.clear();
   }

@@ -3,28 +3,28 @@ import type { Phase } from '../../model/stream.ts';
 
 /**
  * Upper bound for the age of the newest stored data: the age of its record time, or the time since everything was known
- * to be stored, if that is shorter. A record time alone grows old on a quiet ledger, where nothing is missing.
+ * to be stored, if that is shorter. A record time alone becomes old on a quiet ledger, although nothing is missing.
  */
 export class Lag {
-  /** When the ledger end was last received, monotonic. */
+  /** Time at which the ledger end was last received, monotonic. */
   #polledAtMs: number | undefined;
-  /** The newest time for which everything that was in the ledger is now stored, monotonic. */
+  /** Everything that was in the ledger at this time is now stored; monotonic. */
   #currentAtMs: number | undefined;
   /** Newest record time stored, milliseconds since 1970. */
   #recordTimeMs: number | undefined;
 
-  /** Record times increase per synchronizer only: a later update may have an earlier record time. */
+  /** Record times increase only within a synchronizer: a later update may have an earlier record time. */
   recorded(recordTimeMs: number): void {
     this.#recordTimeMs = Math.max(recordTimeMs, this.#recordTimeMs ?? recordTimeMs);
   }
 
-  /** @param isStored whether the checkpoint has already reached it */
+  /** @param isStored whether the checkpoint has already reached the ledger end */
   ledgerEndLearned(nowMs: number, isStored: boolean): void {
     this.#polledAtMs = nowMs;
     if (isStored) this.#currentAtMs = nowMs;
   }
 
-  /** The checkpoint has reached the ledger end that was last received. */
+  /** Called when the checkpoint has reached the ledger end that was last received. */
   ledgerEndReached(): void {
     this.#currentAtMs = this.#polledAtMs;
   }
@@ -39,8 +39,8 @@ export class Lag {
   }
 }
 
-// Progress and remaining time of a catch-up, from samples of the last half minute. A remaining time is given
-// only if three or more samples indicate that the distance shrinks.
+// Progress and remaining time of a catch-up, from samples of the last half minute. A remaining time is returned only if
+// three or more samples indicate that the distance shrinks.
 
 /** Position of the stream at one time. */
 export interface CatchUpSample {
@@ -55,19 +55,22 @@ export interface CatchUpProgress {
   readonly from: number;
   /** Share of the distance from `from` to the ledger end, 0 to 100. */
   readonly percent: number;
-  /** Null with fewer than three samples. */
+  /** Null if there are fewer than three samples. */
   readonly offsetsPerSecond: number | null;
-  /** Null with fewer than three samples, and while the distance does not shrink. */
+  /** Null if there are fewer than three samples, or the distance does not shrink. */
   readonly etaSeconds: number | null;
 }
 
 const samplesKept = 30;
-/** Fewer samples give no rate. */
+/** Minimum number of samples for a rate. */
 const enoughSamples = 3;
-/** Minimum distance of two samples: about a second, with tolerance for a timer that fires early. */
+/** Minimum time between two samples: about a second, with tolerance for a timer that fires early. */
 const minSampleIntervalMs = 900;
 
-/** Progress of a catch-up that began at offset `from`, from samples, oldest first; undefined without samples. */
+/**
+ * Progress of a catch-up that began at offset `from`. Samples are sorted, the oldest first; undefined if there are
+ * none.
+ */
 export function catchUpProgress(from: number, samples: readonly CatchUpSample[]): CatchUpProgress | undefined {
   const first = samples[0];
   const last = samples.at(-1);

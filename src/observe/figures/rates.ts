@@ -1,4 +1,4 @@
-/** Rates and means over the last ten seconds, from counts with monotonic times; and rounding for display. */
+/** Rates and means over the last ten seconds, from counts with monotonic times, and rounding for display. */
 
 const windowSeconds = 10;
 
@@ -15,7 +15,10 @@ export class RateWindow {
     this.#forget(second);
   }
 
-  /** Per second over the window, or over the time since the first count when that is shorter (at least one second). */
+  /**
+   * Rate per second over the window. If the first count is more recent than that, over the time since it (at least one
+   * second).
+   */
   perSecond(nowMs: number): number {
     this.#forget(Math.floor(nowMs / 1000));
     let sum = 0;
@@ -43,19 +46,19 @@ export class MeanWindow {
     this.#count.add(nowMs, 1);
   }
 
-  /** Null without measurements. */
+  /** Null if there are no measurements. */
   mean(nowMs: number): number | null {
     const count = this.#count.perSecond(nowMs);
     return count === 0 ? null : this.#sum.perSecond(nowMs) / count;
   }
 }
 
-/** Maximum number of templates; beyond it, the ones idle longest are dropped. */
+/** Maximum number of templates. Beyond it, the templates that were idle longest are dropped. */
 const places = 500;
 
 /** Events per second by template. */
 export class TemplateRates {
-  /** Ordered by last activity; the most recently active template is last. */
+  /** Ordered by last activity, the most recently active template last. */
   readonly #rates = new Map<string, RateWindow>();
 
   /** @param nowMs monotonic */
@@ -76,7 +79,7 @@ export class TemplateRates {
   }
 }
 
-// Rounding for display: only the significant digits.
+// Rounding for display, to the significant digits.
 
 /** Rounds to tenths. */
 export function rounded(value: number): number {
@@ -88,7 +91,7 @@ export function roundedOrNull(value: number | null, steps: number): number | nul
   return value === null ? null : Math.round(value * steps) / steps;
 }
 
-/** A share between 0 and 1, capped at 1, rounded to thousandths. */
+/** A share from 0 to 1, rounded to thousandths; larger values become 1. */
 export function share(value: number): number {
   return Math.round(Math.min(1, value) * 1000) / 1000;
 }

@@ -23,7 +23,10 @@ function scrubVisible(line: string): string {
   return withoutTokens.includes('://') ? withoutTokens.replaceAll(/[^\s"\\]+/g, hideInUrls) : withoutTokens;
 }
 
-/** A JWT has two or three parts separated by dots, and its first part contains `eyJ`: characters before that stay. */
+/**
+ * A JWT has two or three parts separated by dots, and its first part contains `eyJ`. Characters before that are not
+ * hidden.
+ */
 function hideJwts(run: string): string {
   const parts = run.split('.');
   const output: string[] = [];
@@ -41,7 +44,7 @@ function hideInUrls(run: string): string {
   return run.includes('://') ? hideCredentials(run).split('#').map(hideQuery).join('#') : run;
 }
 
-/** Hides everything up to the last `@`: a password may contain one. */
+/** Hides everything up to the last `@`, because a password may contain one. */
 function hideCredentials(run: string): string {
   const user = /:\/\/[^:/@]*:/.exec(run);
   const begin = user === null ? run.length : user.index + user[0].length;

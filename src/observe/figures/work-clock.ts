@@ -1,6 +1,7 @@
 /**
- * Clock for the time of the stream by activity: waiting for the source, decoding, or waiting for the database. At any moment the
- * stream does at most one of the three, so the shares identify the bottleneck. Pure except for the injected clock.
+ * Measures the time of the stream by activity: waiting for the source, decoding, or waiting for the database. At any
+ * moment the stream does at most one of the three, so the shares identify the bottleneck. Pure except for the injected
+ * clock.
  */
 import type { WorkPart } from '../../pipeline/ports/observer.ts';
 
@@ -9,13 +10,13 @@ export const workParts = ['source', 'decode', 'database'] as const satisfies rea
 /** Seconds, or shares between 0 and 1, by part. */
 export type ByPart = Readonly<Record<WorkPart, number>>;
 
-/** The part that took most of the last ten seconds. */
+/** The activity that took most of the last ten seconds. */
 export interface WorkReason {
-  /** Undefined if no part was active for most of the time: no stream was open. */
+  /** Undefined if no stream was open for most of the time. */
   readonly on: WorkPart | undefined;
-  /** Between 0 and 1. */
+  /** Share of the time, from 0 to 1. */
   readonly share: number;
-  /** One sentence for display, e.g. `database: 83 % of the last 10 s was spent waiting for commits`. */
+  /** A sentence for display, e.g. `database: 83 % of the last 10 s was spent waiting for commits`. */
   readonly sentence: string;
 }
 
@@ -31,7 +32,7 @@ export class WorkClock {
   readonly #now: () => number;
   readonly #startedAtMs: number;
   readonly #totals: Record<WorkPart, number> = { source: 0, decode: 0, database: 0 };
-  /** Milliseconds by full second of the clock: the seconds of the window and the current one. */
+  /** Milliseconds by activity, for the current second of the clock and the seconds of the window. */
   readonly #seconds = new Map<number, Record<WorkPart, number>>();
   #part: WorkPart | undefined;
   #sinceMs: number;
@@ -43,13 +44,13 @@ export class WorkClock {
     this.#sinceMs = this.#startedAtMs;
   }
 
-  /** Switches to this part; undefined: none. */
+  /** Switches to this activity; undefined if there is none now. */
   enter(part: WorkPart | undefined): void {
     this.#settle();
     this.#part = part;
   }
 
-  /** Seconds since the clock was created, including the current activity. */
+  /** Total seconds since the clock was created, including the current activity. */
   totals(): ByPart {
     this.#settle();
     const { source, decode, database } = this.#totals;
@@ -57,8 +58,8 @@ export class WorkClock {
   }
 
   /**
-   * Shares of the last ten seconds including the current one, or of the time since the clock was created; the remainder to
-   * 1 was spent in none of them.
+   * Shares of the last ten seconds, or of the time since the clock was created, including the current activity. In the
+   * remaining time no activity was measured.
    */
   shares(): ByPart {
     this.#settle();
@@ -72,7 +73,7 @@ export class WorkClock {
     return { source: share('source'), decode: share('decode'), database: share('database') };
   }
 
-  /** The bottleneck in the last ten seconds. */
+  /** The bottleneck of the last ten seconds. */
   reason(): WorkReason {
     const shares = this.shares();
     const [on = 'source'] = [...workParts].sort((left, right) => shares[right] - shares[left]);
@@ -86,7 +87,7 @@ export class WorkClock {
     return { on, share: shares[on], sentence };
   }
 
-  /** Adds the time up to now to the current part. */
+  /** Adds the time up to now to the current activity. */
   #settle(): void {
     const nowMs = this.#now();
     const fromMs = this.#sinceMs;
@@ -94,7 +95,7 @@ export class WorkClock {
     if (this.#part === undefined || nowMs <= fromMs) return;
     this.#totals[this.#part] += nowMs - fromMs;
     const current = Math.floor(nowMs / 1000);
-    // Time before the window counts in the totals only.
+    // Time before the window counts only in the totals.
     const first = Math.max(Math.floor(fromMs / 1000), current - windowSeconds);
     for (let second = first; second <= current; second += 1) {
       const ms = Math.min(nowMs, (second + 1) * 1000) - Math.max(fromMs, second * 1000);

@@ -1,6 +1,6 @@
-/** Waits for an offset to be stored, ended by the commits of this process. */
+/** Waits until an offset is stored. Commits of this process end the waits. */
 
-/** How a wait ended; `full`: the maximum number of waits is reached, `gone`: the client has disconnected. */
+/** How a wait ended. `full`: the maximum number of waits is reached. `gone`: the client has disconnected. */
 export type WaitEnd = 'reached' | 'timeout' | 'full' | 'stopping' | 'gone';
 
 interface Waiter {
@@ -8,7 +8,7 @@ interface Waiter {
   readonly end: (how: WaitEnd) => void;
 }
 
-/** Enough for a page of dashboards or a fleet of workers; each wait costs one open connection. */
+/** Default limit: enough for a page of dashboards or a fleet of workers. Each wait costs one open connection. */
 export const mostWaits = 1000;
 
 export class CheckpointWaiters {
@@ -32,13 +32,13 @@ export class CheckpointWaiters {
     return this.#waiting.size;
   }
 
-  /** The checkpoint is in the database. */
+  /** Called when the checkpoint is in the database. */
   reached(checkpoint: number): void {
     this.#checkpoint = checkpoint;
     for (const waiter of this.#waiting) if (waiter.offset <= checkpoint) waiter.end('reached');
   }
 
-  /** Resolves once the checkpoint is at least `offset`, or `timeoutMs` have passed, or `gone` is aborted. */
+  /** Resolves once the checkpoint is at least `offset`, `timeoutMs` have passed, or `gone` is aborted. */
   wait(offset: number, timeoutMs: number, gone: AbortSignal): Promise<WaitEnd> {
     if (this.#checkpoint !== undefined && this.#checkpoint >= offset) return Promise.resolve('reached');
     if (gone.aborted) return Promise.resolve('gone');
@@ -61,7 +61,7 @@ export class CheckpointWaiters {
     });
   }
 
-  /** Ends every wait; later waits end immediately. */
+  /** Ends every wait. Later waits end immediately. */
   close(): void {
     this.#closed = true;
     for (const waiter of this.#waiting) waiter.end('stopping');

@@ -1,11 +1,14 @@
-/** Tracks whether the database was as current as the ledger when the connection was lost: a short interruption then stays ready. */
+/**
+ * Tracks whether the database was as current as the ledger when the connection was lost. If so, the process remains
+ * ready during a short interruption.
+ */
 import type { Phase } from '../../model/stream.ts';
 
 export class Currency {
   #wasLive = false;
   #isCurrent = false;
 
-  /** False from the moment clients could not rely on the database until the ledger end is reached again. */
+  /** Becomes false when clients can no longer rely on the database, and true again when the ledger end is reached. */
   get isCurrent(): boolean {
     return this.#isCurrent;
   }
@@ -19,8 +22,10 @@ export class Currency {
   }
 
   /**
-   * While no stream is open, a ledger end that is not ahead proves nothing: the ledger may be behind, or a different one.
-   * @param distance offsets that are not stored yet @param wasReady the verdict before the poll
+   * While no stream is open, a ledger end that is not ahead proves nothing: the ledger may be behind, or a different
+   * one.
+   * @param distance number of offsets that are not stored yet
+   * @param wasReady the verdict before the poll
    */
   ledgerEndLearned(distance: number | undefined, phase: Phase, wasReady: boolean): void {
     if (distance === 0 && (phase === 'live' || phase === 'catching_up')) this.#isCurrent = this.#wasLive;

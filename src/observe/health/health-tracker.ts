@@ -1,5 +1,6 @@
 /**
- * Derives the verdict, the status document and the rates from what the observer reports, by an injected monotonic clock.
+ * Derives the verdict, the status document and the rates from the reports of the observers. Its monotonic clock is
+ * injected.
  */
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { holderText, type LockHolder, type Phase } from '../../model/stream.ts';
@@ -16,50 +17,56 @@ import { SourceHealth } from './source-health.ts';
 import { type SeedStatus, Throughput } from './throughput.ts';
 import { type Delay, delayOf } from './why-behind.ts';
 
-/** Inputs of the health of a process, and the callback for `live`. */
+/** Inputs of the health of a process, and the callback `onLive`. */
 export interface HealthOptions {
   readonly version: string;
-  /** `host:port/name`, without anything secret. */
+  /** `host:port/name`, without secrets. */
   readonly database?: string;
   readonly schema: string;
   readonly stalledAfterMs: number;
-  /** Time without a ledger-end response or a frame after which the ledger counts as timed out; 10 s by default. */
+  /** Time without a ledger-end response or a frame after which the ledger counts as timed out; default 10 s. */
   readonly ledgerTimeoutMs?: number;
   /** Called once, when everything up to the ledger end is stored for the first time. */
   readonly onLive?: () => void;
-  /** Source of the time shares of the stream. */
+  /** Measures the time shares of the stream. */
   readonly work?: Pick<WorkClock, 'shares'>;
-  /** Monotonic milliseconds; `performance.now` by default. */
+  /** Returns monotonic milliseconds; default `performance.now`. */
   readonly now?: () => number;
-  /** Milliseconds since 1970; `Date.now` by default. */
+  /** Returns milliseconds since 1970; default `Date.now`. */
   readonly wallNow?: () => number;
 }
 
-/** Response of `/status`. Counts are since the start of the process. */
+/** Response of `/status`. Counts begin at the start of the process. */
 export interface StatusDocument extends JobStatus {
   readonly state: HealthState;
   readonly reason: string;
-  /** Remedy for the error that `reason` names; null without one. */
+  /** Remedy for the error that `reason` names; null if it names none. */
   readonly remedy: string | null;
   readonly checkpoint: number | null;
   readonly ledgerEnd: number | null;
   /** Seconds since the ledger end was received. */
   readonly ledgerEndAgeSeconds: number | null;
   readonly offsetsBehind: number | null;
-  /** Age of the newest stored record time, or time since everything was stored, if shorter; 0 if everything is known to be stored. */
+  /**
+   * Age of the newest stored record time, or time since everything was stored, if that is shorter. 0 if everything is
+   * known to be stored.
+   */
   readonly lagSeconds: number | null;
   readonly updatesPerSecond: number;
   readonly eventsPerSecond: number;
   readonly seed: SeedStatus | null;
-  /** Contracts per second while seeding, otherwise 0. */
+  /** Contracts per second during a seed, otherwise 0. */
   readonly seedContractsPerSecond: number;
-  /** Null unless catching up. */
+  /** Progress of a catch-up; null if none is running. */
   readonly catchUp: CatchUpProgress | null;
-  /** BEGIN to COMMIT, mean of the batches of the last ten seconds; null without any. */
+  /** Mean time from BEGIN to COMMIT of the batches of the last ten seconds; null if there were none. */
   readonly commitMilliseconds: number | null;
-  /** From record time to commit, mean of the newest updates of those batches; null without any. */
+  /** Mean time from record time to commit, of the newest updates of those batches; null if there were none. */
   readonly ingestLatencySeconds: number | null;
-  /** Shares of the last ten seconds, 0 to 1, spent waiting for the source, decoding, and waiting for the database. */
+  /**
+   * Shares of the last ten seconds, from 0 to 1, that were spent waiting for the source, decoding, and waiting for the
+   * database.
+   */
   readonly timeShares: ByPart | null;
   /** Why the stream is behind, or that it is not behind. */
   readonly delay: Delay;
@@ -71,9 +78,9 @@ export interface StatusDocument extends JobStatus {
   };
   readonly lastError: { readonly code: string; readonly message: string; readonly at: string } | null;
   readonly participantId: string | null;
-  /** The session that holds the writer lock, of this process or another one; null while unknown. */
+  /** The session that holds the writer lock, of this process or another one; null if unknown. */
   readonly lockHolder: LockHolder | null;
-  /** The database it writes to, `host:port/name` from its own URL; null if not configured. */
+  /** The database that the indexer writes to: `host:port/name` from its own URL; null if not configured. */
   readonly database: string | null;
   readonly schema: string;
   readonly version: string;
@@ -96,7 +103,7 @@ export class HealthTracker {
   #reason: IndexerError | undefined;
   #checkpoint: number | undefined;
   #waitingSinceMs: number | undefined;
-  /** Result of probing the offsets between the checkpoint and the ledger end; undefined: no probe. */
+  /** Result of probing the offsets between the checkpoint and the ledger end; undefined if they were not probed. */
   #stretch: ProbeAnswer | undefined;
   #committedAtMs: number | undefined;
   readonly #currency = new Currency();
@@ -126,7 +133,7 @@ export class HealthTracker {
     return this.source.ledgerEnd;
   }
 
-  /** Records the session that holds the writer lock. True if it differs from the last one. */
+  /** Records the session that holds the writer lock. @returns whether it differs from the last one */
   lockHeld(holder: LockHolder | undefined): boolean {
     const isNew = holder?.pid !== this.#lockHolder?.pid;
     this.#lockHolder = holder;
@@ -134,9 +141,9 @@ export class HealthTracker {
   }
 
   phaseChanged(phase: Phase, reason: IndexerError | undefined): void {
-    // First: the verdict is the one of the phase that ends.
+    // Checked first, because the verdict must be that of the phase that ends.
     if (this.#currency.phaseChanged(phase, this.verdict().ready)) this.#options.onLive?.();
-    // A retry in the same phase must not restart the clock of how long it has failed.
+    // A retry in the same phase must not restart the measurement of how long it has failed.
     if (phase !== this.#phase) this.#phaseSinceMs = this.now();
     this.#phase = phase;
     this.#reason = reason;
@@ -242,12 +249,15 @@ export class HealthTracker {
     };
   }
 
-  /** Checkpoint of the database while the ledger has not been checked: reported, but the verdict does not use it. */
+  /** The stored checkpoint, before the ledger is verified. It is reported, but the verdict does not use it. */
   storedFound(checkpoint: number): void {
     this.#storedFound = checkpoint;
   }
 
-  /** Everything up to this offset is in the database; the first call is the offset at which this process resumes. */
+  /**
+   * Called when everything up to this offset is in the database. The first call has the offset at which this process
+   * resumes.
+   */
   checkpointReached(checkpoint: number): void {
     if (checkpoint === this.#checkpoint) return;
     this.#checkpoint = checkpoint;

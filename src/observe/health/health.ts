@@ -1,37 +1,44 @@
 /**
- * Verdict on the process, as a pure function of facts and the time: what it is doing, whether clients may rely on
- * the database being current, and whether a restart could help. `/readyz`, `/livez` and `/status` all return this verdict.
+ * The verdict on the process, as a pure function of facts and the time: its current state, whether clients may rely on
+ * the database being current, and whether a restart could help. `/readyz`, `/livez` and `/status` all return this
+ * verdict.
  */
 import type { Phase } from '../../model/stream.ts';
 
 export type HealthState = Phase | 'idle' | 'stalled' | 'ledger_timeout';
 
-/** All times in milliseconds of one monotonic clock. */
+/** Facts for the verdict. All times are milliseconds of one monotonic clock. */
 export interface HealthFacts {
   readonly phase: Phase;
   readonly phaseSinceMs: number;
   readonly checkpoint: number | undefined;
   readonly ledgerEnd: number | undefined;
-  /** When the ledger end was last received; undefined before the first time. */
+  /** Time at which the ledger end was last received; undefined if it never was. */
   readonly learnedAtMs: number | undefined;
-  /** When the newest frame arrived. */
+  /** Time at which the newest frame arrived. */
   readonly frameAtMs: number | undefined;
-  /** Code and message of the failed ledger-end requests since then. */
+  /** Code and message of the failed ledger-end requests since that time. */
   readonly unlearnedReason: string | undefined;
   /** Remedy for that failure. */
   readonly unlearnedRemedy?: string | undefined;
   readonly ledgerTimeoutMs: number;
   /**
-   * Since when the ledger end is above a checkpoint that does not move; undefined while it is not. Counted from the
-   * later of both, so that the first update after a quiet night does not count as a stall of the entire night.
+   * Time since which the ledger end is above a checkpoint that does not move; undefined if it is not above. Counted
+   * from the later of the two events, so that the first update after a quiet night does not count as a stall of the
+   * entire night.
    */
   readonly waitingSinceMs: number | undefined;
-  /** When the last batch was committed. */
+  /** Time at which the last batch was committed. */
   readonly committedAtMs: number | undefined;
-  /** Whether the ledger end was reached, and clients could rely on the database since then except for this interruption. */
+  /**
+   * Whether the ledger end was reached, and clients could rely on the database since then, except for the current
+   * interruption.
+   */
   readonly caughtUp: boolean;
   readonly stalledAfterMs: number;
-  /** Code and message of the error that keeps it in the phase; for a standby, the holder of the writer lock. */
+  /**
+   * Code and message of the error that keeps the process in this phase; for a standby, the holder of the writer lock.
+   */
   readonly reason: string | undefined;
   /** Remedy for that error. */
   readonly remedy?: string | undefined;
@@ -43,7 +50,7 @@ export interface Verdict {
   readonly live: boolean;
   /** One sentence for the operator. */
   readonly reason: string;
-  /** Remedy for the error that the sentence names; absent without one. */
+  /** Remedy for the error that the sentence names; absent if it names none. */
   readonly remedy?: string;
 }
 
@@ -83,7 +90,8 @@ function notReady(state: HealthState, reason: string, remedy?: string): Verdict 
 function backingOff(facts: HealthFacts, nowMs: number): Verdict {
   const forMs = nowMs - facts.phaseSinceMs;
   const cause = facts.reason ?? 'the connection was lost';
-  // A short interruption leaves the database as current as a quiet ledger does; a restart would not help in either case.
+  // During a short interruption, the database is as current as that of a quiet ledger. A restart would not help in
+  // either case.
   const short = forMs <= facts.stalledAfterMs && waitedFor(facts, nowMs) < facts.stalledAfterMs;
   const ready = facts.caughtUp && short && !isLedgerTimedOut(facts, nowMs);
   const reason = `for ${seconds(forMs)}: ${cause}`;
@@ -95,7 +103,8 @@ function following(facts: HealthFacts, nowMs: number): Verdict {
   const waitedMs = waitedFor(facts, nowMs);
   if (waitedMs >= facts.stalledAfterMs) {
     const reason = `the ledger end is ${ledgerEnd ?? 'unknown'}, but the checkpoint has stayed at ${checkpoint ?? 'none'} for ${seconds(waitedMs)}`;
-    // Just after a reconnect following a long outage, the connection was the cause, and a restart would only interrupt it again.
+    // Just after the reconnect that follows a long outage, the connection was the cause. A restart would only interrupt
+    // it again.
     const reconnected = nowMs - facts.phaseSinceMs < facts.stalledAfterMs;
     const live = reconnected || waitedMs < restartAfter * facts.stalledAfterMs;
     return { state: 'stalled', ready: false, live, reason };
@@ -120,8 +129,8 @@ function following(facts: HealthFacts, nowMs: number): Verdict {
 }
 
 /**
- * Whether the ledger has been silent for too long to know its end. A ledger that sends frames is reachable and lets the indexer
- * read, even if requests for its end fail.
+ * Whether the ledger has been silent for too long for its end to be known. A ledger that sends frames is reachable and
+ * lets the indexer read, even if requests for its end fail.
  */
 export function isLedgerTimedOut(
   { learnedAtMs, frameAtMs = -Infinity, ledgerTimeoutMs }: HealthFacts,

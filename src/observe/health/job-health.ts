@@ -1,4 +1,7 @@
-/** Status of background jobs, and of parties, interfaces and options that the participant or the filter lacks. */
+/**
+ * Status of background jobs. Also lists parties and interfaces that the participant does not know, and options that
+ * differ from the filter.
+ */
 import type { UnknownName } from '../../model/unknown.ts';
 import { UnknownNames } from '../../model/unknown.ts';
 import { RetentionProgress, type RetentionStatus } from './retention-progress.ts';
@@ -8,13 +11,16 @@ import { RequestedJobs, type RequestedJobStatus } from './requested-jobs.ts';
 export interface CompletionStatus {
   readonly state: 'waiting' | 'following' | 'off' | 'failing';
   readonly reason: string;
-  /** Stored up to this offset; null until it is known. */
+  /** Completions are stored up to this offset; null if unknown. */
   readonly checkpoint: number | null;
 }
 
 /** Fields of `/status` about background jobs. */
 export interface JobStatus {
-  /** Contracts that are neither active nor ended, because their parties left the participant; null until counted. */
+  /**
+   * Number of contracts that are neither active nor ended, because their parties left the participant; null until
+   * counted.
+   */
   readonly contractsUnhosted: number | null;
   /** Whether completions are followed in the background, and up to which offset. */
   readonly completions: CompletionStatus;
@@ -22,19 +28,19 @@ export interface JobStatus {
   readonly interfacesWaiting: readonly string[];
   /** Interfaces whose views are being backfilled in the background. */
   readonly interfacesBackfilling: readonly string[];
-  /** Options that name a filter which has since been extended; empty if all match the filter in force. */
+  /** Options that still name a filter which has since been extended; empty if all match the filter in force. */
   readonly outdatedOptions: readonly string[];
-  /** Parties of LEDGER_PARTIES that the participant does not know. */
+  /** Parties in LEDGER_PARTIES that the participant does not know. */
   readonly partiesUnknown: readonly string[];
-  /** Rows pruned by INDEXER_RETENTION since the last pass began; null without it, and before the first pass. */
+  /** Rows pruned by INDEXER_RETENTION since the last pass began; null if it is not set, and before the first pass. */
   readonly retention: RetentionStatus | null;
-  /** Jobs of table `jobs`, the last one of each name, whichever process runs them. */
+  /** Jobs of table `jobs`, the last one of each name, from all processes. */
   readonly jobs: readonly RequestedJobStatus[];
-  /** Kinds and fields sent by the ledger that this version does not know. */
+  /** Kinds and fields that the ledger sent and this version does not know. */
   readonly unknown: readonly UnknownName[];
 }
 
-/** Each field is set by the report of its job. */
+/** Status of the background jobs. The report of each job sets its own field. */
 export class JobHealth {
   readonly unknown = new UnknownNames();
   readonly retention = new RetentionProgress();
@@ -50,7 +56,7 @@ export class JobHealth {
     return this.#completions;
   }
 
-  /** Without a checkpoint, the previous one stays. */
+  /** If `change` has no checkpoint, the previous one is kept. */
   completionsChanged(change: Omit<CompletionStatus, 'checkpoint'> & { readonly checkpoint?: number }): void {
     this.#completions = { ...this.#completions, ...change };
   }

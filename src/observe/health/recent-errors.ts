@@ -1,4 +1,4 @@
-/** The last failures, for people: a repeated failure increments a count instead of displacing the others. */
+/** The last failures, for display. A repeated failure increments a count instead of displacing the others. */
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { scrub } from '../figures/scrub.ts';
 
@@ -10,7 +10,7 @@ export interface RecentError {
   readonly remedy: string | null;
   /** Number of consecutive occurrences. */
   readonly count: number;
-  /** ISO 8601, the last occurrence. */
+  /** Time of the last occurrence, ISO 8601. */
   readonly at: string;
 }
 
@@ -20,7 +20,7 @@ const longest = 500;
 export class RecentErrors {
   #errors: readonly RecentError[] = [];
 
-  /** The newest first. */
+  /** The last failures, the newest first. */
   get all(): readonly RecentError[] {
     return this.#errors;
   }
@@ -38,12 +38,12 @@ export class RecentErrors {
   }
 }
 
-/** One line for display. */
+/** The failure as one line for display. */
 export function inWords({ code, message }: IndexerError): string {
   return `${code}: ${scrub(message)}`;
 }
 
-/** Messages and remedies contain no secret; they pass the scrubber anyway, like those of the log. */
+/** Messages and remedies contain no secret, but they are scrubbed anyway, as in the log. */
 function toDisplayText(text: string): string {
   const scrubbed = scrub(text);
   return scrubbed.length > longest ? `${scrubbed.slice(0, longest)}…` : scrubbed;

@@ -1,4 +1,4 @@
-/** Background jobs of table `jobs`, as `/status` reports them. */
+/** Background jobs of table `jobs`, in the form of `/status`. */
 import type { Job } from '../../model/stream.ts';
 import { rounded } from '../figures/rates.ts';
 
@@ -6,10 +6,10 @@ export interface RequestedJobStatus extends Pick<
   Job,
   'name' | 'state' | 'step' | 'unit' | 'done' | 'total' | 'problem'
 > {
-  /** Progress of the step; null if unknown. */
+  /** Progress of the current step; null if unknown. */
   readonly percent: number | null;
   readonly perSecond: number | null;
-  /** Remaining time of the step; null if unknown, or while the job does not run. */
+  /** Remaining time of the current step; null if unknown, or if the job is not running. */
   readonly etaSeconds: number | null;
   readonly requestedAt: string;
   readonly updatedAt: string;
@@ -18,7 +18,7 @@ export interface RequestedJobStatus extends Pick<
 export class RequestedJobs {
   #jobs: readonly Job[] = [];
 
-  /** Returns the jobs of the previous call. */
+  /** Records the jobs. @returns the jobs of the previous call */
   note(jobs: readonly Job[]): readonly Job[] {
     const before = this.#jobs;
     this.#jobs = jobs;

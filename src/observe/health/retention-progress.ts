@@ -1,4 +1,4 @@
-/** Progress of INDEXER_RETENTION, as `/status` reports it. */
+/** Progress of INDEXER_RETENTION, in the form of `/status`. */
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { PruneFacts } from '../../pipeline/ports/observer.ts';
 import { rounded } from '../figures/rates.ts';
@@ -6,16 +6,16 @@ import { scrub } from '../figures/scrub.ts';
 
 export interface RetentionStatus {
   readonly running: boolean;
-  /** Updates up to this offset are pruned, or being pruned; null until one was. */
+  /** Updates up to this offset are pruned, or are being pruned; null if nothing was pruned yet. */
   readonly boundary: number | null;
-  /** Rows removed by the current pass, or by the last one. */
+  /** Number of rows removed by the current pass, or by the last one. */
   readonly rowsRemoved: number;
   readonly rowsPerSecond: number;
-  /** The hold that keeps it from pruning as far as configured. */
+  /** The hold that prevents pruning as far as configured; null if there is none. */
   readonly heldBy: { readonly name: string; readonly offset: number; readonly since: string } | null;
-  /** When the last completed pass ended; null before. */
+  /** Time at which the last completed pass ended; null if there was none. */
   readonly finishedAt: string | null;
-  /** Why the last attempt failed; null if it did not. */
+  /** Why the last attempt failed; null if it succeeded. */
   readonly problem: RetentionProblem | null;
 }
 
@@ -23,7 +23,7 @@ export interface RetentionProblem {
   readonly code: string;
   readonly message: string;
   readonly remedy: string;
-  /** ISO 8601, the last occurrence. */
+  /** Time of the last occurrence, ISO 8601. */
   readonly at: string;
 }
 
@@ -35,8 +35,9 @@ export class RetentionProgress {
   #problem: RetentionProblem | null = null;
 
   /**
-   * Returns what this pass had removed before, and the hold.
+   * Records progress.
    * @param nowMs monotonic
+   * @returns the number of rows that this pass had removed before, and the hold
    */
   note(
     facts: PruneFacts,

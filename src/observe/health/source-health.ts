@@ -1,4 +1,4 @@
-/** The ledger end, when it was last received or why it could not be, and when the last frame arrived. */
+/** The ledger end, the time at which it was last received or why it could not be, and the time of the last frame. */
 import { sideOf } from '../../errors/catalogue.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { scrub } from '../figures/scrub.ts';
@@ -24,7 +24,7 @@ export class SourceHealth {
     return this.#ledgerEnd;
   }
 
-  /** Milliseconds since the ledger end was received; undefined before. */
+  /** Milliseconds since the ledger end was received; undefined if it never was. */
   get ageMs(): number | undefined {
     return this.#learnedAtMs === undefined ? undefined : this.#now() - this.#learnedAtMs;
   }
@@ -35,7 +35,7 @@ export class SourceHealth {
     this.#unlearnedReason = undefined;
   }
 
-  /** A stored offset existed in the ledger: it raises the ledger end until the next poll, seconds later. */
+  /** Raises the ledger end to a stored offset, which exists in the ledger, until the next poll some seconds later. */
   stored(checkpoint: number): void {
     if (this.#ledgerEnd !== undefined && checkpoint > this.#ledgerEnd) this.#ledgerEnd = checkpoint;
   }

@@ -49,7 +49,7 @@ export class Throughput {
       }
     }
     this.#updateRate.add(nowMs, updates);
-    // Entries of a seed have their own rate: they do not indicate how busy the ledger is.
+    // Entries of a seed have their own rate, because they do not indicate how busy the ledger is.
     if (batch.checkpoint !== undefined) this.#eventRate.add(nowMs, events);
   }
 
@@ -60,12 +60,12 @@ export class Throughput {
     this.#seed = { contracts: seed.contracts, offset: seed.offset, done };
   }
 
-  /** Contracts per second. */
+  /** Contracts per second during a seed. */
   get seedContractsPerSecond(): number {
     return this.#seedRate.perSecond(this.#clocks.now());
   }
 
-  /** Events per second of a template, given as `package:Module:Entity`. */
+  /** Events per second of a template, which is named as `package:Module:Entity`. */
   templateRate(template: string): number {
     return rounded(this.#templates.perSecond(this.#clocks.now(), template));
   }
@@ -79,7 +79,7 @@ export class Throughput {
     };
   }
 
-  /** Means of the batches of the last ten seconds; null without any. */
+  /** Means of the batches of the last ten seconds; null if there were none. */
   batchTimes(): { readonly commitMilliseconds: number | null; readonly ingestLatencySeconds: number | null } {
     const nowMs = this.#clocks.now();
     return {

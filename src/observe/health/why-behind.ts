@@ -1,12 +1,12 @@
 /**
- * Reason for the stream being behind the ledger, in one sentence for display. The bottleneck is one of three:
- * the source (the ledger and the path to it), decoding in this process, or the database.
+ * Why the stream is behind the ledger, in one sentence for display. There are three possible bottlenecks: the source
+ * (the ledger and the path to it), decoding in this process, or the database.
  */
 import type { ProbeAnswer } from '../../pipeline/ports/observer.ts';
 import type { HealthState } from './health.ts';
 import type { ByPart } from '../figures/work-clock.ts';
 
-/** `none`: it is not behind, or the cause is not known yet. */
+/** `none`: the stream is not behind, or the cause is not known yet. */
 export type Cause = 'none' | 'source' | 'decode' | 'database' | 'operator';
 
 export interface Delay {
@@ -16,16 +16,16 @@ export interface Delay {
 
 export interface DelayFacts {
   readonly state: HealthState;
-  /** Sentence of the verdict. */
+  /** The sentence of the verdict. */
   readonly reason: string;
-  /** Offsets from the checkpoint to the ledger end; undefined while one of them is unknown. */
+  /** Number of offsets from the checkpoint to the ledger end; undefined if one of them is unknown. */
   readonly distance: number | undefined;
   readonly timeShares: ByPart | null;
-  /** Result of probing the offsets between the checkpoint and the ledger end; undefined: no probe. */
+  /** Result of probing the offsets between the checkpoint and the ledger end; undefined if they were not probed. */
   readonly probeAnswer?: ProbeAnswer | undefined;
 }
 
-/** Below this share of the time, no part counts as the bottleneck. */
+/** Below this share of the time, an activity does not count as the bottleneck. */
 const muchAtLeast = 0.2;
 
 /** Returns the cause and its sentence. */
@@ -60,7 +60,7 @@ function notBehind(): Delay {
   return { cause: 'none', message: 'Not behind: every update of the ledger is stored as it arrives.' };
 }
 
-// Created once: `toLocaleString` loads the locale for every number, and /status is polled often.
+// Created once, because `toLocaleString` would load the locale for every number, and /status is polled often.
 const grouped = new Intl.NumberFormat('en');
 
 function offsets(distance: number): string {
@@ -79,7 +79,7 @@ const spent = {
   database: 'were spent waiting for commits',
 } as const;
 
-/** Result of the probe for offsets that are missing. */
+/** Sentences by the result of probing missing offsets. */
 const probeMessages: Readonly<Partial<Record<ProbeAnswer, string>>> = {
   undelivered: '. The ledger has an update there, but the stream does not deliver it.',
   refused: '. The ledger does not report whether an update exists there.',
@@ -96,7 +96,7 @@ function slow({ timeShares, probeAnswer }: DelayFacts, begin: string): Delay {
   return { cause: most, message: `${begin}: ${holding[most]}. ${percent} % of the last 10 s ${spent[most]}.` };
 }
 
-/** Codes begin with the side that they come from; the verdict has the code before its message. */
+/** A code begins with the side that it comes from, and the reason of a verdict begins with the code. */
 function sideOf(reason: string): Cause {
   if (/\bSTORE_[A-Z]/.test(reason)) return 'database';
   return /\b(?:LEDGER|TOKEN|OAUTH)_[A-Z]/.test(reason) ? 'source' : 'none';

@@ -1,4 +1,7 @@
-/** Complete HTTP responses. None may be cached, and `nosniff` keeps each at its declared media type. */
+/**
+ * Complete HTTP responses. None may be cached, and because of `nosniff`, browsers treat each as its declared media
+ * type.
+ */
 import type { ServerResponse } from 'node:http';
 import { scrub } from '../figures/scrub.ts';
 
@@ -9,12 +12,17 @@ export function send(response: ServerResponse, status: number, type: string, bod
   response.end(body);
 }
 
-/** Scrubs tokens and passwords, which messages of the participant and of servers may contain. */
+/**
+ * Sends JSON. Tokens and passwords are scrubbed, because messages of the participant and of servers may contain them.
+ */
 export function sendJson(response: ServerResponse, status: number, body: unknown): void {
   send(response, status, 'application/json; charset=utf-8', `${scrub(JSON.stringify(body))}\n`);
 }
 
-/** Closes the connection afterwards: further data of the client is not read. @param more fields in addition to the error */
+/**
+ * Refuses a request and closes the connection, without reading further data of the client.
+ * @param more fields in addition to the error
+ */
 export function refuse(
   response: ServerResponse,
   status: number,
@@ -25,7 +33,7 @@ export function refuse(
   sendJson(response, status, { error, ...more });
 }
 
-/** Refuses the caller rather than the request: a 401 names the authentication scheme. */
+/** Refuses the caller rather than the request. A 401 names the authentication scheme. */
 export function refuseCaller(response: ServerResponse, status: number, error: string): void {
   if (status === 401) response.setHeader('www-authenticate', 'Bearer realm="ledger-indexer"');
   refuse(response, status, error);

@@ -1,6 +1,7 @@
 /**
- * `GET /changes?template=…&party=…&event_type=…&after=CURSOR`: changes as they are committed, as Server-Sent Events or, if the
- * client accepts `application/x-ndjson`, as lines of JSON. The cursor is an offset or the `id:` of an event.
+ * `GET /changes?template=…&party=…&event_type=…&after=CURSOR`: sends changes as they are committed. The format is
+ * Server-Sent Events or, if the client accepts `application/x-ndjson`, lines of JSON. The cursor is an offset or the
+ * `id:` of an event.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { partyId, partyIdExpected } from '../../config/party-id.ts';
@@ -14,30 +15,32 @@ import { ClientSlots } from './client-slots.ts';
 import type { Unsent } from './unsent.ts';
 import type { Begun, ChangeStream, StreamEnd, StreamRequest } from '../changes/change-stream.ts';
 
-/** Caller of a request: the role it reads as, or why it is refused. */
+/** Caller of a request: the role with whose rights it reads, or why it is refused. */
 export type Reader =
   | {
       readonly role: string | null;
       /** Id of the token, or {@link thisMachine}. */
       readonly reader: string;
-      /** Calls back once when access ends; returns a function that stops the watch. Undefined: access never ends. */
+      /**
+       * Calls back once when access ends, and returns a function that stops the watch. Undefined if access never ends.
+       */
       readonly watch?: (onEnd: (end: TokenEnd) => void) => () => void;
     }
   | { readonly refused: 401 | 403 | 503; readonly reason: string };
 
-/** All callers without a token: together they are one reader, whose streams have no limit of their own. */
+/** All callers without a token. They count as one reader, whose streams have no limit of their own. */
 export const thisMachine = '';
 
 export interface ChangesEndpoint {
   readonly stream: ChangeStream;
-  /** Names in the filter that match nothing visible to the role. @throws IndexerError STORE_ errors */
+  /** Names in the filter that match nothing visible to the role. @throws IndexerError with a STORE_ code */
   readonly unseenIn: (streamRequest: StreamRequest) => Promise<readonly UnseenName[]>;
   readonly readerOf: (request: IncomingMessage) => Promise<Reader>;
   /** Maximum number of open streams. */
   readonly most: number;
 }
 
-/** A client that accepts no data for this long is disconnected, milliseconds: it resumes at its cursor. */
+/** A client that accepts no data for this long is disconnected and may resume at its cursor, milliseconds. */
 const takesWithinMs = 30_000;
 const known = ['template', 'party', 'event_type', 'after'] as const;
 const longestValue = 1_000;
@@ -80,7 +83,10 @@ export class ChangesAnswers {
     return this.#streaming;
   }
 
-  /** Streams until the client disconnects, or is disconnected because its unread data exceeds the budget of `unsent`. Never rejects. */
+  /**
+   * Streams changes until the client disconnects. The client is disconnected if its unread data exceeds the budget of
+   * `unsent`. Never rejects.
+   */
   async answer(query: string, request: IncomingMessage, response: ServerResponse, unsent: Unsent): Promise<void> {
     const gone = new AbortController();
     response.once('close', () => gone.abort());
@@ -122,7 +128,7 @@ export class ChangesAnswers {
     return { streamRequest, first: begun, notes: notesOf(isNamed ? await this.#unseenIn(streamRequest) : [], begun) };
   }
 
-  /** Why a stream that has taken a slot may not keep it. */
+  /** Why a stream that has taken a slot must release it; undefined if it may keep the slot. */
   #noPlace(reader: string): Refusal | undefined {
     const { most } = this.#endpoint;
     if (this.#places.all > most) return { status: 503, error: `${String(most)} streams are open already: ${whenFull}` };
@@ -132,7 +138,10 @@ export class ChangesAnswers {
     return { status: 429, error: `${error}: close some of them, or raise INDEXER_CHANGES_MAX_CLIENTS` };
   }
 
-  /** Reads once for all identical concurrent requests of a reader. Empty if it cannot be read: a missing note is no reason to refuse a stream. */
+  /**
+   * Names in the filter that match nothing. One read serves all identical concurrent requests of a reader. Empty if it
+   * fails, because a missing note is no reason to refuse a stream.
+   */
   #unseenIn(streamRequest: StreamRequest): Promise<readonly UnseenName[]> {
     const key = JSON.stringify([streamRequest.reader, streamRequest.role, streamRequest.template, streamRequest.party]);
     const running = this.#asked.get(key);
@@ -159,7 +168,7 @@ export class ChangesAnswers {
       'x-content-type-options': 'nosniff',
       ...notes.headers,
     });
-    // A client that is disconnected reconnects within a second, instead of the three seconds of browsers.
+    // After a disconnect, a client reconnects within a second, instead of the three seconds of browsers.
     const comments = notes.sentences.map((sentence) => `: ${sentence}\n`).join('');
     response.write(form === 'sse' ? `${comments}retry: 1000\n\n` : '\n');
     const send = (part: string | Buffer): Promise<void> => sent(response, part, unsent);
@@ -167,7 +176,7 @@ export class ChangesAnswers {
       if (!response.writableEnded) response.end(form === 'sse' ? ending(end) : '');
     };
     const unwatch = watch?.((end) => {
-      // A client that accepts no data would otherwise get its buffered data after the end.
+      // Otherwise, a client that accepts no data would get its buffered data after the end.
       if (response.writableNeedDrain) response.destroy();
       else finish(end);
       gone.abort();
@@ -219,8 +228,8 @@ function ending(end: AnyEnd): string {
 }
 
 /**
- * Why a stream cannot begin at the cursor. The update that an application has just written may not be stored yet, so an offset ahead waits;
- * but the id of an event was sent once, so history has been rewound.
+ * Why a stream cannot begin at the cursor. An offset ahead of history waits, because the update that an application has
+ * just written may not be stored yet. But the id of an event was sent once, so if it is ahead, history was rewound.
  */
 function unfit({ checkpoint, availableAfter, after }: Begun, isResumed: boolean): Refusal | undefined {
   if (availableAfter !== null && after.offset < availableAfter) {
@@ -236,7 +245,10 @@ function unfit({ checkpoint, availableAfter, after }: Begun, isResumed: boolean)
 
 type ChangesRequest = Omit<StreamRequest, 'role' | 'reader'> & { readonly isResumed: boolean };
 
-/** Parses the request; returns an error message if it is invalid. The header is added by a browser that reconnects: it takes precedence. */
+/**
+ * Parses the request. The header takes precedence, because a browser that reconnects adds it.
+ * @returns an error message if the request is invalid
+ */
 function parse(query: URLSearchParams, lastEventId: string | string[] | undefined): ChangesRequest | string {
   for (const name of query.keys()) {
     if (!(known as readonly string[]).includes(name)) {

@@ -1,8 +1,13 @@
-/** Notes to a client of `/changes` before the first change, for a request that may wait for changes that never come. */
+/**
+ * Notes to a client of `/changes` before the first change, if its request may wait for changes that will never come.
+ */
 import { formatCursor } from '../../model/push/changes.ts';
 import type { Begun } from '../changes/change-stream.ts';
 
-/** Part of a filter that matches nothing. An interface is not a template: events name the template of their contract. */
+/**
+ * Part of a filter that matches nothing. The name of an interface never matches, because events name the template of
+ * their contract.
+ */
 export type UnseenName = 'party' | 'template' | 'interface';
 
 export interface Notes {
@@ -13,7 +18,7 @@ export interface Notes {
 
 export const noNotes: Notes = { headers: {}, sentences: [] };
 
-/** The notes on a stream whose filter names `unseen`, and that begins where `begun` says. */
+/** The notes for a stream that begins at `begun`. @param unseen parts of its filter that match nothing */
 export function notesOf(unseen: readonly UnseenName[], { after, checkpoint }: Begun): Notes {
   const missing = unseen.filter((name) => name !== 'interface');
   const isInterface = missing.length < unseen.length;

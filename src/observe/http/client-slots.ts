@@ -1,10 +1,10 @@
-/** Slots that requests hold while they are served, by reader. */
+/** Slots that requests occupy while they are served, by reader. */
 
 export class ClientSlots {
   readonly #byReader = new Map<string, number>();
   #all = 0;
 
-  /** Number of slots held by all readers together. */
+  /** Number of occupied slots of all readers. */
   get all(): number {
     return this.#all;
   }
@@ -13,7 +13,7 @@ export class ClientSlots {
     return this.#byReader.get(reader) ?? 0;
   }
 
-  /** @returns releases the slot; to be called once */
+  /** Occupies a slot. @returns a function that releases it; call it once */
   take(reader: string): () => void {
     this.#count(reader, 1);
     return () => this.#count(reader, -1);

@@ -1,6 +1,6 @@
 /**
- * `/query`: the page by GET, its queries by POST, and below it further resources of the page. The page contains no data and is
- * public; queries need a request from this machine or a reader token.
+ * `/query`: GET returns the page, POST runs its queries; paths below it are resources of the page. The page contains no
+ * data and is public. Queries need a request from this machine or a reader token.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ConsolePage, TokenLogin } from '../page/console-page.ts';
@@ -17,7 +17,7 @@ export interface ConsoleEndpoint {
   readonly tokens: ReaderTokens;
 }
 
-/** Responds to a request for such a path. If the client disconnects first, its query is cancelled. */
+/** Responds to a request for one of these paths. If the client disconnects first, its query is cancelled. */
 export async function answerConsole(
   { page, tokens }: ConsoleEndpoint,
   path: string,
@@ -63,7 +63,7 @@ async function callerOf(tokens: ReaderTokens, request: IncomingMessage): Promise
   return { login: { name: login, password: loginPasswordOf(tokenCheck.secret), token: id, role } };
 }
 
-/** Reads the complete body; undefined if it is too long or was aborted. The rest is not read then. */
+/** Reads the complete body; undefined if it is too long or was aborted, and then the remaining body is not read. */
 function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   return new Promise((resolve) => {
     const pieces: Buffer[] = [];

@@ -1,4 +1,7 @@
-/** The metrics as text, rendered at most once per interval and shared by all requests: one rendering takes milliseconds and 60 KB. */
+/**
+ * The metrics as text. They are rendered at most once per interval for all requests, because one rendering takes
+ * milliseconds and 60 KB.
+ */
 import type { Registry } from 'prom-client';
 
 export class Exposition {

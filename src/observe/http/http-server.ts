@@ -1,7 +1,8 @@
 /**
- * HTTP server: the pages `/` and `/query`, the endpoints for operators, `/metrics`, `/livez`, `/readyz`, `/status`, and for applications,
- * `/wait` and `/changes`. Read-only, with limits on size, time and number of connections; it cannot slow the pipeline down. GET
- * and HEAD without a body only, and no payloads, except at `/query` and `/changes`, which need a request from this machine or a reader token.
+ * HTTP server: the pages `/` and `/query`, the endpoints for operators (`/metrics`, `/livez`, `/readyz`, `/status`),
+ * and those for applications (`/wait`, `/changes`). It is read-only, and limited in size, time and number of
+ * connections, so it cannot slow down the pipeline. It accepts only GET and HEAD without a body, and returns no
+ * payloads. The exceptions are `/query` and `/changes`, which need a request from this machine or a reader token.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
@@ -20,7 +21,10 @@ import { refusedOverview, type OverviewAccess } from './overview-callers.ts';
 import { type Answers, routeOf, routesOf, type Route } from './routes.ts';
 import { Unsent, unsentLimitFor } from './unsent.ts';
 
-/** Real clients send a few hundred bytes at once. Without the last option, Node checks for late requests twice a minute. */
+/**
+ * Limits on requests; real clients send a few hundred bytes at once. Without the last option, Node checks for late
+ * requests only twice a minute.
+ */
 const limits = {
   maxHeaderSize: 8 * 1024,
   headersTimeout: 5_000,
@@ -28,37 +32,41 @@ const limits = {
   keepAliveTimeout: 5_000,
   connectionsCheckingInterval: 500,
 };
-/** For idle connections. The last number leaves capacity for all waiting requests, open pages and scrapers. */
+/** Limits on idle connections. The last number leaves capacity for all waiting requests, open pages and scrapers. */
 const idleLimit = { most: 250, graceMs: 1_000, mostInGrace: 900 };
-/** Waiting requests of `/wait`, open pages, scrapers, and idle connections, of which a burst is accepted before any is closed; streams of `/changes` come on top. */
+/**
+ * Maximum number of connections: waiting requests of `/wait`, open pages, scrapers, and idle connections. A burst of
+ * idle connections is accepted before any is closed. Streams of `/changes` are counted in addition.
+ */
 const mostConnections = 2_000;
 
 /**
- * Connections that wait to be accepted. With Node's default of 511, a burst of a thousand dropped the connection of a probe, whose system retried
- * after one second and then after two. The operating system has its own limit (net.core.somaxconn).
+ * Maximum number of connections that wait to be accepted. With Node's default of 511, a burst of a thousand dropped the
+ * connection of a probe, whose system retried after one second and then after two. The operating system has its own
+ * limit (net.core.somaxconn).
  */
 const backlog = 4_096;
 
-/** Options of the server; waiting requests and the page are closed with it. */
+/** Options of the server. Closing it also ends waiting requests and closes the status page. */
 export interface HttpServerOptions extends Omit<Answers, 'exposition' | 'unsent'> {
   readonly host: string;
-  /** 0 selects any free port; `url` contains it. */
+  /** 0 for any free port; `url` contains the port. */
   readonly port: number;
-  /** Additional host names to accept, next to `host`, localhost and addresses. */
+  /** Host names to accept in addition to `host`, localhost and addresses. */
   readonly names?: readonly string[];
   /** Origins whose pages may read the endpoints for applications; default: none. */
   readonly corsOrigins?: readonly string[];
   readonly metrics: Pick<Metrics, 'registry'>;
-  /** Lifetime of one rendering of the metrics, milliseconds; a second by default. */
+  /** Lifetime of one rendering of the metrics, milliseconds; default one second. */
   readonly metricsMs?: number;
-  /** Access control of `/status`, `/events` and `/update`; without it they are public. */
+  /** Access control of `/status`, `/events` and `/update`; if absent, they are public. */
   readonly overview?: OverviewAccess | undefined;
 }
 
 export interface RunningHttpServer {
   /** e.g. `http://127.0.0.1:7580` */
   readonly url: string;
-  /** Closes open connections; resolves when the port is free again. */
+  /** Closes open connections. Resolves when the port is free again. */
   close(): Promise<void>;
 }
 
@@ -99,7 +107,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
     close: async () => {
       options.waiters.close();
       options.page?.close();
-      // Their responses are written in this turn of the event loop.
+      // Waits, because their responses are written in this turn of the event loop.
       await setImmediate();
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
@@ -109,7 +117,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
   };
 }
 
-/** @throws IndexerError as `startHttpServer` does, if it could not listen there now */
+/** @throws the IndexerErrors of `startHttpServer`, if it could not listen there now */
 export async function assertPortFree(host: string, port: number): Promise<void> {
   const server = createServer();
   await listen(server, { host, port });
@@ -149,7 +157,7 @@ interface Answering extends Pick<HttpServerOptions, 'corsOrigins' | 'overview'> 
 }
 
 async function answer(options: Answering, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  // With two host names, a proxy may have checked the other one.
+  // If a request has two host names, a proxy may have checked the other one.
   if (hostsNamed(request) > 1) return refuse(response, 400, 'a request must name exactly one host');
   const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
   const route = routeOf(options.routes, path);
@@ -175,7 +183,10 @@ async function answer(options: Answering, request: IncomingMessage, response: Se
   return route.answer({ path, query, request, response, known });
 }
 
-/** Lists the paths; a path that covers everything below it belongs to the page of the same path and is not listed. */
+/**
+ * The paths that a 404 lists. A path that covers everything below it belongs to the page of the same path and is not
+ * listed.
+ */
 function notFound(routes: readonly Route[]): Readonly<Record<string, unknown>> {
   const paths = routes.map(({ path }) => path).filter((path) => path === '/' || !path.endsWith('/'));
   return { error: 'not found', paths };
@@ -189,14 +200,15 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0;
 }
 
-// Host names that the endpoints accept. A third-party page can make its own name resolve to this machine (DNS rebinding) and
-// would then read responses here as its own; the browser still sends that name. An address cannot be rebound.
+// Host names that the endpoints accept. A third-party page can make its own name resolve to this machine (DNS
+// rebinding), and would then read responses here as its own. But the browser still sends that name. An address cannot
+// be rebound.
 
-/** @param names in addition to addresses and localhost, in any case */
+/** @param names accepted in addition to addresses and localhost; case is ignored */
 function hostCheck(names: readonly string[]): (header: string | undefined) => boolean {
   const known = new Set(['localhost', ...names.map((name) => name.toLowerCase())]);
   return (header) => {
-    // Only HTTP/1.0 may omit it, which no browser uses.
+    // Only HTTP/1.0, which no browser uses, may omit the header.
     if (header === undefined) return true;
     const name = header
       .replace(/:\d*$/, '')

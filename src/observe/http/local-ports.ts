@@ -1,6 +1,6 @@
 /**
- * TCP ports of this machine: finds free ones, and names the process that listens on a port. Another process may take a free port
- * before it is used, so callers must be ready to retry.
+ * TCP ports of this machine. Finds free ones, and names the process that listens on a port. Another process may take a
+ * free port before it is used, so callers must be ready to retry.
  */
 import { type AddressInfo, createServer } from 'node:net';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { basename } from 'node:path';
 /** Maximum number of ports to try in sequence. */
 const tries = 500;
 
-/** Returns the first free port from this one, or any free port if none of them is. */
+/** The first free port from `first`; any free port if there is none. */
 export async function freePortFrom(first: number, host = '127.0.0.1'): Promise<number> {
   for (let port = first; port <= Math.min(65_535, first + tries); port += 1) {
     if (await isFree(port, host)) return port;
@@ -17,12 +17,15 @@ export async function freePortFrom(first: number, host = '127.0.0.1'): Promise<n
   return (await listened(0, host)) ?? first;
 }
 
-/** False if a process listens there. For an address of another machine it is true: listening there fails later. */
+/**
+ * Whether a port is free: false if a process listens there. True for an address of another machine; listening there
+ * fails later.
+ */
 export async function isFree(port: number, host: string): Promise<boolean> {
   return (await listened(port, host)) !== undefined;
 }
 
-/** Returns the port after listening on it for a moment; undefined if it is in use. */
+/** The port, after listening on it for a moment; undefined if it is in use. */
 function listened(port: number, host: string): Promise<number | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -34,12 +37,12 @@ function listened(port: number, host: string): Promise<number | undefined> {
   });
 }
 
-/** State of a listening socket in /proc/net/tcp. */
+/** Code of a listening socket in /proc/net/tcp. */
 const listening = '0A';
 
 /**
- * Describes the process, e.g. `process 812 (prometheus)`; "another process" if it cannot be determined: on other systems, and
- * for processes of other users. Arguments are omitted because they may contain secrets.
+ * Names the process, e.g. `process 812 (prometheus)`. The name is "another process" if it cannot be determined: on
+ * other systems, and for processes of other users. Arguments are omitted because they may contain secrets.
  */
 export function portHolder(port: number): string {
   try {

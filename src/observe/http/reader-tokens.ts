@@ -1,14 +1,15 @@
 /**
- * Reader tokens: looked up by hash, and checked again while streams that they opened are running. However many requests arrive, there is one read
- * at a time, shared by all requests that arrived meanwhile; so guessing costs the database no more than a few reads per second.
+ * Reader tokens. They are looked up by hash, and checked again while streams that they opened are running. Only one
+ * read runs at a time, for all requests that arrived meanwhile. So guessing tokens costs the database no more than a
+ * few reads per second.
  */
 import type { IncomingMessage } from 'node:http';
 import { hashOf, looksLikeToken, type ReaderToken, type TokenEnd } from '../../reader-token.ts';
 
-/** The tokens that exist, by the hash in hex. @throws IndexerError STORE_ errors */
+/** Reads the existing tokens, by their hash in hex. @throws IndexerError with a STORE_ code */
 export type ReadTokens = (hashes: readonly Buffer[]) => Promise<ReadonlyMap<string, ReaderToken>>;
 
-/** Response to a caller that is refused: a header and a message. */
+/** Response to a caller that is refused: a status and a message. */
 export interface TokenRefusal {
   readonly status: 401 | 503;
   readonly error: string;
@@ -18,7 +19,7 @@ export type TokenCheck = { readonly token: ReaderToken; readonly secret: string 
 
 /** Minimum time between two reads for new requests, milliseconds. */
 const betweenReadsMs = 50;
-/** Requests beyond this number of waiting ones are refused with a 503. */
+/** Maximum number of waiting requests; further requests are refused with a 503. */
 const mostWaiting = 1_000;
 
 const refusals: Readonly<Record<TokenEnd | 'unknown', string>> = {
@@ -41,12 +42,12 @@ export class ReaderTokens {
   #looking: NodeJS.Timeout | undefined;
   #closed = false;
   #failures = 0;
-  /** By the hash in hex; with the listeners for the end of each token. */
+  /** By the hash in hex, with the listeners for the end of each token. */
   readonly #watched = new Map<string, { readonly hash: Buffer; readonly listeners: Set<(end: TokenEnd) => void> }>();
 
   /**
-   * @param lookAgainMs interval of the checks of tokens with open streams
-   * @param onFailing called with the first failure of several reads in a row
+   * @param lookAgainMs interval of checking the tokens of open streams
+   * @param onFailing called with the first of consecutive failures to read
    */
   constructor(read: ReadTokens, lookAgainMs: number, onFailing: (thrown: unknown) => void = () => undefined) {
     this.#read = this.#counted(read, onFailing);
@@ -91,7 +92,7 @@ export class ReaderTokens {
     }
   }
 
-  /** Calls `told` once, when the token ends. @returns a function that ends the watch */
+  /** Calls `onEnd` once, when the token ends. @returns a function that ends the watch */
   watch(secret: string, onEnd: (end: TokenEnd) => void): () => void {
     const hash = hashOf(secret);
     const key = hash.toString('hex');
@@ -139,7 +140,10 @@ export class ReaderTokens {
     this.#looking = setTimeout(() => void this.#look(), this.#lookAgainMs).unref();
   }
 
-  /** A failed check is retried: meanwhile the streams cannot read anything either. */
+  /**
+   * Checks the tokens of open streams. If the read fails, it is retried later: meanwhile the streams cannot read
+   * anything either.
+   */
   async #look(): Promise<void> {
     const watched = [...this.#watched];
     const found = await this.#read(watched.map(([, { hash }]) => hash)).catch(() => undefined);

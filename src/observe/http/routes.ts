@@ -1,4 +1,7 @@
-/** Routes of the server: one row per path, with its methods and access rules. A new endpoint is its file and a row here. */
+/**
+ * Routes of the server: one row per path, with its methods and access rules. A new endpoint needs a file of its own and
+ * a row here.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CheckpointWaiters } from '../health/checkpoint-waiters.ts';
 import type { StatusDocument } from '../health/health-tracker.ts';
@@ -13,29 +16,35 @@ import { answerWait } from './wait-endpoint.ts';
 
 export interface Call {
   readonly path: string;
-  /** Part of the URL after the question mark. */
+  /** The part of the URL after the question mark. */
   readonly query: string;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Whether the host name of the request is accepted. */
+  /** Whether the server accepts the host name of the request. */
   readonly known: boolean;
 }
 
 export interface Route {
-  /** With a trailing slash: all paths below it. */
+  /** A path; with a trailing slash, it includes all paths below it. */
   readonly path: string;
   /** Methods without a body; undefined if the endpoint checks methods and bodies. */
   readonly methods: readonly string[] | undefined;
-  /** Covers all parties: if roles are limited to parties, callers on other machines need a token of an unlimited role. */
+  /**
+   * Set if the endpoint covers all parties. If roles are limited to parties, callers on other machines then need a
+   * token of an unlimited role.
+   */
   readonly isOverview?: true;
-  /** Pages of configured origins may read it. Not `/metrics`, which Prometheus reads, and not `/query`, whose page is ours. */
+  /**
+   * Set if pages of configured origins may read it. Not set for `/metrics`, which Prometheus reads, and `/query`, whose
+   * page is ours.
+   */
   readonly isShared?: true;
-  /** Load balancers use any host name. */
+  /** Set for a probe, which accepts any host name, because load balancers use arbitrary ones. */
   readonly isProbe?: true;
   readonly answer: (call: Call) => Promise<void> | void;
 }
 
-/** Sources of the responses; without page, console or changes, their routes do not exist. */
+/** Sources of the responses. Without page, console or changes, their routes do not exist. */
 export interface Answers {
   readonly status: () => StatusDocument;
   readonly verdict: () => Verdict;
@@ -49,7 +58,7 @@ export interface Answers {
 
 const read = ['GET', 'HEAD'];
 
-/** In the order in which a 404 lists them. */
+/** All routes, in the order in which a 404 lists them. */
 export function routesOf(answers: Answers): readonly Route[] {
   const { page, console, changes } = answers;
   return [
@@ -117,7 +126,7 @@ function plainRoutes({ status, verdict, waiters, exposition }: Answers): readonl
   ];
 }
 
-/** A stream has no end, so HEAD is not supported. */
+/** Route without HEAD, because a stream has no end. */
 function changesRoute(changes: ChangesAnswers, unsent: Unsent): Route {
   return {
     path: '/changes',
@@ -127,7 +136,7 @@ function changesRoute(changes: ChangesAnswers, unsent: Unsent): Route {
   };
 }
 
-/** A caller with an unknown host name gets the status only, not the reason. */
+/** A caller with an unknown host name gets only the status, not the reason. */
 function answerProbe(
   { state, ready, live, reason, remedy }: Verdict,
   question: 'ready' | 'live',

@@ -1,10 +1,10 @@
 /**
- * Budget for response data that clients have not read yet. When the total exceeds it, the connections that hold
- * most are closed, so clients that read nothing cannot fill the memory of the process, however many there are.
+ * Budget for response data that clients have not read yet. When the total exceeds it, the connections with most unread
+ * data are closed. So clients that read nothing cannot fill the memory of the process, however many there are.
  */
 import type { ServerResponse } from 'node:http';
 
-/** Share of the heap limit; the rest is for frames, see LEDGER_MAX_FRAME_BYTES. */
+/** Share of the heap limit. The remainder is for frames, see LEDGER_MAX_FRAME_BYTES. */
 const shareOfHeap = 1 / 8;
 
 /** Budget in bytes for a process with this heap limit. */
@@ -17,12 +17,12 @@ export class Unsent {
   readonly #held = new Map<ServerResponse, number>();
   #sum = 0;
 
-  /** @param limit bytes of all responses together; one response alone may exceed it */
+  /** @param limit bytes of all responses together; a single response may exceed it */
   constructor(limit: number) {
     this.#limit = limit;
   }
 
-  /** Counts the unsent bytes of a response until its client has read them. To be called whenever a write returns false. */
+  /** Counts the unsent bytes of a response until its client has read them. Call it whenever a write returns false. */
   hold(response: ServerResponse): void {
     if (response.closed || response.writableLength === 0) return;
     if (!this.#held.has(response)) this.#watch(response);
@@ -39,7 +39,7 @@ export class Unsent {
   }
 
   #cut(): void {
-    // Clients may have read some of it meanwhile.
+    // Counted again, because clients may have read some data meanwhile.
     for (const response of this.#held.keys()) this.#count(response);
     const largestFirst = [...this.#held].sort(([, one], [, other]) => other - one);
     for (const [response] of largestFirst) {

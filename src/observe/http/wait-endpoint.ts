@@ -1,5 +1,5 @@
 /**
- * `GET /wait?offset=N&timeout=S`: responds when everything up to the offset can be read from the database, so that an
+ * `GET /wait?offset=N&timeout=S`: responds when everything up to the offset can be read from the database. With it, an
  * application reads its own writes without polling.
  */
 import type { CheckpointWaiters } from '../health/checkpoint-waiters.ts';
@@ -18,7 +18,10 @@ interface WaitRequest {
   readonly timeoutMs: number;
 }
 
-/** Waits as requested. `gone` is aborted when the client has disconnected; the response is then never read. */
+/**
+ * Waits for the requested offset.
+ * @param gone aborted when the client has disconnected, so that the response is never read
+ */
 export async function answerWait(waiters: CheckpointWaiters, query: string, gone: AbortSignal): Promise<WaitAnswer> {
   const parsed = parse(new URLSearchParams(query));
   if (typeof parsed === 'string') return { status: 400, body: { error: parsed } };
@@ -40,7 +43,7 @@ export async function answerWait(waiters: CheckpointWaiters, query: string, gone
   }
 }
 
-/** Parses the request; returns an error message if it is invalid. */
+/** Parses the request. @returns an error message if the request is invalid */
 function parse(query: URLSearchParams): WaitRequest | string {
   for (const name of query.keys()) {
     if (name !== 'offset' && name !== 'timeout')

@@ -17,7 +17,7 @@ const offRemedy =
 
 export class CompletionReport implements CompletionObserver {
   readonly #parts: ReportParts;
-  /** The last reported state; it is not repeated. */
+  /** The last reported state, which is not repeated. */
   #said: string | undefined;
 
   constructor(parts: ReportParts) {

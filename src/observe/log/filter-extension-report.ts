@@ -39,7 +39,7 @@ export class FilterExtensionReport implements FilterExtensionObserver {
     }
   }
 
-  /** Logged once while unchanged: every session finds them again. */
+  /** Logged once, until they change: every session finds the same options again. */
   #options(behind: readonly string[]): void {
     const { health, logger } = this.#parts;
     const isOld = behind.join() === health.jobs.outdatedOptions.join();

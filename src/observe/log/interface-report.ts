@@ -21,7 +21,7 @@ export class InterfaceReport implements InterfaceObserver {
     this.#parts = parts;
   }
 
-  /** Waiting interfaces are logged once while unchanged: every session finds them again. */
+  /** Waiting interfaces are logged once, until they change: every session finds them again. */
   interfacesRequested(interfaces: readonly RequestedInterface[]): void {
     const { health, metrics, logger } = this.#parts;
     const named = (expectedState: RequestedInterface['state']): readonly string[] =>
@@ -37,7 +37,7 @@ export class InterfaceReport implements InterfaceObserver {
     if (isOld || waiting.length === 0) return;
     const message = 'the participant does not know these interfaces yet: their views are added when it does';
     const facts = { waiting, requested: interfaces.length };
-    // A preset contains versions that do not exist yet; an interface named by a user should exist.
+    // A preset contains versions that do not exist yet; an interface that a user has configured should exist.
     if (waiting.every(isOfPreset)) logger.info(facts, message);
     else logger.warn(facts, message);
   }

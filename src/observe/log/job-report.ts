@@ -36,12 +36,13 @@ export class JobReport implements JobObserver {
     }
   }
 
-  /** A job that had ended before the first pass of this process is not logged. */
+  /** Logs a changed job. A job that had ended before the first poll of this process is not logged. */
   #tell({ name, state, step, problem }: Job, before: Job | undefined): void {
     const { logger } = this.#parts;
     if (before === undefined && (state === 'done' || state === 'paused')) return;
     if (before?.state === state && before.step === step && before.problem === problem) return;
-    // The stream logs that job itself, with offsets and remedies; a job that an earlier process has left is logged here.
+    // The stream logs this job itself, with offsets and remedies. It is logged here only if an earlier process has left
+    // it.
     if (name === 'filter-extend' && before !== undefined) return;
     const facts = { job: name, state, step, problem };
     if (state === 'failed') logger.error(facts, 'background job failed');

@@ -1,6 +1,6 @@
 /**
- * The logger: JSON lines for machines, short lines for a terminal. Errors are written by an allow-list of fields, every
- * line passes the scrubber, and writing is synchronous, so that the last line before an exit is not lost.
+ * The logger: JSON lines for machines, short lines for a terminal. Only allowed fields of errors are written, and every
+ * line is scrubbed. Writing is synchronous, so that the last line before an exit is not lost.
  */
 import { type Logger, pino } from 'pino';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -9,7 +9,7 @@ import { scrub } from '../figures/scrub.ts';
 
 export type { Logger } from 'pino';
 
-/** Where lines go; `process.stdout` is one. */
+/** Destination of log lines, such as `process.stdout`. */
 export interface LogStream {
   readonly isTTY?: boolean;
   write(text: string): unknown;
@@ -17,18 +17,21 @@ export interface LogStream {
 
 export interface LoggerOptions {
   readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
-  /** `auto`: pretty when the stream is a terminal. */
+  /** `auto`: pretty if the stream is a terminal. */
   readonly format: 'auto' | 'pretty' | 'json';
   readonly stream: LogStream;
 }
 
 export interface Logging {
   readonly logger: Logger;
-  /** Draws a line that is replaced in place; undefined removes it. Undefined if the stream is not a terminal. */
+  /**
+   * Draws a line that is replaced in place, or removes it (undefined). The function itself is undefined if the stream
+   * is not a terminal.
+   */
   readonly progress: ((text: string | undefined) => void) | undefined;
 }
 
-/** The root logger and, on a terminal, the progress line below it. */
+/** Creates the root logger and, on a terminal, the progress line below it. */
 export function createLogger(options: LoggerOptions): Logging {
   const { stream } = options;
   const pretty = options.format === 'pretty' || (options.format === 'auto' && stream.isTTY === true);
@@ -68,7 +71,8 @@ export function createLogger(options: LoggerOptions): Logging {
 const clearLine = '\r\u001B[2K';
 
 /**
- * Loggable fields of a failure. Messages only of our own errors: messages of drivers quote statements and rows.
+ * Loggable fields of a failure. Messages are included only for our own errors, because messages of drivers quote
+ * statements and rows.
  */
 export function serializeError(thrown: unknown): Record<string, unknown> {
   const sqlstate = sqlstateOf(thrown);
@@ -79,7 +83,7 @@ export function serializeError(thrown: unknown): Record<string, unknown> {
   return { name, code, retry, remedy, message, ...sqlstate };
 }
 
-/** Without a message, pino uses that of the error, which would bypass the allow-list. */
+/** If no message is passed, pino uses that of the error, which would bypass the allowed fields. */
 function safeMessage(first: unknown, message: unknown): [fields: unknown, message: string] {
   const fields = first instanceof Error ? { err: first } : first;
   if (typeof message === 'string') return [fields, message];
@@ -101,8 +105,8 @@ function sqlstateOf(thrown: unknown): { sqlstate?: string } {
 const colours: Readonly<Record<string, string>> = { warn: '33', error: '31', fatal: '31', debug: '90', trace: '90' };
 
 /**
- * Formats a JSON log line for people: time, level, message, a failure as a sentence, then the remaining fields as `name=value`. A
- * line that is not a JSON object is passed on unchanged.
+ * Formats a JSON log line for people: time, level, message, a failure as a sentence, then the remaining fields as
+ * `name=value`. A line that is not a JSON object is not changed.
  */
 function prettyLine(line: string, coloured: boolean): string {
   const record = parseRecord(line);
@@ -122,7 +126,7 @@ function prettyLine(line: string, coloured: boolean): string {
   return `${[...parts, ...rest].join('  ')}\n`;
 }
 
-/** A serialized error with a code as one sentence; undefined for other values. */
+/** A serialized error with a code, as one sentence; undefined for other values. */
 function failureIn(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || !('code' in value) || !('message' in value)) return undefined;
   const { code, message } = value;

@@ -3,7 +3,7 @@ import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Logger } from './logger.ts';
 
-/** SQLSTATE of an exceeded limit; the queue is the only limit that a notification can exceed. */
+/** SQLSTATE of an exceeded limit. A notification can exceed only the limit of the queue. */
 const queueFull = '54000';
 
 const remedy =

@@ -13,7 +13,7 @@ const namedViews = 5;
 
 export class PackageReport implements PackageObserver {
   readonly #parts: ReportParts;
-  /** Views whose failure was logged; each pass finds them again. */
+  /** Names of views whose failure was logged, because each pass finds them again. */
   readonly #logged = new Set<string>();
 
   constructor(parts: ReportParts) {
@@ -35,7 +35,7 @@ export class PackageReport implements PackageObserver {
     this.#logFailed(failedViews);
   }
 
-  /** For a role that may not create views, every view fails: logs a few names and the total. */
+  /** Logs a few names and the total, because for a role that may not create views every view fails. */
   #logFailed(failedViews: PackageFacts['failedViews']): void {
     if (failedViews.length === 0) this.#logged.clear();
     const unlogged = failedViews.filter(({ view }) => !this.#logged.has(view));

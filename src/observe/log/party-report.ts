@@ -1,4 +1,4 @@
-/** Parties of LEDGER_PARTIES that the participant does not know: the stream returns nothing for them, and no error. */
+/** Parties in LEDGER_PARTIES that the participant does not know. The stream returns nothing for them, and no error. */
 import { elapsed } from '../../config/pause.ts';
 import type { JobHealth } from '../health/job-health.ts';
 import type { Logger } from './logger.ts';
@@ -9,16 +9,19 @@ type Unknown = readonly { readonly party: string; readonly sentence: string }[];
 
 export interface WatchedParties {
   readonly parties: readonly string[];
-  /** The subset of the given parties that the participant does not know, each with a sentence for the log. */
+  /** The given parties that the participant does not know, each with a sentence for the log. */
   readonly unknownOf: (parties: readonly string[]) => Promise<Unknown>;
   readonly jobs: Pick<JobHealth, 'partiesUnknown'>;
   readonly logger: Pick<Logger, 'warn' | 'debug'>;
   readonly stop: AbortSignal;
-  /** Between two requests for parties that are not known yet, a minute by default. */
+  /** Interval of requests for parties that are not known yet, milliseconds; default one minute. */
   readonly everyMs?: number;
 }
 
-/** Warns once, and updates the list in the status document until all are known. Users who may not query parties get no warning. */
+/**
+ * Warns once about unknown parties, and keeps their list in the status document until all are known. If the user may
+ * not query parties, it warns about none.
+ */
 export async function watchUnknownParties(watched: WatchedParties): Promise<void> {
   const { parties, unknownOf, jobs, logger, stop, everyMs = usuallyEveryMs } = watched;
   const request = (names: readonly string[]): Promise<Unknown | undefined> =>
@@ -31,7 +34,7 @@ export async function watchUnknownParties(watched: WatchedParties): Promise<void
   while (unknown.length > 0 && !stop.aborted) {
     jobs.partiesUnknown = unknown.map(({ party }) => party);
     await elapsed(everyMs, stop);
-    // If the participant is unavailable for a moment, the list stays.
+    // If the participant is unavailable for a moment, the list remains unchanged.
     unknown = (await request(jobs.partiesUnknown)) ?? unknown;
   }
   jobs.partiesUnknown = [];

@@ -1,9 +1,9 @@
-/** Text of the progress line: contracts per second while seeding; percent, rate and remaining time of a catch-up. */
+/** Text of the progress line: contracts per second during a seed; percentage, rate and remaining time of a catch-up. */
 import { catchUpProgress, type CatchUpProgress, type CatchUpSample } from '../figures/lag.ts';
 import type { HealthTracker } from '../health/health-tracker.ts';
 
 export class ProgressLine {
-  /** The current line; undefined without a seed or a catch-up. Meant to be called once a second. */
+  /** The current line; undefined if neither a seed nor a catch-up is running. Call it once a second. */
   text(health: HealthTracker): string | undefined {
     const { seed, catchUp, checkpoint, ledgerEnd } = health.status();
     if (health.phase === 'seeding') {
@@ -14,7 +14,7 @@ export class ProgressLine {
   }
 }
 
-/** Text for a catch-up that began at offset `from`, from samples, oldest first. */
+/** Text for a catch-up that began at offset `from`. Samples are sorted, the oldest first. */
 export function catchUpText(from: number, samples: readonly CatchUpSample[]): string {
   const progress = catchUpProgress(from, samples);
   const last = samples.at(-1);

@@ -1,4 +1,7 @@
-/** Reports the release of the participant and its consequences; once while unchanged, because every session reads it. */
+/**
+ * Reports the release of the participant and its consequences. Logged once, until it changes, because every session
+ * reads it.
+ */
 import type { ReleaseFacts, ReleaseObserver } from '../../pipeline/ports/observer.ts';
 import type { Logger } from './logger.ts';
 

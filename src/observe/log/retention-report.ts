@@ -18,7 +18,7 @@ export class RetentionReport implements RetentionObserver {
     this.#parts = parts;
   }
 
-  /** A hold is logged once while unchanged. */
+  /** A hold is logged once, until it changes. */
   pruned(facts: PruneFacts): void {
     const { health, metrics, logger } = this.#parts;
     const { boundary, rows, finished, heldBy } = facts;

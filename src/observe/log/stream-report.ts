@@ -1,4 +1,7 @@
-/** Reports the stream: metrics, health, and one line for each change of state. Never a line per update, never a payload. */
+/**
+ * Reports the stream: metrics, health, and one log line for each change of state. It never writes a line per update,
+ * and never a payload.
+ */
 import { sideOf } from '../../errors/catalogue.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { type Phase, phases } from '../../model/stream.ts';
@@ -24,7 +27,7 @@ interface ReportParts {
 
 const writing: ReadonlySet<Phase> = new Set(['seeding', 'catching_up', 'live']);
 
-/** The part whose failure the stream currently waits for. */
+/** The activity whose failure the stream currently waits for. */
 function failedPart(reason: IndexerError | undefined): WorkPart | undefined {
   const side = reason === undefined ? 'pipeline' : sideOf(reason.code);
   return side === 'ledger' ? 'source' : side === 'store' ? 'database' : undefined;
@@ -67,7 +70,7 @@ export class StreamReport implements StreamObserver {
     }
   }
 
-  /** Logged once: it is expected, and every session finds it again. */
+  /** Logged once, because it is expected, and every session finds it again. */
   #sayParticipantUnknown(): void {
     if (this.#saidParticipantUnknown) return;
     this.#saidParticipantUnknown = true;
@@ -91,7 +94,7 @@ export class StreamReport implements StreamObserver {
     this.#onPhase();
     const facts = { phase, from, checkpoint: this.#health.checkpoint, ledgerEnd: this.#health.ledgerEnd };
     if (phase === 'parked') this.#logger.error({ ...facts, err: reason }, 'parked: an operator is needed');
-    // At the start nothing was interrupted: the line of the failure is enough.
+    // At the start no connection was interrupted, so the log line of the failure is enough.
     else if (phase === 'backing_off' && from === 'starting') return;
     else if (phase === 'backing_off') this.#logger.warn({ ...facts, code: reason?.code }, 'backing off');
     else this.#logger.info(facts, phase.replace('_', ' '));
@@ -145,7 +148,7 @@ export class StreamReport implements StreamObserver {
     metrics.decode.observe(batch.decodeSeconds);
     if (batch.recordTimeMs !== undefined) {
       metrics.lastRecord.set(batch.recordTimeMs / 1000);
-      // While catching up, the age of an update does not measure the speed of this program.
+      // During a catch-up, the age of an update does not measure the speed of this program.
       if (this.#phase === 'live') metrics.latency.observe(Math.max(0, wallMs - batch.recordTimeMs) / 1000);
     }
     countBatch(metrics, batch);

@@ -1,4 +1,4 @@
-/** Reports webhooks: metrics, and a log line for each change. Never an address, a secret or contents. */
+/** Reports webhooks: metrics, and a log line for each change. Lines never contain an address, a secret or contents. */
 import type { WebhookObserver, WebhookStanding } from '../../model/push/webhook.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Logger } from './logger.ts';
@@ -8,7 +8,7 @@ export class WebhookReport implements WebhookObserver {
   readonly #logger: Logger;
   /** Names of the webhooks whose last attempt failed. */
   readonly #failing = new Set<string>();
-  /** Names of the webhooks whose dead letters were logged since the last delivery. */
+  /** Names of the webhooks for which a dead letter was logged since the last delivery. */
   readonly #dying = new Set<string>();
 
   constructor({ metrics, logger }: { readonly metrics: Metrics; readonly logger: Logger }) {
@@ -54,7 +54,7 @@ export class WebhookReport implements WebhookObserver {
   }
 
   webhookStuck(name: string, problem: string): void {
-    // A failure before any webhook is read concerns all of them.
+    // A failure before any webhook was read concerns all webhooks.
     this.#logger.error({ ...(name !== '' && { webhook: name }), problem }, 'webhook: local failure');
   }
 }

@@ -3,7 +3,7 @@ import type { BatchFacts } from '../../pipeline/ports/observer.ts';
 import { updateKinds } from './catalogue/keeping-up.ts';
 import type { Metrics } from './metrics.ts';
 
-/** Adds its updates, events and rows. */
+/** Adds the batch's updates, events and rows to the counters. */
 export function countBatch(metrics: Metrics, batch: BatchFacts): void {
   countUpdates(metrics, batch);
   countEvents(metrics, batch);

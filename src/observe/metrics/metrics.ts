@@ -1,7 +1,7 @@
 /**
- * The Prometheus metrics, on their own registry. Base units, `_total` on counters only, no party labels, and every
- * label set that is known beforehand exists from the start: an alert on a missing series never fires. Calls to the ledger
- * and queries are counted by two functions at the end.
+ * The Prometheus metrics, on a registry of their own. They use base units, and `_total` only in names of counters; no
+ * label contains a party. Every label set that is known beforehand exists from the start, because an alert on a missing
+ * series never fires. Two functions at the end count calls to the ledger and queries.
  */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { catalogue } from './catalogue/catalogue.ts';
@@ -11,11 +11,11 @@ import { type WorkClock, workParts } from '../figures/work-clock.ts';
 import { endpoints, statuses } from './catalogue/ledger-side.ts';
 import { registryWithProcessMetrics } from './process-metrics.ts';
 
-/** Connections to Postgres. */
+/** Connections of a pool to Postgres. */
 export interface PoolFacts {
   readonly total: number;
   readonly idle: number;
-  /** Queries that wait for a connection. */
+  /** Number of queries that wait for a connection. */
   readonly waiting: number;
   readonly max: number;
 }
@@ -23,22 +23,25 @@ export interface PoolFacts {
 export interface MetricsOptions {
   readonly version: string;
   readonly commit?: string;
-  /** The database (`host:port/name`) and schema that are written. */
+  /** The database (`host:port/name`) and schema that the indexer writes to. */
   readonly target?: { readonly database: string; readonly schema: string };
-  /** Read when the metrics are collected: time shares, connections, pending requests at `/wait`, clients of `/changes`. */
+  /**
+   * This value and the next ones are read when the metrics are collected: time shares, connections, waits, clients of
+   * `/changes`.
+   */
   readonly work?: WorkClock;
   readonly pool?: () => PoolFacts;
   readonly waits?: () => number;
   readonly changes?: () => ChangesFacts;
-  /** Failed database reads of reader tokens. */
+  /** Number of failed database reads of reader tokens. */
   readonly failedLookups?: () => number;
 }
 
-/** Clients and pages of `/changes`. */
+/** Counts of clients and pages of `/changes`. */
 export interface ChangesFacts {
   readonly streams: number;
   readonly most: number;
-  /** Pages read so far. */
+  /** Number of pages read so far. */
   readonly pages: number;
 }
 
@@ -57,11 +60,11 @@ export interface Metrics extends CatalogueMetrics {
   readonly registry: Registry;
   readonly templates: BoundedLabels;
   readonly rejectionCodes: BoundedLabels;
-  /** Sets the participant; undefined if the user may not read its id. */
+  /** Sets the participant id of the metric `stream_info`; undefined if the user may not read it. */
   identify(participantId: string | undefined): void;
 }
 
-/** All metrics, initialized to zero. `registry.metrics()` returns the exposition text. */
+/** Creates all metrics, initialized to zero. `registry.metrics()` returns the exposition text. */
 export function createMetrics(options: MetricsOptions): Metrics {
   const registry = registryWithProcessMetrics();
   const collectors = collectorsOf(options);
@@ -107,7 +110,7 @@ function make(description: AnyDescription, registry: Registry, collect: Collect 
 
 type Collect = (this: unknown) => void;
 
-/** Collectors of the values that are read at collection time. */
+/** Functions that set the values that are read at collection time. */
 function collectorsOf({
   work,
   pool,
@@ -158,8 +161,8 @@ function collectorsOf({
 const places = 50;
 
 /**
- * Bounds a label whose values come from the ledger, such as `template`: fifty values get their own series, all others share `other`. A
- * value keeps its series, because a counter that moved between labels would look like a reset.
+ * Limits a label whose values come from the ledger, such as `template`: fifty values get their own series, and all
+ * others share `other`. A value keeps its series, because a counter that moved between labels would look like a reset.
  */
 class BoundedLabels {
   readonly #named = new Set<string>();
@@ -179,7 +182,7 @@ class BoundedLabels {
   }
 }
 
-/** Counts and times a completed call; `status` undefined: no response. */
+/** Counts and times a completed call. @param status undefined if there was no response */
 export function countRequest(
   metrics: Metrics,
   { path, status, seconds }: { readonly path: string; readonly status: number | undefined; readonly seconds: number },
@@ -194,7 +197,9 @@ export function timeQuery(metrics: Metrics, op: string, seconds: number): void {
   metrics.querySeconds.observe({ op }, seconds);
 }
 
-/** Few values, known beforehand: an id in a path would create a series each. */
+/**
+ * Label for a path: one of a few values known beforehand, because an id in a path would create a series for each id.
+ */
 function endpointLabel(path: string): string {
   const known = /^\/v2\/packages\/[^/]+$/.test(path) ? '/v2/packages/{package-id}' : path;
   return endpoints.find((endpoint) => endpoint === known) ?? 'other';

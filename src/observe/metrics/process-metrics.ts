@@ -1,15 +1,18 @@
 /**
- * The metrics of the Node process. prom-client starts observers of the event loop and the garbage collector for each registry
- * and never stops them, so all indexers of a process share one set.
+ * The metrics of the Node process. prom-client starts observers of the event loop and the garbage collector for each
+ * registry and never stops them. So all indexers of a process share one set.
  */
 import { collectDefaultMetrics, Registry } from 'prom-client';
 
-/** Gauges with names that only counters may have; tools that check names reject them. */
+/** Gauges whose names end in a suffix that only counters may have. Tools that check names reject them. */
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 let shared: Registry | undefined;
 
-/** A new registry that includes them. Each scrape resets the delays of the event loop, for every registry. */
+/**
+ * A new registry that includes the metrics of the process. Each scrape resets the delays of the event loop, for every
+ * registry.
+ */
 export function registryWithProcessMetrics(): Registry {
   shared ??= observed();
   return Registry.merge([shared]);

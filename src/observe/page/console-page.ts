@@ -1,6 +1,7 @@
 /**
- * The page at `/query` and its requests: one reading statement, as rows or as CSV, `explain`, names of templates and
- * parties. Responses contain contents; access is checked before. A few queries at a time, each with a limit on time, rows and bytes.
+ * The page at `/query` and its requests: one reading statement, as rows or as CSV, `explain`, and names of templates
+ * and parties. Responses contain payloads, so access is checked before. A few queries may run at a time, each with a
+ * limit on time, rows and bytes.
  */
 import type { ServerResponse } from 'node:http';
 import { csvLine, noFormula } from '../../model/push/csv.ts';
@@ -11,7 +12,7 @@ import { loadDocument, type PageDocument } from './page-document.ts';
 
 export type StatementAnswer = Omit<ConsoleRows, 'milliseconds'>;
 
-/** Reads from the database. Has its own limits on the time of a statement and on bytes. */
+/** Reads from the database, with limits of its own on the time of a statement and on bytes. */
 export interface ConsoleReads {
   ask(
     statement: string,
@@ -19,11 +20,11 @@ export interface ConsoleReads {
     stop: AbortSignal,
   ): Promise<StatementAnswer>;
   search(text: string, stop: AbortSignal): Promise<StatementAnswer>;
-  /** Explains an id, as lines for people. */
+  /** Explains an id, in lines for display. */
   explain(id: string): Promise<string>;
 }
 
-/** A database login, created for a token. */
+/** A database login that was created for a token. */
 export interface TokenLogin {
   readonly name: string;
   readonly password: string;
@@ -47,17 +48,20 @@ export interface ConsoleAnswer {
   readonly body: string;
 }
 
-/** Limits of results for display. */
+/** Limits on results for display. */
 const displayLimits = { rows: 1_000, characters: 4_000_000 };
-/** Limits of a CSV export; a larger result is not exported at all. */
+/** Limits on a CSV export. A larger result is not exported at all. */
 const exported = { rows: 100_000, characters: 16_000_000 };
-/** Limit for this machine, and for each token, so that no caller blocks another. */
+/** Maximum number of concurrent queries of this machine, and of each token, so that no caller blocks another. */
 const mostAtOnce = 3;
-/** Limit for all tokens: the load that a database can take in addition to its writer. */
+/** Maximum number of concurrent queries of all tokens: the load that a database can take in addition to its writer. */
 const mostOfTokens = 12;
-/** Key of this machine; no login has this name. */
+/** Key for callers on this machine; no login has this name. */
 const here = '';
-/** A statement can lift the limit of its own session: this long after the limit it is cancelled from outside. */
+/**
+ * A statement is cancelled from outside this long after its limit, because it can remove the limit of its own session.
+ * Milliseconds.
+ */
 const graceMs = 500;
 
 /** Statuses of failures that a retry does not fix. */
@@ -78,7 +82,7 @@ export class ConsolePage {
   });
   readonly #options: ConsolePageOptions;
   readonly #guide: ConsoleGuide;
-  /** Running queries by caller: a login, or this machine. */
+  /** Number of running queries by caller: a login, or this machine. */
   readonly #underWay = new Map<string, number>();
 
   constructor(options: ConsolePageOptions) {
@@ -86,16 +90,16 @@ export class ConsolePage {
     this.#guide = options.guide;
   }
 
-  /** Responds to the GET: the same document for all callers, without contents. */
+  /** Responds to GET: the same document for all callers, without contents. */
   answerPage(response: ServerResponse): void {
     response.writeHead(200, this.#document.headers);
     response.end(this.#document.html);
   }
 
   /**
-   * Responds to a POST with this body; never rejects.
+   * Responds to a POST with this body. Never rejects.
    * @param gone aborted when the client has disconnected
-   * @param login of the token in the request; undefined: a request from this machine
+   * @param login of the token in the request; undefined if the request comes from this machine
    */
   async answer(path: string, body: string, gone: AbortSignal, login?: TokenLogin): Promise<ConsoleAnswer> {
     if (path === '/query/guide') return json(200, this.#guide);
@@ -185,7 +189,7 @@ function inConsole(name: string): string {
   return `console/${name}.js`;
 }
 
-/** Returns the one text of the body. */
+/** The text of this field of the body, its only one. */
 function fieldOf(body: string, field: string): string | undefined {
   try {
     const parsed: unknown = JSON.parse(body);
@@ -197,7 +201,7 @@ function fieldOf(body: string, field: string): string | undefined {
   }
 }
 
-/** With a header row. Texts that a spreadsheet would read as a formula are escaped. */
+/** CSV with a header row. Texts that a spreadsheet would read as a formula are escaped. */
 function csvOf({ columns, rows, complete }: StatementAnswer): ConsoleAnswer {
   if (!complete) {
     const remedy = 'request fewer rows, or write all rows with `ledger-indexer query "…" --csv`';

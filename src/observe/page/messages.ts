@@ -1,10 +1,13 @@
-/** Messages of `/events`: `hello` when the page opens, then `tick` every second. Both sides are type-checked against this. */
+/**
+ * Messages of `/events`: `hello` when the page opens, then `tick` every second. Both sides are type-checked against
+ * these types.
+ */
 import type { StatusDocument } from '../health/health-tracker.ts';
 import type { ReadFacts, TemplateFacts, UpdateFacts } from './recent-facts.ts';
 
-/** Commands for users of the page to paste. */
+/** Commands that users of the page can copy. */
 export interface PageGuide {
-  /** A command that connects to the database, without a secret in it. */
+  /** A command that connects to the database. It contains no secret. */
   readonly connect: string;
   /** A sentence on where to find the password. */
   readonly password: string;
@@ -15,7 +18,7 @@ export interface Hello {
   readonly guide: PageGuide | null;
   /** Whether the viewer may use `/query`. */
   readonly mayQuery: boolean;
-  /** Oldest first. */
+  /** The oldest sample first. */
   readonly samples: readonly Sample[];
 }
 
@@ -25,18 +28,21 @@ export interface Tick {
   readonly recent: Recent;
 }
 
-/** Null: not read yet. */
+/** Facts from the database; null if they were not read yet. */
 export interface Recent extends Omit<ReadFacts, 'facts'> {
   readonly templates: readonly RatedTemplate[] | null;
   readonly updates: readonly UpdateFacts[] | null;
 }
 
 export interface RatedTemplate extends TemplateFacts {
-  /** Events per second of the last seconds. */
+  /** Events per second, averaged over the last seconds. */
   readonly rate: number;
 }
 
-/** Time in milliseconds since 1970, updates/s, events/s, milliseconds of a commit, seconds of lag. Null: nothing measured. */
+/**
+ * Time in milliseconds since 1970, updates/s, events/s, commit time in milliseconds, lag in seconds. Null if nothing
+ * was measured.
+ */
 export type Sample = readonly [
   at: number,
   updates: number,

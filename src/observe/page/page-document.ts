@@ -1,6 +1,7 @@
 /**
- * Assembles a page from the files of folder `src/observe/page/browser`, which the package includes unchanged: one document
- * that loads no other file. Its security policy allows its style and script by their hashes, and nothing more.
+ * Assembles a page from the files of the folder `src/observe/page/browser`, which the package includes unchanged, as
+ * one document that loads no other file. Its security policy allows its style and script by their hashes, and nothing
+ * more.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -14,10 +15,10 @@ export interface PageDocument {
 /** Names of files in the folder of the pages. */
 export interface PageParts {
   readonly page: string;
-  /** Later ones override, or need, earlier ones. */
+  /** Later files override, or need, earlier ones. */
   readonly styles: readonly string[];
   readonly scripts: readonly string[];
-  /** A library for browsers, by the paths that `require` resolves: a script that defines one name, and a style. */
+  /** A library for browsers, by paths that `require` resolves: a script that defines one name, and a style sheet. */
   readonly library?: { readonly script: string; readonly style: string };
 }
 
@@ -30,7 +31,7 @@ export function loadDocument({ page, styles, scripts, library }: PageParts): Pag
   const script = ["'use strict';", ...(library === undefined ? [] : [readLibrary(library.script)]), ...parts].join(
     '\n',
   );
-  // Functions as replacements: in a string, dollar signs would be interpreted.
+  // Functions as replacements, because in a string, dollar signs would be interpreted.
   const html = read(page)
     .replace(/<style>[^<]*<\/style>/, () => `<style>${style}</style>`)
     .replace(/<script>[^<]*<\/script>/, () => `<script>${script}</script>`);
@@ -55,7 +56,7 @@ function readLibrary(name: string): string {
   return readFileSync(createRequire(import.meta.url).resolve(name), 'utf8');
 }
 
-/** A module as part of one script: all modules share their names. */
+/** A module as part of one script, in which all modules share their names. */
 function asPart(module: string): string {
   return module.replaceAll(/^import [^;]*;\n/gm, '').replaceAll(/^export /gm, '');
 }

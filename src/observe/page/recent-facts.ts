@@ -1,4 +1,7 @@
-/** Facts from the database for the page: read at most once a second, only while there are viewers, one read at a time. */
+/**
+ * Facts from the database for the page. They are read at most once a second, only while there are viewers, and one read
+ * at a time.
+ */
 import { IndexerError } from '../../errors/indexer-error.ts';
 
 export interface TemplateFacts {
@@ -14,26 +17,26 @@ export interface UpdateFacts {
   /** ISO 8601 */
   readonly recordTime: string | null;
   readonly events: number;
-  /** Templates of its events, `package:Module:Entity`; a subset if there are many. */
+  /** Templates of the update's events, `package:Module:Entity`; not all of them if there are many. */
   readonly templates: readonly string[];
 }
 
 export interface RecentFacts {
-  /** By number of active contracts, descending. */
+  /** By number of active contracts, in descending order. */
   readonly templates: readonly TemplateFacts[];
-  /** Newest first. */
+  /** The newest first. */
   readonly updates: readonly UpdateFacts[];
 }
 
-/** Reads them from the database. Has its own limits on time and rows. */
+/** Reads the facts from the database, with limits of its own on time and rows. */
 export type ReadRecentFacts = () => Promise<RecentFacts>;
 
 /** The facts and their age. */
 export interface ReadFacts {
   readonly facts: RecentFacts | null;
-  /** Milliseconds since 1970 of the last read that succeeded. */
+  /** Time of the last successful read, milliseconds since 1970; null if there was none. */
   readonly readAt: number | null;
-  /** Error code, if the last read failed. */
+  /** Error code of the last read; null if it succeeded. */
   readonly failure: string | null;
 }
 
@@ -44,7 +47,7 @@ export class RecentReader {
   #latest: ReadFacts = { facts: null, readAt: null, failure: null };
   #reading = false;
 
-  /** @param everyMs minimum interval of reads; calls in between start no further ones */
+  /** @param everyMs minimum interval between two reads; calls in between start none */
   constructor(read: ReadRecentFacts, everyMs: number) {
     this.#read = read;
     // Tolerance for a timer that fires early.
@@ -55,7 +58,7 @@ export class RecentReader {
     return this.#latest;
   }
 
-  /** Starts a read unless one is running or was started just now; never rejects. */
+  /** Starts a read unless one is running or was just started. Never rejects. */
   async refresh(): Promise<void> {
     const nowMs = performance.now();
     if (this.#reading || nowMs - this.#begunAtMs < this.#leastMs) return;
@@ -64,7 +67,7 @@ export class RecentReader {
     try {
       this.#latest = { facts: await this.#read(), readAt: Date.now(), failure: null };
     } catch (thrown) {
-      // The previous facts stay on the page, with their age.
+      // The previous facts remain on the page, with their age.
       this.#latest = { ...this.#latest, failure: thrown instanceof IndexerError ? thrown.code : 'UNEXPECTED' };
     } finally {
       this.#reading = false;

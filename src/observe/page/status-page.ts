@@ -1,6 +1,7 @@
 /**
- * The page at `/`, its events at `/events`, and a single update at `/update`. Once a second: a sample for the plots and, while there are viewers, one
- * message for all of them. Contains no payload, no party and no secret, so none can leak.
+ * The page at `/`, its events at `/events`, and a single update at `/update`. Once a second it takes a sample for the
+ * plots and, while there are viewers, builds one message for all of them. The page contains no payload, no party and no
+ * secret, so none can leak.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { scrub } from '../figures/scrub.ts';
@@ -13,12 +14,12 @@ import { OutlineReader, type ReadUpdateOutline } from './update-outline.ts';
 export interface StatusPageOptions {
   readonly health: Pick<HealthTracker, 'status' | 'throughput'>;
   readonly readRecent?: ReadRecentFacts;
-  /** Without it, updates cannot be opened. */
+  /** If absent, updates cannot be opened. */
   readonly readOutline?: ReadUpdateOutline;
   readonly guide?: PageGuide | undefined;
-  /** Whether the caller may use `/query`; without it, no caller may. */
+  /** Whether the caller may use `/query`; if absent, no caller may. */
   readonly mayQuery?: (request: IncomingMessage) => boolean;
-  /** Milliseconds between messages; 1000 by default. */
+  /** Milliseconds between messages; default 1000. */
   readonly everyMs?: number;
 }
 
@@ -49,7 +50,7 @@ export class StatusPage {
     return this.#viewers.size;
   }
 
-  /** Responds to `/`: the same document for all callers. */
+  /** Responds to `/` with the same document for all callers. */
   answerPage(response: ServerResponse): void {
     response.writeHead(200, this.#document.headers);
     response.end(this.#document.html);
@@ -66,7 +67,7 @@ export class StatusPage {
     const hello: Hello = { guide, mayQuery: mayQuery(request), samples: this.#history.samples };
     this.#viewers.admit(response, message('hello', hello) + this.#now());
     if (request.method === 'HEAD') response.end();
-    // The first viewer gets the facts of the previous viewer; the next second brings newer ones.
+    // The first viewer gets the facts of the previous viewer. The next second brings newer ones.
     void this.#recent?.refresh().then(() => this.#viewers.send(this.#now()));
   }
 
@@ -109,10 +110,11 @@ export class StatusPage {
   }
 }
 
-// Viewers of the page: Server-Sent Events, one message per second built once for all of them. Their number is
-// bounded, a viewer that does not read is disconnected, and nothing is computed for the page without viewers.
+// Viewers of the page. They receive Server-Sent Events: one message per second, built once for all of them. Their
+// number is limited, a viewer that does not read is disconnected, and nothing is computed for the page while it has no
+// viewers.
 
-/** Enough for browsers on a few desks and screens on walls. */
+/** Maximum number of viewers: enough for browsers on a few desks and screens on walls. */
 const mostViewers = 50;
 /** Maximum size of unsent data for one viewer, bytes: several seconds of messages. */
 const mostWaiting = 256 * 1024;
@@ -125,9 +127,9 @@ const headers = {
   'x-accel-buffering': 'no',
 };
 
-/** Encodes a message; names are those of the browser's EventSource. */
+/** Encodes a message for the browser's EventSource. */
 function message(event: string, data: unknown): string {
-  // JSON has no line breaks outside of strings, and escapes those inside.
+  // JSON has no line breaks outside of strings, and they are escaped inside.
   return `event: ${event}\ndata: ${scrub(JSON.stringify(data))}\n\n`;
 }
 
@@ -169,12 +171,12 @@ class Viewers {
   }
 }
 
-// One sample per second of the last minutes, so that a page opened later has its plots at once.
+// One sample per second of the last minutes, so that a page that is opened later has its plots at once.
 
-/** Samples of five minutes. */
+/** Number of samples: five minutes. */
 const kept = 300;
 
-/** While updates arrive, how late the newest was stored; without updates, the age of the missing data. */
+/** While updates arrive, how late the newest one was stored; otherwise the age of the missing data. */
 function lagOf({ ingestLatencySeconds, lagSeconds }: StatusDocument): number | null {
   return ingestLatencySeconds ?? lagSeconds;
 }
@@ -182,7 +184,7 @@ function lagOf({ ingestLatencySeconds, lagSeconds }: StatusDocument): number | n
 class LiveHistory {
   #samples: readonly Sample[] = [];
 
-  /** Oldest first. */
+  /** The oldest first. */
   get samples(): readonly Sample[] {
     return this.#samples;
   }

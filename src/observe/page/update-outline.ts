@@ -1,4 +1,7 @@
-/** `GET /update?offset=N`: one update for the page, without contents and parties. One read at a time, few pending. */
+/**
+ * `GET /update?offset=N`: one update for the page, without contents and parties. One read runs at a time, and few may
+ * be pending.
+ */
 import { IndexerError } from '../../errors/indexer-error.ts';
 
 export interface OutlineNode {
@@ -9,7 +12,7 @@ export interface OutlineNode {
   readonly template: string | null;
   readonly choice: string | null;
   readonly contractId: string | null;
-  /** The contract that replaced it, or that it replaced. */
+  /** Id of the contract that replaced this one, or that this one replaced; null if there is none. */
   readonly otherContractId: string | null;
 }
 
@@ -27,11 +30,14 @@ export interface UpdateOutline {
   readonly paidTrafficCost: number | null;
   readonly traceId: string | null;
   readonly nodes: readonly OutlineNode[];
-  /** Number of events not included. */
+  /** Number of events that are not included. */
   readonly omitted: number;
 }
 
-/** Reads it from the database; undefined if there is no update at the offset. Has its own limits on time and rows. */
+/**
+ * Reads the update from the database; undefined if there is none at the offset. It has limits of its own on time and
+ * rows.
+ */
 export type ReadUpdateOutline = (offset: number) => Promise<UpdateOutline | undefined>;
 
 /** Status and JSON body of a response. */

@@ -1,6 +1,6 @@
 /**
- * Spans of batches and seeds for OpenTelemetry. Uses only its API: unless the process was started with an SDK, there
- * is no tracer, and the pipeline does not even collect the data of spans. No payload, party or token is in a span.
+ * Spans of batches and seeds for OpenTelemetry. Uses only its API. Unless the process was started with an SDK, there is
+ * no tracer, and the pipeline does not even collect the data of spans. No span contains a payload, party or token.
  */
 import {
   ProxyTracerProvider,
@@ -25,10 +25,10 @@ import type { BatchSpan, Tracer } from '../../pipeline/ports/tracer.ts';
 import { version } from '../../version.ts';
 
 const name = 'ledger-indexer';
-/** Maximum number of command traces linked to one batch: backends truncate long lists. */
+/** Maximum number of command traces that are linked to one batch, because backends truncate long lists. */
 const mostLinks = 32;
 
-/** Returns the tracer of the SDK that the process was started with; undefined without one. */
+/** The tracer of the SDK that the process was started with; undefined if there is none. */
 export function openTracer(): Tracer | undefined {
   const provider = trace.getTracerProvider();
   if (provider instanceof ProxyTracerProvider && provider.getDelegateTracer(name) === undefined) return undefined;
@@ -40,7 +40,7 @@ export function openTracer(): Tracer | undefined {
 class SpanTracer implements Tracer {
   readonly #tracer: OtelTracer;
   readonly #open = new Set<OpenBatch>();
-  /** Parent of batches: the seed while there is one. */
+  /** Parent of the spans of batches: the span of the seed while it runs. */
   #parent: Context = ROOT_CONTEXT;
 
   constructor(tracer: OtelTracer) {
@@ -123,9 +123,9 @@ class OpenBatch implements BatchSpan {
 
   #end(): void {
     this.#over = true;
-    // First: a span whose end fails must not be kept.
+    // Called first, because a span whose end fails must not be kept.
     this.#ended();
-    // A step that has already ended stays unchanged.
+    // A step that has already ended is not changed.
     if (this.#step.isRecording()) this.#step.end();
     this.#span.end();
   }
@@ -139,7 +139,7 @@ function countsOf(batch: Batch): Record<string, number> {
   return { 'indexer.updates': updates, 'indexer.events': events };
 }
 
-/** Records the error by its code: messages of drivers may quote rows. */
+/** Records the error only by its code, because messages of drivers may quote rows. */
 function fail(span: Span, error: IndexerError): void {
   span.setAttribute('error.type', error.code);
   span.setStatus({ code: SpanStatusCode.ERROR, message: error.code });
@@ -159,7 +159,8 @@ function spanContextOf(traceParent: string, traceState: string | null): SpanCont
   return isSpanContextValid(context) ? context : undefined;
 }
 
-// Isolates failures of tracing: an SDK and its processors are third-party code, and less important than the stream.
+// Isolates failures of tracing, because an SDK and its processors are third-party code, and less important than the
+// stream.
 
 /** Wraps a tracer so that it never throws. @param onFailure receives the thrown value; must not throw */
 export function harmless(tracer: Tracer, onFailure: (thrown: unknown) => void): Tracer {

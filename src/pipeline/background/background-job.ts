@@ -1,6 +1,6 @@
 /**
- * Port for background jobs. A job reads while the stream is followed, ends the session when its result is ready, and
- * stores the result before the next session begins.
+ * Port for background jobs. A job reads while the stream is followed and ends the session when its result is ready. The
+ * result is stored before the next session begins.
  */
 import { Observable } from 'rxjs';
 import type { Connected } from '../proof/identity.ts';
@@ -9,22 +9,22 @@ import type { Connected } from '../proof/identity.ts';
 export type Followed = { readonly checkpoint: number };
 
 export interface BackgroundJob {
-  /** True when a result is ready; the session ends to store it. */
+  /** True when a result is ready; the session then ends so that the result can be stored. */
   readonly isReady: boolean;
   /**
    * Emits once, when the session should end. Never fails.
    * @param isBounded true for a run with an end: the job then tries once, or not at all
    */
   watch$(connected: Connected, followed: Followed, isBounded: boolean): Observable<'ready'>;
-  /** Stores a ready result between two sessions. @returns whether the session has to connect again */
+  /** Stores a ready result between two sessions. @returns whether the session has to be opened again */
   putIn(connected: Connected): Promise<boolean>;
   /** Discards a result that was not stored. */
   close?(): Promise<void>;
 }
 
 /**
- * Runs `work` until it resolves, the session ends, or a stop is requested. Emits if it resolves to true.
- * @param outlives whether the work continues after the session
+ * Runs `work` until it resolves, the session ends, or a stop is requested. Emits `ready` if `work` resolves to true.
+ * @param outlives whether `work` continues after the session
  */
 export function watching$(
   stop: AbortSignal,
@@ -41,7 +41,7 @@ export function watching$(
       subscriber.complete();
     })();
     return () => {
-      // Work that continues ends with the process.
+      // Work that outlives the session ends with the process.
       if (outlives()) return;
       stop.removeEventListener('abort', ended);
       over.abort();

@@ -1,8 +1,8 @@
 /**
  * Follows command completions on a socket of its own and stores them up to the checkpoint of the stream. Completions
  * report the outcome of submitted commands, including rejected ones, which no update mentions. Nothing here stops or
- * delays the stream: failures are reported and retried, and a participant that does not return completions to users who
- * only read is reported once.
+ * delays the stream: failures are reported and retried. A participant that returns completions only to the users who
+ * submitted the commands is reported once.
  */
 import { EMPTY, Observable } from 'rxjs';
 import { atOffset, toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
@@ -22,25 +22,25 @@ import type { Connected } from '../proof/identity.ts';
 import { decide, FailureCount } from '../retry/retry.ts';
 import { pauseForToken } from '../retry/wait.ts';
 
-/** Visible to users with read rights, for completions of any user. Source: the participant's release notes of 3.5.7. */
+/** Users with read rights may read completions of any user here. Source: the participant's release notes of 3.5.7. */
 const path = '/v2/commands/command-completions';
 /**
- * Maximum for one transaction, and for the frames held while the stream is behind; at the maximum, the participant
- * waits.
+ * Maximum number of frames in one transaction, and of frames held while the stream is behind. At the maximum, the
+ * socket is paused.
  */
 const mostFrames = 500;
 const mostBytes = 1024 * 1024;
-/** Long, because participants are rarely upgraded. */
+/** Long, because participants are rarely upgraded to a release that has the endpoint. */
 const notServedDelayMs = 10 * 60_000;
 /** No frame for this long after the handshake means that the request was accepted. */
 const quietMs = 700;
 /**
- * How long the end of a bounded run waits for completions; longer than a participant takes to send its first
+ * Maximum wait for completions at the end of a bounded run. Longer than a participant takes to send its first
  * checkpoint.
  */
 const settleMs = 5_000;
 
-/** One session of the watch. */
+/** Values of one session of the watch. */
 interface Watched {
   readonly connected: Connected;
   readonly following: Pick<Following, 'checkpoint'>;
@@ -51,9 +51,9 @@ interface Watched {
 export class CompletionWatch {
   readonly #parts: PipelineParts;
   readonly #failures = new FailureCount();
-  /** Called when the stream or the stored completions have moved, and when the watch is over. */
+  /** Called when the checkpoint of the stream or of the completions has moved, and when the session is over. */
   readonly #waiting = new Set<() => void>();
-  /** Undefined while completions are not followed. */
+  /** Completions are stored up to this offset; undefined while they are not followed. */
   #stored: number | undefined;
   #failing = false;
   /** The stream is over: only completions up to its checkpoint are awaited. */
@@ -90,8 +90,8 @@ export class CompletionWatch {
   }
 
   /**
-   * For the end of a bounded run: resolves when completions are stored up to `offset`, or when they will not be stored
-   * soon.
+   * For the end of a bounded run. Resolves when completions are stored up to `offset`, or when following has failed or
+   * takes too long.
    */
   async settled(offset: number): Promise<void> {
     const { stop } = this.#parts;
@@ -124,7 +124,7 @@ export class CompletionWatch {
     }
   }
 
-  /** Records pruned completions, or waits. */
+  /** Records a gap if completions were pruned; otherwise reports the failure and waits. */
   async #recover(watched: Watched, error: IndexerError): Promise<void> {
     const { observers, tokenSource, limits } = this.#parts;
     if (await this.#skipped(watched, error)) return;
@@ -141,13 +141,16 @@ export class CompletionWatch {
     await pauseForToken(this.#parts, error, waitMs, watched.stop);
   }
 
-  /** Whether completions were pruned before they were read, so that following resumes after them. */
+  /**
+   * Records the gap if completions were pruned before they were read.
+   * @returns true if following resumes after the gap
+   */
   async #skipped({ connected, following, stop }: Watched, error: IndexerError): Promise<boolean> {
     if (error.code !== 'LEDGER_PRUNED') return false;
     try {
       const from = await this.#open(connected);
       const to = error.facts['earliestOffset'];
-      // Past its own checkpoint, the stream itself has lost what it needs, and reports that.
+      // If even the checkpoint of the stream is pruned, the stream itself lacks updates, and reports that.
       if (typeof to !== 'number' || to <= from || to > following.checkpoint || stop.aborted) return false;
       const reason = `the participant had pruned its completions up to offset ${String(to)} before they were read`;
       await connected.session.completions.skip({ from, to, reason });
@@ -197,8 +200,8 @@ export class CompletionWatch {
   }
 
   /**
-   * A participant that rejects the caller sends a frame after the handshake: data, or no frame for a while, means
-   * acceptance.
+   * A participant that rejects the caller sends an error frame after the handshake. Data, or no frame for a while,
+   * means that the caller is accepted.
    */
   #acceptance(checkpoint: number, stop: AbortSignal) {
     let timer: NodeJS.Timeout | undefined;
@@ -222,8 +225,8 @@ export class CompletionWatch {
   }
 
   /**
-   * Stores received completions as soon as the stream has reached their offsets. Completions decoded before a frame
-   * that cannot be decoded are stored.
+   * Stores received completions as soon as the stream has reached their offsets. If a frame cannot be decoded, the
+   * completions before it are still stored.
    */
   async #store(storing: Storing, frames: readonly Buffer[], { following, stop }: Watched): Promise<void> {
     let failure: IndexerError | undefined;
@@ -254,7 +257,7 @@ export class CompletionWatch {
 }
 
 /**
- * A stream is opened with one token: when there is a newer one, the stream is reopened with it before the first
+ * A stream is opened with one token. When there is a newer token, the stream is reopened with it before the first one
  * expires.
  */
 async function stopForNewer(
@@ -311,12 +314,12 @@ class Storing {
     return this.#held[0]?.offset;
   }
 
-  /** Completions are stored up to here. */
+  /** Completions are stored up to this offset. */
   get checkpoint(): number {
     return this.#checkpoint;
   }
 
-  /** Decodes a frame; returns the error to stop at. */
+  /** Decodes a frame. @returns the error, if the frame cannot be used */
   take(bytes: Buffer): IndexerError | undefined {
     try {
       const frame = completionOf(this.#watched.connected.parts, bytes.toString(), this.#unknown);
@@ -330,7 +333,9 @@ class Storing {
     }
   }
 
-  /** Writes the completions up to `limit`, or, if a later one is held, records that there are none. */
+  /**
+   * Writes the held completions up to `limit`. If there are none, records that there are no completions up to `limit`.
+   */
   async write(limit: number): Promise<CompletionFacts> {
     const count = this.#held.findLastIndex(({ offset }) => offset <= limit) + 1;
     const frames = this.#held.slice(0, count);

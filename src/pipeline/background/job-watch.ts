@@ -3,8 +3,8 @@ import { EMPTY, catchError, defer, exhaustMap, ignoreElements, tap, timer, type 
 import type { PipelineParts } from '../ports/parts.ts';
 
 /**
- * Reports to the observer at once and then at intervals, while subscribed. Emits nothing, never fails: the stream
- * reports a database that does not respond.
+ * Polls at intervals while subscribed, and reports the jobs to the observer. Emits nothing and never fails: if the
+ * database does not respond, the stream reports it.
  */
 export function requestedJobs$({ sink, observers, pace }: PipelineParts): Observable<never> {
   return timer(0, pace.commandsMs).pipe(

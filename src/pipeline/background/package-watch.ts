@@ -1,6 +1,6 @@
 /**
  * Reads the packages of stored templates in the background, and creates typed views from them. Ingestion never waits
- * for this watch and never fails because of it: packages that cannot be read now are retried, packages that can never
+ * for this watch and never fails because of it. Packages that cannot be read now are retried; packages that can never
  * be read are reported once.
  */
 import {
@@ -27,7 +27,7 @@ import { retryAfterMs } from '../retry/retry.ts';
 const longestDelayMs = 60_000;
 /** A failure that only an operator can fix is reported again at this interval. */
 const parkedDelayMs = 600_000;
-/** A package that fails this often for temporary reasons is not retried until the next start. */
+/** After this many temporary failures, a package is not retried until the next start. */
 const triesOfOne = 5;
 
 /** One instance for the life of the process: refused packages stay refused across sessions. */
@@ -38,7 +38,8 @@ export class PackageWatch {
   readonly #refused = new Set<string>();
   readonly #tries = new Map<string, number>();
   /**
-   * State that the views and omitted fields were created from; undefined before the first pass, and after a failure.
+   * State of the packages that the views and omitted fields were created from; undefined before the first pass, and
+   * after a failure.
    */
   #madeFrom: string | undefined;
   #looking: Promise<void> | undefined;
@@ -47,7 +48,7 @@ export class PackageWatch {
     this.#parts = parts;
   }
 
-  /** Reports a commit, which may name new packages. Costs nothing. */
+  /** Called after each commit, which may name new packages. Costs nothing. */
   stir(): void {
     if (!this.#stirred.value) this.#stirred.next(true);
   }
@@ -59,7 +60,7 @@ export class PackageWatch {
       repeat({
         delay: () => {
           failures = 0;
-          // Limits how often the dictionary is read, however fast batches are committed.
+          // Limits how often the dictionary of names is read, however fast batches are committed.
           return timer(this.#parts.pace.packagesMs).pipe(concatMap(() => this.#stirred.pipe(filter(Boolean), take(1))));
         },
       }),
@@ -83,7 +84,7 @@ export class PackageWatch {
     return delayMs;
   }
 
-  /** A pass of an earlier session may still be running. */
+  /** Runs one pass. A pass of an earlier session may still be running. */
   async #look(): Promise<void> {
     this.#looking ??= this.#lookOnce().finally(() => {
       this.#looking = undefined;
@@ -114,7 +115,10 @@ export class PackageWatch {
     this.#madeFrom = JSON.stringify(after);
   }
 
-  /** Reads the missing packages and those that their types refer to, one after the other; adds them to `packages`. */
+  /**
+   * Reads the missing packages and the packages that their types refer to, one after the other, and adds them to
+   * `packages`.
+   */
   async #fetchAll(
     packages: Map<string, PackageModel>,
     missing: readonly string[],
@@ -135,7 +139,7 @@ export class PackageWatch {
           if (missing.includes(id)) names.add(model.name);
         } catch (thrown) {
           const error = toIndexerError(thrown);
-          // Without the database, reading the others is useless.
+          // Without the database, reading the other packages is useless.
           if (sideOf(error.code) === 'store' && error.retry !== 'park') throw error;
           if (this.#isWorthAnother(id, error)) failure ??= error;
           else refused.push({ packageId: id, error });
@@ -146,7 +150,7 @@ export class PackageWatch {
     return { refused, failure };
   }
 
-  /** The packages that are worth a try. */
+  /** The packages that are not refused and were not tried in this pass. */
   #open(packageIds: readonly string[], tried: ReadonlySet<string>): readonly string[] {
     return [...new Set(packageIds)].filter((id) => !tried.has(id) && !this.#refused.has(id));
   }
@@ -158,7 +162,7 @@ export class PackageWatch {
     return model;
   }
 
-  /** Whether the package is worth another try; if not, remembers it. */
+  /** Whether the package is worth another attempt; if not, remembers it as refused. */
   #isWorthAnother(packageId: string, error: IndexerError): boolean {
     const tries = (this.#tries.get(packageId) ?? 0) + 1;
     this.#tries.set(packageId, tries);
@@ -171,8 +175,8 @@ export class PackageWatch {
 // Finds the packages that define the types of templates, choices and interfaces. Pure.
 
 /**
- * ids of packages that are not among the known ones and that contain a type reached from the templates, choices or
- * interfaces of the named packages.
+ * Ids of packages that are not known yet and define a type that is reached from the templates, choices or interfaces of
+ * the named packages.
  */
 export function unknownPackages(
   known: ReadonlyMap<string, PackageModel>,

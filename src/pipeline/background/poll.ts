@@ -10,8 +10,8 @@ import { retryAfterMs } from '../retry/retry.ts';
 import { pauseForToken, refusesCaller } from '../retry/wait.ts';
 
 /**
- * Delay before a failed poll is repeated, counted from its start, in milliseconds: a single lost response does not
- * cause `ledger_timeout`.
+ * Delay from the start of a failed poll to its repetition, in milliseconds. Short, so that a single lost response does
+ * not cause `ledger_timeout`.
  */
 const askAgainMs = 1_000;
 
@@ -22,13 +22,13 @@ interface Polled {
   readonly pruned: number | undefined;
 }
 
-/** Receiver of the results. */
+/** Receiver of poll results. */
 interface Listening {
   ledgerEnd(ledgerEnd: number): void;
   polled(polled: Polled): void;
 }
 
-/** Emits nothing; fails when no frames arrive although the ledger end moves on. */
+/** Emits nothing; fails when no frames arrive although the ledger end advances. */
 export function poll$(
   parts: PipelineParts,
   { session, requestedAt }: Pick<Connected, 'session' | 'requestedAt'>,
@@ -56,7 +56,7 @@ export function poll$(
       over.abort();
     };
   });
-  // A slow database must not delay requests to the ledger: the state of one says nothing about the other.
+  // A slow database must not delay requests to the ledger, because the two are reported independently.
   return polled$.pipe(
     exhaustMap((polled) => defer(() => note(parts, session, polled))),
     ignoreElements(),
@@ -80,7 +80,7 @@ async function pollUntil(
     if (signal.aborted) return;
     if (failure !== undefined) {
       refusals = refusesCaller(failure) ? refusals + 1 : 0;
-      // Once: if the new token is refused as well, the poll would use up one token after the other.
+      // Only once: if the ledger refuses the new token as well, each poll would use up another token.
       if (refusals === 1) tokenSource.invalidate();
       // The stream decides about the session; a failed poll is reported and repeated.
       const askAgainAt = startedAt + Math.min(askAgainMs, limits.pollMs);
@@ -89,14 +89,18 @@ async function pollUntil(
       await pauseForToken(parts, failure, delayMs, signal);
       continue;
     }
-    // A stream whose token was refused may stay open and silent: it is reopened with the token that was accepted.
+    // A stream whose token was refused may stay open without sending frames. It is reopened with the token that was
+    // accepted.
     if (refusals > 0) following.renew();
     refusals = 0;
     await pause(Math.max(0, startedAt + limits.pollMs - performance.now()), signal);
   }
 }
 
-/** The failure of either request. The ledger end, which readiness depends on, does not depend on the other request. */
+/**
+ * Requests the ledger end, then the pruned offset. Readiness needs only the ledger end, so it is requested first.
+ * @returns the failure of either request
+ */
 async function poll(
   { polledLedger: { state } }: PipelineParts,
   listening: Listening,
@@ -129,7 +133,10 @@ async function note(parts: PipelineParts, session: SinkSession, { ledgerEnd, pru
 export class SilenceLimit {
   readonly #following: Pick<Following, 'checkpoint' | 'lastFrameAt'>;
   readonly #limitMs: number;
-  /** The checkpoint that the ledger end is past, and since when. */
+  /**
+   * The checkpoint that the ledger end has passed, and since when; undefined if the ledger end has not passed the
+   * checkpoint.
+   */
   #owed: { readonly checkpoint: number; readonly sinceMs: number } | undefined;
 
   constructor(following: Pick<Following, 'checkpoint' | 'lastFrameAt'>, limitMs: number) {
@@ -138,13 +145,14 @@ export class SilenceLimit {
   }
 
   /**
-   * Receives the ledger end from time to time. @throws IndexerError LEDGER_PING_TIMEOUT when frames are missing for too
-   * long
+   * Receives each polled ledger end.
+   * @throws IndexerError LEDGER_PING_TIMEOUT when frames have been missing for too long
    */
   refuse(ledgerEnd: number): void {
     const { checkpoint } = this.#following;
     const nowMs = performance.now();
-    // An update after hours without any has not been due for hours.
+    // Counts from the poll that found the ledger end ahead: an update after hours of silence has not been due for
+    // hours.
     if (ledgerEnd <= checkpoint) this.#owed = undefined;
     else if (this.#owed?.checkpoint !== checkpoint) this.#owed = { checkpoint, sinceMs: nowMs };
     if (this.#owed === undefined) return;

@@ -16,10 +16,10 @@ interface Failure {
 
 /** One instance for the life of the process: the delay after a failure outlasts the session. */
 export class RequestedJob {
-  /** Codes that a retry does not change: the operator has to look into them, and may request the job again. */
+  /** Codes of failures that a retry does not fix. The operator has to look into them, and may request the job again. */
   readonly #ends: ReadonlySet<string>;
   readonly #note: (sink: Sink, failure: Failure) => Promise<unknown>;
-  /** Monotonic, milliseconds. */
+  /** Time of the next attempt, on the monotonic clock, in milliseconds. */
   #notBefore = 0;
 
   constructor(ends: readonly string[], note: (sink: Sink, failure: Failure) => Promise<unknown>) {
@@ -27,7 +27,7 @@ export class RequestedJob {
     this.#note = note;
   }
 
-  /** Polls until there is a reason to end the session; undefined when stopped. Never fails. */
+  /** Polls with `look` until it returns a result; undefined when stopped. Never fails. */
   async until<T>(parts: PipelineParts, stop: AbortSignal, look: () => Promise<T | undefined>): Promise<T | undefined> {
     await pause(Math.max(0, this.#notBefore - performance.now()), stop);
     while (!stop.aborted) {

@@ -1,6 +1,6 @@
 /**
- * Prunes old history in the background while a session lasts: only the holder of the writer lock prunes. The stream
- * never waits for pruning and never fails because of it; an interrupted prune is continued by the next pass.
+ * Prunes old history in the background while a session lasts, so only the holder of the writer lock prunes. The stream
+ * never waits for pruning and never fails because of it. The next pass continues an interrupted prune.
  */
 import { EMPTY, Observable } from 'rxjs';
 import { pause } from '../../config/pause.ts';

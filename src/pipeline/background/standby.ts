@@ -8,7 +8,7 @@ import { retryAfterMs } from '../retry/retry.ts';
 
 /**
  * Waits as standby until this process holds the lock; undefined when a stop was requested.
- * @throws IndexerError WRITER_ACTIVE in a run with an end, if that takes too long
+ * @throws IndexerError WRITER_ACTIVE in a bounded run, if that takes too long
  */
 export async function acquireLock(
   parts: PipelineParts,
@@ -42,22 +42,22 @@ export async function acquireLock(
 }
 
 /**
- * Reports who holds the lock. Any role that may log in can take it, so a waiting process, and an operator, need to know
- * the holder.
- * @param isNeeded whether the answer is still needed when it arrives
+ * Reports who holds the lock. Any role that may log in can take the lock, so a waiting process and the operator need to
+ * know its holder.
+ * @param isNeeded whether the result is still needed when it arrives
  */
 async function reportHolder(parts: PipelineParts, isOwn: boolean, isNeeded = () => true): Promise<void> {
   try {
     const holder = await parts.sink.lockHolder();
     if (isNeeded()) parts.observers.polls.lockHeld(holder, isOwn);
   } catch {
-    // The same failure is reported by whatever needs the lock.
+    // The part that needs the lock reports the same failure.
   }
 }
 
 /**
- * Checks token and ledger, so that a standby with an unusable token or ledger is noticed before it is needed. The
- * stream stays closed. Resolves to the delay that the ledger requested, in milliseconds.
+ * Checks token and ledger, so that a standby with an unusable token or ledger is noticed before it has to take over.
+ * The stream stays closed. Resolves to the delay that the ledger requested, in milliseconds.
  */
 async function lookAtLedger(parts: PipelineParts): Promise<number> {
   try {

@@ -7,7 +7,7 @@ const unreadFrames: ReadonlySet<string> = new Set([
   'UPDATE_UNDECODABLE',
 ]);
 
-/** If a frame was not even read, only its position is known. */
+/** Adds the checkpoint to the error of a frame that could not be read, because its offset is unknown. */
 export function namingPlace(error: IndexerError, checkpoint: number): IndexerError {
   if (!unreadFrames.has(error.code) || error.facts['offset'] !== undefined) return error;
   return withContext(error, {
@@ -16,7 +16,7 @@ export function namingPlace(error: IndexerError, checkpoint: number): IndexerErr
   });
 }
 
-/** Position in the list of active contracts. */
+/** Position of an entry in the list of active contracts. */
 export interface SeedPlace {
   readonly seedOffset: number;
   /** Number of the entry, from 1. */
@@ -25,7 +25,7 @@ export interface SeedPlace {
   readonly contractId: string | null;
 }
 
-/** The error with the entry of the active contracts that it concerns. */
+/** Adds the entry of the active contracts to an error that concerns it. */
 export function namingEntry(error: IndexerError, { seedOffset, entry, contractId }: SeedPlace): IndexerError {
   // Only contract ids in the ledger's format; any other text may be payload.
   const safeContractId = contractId !== null && /^[\w:#.-]{1,300}$/.test(contractId) ? contractId : undefined;

@@ -1,7 +1,7 @@
 /**
- * Follow: updates after the checkpoint, without end. One pull is one batch is one transaction; a batch contains the
- * updates that arrived while earlier batches were written. Without timers there is no latency when idle; under load,
- * batches are full, and the next one is built while the last is written.
+ * Follows the updates after the checkpoint, without end. Each pull of frames becomes one batch and one transaction. A
+ * batch contains the updates that arrived while earlier batches were written. No timer delays a batch, so an idle
+ * stream has no added latency. Under load, batches are full, and the next one is built while the last one is written.
  */
 import {
   EMPTY,
@@ -48,18 +48,19 @@ export interface Following {
   checkpoint: number;
   /** Monotonic time of the newest frame, milliseconds. */
   lastFrameAt: () => number;
-  /** Moves the stream to another token, if there is one. */
+  /** Reopens the stream with another token, if there is one. */
   renew: () => void;
   /** Range that is written update by update, because Postgres rejected it as a batch. */
   readonly apart: OffsetRange;
-  /** The last offset to store; undefined: no end. */
+  /** The last offset to store; undefined if the run has no end. */
   readonly stopAt: number | undefined;
   onCommitted(checkpoint: number): void;
 }
 
 /**
- * Checkpoints as they are committed; completes when a stop was requested, or at the end of a bounded run. When there is
- * a newer access token, the current batch is committed and the next stream resumes from the checkpoint with that token.
+ * Emits checkpoints as they are committed. Completes when a stop was requested, or at the end of a bounded run. When
+ * there is a newer access token, the current batch is committed and the next stream resumes from the checkpoint with
+ * that token.
  */
 export function follow$(parts: PipelineParts, session: SinkSession, following: Following): Observable<number> {
   let renewal = false;
@@ -77,7 +78,7 @@ export function follow$(parts: PipelineParts, session: SinkSession, following: F
     );
   const bounded$ = (stopAt: number): Observable<number> =>
     defer(() => {
-      // Until the next stream is open, it waits neither for the database nor for a silent socket.
+      // Until the next stream is open, the run waits neither for the database nor for an idle socket.
       parts.observers.stream.busyWith('source');
       following.lastFrameAt = () => performance.now();
       return nextEnd(parts, following.checkpoint, stopAt);
@@ -91,10 +92,10 @@ export function follow$(parts: PipelineParts, session: SinkSession, following: F
   );
 }
 
-/** A stream with the offset it ends at; undefined: it has no end. */
+/** A stream with the offset it ends at; undefined if it has no end. */
 type EndingFrames = Frames & { readonly end: number | undefined };
 
-/** The checkpoints of one stream; completes when it was stopped or retired, or has reached its end. */
+/** Emits the checkpoints of one stream. Completes when the stream was stopped or retired, or has reached its end. */
 function batches$(
   parts: PipelineParts,
   session: SinkSession,
@@ -131,7 +132,7 @@ class StreamWriter {
   /** End offset of the newest batch passed to the database; the next batch begins there. */
   #from: number;
   #seen: number;
-  /** Newest OffsetCheckpoint: everything up to it has arrived. */
+  /** Offset of the newest OffsetCheckpoint: all updates up to it have arrived. */
   #complete = 0;
   #pending: FailedUpdate | undefined;
   /** An update that arrived after later ones. */
@@ -149,7 +150,7 @@ class StreamWriter {
     this.#seen = following.checkpoint;
   }
 
-  /** One batch, built while earlier ones are written; undefined when the stream was stopped or retired. */
+  /** Builds one batch while earlier ones are written; undefined when the stream was stopped or retired. */
   async step(frames: EndingFrames): Promise<number | undefined> {
     if (this.#pending !== undefined) return this.#giveUp(this.#pending);
     const { limits, observers, tracer } = this.#parts;
@@ -173,13 +174,13 @@ class StreamWriter {
       span?.note(update);
       this.#add(batch, update, { frame, end: frames.end });
     });
-    // Before the wait, not after it, when the database would be idle.
+    // Sealed before waiting for a write slot: after the wait, the database would be idle meanwhile.
     batch.seal();
     span?.decoded(built.frames, built.bytes, built.error);
     const kept = this.#kept(taken, built);
     frames.release(taken);
     const failed = built.error === undefined ? undefined : { error: built.error, frame: kept };
-    // Partly built rows must not be written: unlike a frame that cannot be decoded, they are in the batch already.
+    // Partly built rows must not be written. They are in the batch already, unlike a frame that cannot be decoded.
     if (this.#building && failed !== undefined) return this.#giveUp(failed);
     this.#pending = failed;
     await this.#room();
@@ -188,7 +189,7 @@ class StreamWriter {
     return this.#following.checkpoint;
   }
 
-  /** Everything taken is committed, and nothing is being decoded. */
+  /** True if everything taken is committed, and nothing is being decoded. */
   get idle(): boolean {
     return this.#waiting && this.#writes.underWay === 0;
   }
@@ -209,8 +210,9 @@ class StreamWriter {
   }
 
   /**
-   * @throws the error that ended the stream, once everything before it is committed: the offset of the error is
-   *   certain then
+   * Takes the next frames.
+   * @throws the error that ended the stream, once everything before it is committed: only then the offset of the error
+   *   is certain
    */
   async #taken({ inbox }: Frames): Promise<readonly KeptFrame[]> {
     const over = watchSlowWrites(this.#writes, this.#parts.observers.stream);
@@ -235,7 +237,7 @@ class StreamWriter {
     return frame === undefined ? undefined : bytesOf(frame);
   }
 
-  /** Stores everything before the error first. */
+  /** Stores everything before the failed update, then reports or quarantines the update. */
   async #giveUp(failed: FailedUpdate): Promise<never> {
     await this.#drain();
     if (this.#late !== undefined) await keepLate(this.#parts, this.#session, this.#late);
@@ -245,11 +247,10 @@ class StreamWriter {
   async #ended(frames: EndingFrames): Promise<undefined> {
     await this.#drain();
     const { inbox, end } = frames;
-    // A range that may have been truncated is requested again: only an end with no updates before it can be the last
-    // one.
+    // A range that may have been truncated is requested again. Its end counts only if no update arrived before it.
     const isExpectedEnd = end !== undefined && (inbox.stopped || this.#received || (await this.#reach(end)));
     if (inbox.stopped || isExpectedEnd) {
-      // Before the next stream opens, not when this one is torn down after it.
+      // Closes this stream before the next one opens. The teardown of this observable would close it too late.
       frames.close();
       return undefined;
     }
@@ -260,8 +261,8 @@ class StreamWriter {
   }
 
   /**
-   * Makes the end of the stream the checkpoint, unless there is more up to it: the last offsets may not be visible to
-   * this user.
+   * Makes the end of the stream the checkpoint, unless the ledger has more updates up to it. The last offsets may not
+   * be visible to this user.
    */
   async #reach(offset: number): Promise<boolean> {
     if (!(await isRangeEmpty(this.#parts, this.#from, offset))) return false;
@@ -285,7 +286,7 @@ class StreamWriter {
     }
     if (order === 'repeated') return;
     if (order === 'late') {
-      // If it was never seen, what came in its place must not move the checkpoint past it.
+      // If the update was never received, the update received instead must not move the checkpoint past it.
       this.#building = true;
       const copy = updateOf(this.#parts, frame.toString());
       if (copy.kind !== 'offset_checkpoint') this.#late = copy;
@@ -302,8 +303,8 @@ class StreamWriter {
   }
 
   /**
-   * Named only if it is alone. Otherwise the other updates of its batch are stored first, by processing the range up to
-   * it one by one.
+   * Names the offset only if the update was alone. Otherwise the other updates of its batch are stored first, by
+   * processing the range up to it one by one.
    */
   #notBuilt(error: IndexerError, offset: number): IndexerError {
     return this.#alone ? atOffset(error, offset) : withRange(error, { from: this.#from, upTo: offset });

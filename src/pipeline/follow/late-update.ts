@@ -1,6 +1,6 @@
 /**
- * Handles an update that the ledger sent after later ones: no update may be missing, and none of another ledger may be
- * stored.
+ * Handles an update that the ledger sent after later ones. No update may be missing, and no update of another ledger
+ * may be stored.
  */
 import type { StoredUpdate } from '../../model/update.ts';
 import type { PipelineParts } from '../ports/parts.ts';
@@ -8,8 +8,8 @@ import type { SinkSession } from '../ports/sink.ts';
 import { updateIdAt } from '../proof/update-id.ts';
 
 /**
- * Stores the update if it is missing and the ledger, queried for that offset, returns this very update: a proxy may mix
- * in updates of another participant. Everything before it must be committed; the session is over afterwards.
+ * Stores the update if it is missing and the ledger returns this very update at its offset: a proxy may mix in updates
+ * of another participant. Everything before the update must be committed. The session is over afterwards.
  */
 export async function keepLate(parts: PipelineParts, session: SinkSession, update: StoredUpdate): Promise<void> {
   const { offset, updateId } = update;

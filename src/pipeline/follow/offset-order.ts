@@ -1,12 +1,12 @@
-/** The order of offsets on a stream: offsets only grow, so the offset alone classifies an update. Pure. */
+/** The order of offsets on a stream. Offsets only grow, so the offset alone classifies an update. Pure. */
 
 /** State of the stream so far. */
 export interface Come {
   /** Offset of the newest update. */
   readonly seen: number;
-  /** Newest OffsetCheckpoint: everything up to it has arrived. */
+  /** Offset of the newest OffsetCheckpoint: all updates up to it have arrived. */
   readonly complete: number;
-  /** Where the stream ends; undefined: it has no end. */
+  /** Last offset of the stream; undefined if the stream has no end. */
   readonly end: number | undefined;
 }
 

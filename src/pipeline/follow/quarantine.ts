@@ -1,5 +1,5 @@
 /**
- * Quarantines an update that cannot be stored, if the operator allows it: the complete update is stored in the
+ * Quarantines an update that cannot be stored, if the operator allows it. The complete update is stored in the
  * transaction that moves the checkpoint past it. Only failures of the data itself qualify; a full disk or a lost
  * connection never does.
  */
@@ -22,8 +22,8 @@ export interface FailedUpdate {
 }
 
 /**
- * Quarantines the update if that is allowed and its offset is known, and ends the stream: later frames arrive again,
- * from the new checkpoint. Everything before the update must be committed.
+ * Quarantines the update if that is allowed and its offset is known, and ends the stream. Later frames are received
+ * again from the new checkpoint. Everything before the update must be committed.
  * @param from the checkpoint
  * @throws IndexerError UPDATE_QUARANTINED (retry, at once); otherwise the given error
  */

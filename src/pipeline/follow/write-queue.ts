@@ -1,10 +1,14 @@
 /**
- * The writes of one stream: several may run at the same time, each on a connection of its own, but they commit in the
- * order in which they were added. The first failure fails all later writes, and the queue cannot be used again.
+ * Queue for the writes of one stream. Several writes may run at the same time, each on a connection of its own, but
+ * they commit in the order in which they were added. The first failure fails all later writes, and the queue cannot be
+ * used again.
  */
 import type { StreamObserver } from '../ports/observer.ts';
 
-/** One write; it does not commit before `predecessor` has. Undefined: no write runs before it. */
+/**
+ * One write; it does not commit before `predecessor` has committed. `predecessor` is undefined if no write is running
+ * before it.
+ */
 export type Write = (predecessor: Promise<void> | undefined) => Promise<void>;
 
 export class WriteQueue {
@@ -19,7 +23,7 @@ export class WriteQueue {
     this.#failure = new Promise<never>((_, reject) => {
       this.#fail = reject;
     });
-    // The next waiter receives it; until then it must not end the process.
+    // The next caller that waits receives the failure; until then, it must not end the process.
     this.#failure.catch(() => undefined);
   }
 
@@ -49,32 +53,35 @@ export class WriteQueue {
     }
   }
 
-  /** Resolves when one more write may run, of at most `lanes`. @throws the error of the first failed write */
+  /** Resolves when fewer than `lanes` writes are running. @throws the error of the first failed write */
   async room(lanes = this.#lanes): Promise<void> {
     while (this.#underWay.length >= lanes) await this.orFailure(this.oldest ?? Promise.resolve());
     // Throws a failure that has not been reported yet.
     await this.orFailure(Promise.resolve());
   }
 
-  /** Resolves when everything added is committed. @throws the error of the first failed write */
+  /** Resolves when all added writes are committed. @throws the error of the first failed write */
   async drain(): Promise<void> {
     while (this.#underWay.length > 0) await this.orFailure(this.oldest ?? Promise.resolve());
   }
 
-  /** The result of other work, unless a write fails before. @throws the error of the first failed write */
+  /** Resolves to the result of `work`, unless a write fails first. @throws the error of the first failed write */
   orFailure<T>(work: Promise<T>): Promise<T> {
     return Promise.race([this.#failure, work]);
   }
 }
 
-// Distinguishes, while the stream waits for frames, a quiet ledger from a database that does not finish.
+// Distinguishes, while the stream waits for frames, an idle ledger from a slow database.
 
-/** A write that runs this long while there is nothing more to do counts as the reason for waiting. */
+/**
+ * Milliseconds. If a write runs this long while there is nothing more to do, the stream counts as waiting for the
+ * database.
+ */
 const slowMs = 250;
 
 /**
- * A wait for frames counts as waiting for the source, or for the database while one write does not end, even if a slot
- * is free: nothing more holds the checkpoint back then.
+ * Reports what the stream waits for while it waits for frames: the source, or the database while one write does not
+ * end. That holds even if a write slot is free, because only this write then holds the checkpoint back.
  * @returns a function that ends the watch when the frames have arrived
  */
 export function watchSlowWrites(writes: WriteQueue, observer: StreamObserver): () => void {

@@ -1,4 +1,6 @@
-/** Builds a batch from frames: decodes in slices, so that the sockets of ledger and database are served in between. */
+/**
+ * Builds a batch from frames. It decodes in slices, so that the sockets of ledger and database are served in between.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
 import type { Batch } from '../../model/batch.ts';
@@ -7,8 +9,8 @@ import type { BatchFacts } from '../ports/observer.ts';
 import { textOf, type KeptFrame } from './frame-memory.ts';
 
 /**
- * A turn that decodes more starves the Postgres socket, and both then wait for each other. A single frame may be
- * larger.
+ * Number of frames decoded in one turn. More would starve the Postgres socket, and then both sockets wait for each
+ * other. A single frame may be larger.
  */
 const framesPerTurn = 8;
 const bytesPerTurn = 64 * 1024;
@@ -18,11 +20,14 @@ export interface Built {
   readonly frames: number;
   readonly bytes: number;
   readonly seconds: number;
-  /** Why the frame after them could not be decoded. The updates decoded before it have to be written first. */
+  /**
+   * Why the frame after these could not be decoded; undefined if all were decoded. The updates decoded before it have
+   * to be written first.
+   */
   readonly error: IndexerError | undefined;
 }
 
-/** Adds every frame to a batch through `add`; stops at the first that cannot be decoded. */
+/** Adds every frame to a batch through `add`; stops at the first frame that cannot be decoded. */
 export async function buildBatch(frames: readonly KeptFrame[], add: (frame: Utf8) => void): Promise<Built> {
   let bytes = 0;
   let busyMs = 0;

@@ -1,7 +1,8 @@
 /**
- * Finds the end of a bounded run. The run is read as a sequence of streams that the ledger ends, each no further than
- * the current ledger end, so that nothing above the end is ever sent. A clean end may also come from a participant or a
- * proxy that shuts down; if a stream ends before anything arrived, another kind of request checks the same range.
+ * Finds the end of a bounded run. The run is read as a sequence of streams that the ledger ends. None ends past the
+ * current ledger end, so that the ledger never sends anything above the end of the run. A participant or a proxy that
+ * shuts down also ends a stream cleanly. So if a stream ends before anything arrived, another kind of request checks
+ * the same range.
  */
 import { pause } from '../../config/pause.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -13,7 +14,7 @@ import type { PipelineParts } from '../ports/parts.ts';
 const ledgerEndPollMs = 500;
 
 /**
- * Passes if the stream can end exactly at `stopAt`.
+ * Returns if the stream can end exactly at `stopAt`.
  * @throws IndexerError STOP_AT_REFUSED (fatal, exit 78)
  */
 export function refuseBound(stopAt: number, start: PipelineParts['start'], state: StreamState, pruned: number): void {
@@ -37,7 +38,7 @@ export function refuseBound(stopAt: number, start: PipelineParts['start'], state
       'run without an end to finish it, or start over: ledger-indexer reset --all --yes',
     );
   }
-  // A start at the genesis is refused by the ledger itself, with its own offset.
+  // If the start is `genesis`, the ledger itself refuses it, with the offset it is pruned to.
   if ((start === 'seed' || start === 'oldest') && pruned > stopAt) {
     throw refused(
       `the participant was pruned up to ${String(pruned)}, past the end ${String(stopAt)} of this run`,
@@ -54,8 +55,8 @@ function refused(found: string, remedy: string): IndexerError {
 }
 
 /**
- * End of the next stream after `checkpoint`: `stopAt`, or the ledger end if that is lower. Waits until there is
- * something in between; undefined when a stop was requested.
+ * End of the next stream after `checkpoint`: `stopAt`, or the ledger end if that is lower. Waits until the ledger end
+ * is past the checkpoint; undefined when a stop was requested.
  */
 export async function nextEnd(parts: PipelineParts, checkpoint: number, stopAt: number): Promise<number | undefined> {
   while (!parts.stop.aborted) {
@@ -67,8 +68,8 @@ export async function nextEnd(parts: PipelineParts, checkpoint: number, stopAt: 
 }
 
 /**
- * Whether the ledger has nothing to return after `from` and up to `end`. Only a working participant can send an HTTP
- * response, whereas anything in between can close a stream cleanly.
+ * Whether the ledger has no updates after `from` and up to `end`. The request is over HTTP, because only a working
+ * participant can send an HTTP response, whereas any proxy can close a stream cleanly.
  */
 export async function isRangeEmpty(
   { ledger, filter }: Pick<PipelineParts, 'ledger' | 'filter'>,
@@ -80,7 +81,7 @@ export async function isRangeEmpty(
   return true;
 }
 
-/** The ledger sent an offset past the requested end. */
+/** Error: the ledger sent an offset past the requested end. */
 export function pastEnd(offset: number, end: number): IndexerError {
   return new IndexerError(`the ledger sent offset ${String(offset)}, past the requested end ${String(end)}`, {
     code: 'LEDGER_OUT_OF_ORDER',

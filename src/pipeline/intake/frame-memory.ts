@@ -1,12 +1,12 @@
 /**
- * Memory for waiting frames. A frame from the socket is an allocation of its own outside the heap; if it waits, the
+ * Memory for waiting frames. A frame from the socket is an allocation of its own outside the heap. If it waits, the
  * garbage collector considers it long-lived and frees it late or never. So waiting frames are copied into a few large
  * blocks that are reused.
  */
 import { Utf8 } from '../../model/utf8.ts';
 
 const blockBytes = 1024 * 1024;
-/** Free blocks kept for later; further blocks that a burst needed are released. */
+/** Number of free blocks to keep for later; further blocks that a burst needed are released. */
 const spareBlocks = 8;
 
 interface Block {
@@ -38,7 +38,9 @@ export class FrameMemory {
   #current: Block | undefined;
   #spare: Block[] = [];
 
-  /** Copies a frame; one that is larger than a block has memory of its own already, and stays there. */
+  /**
+   * Copies a frame into a block. A frame that is larger than a block has memory of its own already, and stays there.
+   */
   keep(frame: Buffer): KeptFrame {
     if (frame.length > blockBytes) {
       return { block: { memory: frame, at: frame.length, held: 1 }, start: 0, end: frame.length };
@@ -50,7 +52,7 @@ export class FrameMemory {
     return { block, start, end: block.at };
   }
 
-  /** Releases the frames, which are not read any more. */
+  /** Releases frames that will not be read any more. */
   release(frames: readonly KeptFrame[]): void {
     for (const { block } of frames) {
       block.held -= 1;

@@ -1,4 +1,7 @@
-/** One stream of the ledger that feeds one inbox: socket events in, bounded pulls out. */
+/**
+ * One stream of the ledger that feeds one inbox: frames arrive from the socket, and the writer takes a limited number
+ * at a time.
+ */
 import { Observable } from 'rxjs';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { FrameStream, StreamPath } from '../../ledger/transport/frame-stream.ts';
@@ -16,8 +19,8 @@ export interface Frames {
   /** Monotonic time of the newest frame, milliseconds. */
   lastFrameAt(): number;
   /**
-   * Returns no more frames, because another stream is to resume from the checkpoint; the queued frames arrive there
-   * again.
+   * Returns no more frames, because another stream is to resume from the checkpoint. That stream receives the queued
+   * frames again.
    */
   retire(): void;
   /** Appends an OffsetCheckpoint with this offset to the received frames. */
@@ -25,7 +28,7 @@ export interface Frames {
   close(): void;
 }
 
-/** The close code as text, if there was one; otherwise the error's code. */
+/** The close code as text, if there was one; otherwise the code of the error. */
 function closeCodeOf(error: IndexerError | undefined): string {
   if (error === undefined) return '1000';
   if (error.facts['closedBy'] === 'us') return 'stopped';
@@ -33,8 +36,9 @@ function closeCodeOf(error: IndexerError | undefined): string {
 }
 
 /**
- * One stream, once opened; closed again if it is no longer needed, because obtaining a token takes time.
- * @param renewal true when it continues, with a newer token, a stream that was retired
+ * Emits one stream once it is open. If it is no longer needed by then, it is closed again, because obtaining a token
+ * takes time.
+ * @param renewal true when it continues a retired stream with a newer token
  */
 export function frames$(parts: PipelineParts, path: StreamPath, request: object, renewal = false): Observable<Frames> {
   return new Observable((subscriber) => {
@@ -72,7 +76,7 @@ async function openFrames(parts: PipelineParts, path: StreamPath, request: objec
     token,
     lastFrameAt,
     pass: (reached) => {
-      // In the participant's own offsets, because it is read like any other frame.
+      // In the participant's own offsets, because the frame is read like any other.
       const offset = parts.participantOffsets?.toParticipantOffset(reached) ?? reached;
       const frame = Buffer.from(JSON.stringify({ update: { OffsetCheckpoint: { value: { offset } } } }));
       inbox.push(blocks.keep(frame), frame.length);
@@ -83,14 +87,14 @@ async function openFrames(parts: PipelineParts, path: StreamPath, request: objec
     },
     close: () => {
       stop.removeEventListener('abort', stopInbox);
-      // Reported now: a tailing ledger responds late, when the next stream is already open.
+      // Reported now: an idle ledger confirms the close late, when the next stream is already open.
       if (retired) ends.ended('renewed');
       stream.close();
     },
   };
 }
 
-/** The stream with its inbox. */
+/** Opens the stream with its inbox. */
 function openFeed(parts: PipelineParts, path: StreamPath, request: object, token: string | undefined) {
   const ends = reportingEnds(parts, path);
   let newestFrameAt = performance.now();
@@ -112,7 +116,7 @@ function openFeed(parts: PipelineParts, path: StreamPath, request: object, token
       inbox.end(error);
     },
   });
-  // While frames wait here, the silence is caused by this process: a paused socket delivers nothing.
+  // While frames wait here, this process causes the silence: a paused socket delivers nothing.
   const lastFrameAt = (): number => {
     if (inbox.length > 0) newestFrameAt = performance.now();
     return newestFrameAt;
@@ -120,7 +124,7 @@ function openFeed(parts: PipelineParts, path: StreamPath, request: object, token
   return { inbox, blocks, stream, ends, lastFrameAt };
 }
 
-/** Reports the beginning and, once, the end of a stream to the observer; nothing follows the end. */
+/** Reports the beginning and the end of a stream to the observer, each at most once. */
 function reportingEnds({ observers }: PipelineParts, path: StreamPath) {
   const name = path === '/v2/updates' ? 'updates' : 'active_contracts';
   let over = false;

@@ -12,7 +12,7 @@ export interface InboxLimits {
 export interface InboxValve {
   pause(): void;
   resume(): void;
-  /** The socket was paused for this long, in seconds. */
+  /** Called when the socket is resumed. @param seconds how long it was paused */
   paused(seconds: number): void;
 }
 
@@ -47,7 +47,7 @@ export class Inbox<F> {
   }
 
   /**
-   * True after `stop`: the queued frames are gone and will be read again from the checkpoint, now or by the next
+   * True after `stop`. The queued frames are dropped and will be read again from the checkpoint, now or by the next
    * process.
    */
   get stopped(): boolean {
@@ -62,7 +62,7 @@ export class Inbox<F> {
     this.#wake?.();
   }
 
-  /** The stream is over; frames that have arrived are still returned. */
+  /** Ends the stream; frames that have arrived are still returned. */
   end(error: IndexerError | undefined): void {
     this.#ended ??= { error };
     this.#wake?.();
@@ -77,8 +77,9 @@ export class Inbox<F> {
   }
 
   /**
-   * Arrived frames, at least one and at most the given amounts (a single frame may exceed the bytes). Empty when the
-   * stream ended cleanly or `stop` was called. @throws the error that ended the stream
+   * Returns frames that have arrived: at least one, and at most the given amounts (a single frame may exceed the
+   * bytes). Empty when the stream ended cleanly or `stop` was called.
+   * @throws the error that ended the stream
    */
   async take(frames: number, bytes: number): Promise<readonly F[]> {
     while (this.length === 0) {
@@ -104,7 +105,7 @@ export class Inbox<F> {
       this.#head += 1;
     }
     this.#bytes -= taken;
-    // Releases taken frames at once; copying the rest costs less than it frees.
+    // Releases taken frames at once; copying the remaining ones costs less than it frees.
     this.#frames = this.#frames.slice(this.#head);
     this.#head = 0;
     if (this.length <= this.#limits.frames / 2 && this.#bytes <= this.#limits.bytes / 2) this.#resume();

@@ -4,10 +4,12 @@ import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { AccessToken } from '../../ledger/access/token.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 
-/** A timer cannot be set for longer than 24 days. */
+/** Longest single pause: a timer cannot be set for longer than 24 days. */
 const longestPauseMs = 3_600_000;
 const shortestPauseMs = 20;
-/** The stream continues without a valid token until the ledger ends it; a new one is requested at this interval. */
+/**
+ * Interval of token requests when none succeeds. The stream continues without a valid token until the ledger ends it.
+ */
 const withoutTokenMs = 5_000;
 
 async function pauseUntil(at: number, signal: AbortSignal): Promise<void> {
@@ -17,7 +19,7 @@ async function pauseUntil(at: number, signal: AbortSignal): Promise<void> {
 /**
  * Resolves to true when there is a newer token, to false when `signal` is aborted or no newer one can be had. Requests
  * it when it is due; never rejects.
- * @param inVain receives each failed attempt: the observer, unless another stream reports it already
+ * @param inVain called with each failed attempt; by default it reports to the observer
  */
 export async function newerToken(
   parts: PipelineParts,
@@ -43,7 +45,7 @@ export async function newerToken(
   return false;
 }
 
-/** Whether there is another token now; false when `signal` is aborted meanwhile. Never rejects. */
+/** Whether there is another token now; false if `signal` is aborted meanwhile. Never rejects. */
 export async function anotherToken(
   { tokenSource }: PipelineParts,
   used: AccessToken | undefined,

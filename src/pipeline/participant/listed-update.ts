@@ -1,6 +1,6 @@
 /**
- * An update as a list or a lookup returns it, read only as far as needed to identify it. Never decoded: it may not be
- * storable.
+ * An update as a list or a lookup returns it, read only as far as needed to identify it. It is never decoded, because
+ * it may not be storable.
  */
 import { isObject, type JsonObject } from '../../ledger/frames/field.ts';
 
@@ -11,7 +11,7 @@ export interface Listed {
   readonly value: JsonObject;
 }
 
-/** Undefined when it has no offset. @throws SyntaxError when it is not JSON */
+/** Undefined if the update has no offset. @throws SyntaxError if the text is not JSON */
 export function readListed(text: string): Listed | undefined {
   const answer: unknown = JSON.parse(text);
   const update = isObject(answer) && isObject(answer['update']) ? answer['update'] : {};

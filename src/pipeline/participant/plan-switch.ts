@@ -1,7 +1,7 @@
 /**
- * Decides whether a stream can continue from another participant: both must have returned the same history up to the
- * switch. Neither offsets nor the order of two synchronizers say anything about that; update ids do, in the order of
- * each synchronizer. Read-only.
+ * Decides whether a stream can continue from another participant. Both must have returned the same history up to the
+ * switch. Offsets, and the order of updates of two synchronizers, differ between participants. Update ids, and their
+ * order within each synchronizer, do not. Read-only.
  */
 import type { LedgerClient } from '../../ledger/api/client.ts';
 import { updateFormat, updatesRequest, type LedgerFilter } from '../../ledger/api/request-format.ts';
@@ -11,24 +11,24 @@ import { readListed } from './listed-update.ts';
 
 /** Number of newest stored updates to compare, if the participant returns as many. */
 const compared = 500;
-/** Maximum length of a list over HTTP. */
+/** Maximum number of updates in a list over HTTP. */
 const mostListed = 200;
-/** Maximum range, in offsets, that is searched for parties that may have left. */
+/** Maximum number of offsets that are searched for parties that may have left. */
 const maxSearchRange = 1_000_000;
 
 /** The newest stored update of a synchronizer. */
 interface SynchronizerMark extends UpdateMark {
   readonly synchronizerId: string;
-  /** Up to this record time, everything of the synchronizer is stored. */
+  /** Everything of the synchronizer up to this record time is stored; null if unknown. */
   readonly completeTo: string | null;
 }
 
-/** Stored updates of the overlap. */
+/** Access to the stored updates of the overlap. */
 export interface StoredOverlap {
   newestUpdates(): Promise<readonly SynchronizerMark[]>;
-  /** The update that is followed by this many newer ones, or the oldest. */
+  /** The stored update that this many newer ones follow, or the oldest one. */
   updateBefore(newer: number): Promise<UpdateMark | undefined>;
-  /** The subset of the ids that is stored; most of them after the offset. */
+  /** The ids that are stored, out of `ids`. @param after stream offset after which most of them are stored */
   storedIds(ids: readonly string[], after: number): Promise<ReadonlySet<string>>;
   framesSetAside(): Promise<readonly Buffer[]>;
   firstDeparture(): Promise<UpdateMark | undefined>;
@@ -36,18 +36,18 @@ export interface StoredOverlap {
 
 export interface SwitchParts {
   readonly ledger: Pick<LedgerClient, 'state' | 'updates'>;
-  /** With the interfaces that the participant knows. */
+  /** Includes the interfaces that the participant knows. */
   readonly filter: LedgerFilter;
   readonly stored: StoredOverlap;
 }
 
-/** Offsets are the participant's own unless stated otherwise. */
+/** Offsets are those of the new participant unless stated otherwise. */
 export interface SwitchPlan {
-  /** Everything that the participant returns up to here is stored. */
+  /** Everything that the participant returns up to this offset is stored. */
   readonly from: number;
-  /** An offset of the stream is the participant's own plus this. */
+  /** Added to an offset of the participant, gives the offset of the stream. */
   readonly shift: number;
-  /** By synchronizer, in offsets of the stream: the end of the updates after `from` that are stored already. */
+  /** By synchronizer: the end of the updates after `from` that are stored already, as an offset of the stream. */
   readonly overlaps: Readonly<Record<string, number>>;
   readonly common: UpdateMark;
   /** Number of updates compared one by one. */
@@ -77,13 +77,13 @@ export async function planSwitch(parts: SwitchParts, checkpoint: number): Promis
 /** Parties of the filter that the participant does not host would have no updates from here on. */
 async function refuseParties({ ledger, filter }: SwitchParts): Promise<void> {
   for (const party of filter.parties) {
-    // Not every user may request this; then the updates have to decide.
+    // Not every user may request this. If the request fails, only the updates are compared.
     const hosted = await ledger.state.connectedSynchronizers({ party }).catch(() => undefined);
     if (hosted?.length === 0) throw notHosted(`party ${party} is not hosted there`);
   }
 }
 
-/** The participant's offset of the newest stored update of a synchronizer. */
+/** By synchronizer: the participant's offset of its newest stored update. */
 type Newest = ReadonlyMap<string, number>;
 
 async function findNewest(parts: SwitchParts, pruned: number): Promise<Newest> {
@@ -97,7 +97,7 @@ async function findNewest(parts: SwitchParts, pruned: number): Promise<Newest> {
   }
   for (const { updateId, synchronizerId } of await setAside(parts)) {
     const offset = await offsetOf(parts, updateId);
-    // Quarantined counts as stored: it must not be quarantined again.
+    // Quarantined updates count as stored, because they must not be quarantined again.
     if (offset !== undefined && offset > (found.get(synchronizerId) ?? 0)) found.set(synchronizerId, offset);
   }
   if (found.size === 0) throw await nothingCommon(parts, marks.at(-1), pruned);
@@ -112,7 +112,7 @@ async function offsetOf({ ledger, filter }: SwitchParts, updateId: string): Prom
   return answer === undefined ? undefined : readListed(JSON.stringify(answer))?.offset;
 }
 
-/** Why no newest update is there: it comes later, it was pruned, or it belongs to another history. */
+/** Why the participant has none of the newest updates: it is behind, it has pruned them, or it has another history. */
 async function nothingCommon(parts: SwitchParts, newest: SynchronizerMark | undefined, pruned: number) {
   for (const newer of [1, 10, 100, 1_000]) {
     const mark = await parts.stored.updateBefore(newer);
@@ -125,15 +125,15 @@ async function nothingCommon(parts: SwitchParts, newest: SynchronizerMark | unde
 }
 
 /**
- * The marks whose newest update is missing although it was not pruned long ago. For an idle synchronizer, everything is
- * stored up to a time before which the participant returns nothing any more.
+ * The marks whose newest update is missing although the participant cannot have pruned it. If everything up to the
+ * first update that the participant still returns is stored, an idle synchronizer's newest update may have been pruned.
  */
 async function notLongAgo(parts: SwitchParts, missing: readonly SynchronizerMark[], pruned: number) {
   const [first] = await list(parts, pruned, await parts.ledger.state.ledgerEnd(), 1);
   return missing.filter(({ completeTo }) => first === undefined || later(first.recordTime, completeTo));
 }
 
-/** Times are ISO-8601 in UTC; without their Z they sort as text. */
+/** Compares ISO-8601 times in UTC; without their Z they sort as text. */
 function later(time: string, than: string | null): boolean {
   return than === null || time.replace(/Z$/, '') > than.replace(/Z$/, '');
 }
@@ -142,14 +142,14 @@ interface Window {
   /** Exclusive. */
   readonly from: number;
   readonly to: number;
-  /** Offset of the stream after which most of its updates are stored (exclusive). */
+  /** Most updates of the window are stored after this offset of the stream (exclusive). */
   readonly storedAfter: number;
   readonly anewFrom: number | undefined;
 }
 
 /**
- * The window from the oldest update that the participant returns, or the number of updates compared, to the newest that
- * both have.
+ * The range of the participant's offsets to compare. It ends at the newest update that both have. It begins `compared`
+ * updates earlier, at the oldest update that the participant returns, or where parties may have left.
  */
 async function findWindow(parts: SwitchParts, newest: Newest, pruned: number): Promise<Window> {
   const lowest = Math.min(...newest.values());
@@ -216,7 +216,7 @@ async function readWindow(parts: SwitchParts, { from, to, storedAfter }: Window,
     if (last === undefined) break;
     reached = last.offset;
   }
-  // A list that omits an update just found by its id proves nothing.
+  // A list that omits an update just found by its id is no evidence.
   const listed = new Set(updates.map(({ offset }) => offset));
   const left = [...newest].find(([, offset]) => offset > from && !listed.has(offset));
   if (left !== undefined) throw unknownUpdate({ offset: left[1], updateId: '', synchronizerId: left[0] });
@@ -238,8 +238,8 @@ async function setAside({
 }
 
 /**
- * The participant's offset up to which everything is stored. Later updates that are stored as well belong to
- * synchronizers that were ahead; for each of those, `levels` holds the end of the stored ones.
+ * Finds the participant's offset up to which everything is stored. Later updates that are stored as well belong to
+ * synchronizers that were ahead; for each of those, `overlaps` holds the offset of the last stored one.
  */
 function cutAt(updates: readonly ReturnedUpdates[], known: ReadonlySet<string>, newest: Newest) {
   const overlaps = new Map(newest);

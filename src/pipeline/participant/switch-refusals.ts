@@ -10,7 +10,7 @@ interface Named {
 const describeUpdate = ({ offset, updateId, synchronizerId }: Named): string =>
   `update ${updateId} (stored at offset ${String(offset)}, synchronizer ${synchronizerId})`;
 
-/** The participant has none of the newest updates, and none before them. */
+/** The participant has none of the newest stored updates, and none of those before them. */
 export function noOverlap(newest: Named | undefined): IndexerError {
   const what =
     newest === undefined
@@ -21,7 +21,7 @@ export function noOverlap(newest: Named | undefined): IndexerError {
   });
 }
 
-/** The participant knows older updates, and not yet the newest. */
+/** The participant has older stored updates, but not the newest one yet. */
 export function behind(newest: Named): IndexerError {
   return new IndexerError(
     `the participant does not yet return ${describeUpdate(newest)}, the newest of this synchronizer`,
@@ -54,7 +54,10 @@ export function notHosted(found: string): IndexerError {
   });
 }
 
-/** Rethrows any failure; missing rights mean that the participant does not return the contracts of the filter. */
+/**
+ * Rethrows any failure. If rights are missing, the error states that the participant does not return the contracts of
+ * the filter.
+ */
 export function refuseWithoutRights(thrown: unknown): never {
   const error = toIndexerError(thrown);
   throw error.code === 'LEDGER_PERMISSION_DENIED' ? notHosted(error.message) : error;

@@ -1,6 +1,6 @@
 /**
- * The ledger for a stream that was switched to another participant: requests and responses use offsets of the stream.
- * This is the only module that translates them; a stream that never switched participants does not use it.
+ * Translates offsets for a stream that was switched to another participant: its requests and responses use offsets of
+ * the stream. This is the only module that translates them. A stream that never switched participants does not use it.
  */
 import { withContext, toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
 import type { ListOptions } from '../../ledger/api/answer.ts';
@@ -17,7 +17,7 @@ import { readListed, type Listed } from './listed-update.ts';
 
 type ToRead = Pick<PipelineParts, 'participantOffsets'>;
 
-/** The parts for a stream that was switched to another participant; unchanged for one that was not. */
+/** The parts with translated offsets; unchanged for a stream that was not switched to another participant. */
 export function withParticipantOffsets(parts: PipelineParts, range: ParticipantRange | undefined): PipelineParts {
   if (range === undefined) return parts;
   const participantOffsets = new ParticipantOffsets(range);
@@ -52,7 +52,10 @@ function decodeWithTranslatedErrors<T>(participantOffsets: ParticipantOffsets, d
   }
 }
 
-/** The offset at which an update could not be read, and the one at which a participant says that its history begins. */
+/**
+ * Facts of errors that are offsets: that of an update that could not be read, and the earliest one that a participant
+ * still has.
+ */
 const offsetFacts = ['offset', 'earliestOffset'] as const;
 
 /** The error with its facts in offsets of the stream; the participant's message is unchanged. */
@@ -89,7 +92,7 @@ function translated(
         const { offset: participantOffset, ...event } = created.createdEvent;
         if (participantOffset === undefined) return events;
         const offset = participantOffsets.toStreamOffset(participantOffset);
-        // Its offsets from before the switch are not those of the stored updates.
+        // The participant's offset of a create before the switch is not the one of the stored update, so it is omitted.
         const known = participantOffsets.isStored(created.synchronizerId ?? '', offset) ? {} : { offset };
         return { ...events, created: { ...created, createdEvent: { ...event, ...known } } };
       },
@@ -124,8 +127,8 @@ interface ListCall {
 }
 
 /**
- * Updates that are stored already are left out: if a list is full of them, the next one is requested, because an empty
- * list means that nothing is left.
+ * Leaves out updates that are stored already. If a list contains only such updates, the next one is requested, because
+ * an empty list means that nothing is left.
  */
 async function* listUnstored(
   updates: LedgerQuestions['updates'],
@@ -148,7 +151,7 @@ async function* listUnstored(
   }
 }
 
-/** A list is used for the existence of updates, not for their content: only the offset is translated. */
+/** A list is used to find out which updates exist, not for their content, so only the offset is translated. */
 function inOffsetsOf(
   { kind, offset: participantOffset, value }: Listed,
   participantOffsets: ParticipantOffsets,
@@ -160,7 +163,7 @@ function inOffsetsOf(
   return JSON.stringify({ update: { [kind]: { value: { ...value, offset } } } });
 }
 
-/** Frames stay as they came: they are translated once they are decoded. */
+/** Frames are not changed here: they are translated once they are decoded. */
 function translatedStreams(openStream: OpenStream, participantOffsets: ParticipantOffsets): OpenStream {
   return (stream) =>
     openStream({

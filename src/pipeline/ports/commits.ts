@@ -1,4 +1,4 @@
-/** The offset up to which everything is stored: reported once by the writer, for all waiters. */
+/** The offset up to which everything is stored. The writer reports it once, for all listeners. */
 
 /** May not throw or block. */
 type CommitListener = (checkpoint: number) => void;
@@ -12,7 +12,10 @@ export class Commits {
     this.#listeners.push(listener);
   }
 
-  /** Everything up to this offset is in the database: at the beginning of a session, after a seed, after each batch. */
+  /**
+   * Reports that everything up to this offset is in the database: at the beginning of a session, after a seed, after
+   * each batch.
+   */
   reached(checkpoint: number): void {
     if (checkpoint === this.#checkpoint) return;
     this.#checkpoint = checkpoint;

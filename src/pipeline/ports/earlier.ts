@@ -1,38 +1,38 @@
 /**
- * Storage for history from before a filter was extended, while the stream runs. For the holder of the writer lock.
- * Implemented for Postgres by src/store/postgres-sink.ts.
+ * Port to the storage for history from before a filter was extended, which is read while the stream runs. For the
+ * holder of the writer lock. Implemented for Postgres by src/store/postgres-sink.ts.
  */
 import type { HistoryRequest } from '../../model/stream.ts';
 import type { StoredUpdate } from '../../model/update.ts';
 import type { FilterExtensionProgress } from './filter-extension.ts';
 
-/** Remaining work. Offsets are exclusive. */
+/** The work that remains. Offsets are exclusive. */
 export interface DueEarlier {
   readonly request: HistoryRequest;
-  /** The job is paused until it is resumed. */
+  /** Whether the job is paused until it is resumed. */
   readonly isPaused: boolean;
-  /** The filter in force is the one whose history is requested. */
+  /** Whether the filter in force is the one whose history is requested. */
   readonly isInForce: boolean;
-  /** A filter is being extended, or contracts are being staged: the job continues after that. */
+  /** Whether a filter is being extended, or contracts are being staged; the job continues after that. */
   readonly waits: boolean;
-  /** The contracts active at the beginning were requested; they are being staged, or were not staged. */
+  /** Whether the contracts active at the beginning were requested; they are being staged, or staging them failed. */
   readonly isListRequested: boolean;
   /** Updates after this offset are stored under the filter in force. */
   readonly from: number;
-  /** The contracts active at this offset are stored; undefined: some of them are missing. */
+  /** The contracts active at this offset are stored; undefined if some of them are missing. */
   readonly completeFrom: number | undefined;
-  /** Where the stored history begins. */
+  /** Offset at which the stored history begins. */
   readonly begin: number;
 }
 
 export interface EarlierJob {
-  /** The requested and unfinished work. */
+  /** The requested work that is not finished; undefined if there is none. */
   due(): Promise<DueEarlier | undefined>;
   /** Stores the progress; false when the job was paused or cancelled. */
   note(progress: FilterExtensionProgress): Promise<boolean>;
 }
 
-/** All updates after `from` and up to `to` that the filter in force matches, in order. */
+/** All updates after `from` and up to `to` that match the filter in force, in order. */
 export interface EarlierRange {
   readonly from: number;
   readonly to: number;
@@ -42,18 +42,20 @@ export interface EarlierRange {
 /** Each method rejects with WRITER_FENCED (fenced) under another epoch. */
 export interface EarlierPlace {
   /**
-   * Stores a range, completely or not at all. `names`: nothing is stored, some names need numbers first; `otherwise`:
-   * nothing is stored, because the range was pruned meanwhile, or contracts are being staged again.
+   * Stores a range, completely or not at all. With the results `names` and `otherwise` nothing is stored. `names`: some
+   * names of the range need numbers first. `otherwise`: the range was pruned meanwhile, or contracts are being staged
+   * again.
    * @throws IndexerError FILTER_EXTEND_MISMATCH, FILTER_EXTEND_REFUSED
    */
   store(range: EarlierRange, epoch: number): Promise<'stored' | 'names' | 'otherwise'>;
-  /** Assigns numbers to the names of the range. Between two sessions: the epoch rises. */
+  /** Assigns numbers to the names of the range. Called between two sessions, because it increments the epoch. */
   name(range: EarlierRange, epoch: number): Promise<void>;
   /** Requests the contracts active at an offset, which are staged as in an extension of the filter. */
   askForList(at: number, epoch: number): Promise<void>;
   /**
-   * Marks the job complete. @param floor nothing before it can be read, or is retained here @returns first offset
-   * (exclusive) of the history
+   * Marks the job complete.
+   * @param floor nothing before this offset can be read, or is retained here
+   * @returns first offset (exclusive) of the history
    */
   finish(floor: number, epoch: number): Promise<number>;
   close(): Promise<void>;

@@ -1,19 +1,19 @@
 /**
- * Requests for an extended filter, and the staging area for the contracts that it adds. For the holder of the writer
- * lock. Implemented for Postgres by src/store/postgres-sink.ts.
+ * Port to the requests for an extended filter, and to the staging area for the contracts that it adds. For the holder
+ * of the writer lock. Implemented for Postgres by src/store/postgres-sink.ts.
  */
 import type { StoredFilter, FilterExtensionRequest } from '../../model/stream.ts';
 import type { StreamIdentity } from '../../model/stream.ts';
 import type { Sink } from './sink.ts';
 
-/** Remaining work. */
+/** The work that remains. */
 export interface DueFilterExtension {
   readonly request: FilterExtensionRequest;
-  /** The job is paused until it is resumed. */
+  /** Whether the job is paused until it is resumed. */
   readonly isPaused: boolean;
-  /** The filter is in force already. */
+  /** Whether the filter is in force already. */
   readonly isSet: boolean;
-  /** Contracts active at an earlier offset cannot be used; undefined: nothing is missing. */
+  /** The list of active contracts must not be read at an earlier offset; undefined if no contracts are missing. */
   readonly notBefore: number | undefined;
 }
 
@@ -31,17 +31,17 @@ export interface FilterExtensionProgress {
 export interface FilterExtensions {
   /** The filter in force; undefined when nothing was ever indexed here. */
   filter(): Promise<StoredFilter | undefined>;
-  /** The requested and unfinished work. */
+  /** The requested work that is not finished; undefined if there is none. */
   due(): Promise<DueFilterExtension | undefined>;
-  /** @throws IndexerError FILTER_EXTEND_REFUSED unless this role has the rights that an extension needs */
+  /** @throws IndexerError FILTER_EXTEND_REFUSED if this role lacks the rights that an extension needs */
   assertAllowed(): Promise<void>;
   /** Stores the progress; false when the job was paused or cancelled. */
   note(progress: FilterExtensionProgress): Promise<boolean>;
   /**
    * Brings the filter into force at the checkpoint.
    * @param followed interfaces that the stream includes from there, although views of earlier contracts are missing
-   * @throws IndexerError WRITER_FENCED (fenced), FILTER_EXTEND_REFUSED when another filter is in force than was
-   *   extended
+   * @throws IndexerError WRITER_FENCED (fenced); FILTER_EXTEND_REFUSED when the filter in force is not the one that was
+   *   to be extended
    */
   set(
     extensionRequest: FilterExtensionRequest,
@@ -52,7 +52,7 @@ export interface FilterExtensions {
   tidy(): Promise<void>;
 }
 
-/** Number of contracts of a list that were processed. */
+/** Number of contracts that were added so far, and in total. */
 export interface Filled {
   readonly done: number;
   readonly total: number;
@@ -61,16 +61,18 @@ export interface Filled {
 /** Staging area for the active contracts under the extended filter, until they are part of the stream. */
 export interface FilterExtensionPlace extends Pick<Sink, 'openSession'> {
   /**
-   * Creates the staging area, or reuses what an interrupted run has left if it fits.
+   * Creates the staging area, or reuses the one of an interrupted run if it fits.
    * @throws IndexerError FILTER_EXTEND_REFUSED when something blocks it, or the role lacks rights
    */
   prepare(spec: { readonly identity: StreamIdentity; readonly notBefore: number }): Promise<void>;
   /** Whether `name` was applied to the staged data. */
   isNamed(): Promise<boolean>;
-  /** Assigns the numbers of the stream to staged names. Between two sessions: the epoch rises. */
+  /**
+   * Assigns the numbers of the stream to staged names. Called between two sessions, because it increments the epoch.
+   */
   name(epoch: number): Promise<void>;
   /**
-   * Progress of the merge; prepares it if that was not done.
+   * Prepares the merge if that was not done, and returns its progress.
    * @throws IndexerError FILTER_EXTEND_MISMATCH when the list does not match the stored contracts
    */
   begin(): Promise<Filled>;

@@ -8,7 +8,7 @@ import type { UnknownName } from '../../model/unknown.ts';
 
 /** Contents of one committed database transaction. Counts are of this batch only. */
 export interface BatchFacts {
-  /** Undefined for entries of a seed: they do not count before it is published. */
+  /** Undefined for entries of a seed, which do not count before the seed is published. */
   readonly checkpoint: number | undefined;
   /** Updates by kind: transaction, reassignment, topology, offset_checkpoint, unknown. */
   readonly updates: ReadonlyMap<string, number>;
@@ -23,7 +23,7 @@ export interface BatchFacts {
   /** Record time of the newest update or OffsetCheckpoint in the batch, milliseconds since 1970. */
   readonly recordTimeMs: number | undefined;
   readonly bytes: number;
-  /** BEGIN to COMMIT, seconds. */
+  /** Time from BEGIN to COMMIT, seconds. */
   readonly commitSeconds: number;
   /** Time spent parsing and building the rows of the batch, seconds. */
   readonly decodeSeconds: number;
@@ -50,18 +50,18 @@ export interface RefusedPackage {
 
 /** Progress of one retention pass. */
 export interface PruneFacts {
-  /** Updates up to this offset are removed, except those of contracts active there. */
+  /** Updates up to this offset are removed, except those of contracts that are active there. */
   readonly boundary: number;
   /** Rows removed since the pass began. */
   readonly rows: number;
   /** Whether the pass is over. */
   readonly finished: boolean;
-  /** The hold that keeps the pass from reaching the configured boundary; null when there is none. */
+  /** The hold that keeps the pass from reaching the configured boundary; null if no hold does. */
   readonly heldBy: {
     readonly name: string;
     readonly offset: number;
     readonly since: Date;
-    /** Only a prune up to an offset goes past it. */
+    /** Set for an update that is recorded later than the updates after it; only a prune by offset goes past it. */
     readonly isFutureUpdate?: true;
   } | null;
 }
@@ -70,7 +70,7 @@ export interface PruneFacts {
 export interface PackageFacts {
   /** Packages read. */
   readonly packages: number;
-  /** Each is reported once. */
+  /** Packages refused in this pass; each is reported once. */
   readonly refused: readonly RefusedPackage[];
   /** Typed views created or replaced. */
   readonly views: number;
@@ -78,11 +78,14 @@ export interface PackageFacts {
 }
 
 /**
- * `options`: the options that do not name the filter in force, because it was extended since; empty when they do.
- * `set`: the filter is in force. `backfilling`: contracts that were active at an offset are read. `done`: they are part
- * of the stream. `replaced`: the filter of a previous start had stored nothing, and the configured one took its place.
- * `earlier`: earlier history under the filter is part of the stream too, after an offset. `late`: postponed; the stream
- * continues. `delayMs` until the next try, undefined when there is none.
+ * `options`: the filter was extended, and the options in `behind` still name the previous one; empty when all name the
+ * current one.
+ * `set`: the filter is in force.
+ * `gathering`: contracts that were active at an offset are being read.
+ * `done`: they are part of the stream.
+ * `replaced`: nothing was stored under the filter of a previous start, and the configured filter replaced it.
+ * `earlier`: earlier history under the filter is part of the stream too, after an offset.
+ * `late`: postponed; the stream continues. `delayMs` is the time until the next attempt, undefined if there is none.
  */
 export type FilterExtensionFacts =
   | { readonly kind: 'options'; readonly behind: readonly string[] }
@@ -91,8 +94,8 @@ export type FilterExtensionFacts =
   | { readonly kind: 'late'; readonly error: IndexerError; readonly delayMs: number | undefined };
 
 /**
- * `read`: at the beginning of a session; `lacking` is set if contracts may be missing that were in transit between
- * synchronizers when the list was read. `other`: an interrupted seed cannot resume with its token, because the
+ * `read`: the release at the beginning of a session. `lacking` is set if contracts may be missing that were in transit
+ * between synchronizers when the list was read. `other`: an interrupted seed cannot resume with its token, because the
  * participant was upgraded since.
  */
 export type ReleaseFacts =
@@ -115,7 +118,7 @@ export interface CompletionFacts {
   /** Completions are stored up to here. */
   readonly checkpoint: number;
   readonly accepted: number;
-  /** Number of rejected commands, by the ledger's error code; `unknown` if it gave none. */
+  /** Number of rejected commands by the ledger's error code; `unknown` counts rejections without a code. */
   readonly rejected: ReadonlyMap<string, number>;
   /** Names in it that this version does not know. */
   readonly unknown: readonly UnknownName[];
@@ -126,17 +129,17 @@ export interface VerifiedFacts {
   /** `invariants`, `acs`, `tail`, `range` or `tokens`. */
   readonly kind: string;
   readonly atOffset: number;
-  /** When it began, milliseconds since 1970. */
+  /** Start of the verification, milliseconds since 1970. */
   readonly startedAtMs: number;
   readonly seconds: number;
-  /** Undefined when it could not be decided. */
+  /** Number of differences; undefined if it could not be determined. */
   readonly different: number | undefined;
 }
 
 /**
  * Result of requesting the range from the checkpoint to the ledger end. `empty`: the range contains no update, and the
  * checkpoint moves. `undelivered`: the range contains an update that the stream has not delivered. `obsolete`: the
- * stream delivered something meanwhile. `refused`: there was no response.
+ * stream delivered something meanwhile. `refused`: the request failed.
  */
 export type ProbeAnswer = 'empty' | 'undelivered' | 'obsolete' | 'refused';
 
@@ -145,10 +148,11 @@ export type WorkPart = 'source' | 'decode' | 'database';
 
 /** The stream itself: its session, its frames and batches, and its failures. */
 export interface StreamObserver {
-  /** The stored checkpoint, before the ledger's identity is verified. */
+  /** The stored checkpoint was read; the ledger's identity is not verified yet. */
   storedFound(checkpoint: number): void;
   /**
-   * A session begins: the ledger is verified to be the indexed one, and this is the stored checkpoint.
+   * A session begins. The ledger is verified to be the indexed one.
+   * @param checkpoint the stored one
    * @param participantId undefined when the ledger's user may not read it
    */
   sessionOpened(participantId: string | undefined, checkpoint: number | null): void;
@@ -164,7 +168,7 @@ export interface StreamObserver {
   disconnected(stream: 'updates' | 'active_contracts', code: string): void;
   frameReceived(bytes: number): void;
   queueChanged(queue: QueueFacts): void;
-  /** From now on the stream waits for this, or does it; called a few times per batch. */
+  /** From now on the stream waits for this part, or runs it; called a few times per batch. */
   busyWith(part: WorkPart): void;
   /** The ledger's socket was paused for this long because the database is slower. */
   backpressure(seconds: number): void;
@@ -173,7 +177,7 @@ export interface StreamObserver {
   quarantined(offset: number, error: IndexerError): void;
   /** An update that the ledger sent after later ones was missing and is stored now. */
   lateStored(offset: number): void;
-  /** A failure and its decision: `delayMs` until the next try, undefined when there is none. */
+  /** A failure and the decision about it: `delayMs` is the time until the next attempt, undefined if there is none. */
   failed(stage: 'ledger' | 'store' | 'pipeline', error: IndexerError, delayMs: number | undefined): void;
 }
 
@@ -184,15 +188,15 @@ export interface SeedObserver {
 
 /** Results of polling the ledger and the database. */
 export interface PollObserver {
-  /** The holder of the writer lock; undefined when it is free. */
+  /** The current holder of the writer lock; undefined if the lock is free. */
   lockHeld(holder: LockHolder | undefined, isOwn: boolean): void;
-  /** The ledger returned its end. */
+  /** The ledger returned this ledger end. */
   ledgerEnd(offset: number): void;
-  /** The ledger returned the offset up to which it is pruned; 0 = never. */
+  /** The ledger returned the offset up to which it is pruned; 0 if it never was. */
   pruned(offset: number): void;
-  /** The stream was silent before the ledger end, and the ledger was queried for updates in between. */
+  /** No frames arrived although the ledger end is ahead, and the ledger was queried for updates in between. */
   idleProbed(answer: ProbeAnswer, error?: IndexerError): void;
-  /** Latest results of `verify`, which is another process: one entry for each kind of comparison ever made. */
+  /** Latest results of `verify`, which is another process: one for each kind of verification that was ever run. */
   verified(results: readonly VerifiedFacts[]): void;
   /** Number of contracts that are neither active nor ended, because their parties left the participant. */
   contractsUnhosted(count: number): void;
@@ -201,18 +205,21 @@ export interface PollObserver {
 export interface PackageObserver {
   /** Packages were read or refused, or typed views created. */
   read(facts: PackageFacts): void;
-  /** Packages or views failed for now; ingestion continues. `delayMs` until the next try. */
+  /** Packages or views failed for now; ingestion continues. @param delayMs time until the next attempt */
   failed(error: IndexerError, delayMs: number): void;
 }
 
 export interface InterfaceObserver {
   /** At the beginning of a session: the requested interfaces, and the offset from which views of them are stored. */
   interfacesRequested(interfaces: readonly RequestedInterface[]): void;
-  /** Views of interfaces that the participant has come to know are being staged, from this offset. */
+  /** Views are being staged, from this offset, of interfaces that the participant did not know before. */
   gathering(interfaces: readonly string[], completeFrom: number): void;
-  /** The staged views are part of the stream; this many are new. */
+  /** The staged views are part of the stream. @param views number of new views */
   added(interfaces: readonly string[], views: number): void;
-  /** Views could not be staged for now; the stream continues without them. `delayMs` until the next try. */
+  /**
+   * Views could not be staged for now; the stream continues without them.
+   * @param delayMs time until the next attempt
+   */
   failed(error: IndexerError, delayMs: number): void;
 }
 
@@ -222,26 +229,29 @@ export interface FilterExtensionObserver {
 }
 
 export interface ReleaseObserver {
-  /** The participant's release at the session, and of the list that the stream began with. */
+  /** The participant's release in this session, and of the list that the stream began with. */
   found(facts: ReleaseFacts): void;
 }
 
 export interface CompletionObserver {
-  /** Completions are not followed, for this reason; called repeatedly. */
+  /** Completions are not followed, for this reason. May be called repeatedly. */
   off(reason: string, error?: IndexerError): void;
-  /** Completions are followed, from this offset. */
+  /** Completions are followed from this offset. */
   followed(checkpoint: number): void;
   stored(facts: CompletionFacts): void;
   /** Completions after `from` and up to `to` were pruned before they were read. */
   skipped(from: number, to: number): void;
-  /** Completions could not be followed for now; the stream continues without them. `delayMs` until the next try. */
+  /**
+   * Completions could not be followed for now; the stream continues without them.
+   * @param delayMs time until the next attempt
+   */
   failed(error: IndexerError, delayMs: number): void;
 }
 
 export interface RetentionObserver {
-  /** Old history is being pruned, or was: called after each transaction, and at the end. */
+  /** Old history is being pruned: called after each transaction, and at the end. */
   pruned(facts: PruneFacts): void;
-  /** Pruning failed for now; the stream continues. `delayMs` until the next try. */
+  /** Pruning failed for now; the stream continues. @param delayMs time until the next attempt */
   failed(error: IndexerError, delayMs: number): void;
 }
 

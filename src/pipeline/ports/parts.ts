@@ -20,10 +20,10 @@ export interface PipelineLimits {
   readonly batchBytes: number;
   readonly bufferUpdates: number;
   readonly bufferBytes: number;
-  /** Concurrent batch writes to the database; they commit in order. */
+  /** Maximum number of concurrent batch writes to the database; they commit in order. */
   readonly writeConcurrency: number;
   readonly retryMaxDelayMs: number;
-  /** A run with an end that stores nothing for this long ends with the failure that prevents it; milliseconds. */
+  /** A bounded run that stores nothing for this long ends with the failure that prevents it; milliseconds. */
   readonly progressTimeoutMs: number;
   /** Interval of ledger-end polls; milliseconds. */
   readonly pollMs: number;
@@ -33,10 +33,10 @@ export interface PipelineLimits {
   readonly silenceMs: number;
 }
 
-/** An offset, or `end`: the ledger end when the run begins. Undefined: no end. */
+/** An offset, or `end` for the ledger end when the run begins; undefined if the run has no end. */
 export type StopAt = number | 'end' | undefined;
 
-/** How old history is pruned. */
+/** How to prune old history. */
 export interface Retention {
   /** Interval of retention passes, milliseconds. */
   readonly everyMs: number;
@@ -48,19 +48,19 @@ export interface Retention {
 
 export interface PipelineParts {
   readonly ledger: LedgerQuestions;
-  /** The same ledger, for requests that are repeated at intervals instead of retried. */
+  /** The same ledger, for requests that are repeated at intervals and therefore not retried. */
   readonly polledLedger: Pick<LedgerQuestions, 'state'>;
   readonly openStream: OpenStream;
   readonly tokenSource: TokenSource;
   readonly sink: Sink;
   /**
-   * Set in a session of a stream that was switched to another participant; see
+   * Set for a stream that was switched to another participant; see
    * `src/pipeline/participant/with-participant-offsets.ts`.
    */
   readonly participantOffsets?: ParticipantOffsets | undefined;
   /** The participant's release when the session began. */
   readonly release: ParticipantRelease;
-  /** With the interfaces that are requested now; see `src/pipeline/proof/interfaces.ts`. */
+  /** Includes the interfaces that are requested now; see `src/pipeline/proof/interfaces.ts`. */
   readonly filter: LedgerFilter;
   /** The configured interfaces: ids and names of presets. */
   readonly wantedInterfaces: readonly string[];
@@ -70,10 +70,10 @@ export interface PipelineParts {
   readonly filterExtensionPlace: () => Promise<FilterExtensionPlace>;
   /** Storage for history from before the filter was extended. */
   readonly earlierPlace: () => Promise<EarlierPlace>;
-  /** Undefined: all history is kept. */
+  /** Undefined if all history is kept. */
   readonly retention: Retention | undefined;
   /**
-   * `whole`: everything the participant returns, from the first update or from the active contracts at its pruned
+   * `whole`: everything that the participant returns, from the first update or from the active contracts at its pruned
    * offset.
    */
   readonly start: 'seed' | 'genesis' | 'oldest' | 'whole' | number;
@@ -81,15 +81,15 @@ export interface PipelineParts {
   readonly stopAt: StopAt;
   readonly observers: Observers;
   readonly commits: Pick<Commits, 'reached'>;
-  /** Undefined: spans are not traced. */
+  /** Undefined if tracing is off. */
   readonly tracer?: Tracer | undefined;
   /** Whether an update that cannot be stored is quarantined; otherwise it stops the stream. */
   readonly quarantine: boolean;
-  /** Called before a quarantine, with the offset; undefined: any update may be quarantined. */
+  /** Called before a quarantine, with the offset; undefined if any update may be quarantined. */
   readonly mayQuarantine?: (offset: number) => Promise<boolean>;
   /** Handling of updates of a kind that this version does not know. */
   readonly unknownUpdates: UnknownPolicy;
-  /** Whether completions are followed if the participant returns them. */
+  /** Whether completions are followed, if the participant returns them. */
   readonly completions: 'auto' | 'off';
   readonly limits: PipelineLimits;
   readonly pace: Pace;
@@ -97,10 +97,7 @@ export interface PipelineParts {
   readonly stop: AbortSignal;
 }
 
-/**
- * The only place where the phase changes; reports only changes to the observer, including another error in the same
- * phase.
- */
+/** The only place where the phase changes. Reports to the observer only when the phase, or the error in it, changes. */
 export class PhaseKeeper {
   readonly #observer: StreamObserver;
   #phase: Phase | undefined;

@@ -3,7 +3,7 @@ import type { Observers } from './observer.ts';
 
 const ignore = (): void => undefined;
 
-/** Ignores commits: listeners wait for offsets of the stream, and a background job has others. */
+/** Ignores commits: listeners wait for offsets of the stream, and the offsets of a background job are others. */
 export const quietCommits = { reached: ignore };
 
 type Every<Port> = (Port extends unknown ? (port: Port) => void : never) extends (all: infer All) => void ? All : never;

@@ -1,7 +1,7 @@
 /**
- * Port through which the pipeline writes: one stream, written by one process at a time. Its promises hold for every
- * implementation; for Postgres that is src/store/postgres-sink.ts. Offsets are those of the ledger. Every method may
- * reject with an IndexerError; its code determines the consequences (src/errors).
+ * Port through which the pipeline writes: one stream, written by one process at a time. All implementations keep the
+ * promises stated here; the one for Postgres is src/store/postgres-sink.ts. Offsets are those of the ledger. Every
+ * method may reject with an IndexerError, whose code determines the consequences (src/errors).
  */
 import type { PackageLookup, PackageModel } from '../../daml/package-model.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
@@ -27,15 +27,21 @@ import type { EarlierJob } from './earlier.ts';
 import type { FilterExtensions } from './filter-extension.ts';
 
 export interface Sink {
-  /** Checks the database and updates its layout; called at the start of every session, cheap once done. */
+  /**
+   * Checks the database and updates its schema. Called at the start of every session; cheap when there is nothing to
+   * do.
+   */
   prepare(): Promise<void>;
-  /** One try for the writer lock; undefined while another process has it. After a rejection it may be called again. */
+  /**
+   * Tries once to take the writer lock; undefined while another process has it. After a rejection it may be called
+   * again.
+   */
   tryLock(): Promise<WriterLock | undefined>;
   /** The current holder of the writer lock; undefined if it is free. */
   lockHolder(): Promise<LockHolder | undefined>;
   /**
-   * Takes over the stream, so that no earlier session can write any more; the first session creates it.
-   * @throws IndexerError PARTICIPANT_CHANGED or FILTER_CHANGED (park) when another stream is stored here,
+   * Takes over the stream, so that no earlier session can write any more. The first session creates the stream.
+   * @throws IndexerError PARTICIPANT_CHANGED or FILTER_CHANGED (park) when another stream is stored here;
    *   STORE_LOCK_LOST (fenced) without the writer lock
    */
   openSession(identity: StreamIdentity): Promise<SinkSession>;
@@ -45,7 +51,7 @@ export interface Sink {
   readonly earlier: EarlierJob;
   /** The last result of each kind of `verify`, which is another process. */
   verifications(): Promise<readonly VerifiedFacts[]>;
-  /** The background jobs, whichever process runs them. */
+  /** The background jobs, of all processes. */
   jobs(): Promise<readonly Job[]>;
   /** Number of contracts that are neither active nor ended, because their parties left the participant. */
   unhostedContracts(): Promise<number>;
@@ -59,61 +65,63 @@ export interface WriterLock {
 }
 
 /**
- * One session: valid until the first error, and until the next one is opened; nothing is trusted from memory. Every
- * write is one transaction. @throws IndexerError WRITER_FENCED (fenced), from all methods that write, when another
- * session has written meanwhile
+ * One session, valid until the first error, and until the next one is opened. Its state is read from the database,
+ * never from memory. Every write is one transaction.
+ * @throws IndexerError WRITER_FENCED (fenced), from all methods that write, when another session has written meanwhile
  */
 export interface SinkSession {
   /** State when the session was opened. */
   readonly state: StreamState;
-  /** Interfaces whose views are requested, when the session was opened. */
+  /** Interfaces whose views were requested when the session was opened. */
   readonly interfaces: readonly RequestedInterface[];
   readonly completions: CompletionWriter;
   /** Stores the interfaces requested from now on; interfaces no longer requested are forgotten. */
   noteInterfaces(interfaces: readonly RequestedInterface[]): Promise<void>;
-  /** Stores the participant's id if none is stored; call it once the history is verified. */
+  /** Stores the participant's id if none is stored. Call it only once the history is verified. */
   noteParticipant(participantId: string): Promise<void>;
   /** Stores the ledger end and, if known, the offset up to which the ledger is pruned. */
   noteLedger(ledgerEnd: number, participantPrunedOffset: number | undefined): Promise<void>;
-  /** A batch that begins after `offset`. Valid in this session only. */
+  /** An empty batch that begins after `offset`. Valid in this session only. */
   newBatch(offset: number): Batch;
   /**
-   * Writes a sealed batch of `newBatch` and moves the checkpoint from `from` to its offset: completely or not at all.
-   * Resolves to rows written by table.
-   * @param predecessor the write of the batch before, if it is still running: this one commits after it or not at all
+   * Writes a sealed batch of `newBatch` and moves the checkpoint from `from` to its offset, completely or not at all.
+   * Resolves to the number of rows written, by table.
+   * @param predecessor the write of the batch before, if it is still running: this write commits after it or not at all
    * @throws IndexerError STORE_LOCK_LOST (fenced), or the reason for the rejection
    */
   writeBatch(batch: Batch, from: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>>;
-  /** Adds the reason why an update that was written alone was rejected: an update may contain a key twice. */
+  /** Adds to the error why Postgres rejected an update that was written alone: an update may contain a key twice. */
   explained(error: IndexerError, offset: number): Promise<IndexerError>;
   /** Stores the original of an update that cannot be stored, and moves the checkpoint from `from` past it. */
   quarantine(update: QuarantinedUpdate, from: number): Promise<void>;
   /**
-   * Stores an update that came after later ones, if it is missing: true when it did. After that the session is over.
+   * Stores an update that arrived after later ones, if it is missing. After that the session is over.
    * @param isOnLedger called first: whether the ledger has this update at this offset
+   * @returns whether the update was stored
    */
   storeLate(update: StoredUpdate, isOnLedger: () => Promise<boolean>): Promise<boolean>;
   /**
-   * Begins a seed at `offset`: the data of an unfinished one are removed, including its token.
-   * @param source of the list; undefined when history begins without one
+   * Begins a seed at `offset`. Removes the data of an unfinished seed, including its token.
+   * @param source release that returns the list; undefined when history begins without one
    */
   beginSeed(offset: number, source?: ListSource): Promise<void>;
   /**
-   * Writes a sealed batch of entries of the seed, with the newest continuation token; nothing of it counts before
-   * `publishSeed`. Resolves to rows written by table.
-   * @param written entries stored before these
-   * @param predecessor as of `writeBatch`
+   * Writes a sealed batch of entries of the seed, with the newest continuation token. The entries do not count before
+   * `publishSeed`. Resolves to the number of rows written, by table.
+   * @param written number of entries stored before these
+   * @param predecessor as for `writeBatch`
    */
   writeSeed(batch: Batch, written: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>>;
   /**
-   * Adds the reason why an entry of the seed that was written alone was rejected: a list may contain a contract twice.
+   * Adds to the error why Postgres rejected an entry of the seed that was written alone: a list may contain a contract
+   * twice.
    */
   explainedEntry(error: IndexerError): Promise<IndexerError>;
-  /** The newest offset at which a contract of the seed became active; undefined without contracts. */
+  /** The newest offset at which a contract of the seed became active; undefined if the seed has no contracts. */
   newestActivation(): Promise<number | undefined>;
   /**
    * Publishes the seed, with `offset` as the checkpoint.
-   * @param anchor an update of the seed by which the history is verified until another one is stored
+   * @param anchor an update from before the seed, used to verify the history until another update is stored
    */
   publishSeed(offset: number, origin: SeedOrigin, anchor?: UpdateMark): Promise<void>;
 }
@@ -126,8 +134,8 @@ export interface CompletionWriter {
   /** The offset to resume from (exclusive); valid once the seed is published. */
   open(start: CompletionStart): Promise<number>;
   /**
-   * Stores the completions after `from` and up to `to`, in the order of their offsets, and moves their checkpoint,
-   * completely or not at all. Neither waits for batches nor delays them.
+   * Stores the completions after `from` and up to `to`, in the order of their offsets, and moves the checkpoint of the
+   * completions, completely or not at all. Neither waits for batches nor delays them.
    * @throws IndexerError WRITER_FENCED (fenced) also if `to` is past the checkpoint of the stream
    */
   write(completions: readonly Completion[], from: number, to: number): Promise<void>;
@@ -136,28 +144,31 @@ export interface CompletionWriter {
 }
 
 /**
- * Staging area in which the same ledger is followed for the views of interfaces alone, until they have caught up with
- * the stream and become part of it. For the holder of the writer lock.
+ * Staging area for views of interfaces. The same ledger is followed into it, for these views alone, until they have
+ * caught up with the stream and become part of it. For the holder of the writer lock.
  */
 export interface ViewStaging extends Pick<Sink, 'openSession'> {
   /**
-   * Creates the staging area, or reuses what an interrupted run has left if it fits.
+   * Creates the staging area, or reuses the one of an interrupted run if it fits.
    * @throws IndexerError INTERFACE_BACKFILL_REFUSED when something blocks it, or the role lacks rights
    */
   prepare(spec: {
     readonly identity: StreamIdentity;
-    /** Where to begin: earlier offsets cannot be used. */
+    /** First offset to stage from; earlier offsets cannot be used. */
     readonly notBefore: number;
-    /** Staged data up to here or later can be continued: before it, the participant returns no updates any more. */
+    /**
+     * Staged data can be continued only if they reach this offset: before it, the participant returns no updates any
+     * more.
+     */
     readonly pruned: number;
   }): Promise<void>;
   /**
-   * Adds the views of all contracts in the stream, in one transaction; the staging area is empty then.
+   * Adds the views of all contracts in the stream, in one transaction, and empties the staging area.
    * @throws IndexerError WRITER_FENCED (fenced) unless the stream is at this epoch and checkpoint
    */
   merge(merge: {
     readonly interfaces: readonly string[];
-    /** Contracts active at this offset, or created after it, were staged. */
+    /** Contracts that were active at this offset, or were created after it, are staged. */
     readonly completeFrom: number;
     readonly checkpoint: number;
     readonly epoch: number;
@@ -165,31 +176,29 @@ export interface ViewStaging extends Pick<Sink, 'openSession'> {
   close(): Promise<void>;
 }
 
-/** Stored marks that distinguish one history from another. */
+/** Stored updates and contracts that distinguish one history from another. */
 export interface StoredMarks {
-  /** Everything up to here can be read; null before a seed is published. */
+  /** Everything up to this offset can be read; null before a seed is published. */
   checkpoint(): Promise<number | null>;
   /** The newest update with an id after `above` and up to `upTo`; undefined when there is none. */
   newest(above: number, upTo: number): Promise<UpdateMark | undefined>;
   /**
    * Beginning (exclusive) of the range in which the filter in force is complete and the offsets are those of the
-   * current participant; 0 from the first update.
+   * current participant; 0 if the range begins with the first update.
    */
   rangeBegin(): Promise<number>;
   /**
-   * Beginning (exclusive) of the updates that are stored without a gap up to the checkpoint, under any filters; 0 from
-   * the first update.
+   * Beginning (exclusive) of the updates that are stored without a gap up to the checkpoint, under any filters; 0 if
+   * they begin with the first update.
    */
   historyBegin(): Promise<number>;
   /** Whether the update at this offset was quarantined. */
   isQuarantined(offset: number): Promise<boolean>;
-  /** The first of these rising offsets at which no update is stored or quarantined; undefined: none. */
+  /** The first of these ascending offsets at which no update is stored or quarantined; undefined if there is none. */
   firstUnknown(offsets: readonly number[]): Promise<number | undefined>;
-  /** The newest active contracts, at most `limit` and one per template, that were never reassigned. */
+  /** The newest active contracts that were never reassigned: at most `limit`, and one per template. */
   contracts(limit: number): Promise<readonly ContractMark[]>;
-  /**
-   * A text that differs once a command has changed the participant, filter or offset that the stream continues with.
-   */
+  /** A text that changes when a command changes the participant, filter or offset that the stream continues with. */
   standing(): Promise<string>;
 }
 
@@ -203,7 +212,7 @@ export interface StoredPackages {
   store(model: PackageModel): Promise<void>;
   /** Updates the omitted fields of all known templates from the packages. */
   refreshOmittedFields(packages: PackageLookup): Promise<void>;
-  /** Creates the typed views of these packages; a failure of one view alone is reported, and the others are created. */
+  /** Creates the typed views of these packages. A failure of one view is reported, and the others are created. */
   syncViews(packages: readonly PackageModel[]): Promise<SyncedViews>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The ledger as the pipeline uses it: its requests, and how a stream is opened. These are calls of the client of
- * src/ledger, where each is described; listed here are those that indexing needs.
+ * The ledger as the pipeline uses it: the requests that indexing needs, and how a stream is opened. The client in
+ * src/ledger implements and documents them.
  */
 import type { LedgerClient } from '../../ledger/api/client.ts';
 import type { FrameStream, FrameStreamOptions } from '../../ledger/transport/frame-stream.ts';

@@ -9,9 +9,9 @@ import type { Update } from '../../model/update.ts';
 
 /** One batch, from its first frame to its commit. */
 export interface BatchSpan {
-  /** An update of the batch: the trace of the command that caused it is linked. */
+  /** Adds an update to the batch, and a link to the trace of the command that caused it. */
   note(update: Update): void;
-  /** Decoding is over, successfully or not. */
+  /** Decoding has ended, successfully or not. */
   decoded(frames: number, bytes: number, error: IndexerError | undefined): void;
   /** @param lane number of writes running before this one */
   writing(lane: number): void;
@@ -22,9 +22,9 @@ export interface BatchSpan {
 export interface Tracer {
   /** @param from the offset after which the batch begins; that of the seed for active contracts */
   batch(stream: 'updates' | 'active_contracts', from: number): BatchSpan;
-  /** Ends spans that were begun and are not written: the session is over. */
+  /** Ends spans of batches that will not be written, because the session is over. */
   abandon(): void;
-  /** A seed begins; call the result at its end, with the offset when it was published. */
+  /** Begins the span of a seed. Call the result at the end of the seed, with its offset if it was published. */
   seed(): (offset: number | undefined, error: IndexerError | undefined) => void;
 }
 

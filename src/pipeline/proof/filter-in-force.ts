@@ -1,6 +1,6 @@
 /**
- * Finds the filter that a session follows. The stored filter wins: it may have been extended since this process was
- * configured, or be about to be extended to the configured one.
+ * Finds the filter that a session follows. The stored filter takes precedence: it may have been extended since this
+ * process was configured, or an extension to the configured filter may be due.
  */
 import { keptFilter, type KeptFilter, type StoredFilter } from '../../model/stream.ts';
 import type { StreamIdentity } from '../../model/stream.ts';
@@ -33,7 +33,7 @@ export function withFilter(all: PipelineParts, kept: KeptFilter): PipelineParts 
   return { ...all, filter: { ...all.filter, parties, templates, createdEventBlobs, topology }, wantedInterfaces };
 }
 
-/** As it was hashed: a value from jsonb has its keys in another order. */
+/** The filter in the form that was hashed: a value from jsonb has its keys in another order. */
 function canonical({ createdEventBlobs, interfaces, parties, shape, templates, topology }: KeptFilter): string {
   return JSON.stringify({ createdEventBlobs, interfaces, parties, shape, templates, topology });
 }

@@ -1,6 +1,6 @@
 /**
  * Verifies that the ledger's history is still the stored one. Offsets prove nothing: a participant that was restored or
- * reset uses them again. Update ids do. If the histories differ, the last common offset is searched for, so that the
+ * reset uses them again. Update ids do. If the histories differ, it searches for the last common offset, so that the
  * error can name the command that returns to it. Read-only.
  */
 import { ExitCode } from '../../errors/exit-code.ts';
@@ -16,16 +16,15 @@ export interface LedgerBounds {
   readonly pruned: number;
   /** Whether the participant id was compared and equals the stored one. */
   readonly sameParticipant: boolean;
-  /**
-   * Whether the ledger is queried with another filter than the one of the stored updates: it may return more of them.
-   */
+  /** Whether the ledger is queried with another filter than that of the stored updates, and may return more updates. */
   readonly otherFilter?: boolean;
 }
 
-/** Where the stored history ends, and where it began. */
+/** Where the stored history begins and ends. */
 export type StoredHistory = Pick<StreamState, 'checkpoint' | 'lastUpdate' | 'seedOffset'>;
 
 /**
+ * Verifies the stored history against the ledger.
  * @throws IndexerError LEDGER_PRUNED, HISTORY_CHANGED (park), LEDGER_BEHIND_CHECKPOINT (retry: a lagging replica
  *   catches up automatically)
  */
@@ -35,7 +34,7 @@ export async function proveHistory(parts: PipelineParts, state: StoredHistory, b
   if (checkpoint === null) return;
   if (checkpoint > ledgerEnd) throw await behind(parts, checkpoint, state.seedOffset ?? 0, bounds);
   if (pruned > checkpoint) throw prunedPast(checkpoint, pruned);
-  // Pruned updates cannot be returned again; the participant id, if known, has to be enough then.
+  // Pruned updates cannot be returned again. If the participant id is known, it has to be enough then.
   if (lastUpdate === undefined || lastUpdate.offset <= pruned) {
     if (!bounds.sameParticipant) await proveByContracts(parts);
     return;
@@ -49,8 +48,8 @@ export async function proveHistory(parts: PipelineParts, state: StoredHistory, b
 }
 
 /**
- * Between the newest stored update and the checkpoint the ledger had nothing to return. A participant restored to an
- * offset in between has reused the others, and nothing would ever request them.
+ * Verifies that the ledger has no updates between the newest stored update and the checkpoint. A participant that was
+ * restored to an offset in between reuses the later offsets, and nothing would ever request the updates there.
  */
 async function proveNothingAfter(parts: PipelineParts, lastUpdate: UpdateMark, checkpoint: number): Promise<void> {
   if (lastUpdate.offset >= checkpoint) return;
@@ -60,7 +59,7 @@ async function proveNothingAfter(parts: PipelineParts, lastUpdate: UpdateMark, c
   if (unknown !== undefined) throw another(unknown, from);
 }
 
-/** The ledger ends before the stored checkpoint: it has another history, or is a replica that has not caught up yet. */
+/** The ledger ends before the stored checkpoint. It has another history, or is a replica that has not caught up yet. */
 async function behind(
   parts: PipelineParts,
   checkpoint: number,
@@ -86,7 +85,7 @@ async function behind(
   );
 }
 
-/** The newest update up to `upTo` that both histories have, by bisection; undefined when none is visible. */
+/** The newest update up to `upTo` that both histories have, by bisection; undefined if there is none. */
 async function lastCommon(parts: PipelineParts, pruned: number, upTo: number): Promise<UpdateMark | undefined> {
   let agreed = Math.max(pruned, await parts.sink.marks.rangeBegin());
   let last = upTo;
@@ -161,14 +160,14 @@ function prunedPast(checkpoint: number, pruned: number): IndexerError {
 }
 
 // The last resort if neither the participant id nor any update can be compared: active contracts. Their ids are hashes
-// that no two ledgers share, and the offset of their create is this participant's own.
+// that no two ledgers share, and the offset of a create belongs to this participant.
 
 const maxComparedContracts = 3;
 
 /**
- * A contract that was active at the stored checkpoint is known to a participant that is not pruned past it.
- * @throws IndexerError HISTORY_CHANGED (park) when the ledger knows none of the requested contracts, or one at
- *   another offset
+ * Compares contracts that are active here: a participant that is not pruned past the checkpoint knows them.
+ * @throws IndexerError HISTORY_CHANGED (park) when the ledger knows none of the requested contracts, or one at another
+ *   offset
  */
 async function proveByContracts(parts: PipelineParts): Promise<void> {
   const marks = await parts.sink.marks.contracts(maxComparedContracts);
@@ -184,7 +183,7 @@ async function proveByContracts(parts: PipelineParts): Promise<void> {
   if (unknown > 0) throw otherHistory(`the ledger knows none of ${String(unknown)} contracts that are active here`);
 }
 
-/** Offset of the create; undefined when the ledger does not know the contract, `not told` when it cannot be queried. */
+/** Offset of the create; undefined if the ledger does not know the contract, `not told` if it cannot be queried. */
 async function createdAt(parts: PipelineParts, mark: ContractMark): Promise<number | undefined | 'not told'> {
   const { ledger, filter } = parts;
   try {

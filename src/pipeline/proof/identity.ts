@@ -1,7 +1,7 @@
 /**
  * Connects, and verifies that this is still the indexed ledger. Participant, filter and the update id at the checkpoint
- * are compared before anything is appended; offsets alone prove nothing, because a restored participant uses them
- * again. If a participant returns its id to administrators only, the update id alone decides.
+ * are compared before anything is appended. Offsets alone prove nothing, because a restored participant uses them
+ * again. If a participant returns its id only to administrators, the update id alone decides.
  */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
@@ -18,23 +18,23 @@ import type { LedgerQuestions } from '../ports/source.ts';
 
 export interface Connected {
   readonly session: SinkSession;
-  /** The parts with the filter of this session, in offsets of the stream. */
+  /** The parts with the filter of this session. Offsets are those of the stream. */
   readonly parts: PipelineParts;
   /** As stored in the sink. */
   readonly interfaces: readonly RequestedInterface[];
   readonly ledgerEnd: number;
   readonly pruned: number;
-  /** Monotonic time at which the ledger returned both, milliseconds. */
+  /** Time at which the ledger returned `ledgerEnd` and `pruned`, on the monotonic clock, in milliseconds. */
   readonly requestedAt: number;
 }
 
-/** `anew`: whether the participant has refused an interface that the stream requests. */
+/** Opens a session. `isInterfaceRefused`: the participant has refused an interface that the stream requests. */
 export async function connect(
   configured: PipelineParts,
   { isInterfaceRefused }: { readonly isInterfaceRefused: boolean },
 ): Promise<Connected> {
   const { ledger, sink } = configured;
-  // First, because it is displayed for as long as the ledger does not respond.
+  // Read first, because it is displayed for as long as the ledger does not respond.
   const stored = await sink.marks.checkpoint();
   if (stored !== null) configured.observers.stream.storedFound(stored);
   const release = await sessionRelease(configured);
@@ -46,7 +46,7 @@ export async function connect(
   const session = await sink.openSession(identity);
   const { filterReplaced: difference } = session.state;
   if (difference !== undefined) configured.observers.filterExtension.changed({ kind: 'replaced', difference });
-  // Only the session knows whether the stream was switched, and which offsets the participant has here.
+  // Only the session has stored whether the stream was switched, and how the participant's offsets are translated.
   const moved = { ...withParticipantOffsets(all, session.state.participantRange), release };
   const ledgerEnd = moved.participantOffsets?.toStreamOffset(bounds.end) ?? bounds.end;
   const pruned = Math.max(0, moved.participantOffsets?.toStreamOffset(bounds.pruned) ?? bounds.pruned);
@@ -57,7 +57,7 @@ export async function connect(
   parts.observers.polls.pruned(pruned);
   const sameParticipant = participantId !== undefined && session.state.participantId === participantId;
   await proveHistory(parts, session.state, { ledgerEnd, pruned, sameParticipant });
-  // Not earlier: a participant without a verified history must not give its name to this stream.
+  // Not stored earlier: the id of a participant without a verified history must not become that of this stream.
   if (participantId !== undefined) await session.noteParticipant(participantId);
   parts.observers.filterExtension.changed({ kind: 'options', behind: outdatedOptions(configuredIdentity, identity) });
   reportRelease(parts, session.state);
@@ -80,13 +80,13 @@ export async function askIdentity({
   filter,
   wantedInterfaces,
 }: Pick<PipelineParts, 'ledger' | 'filter' | 'wantedInterfaces'>): Promise<StreamIdentity> {
-  // By the configured interfaces: those that the participant comes to know later do not change the filter.
+  // Uses the configured interfaces, so that interfaces that the participant learns later do not change the filter.
   const { json, hash } = filterFingerprint({ ...filter, wantedInterfaces });
   const participantId = await readableParticipantId(ledger);
   return { participantId, filter: json, filterHash: hash, shape: filter.shape };
 }
 
-/** Undefined when this user may not read it, which read rights do not include on every participant. */
+/** Undefined if this user may not read it: on some participants, read rights do not include that. */
 async function readableParticipantId(ledger: LedgerQuestions): Promise<string | undefined> {
   try {
     return await ledger.parties.participantId();

@@ -1,9 +1,9 @@
 /**
- * Detects that an idle stream has caught up although no frame says so: offsets of rejected commands, and of updates
- * that the filter excludes, bring no update, and the next OffsetCheckpoint may be more than a minute away. While the
- * stream is silent, the ledger end is polled. If it is ahead of the checkpoint, the range in between is requested once
- * over a separate stream that ends there. Only a range that is verified empty is passed; an update in it is for the
- * stream itself to deliver.
+ * Moves the checkpoint of an idle stream to the ledger end although no frame reports it. Offsets of rejected commands,
+ * and of updates that the filter excludes, bring no update, and the next OffsetCheckpoint may be more than a minute
+ * away. While the stream is idle, the ledger end is polled. If it is ahead of the checkpoint, the range in between is
+ * requested once over a separate stream that ends there. The checkpoint passes only a range that is verified to be
+ * empty; an update in the range is for the stream itself to deliver.
  */
 import { pause } from '../../config/pause.ts';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
@@ -17,8 +17,8 @@ import { retryAfterMs } from '../retry/retry.ts';
 /** A request without a response is abandoned after this long, milliseconds. */
 const answerWithinMs = 20_000;
 /**
- * A request without a response, or one that found an update the stream has yet to deliver, is repeated at growing
- * intervals up to this.
+ * Longest interval between probes, milliseconds. The interval grows while probes get no response, or find an update
+ * that the stream has yet to deliver.
  */
 const longestPauseMs = 30_000;
 
@@ -26,15 +26,15 @@ const longestPauseMs = 30_000;
 export interface IdleStream {
   readonly following: { readonly checkpoint: number };
   readonly frames: Pick<Frames, 'inbox' | 'lastFrameAt' | 'pass'>;
-  /** Everything taken from the inbox is committed. */
+  /** True if everything taken from the inbox is committed. */
   readonly isIdle: () => boolean;
 }
 
-/** Probes whenever it is due, until `signal` is aborted; never rejects. */
+/** Probes whenever a probe is due, until `signal` is aborted; never rejects. */
 export async function probeWhileIdle(parts: PipelineParts, stream: IdleStream, signal: AbortSignal): Promise<void> {
   const questions = new Questions(parts, stream, signal);
   while (!signal.aborted) {
-    // No longer than that at a time: a frame that comes meanwhile changes the due time.
+    // Pauses no longer than that at a time, because a frame that arrives meanwhile changes the due time.
     await pause(Math.min(parts.limits.idleProbeAfterMs, Math.max(1, questions.dueInMs())), signal);
     if (!signal.aborted && questions.dueInMs() <= 0) await questions.look();
   }
@@ -46,9 +46,9 @@ class Questions {
   readonly #signal: AbortSignal;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #heardAt = Number.NEGATIVE_INFINITY;
-  /** Consecutive probes, without a frame in between, that moved nothing. */
+  /** Consecutive probes, without a frame in between, after which the checkpoint did not move. */
   #vain = 0;
-  /** Until then the ledger requested no further requests. */
+  /** The ledger requires that no requests are sent before this time (Retry-After). */
   #notBefore = Number.NEGATIVE_INFINITY;
 
   constructor(parts: PipelineParts, stream: IdleStream, signal: AbortSignal) {
@@ -66,15 +66,15 @@ class Questions {
     return Math.max(heardAt + idleProbeAfterMs, this.#lookedAt + pauseMs, this.#notBefore) - performance.now();
   }
 
-  /** Polls the ledger end, and requests the range up to it if there is one. */
+  /** Polls the ledger end, and probes the range up to it if it is ahead of the checkpoint. */
   async look(): Promise<void> {
     this.#lookedAt = performance.now();
     if (!this.#isIdle) return;
     const { ledger, observers } = this.#parts;
-    // Read before the ledger end: the checkpoint must not have moved since.
+    // Read before the request, so that a checkpoint that moves meanwhile is noticed.
     const checkpoint = this.#stream.following.checkpoint;
     const heardAt = this.#heardAt;
-    // The poll, which requests the same, reports the failure.
+    // The regular poll, which sends the same request, reports the failure.
     const ledgerEnd = await ledger.state.ledgerEnd().catch((thrown: unknown) => {
       this.#sentAway(toIndexerError(thrown));
       return undefined;
@@ -86,7 +86,7 @@ class Questions {
     else if (ledgerEnd === undefined || !(await this.#ask(checkpoint, ledgerEnd, heardAt))) this.#vain += 1;
   }
 
-  /** True when the checkpoint is about to move to the ledger end. */
+  /** Probes the range. @returns true if the checkpoint is about to move to the ledger end */
   async #ask(checkpoint: number, ledgerEnd: number, heardAt: number): Promise<boolean> {
     let answer: ProbeAnswer = 'refused';
     let error: IndexerError | undefined;
@@ -110,7 +110,7 @@ class Questions {
 
   /**
    * A clean end before any update may come from a gateway that closes its sockets, and an empty list from one that
-   * times out; so both must say that the range is empty.
+   * times out. So both the stream and the list must be empty.
    */
   async #isEmpty(checkpoint: number, ledgerEnd: number): Promise<boolean> {
     if (await showsUpdate(this.#parts, checkpoint, ledgerEnd, this.#signal)) return false;
@@ -128,8 +128,8 @@ class Questions {
 }
 
 /**
- * Whether a stream from `checkpoint` to `ledgerEnd` delivers an update before its clean end. @throws the error that
- * ended it otherwise
+ * Whether a stream from `checkpoint` to `ledgerEnd` delivers an update before its clean end.
+ * @throws the error that ended the stream otherwise
  */
 async function showsUpdate(
   parts: PipelineParts,
@@ -137,7 +137,8 @@ async function showsUpdate(
   ledgerEnd: number,
   signal: AbortSignal,
 ): Promise<boolean> {
-  // A missing right is refused, whichever token is used: no participant hides updates from a request instead.
+  // The token may differ from that of the followed stream: if a right is missing, the participant refuses the request
+  // instead of hiding updates.
   const token = await parts.tokenSource.lease();
   const request = updatesRequest(checkpoint, parts.filter, ledgerEnd);
   const over = new AbortController();
@@ -168,7 +169,7 @@ async function showsUpdate(
   }
 }
 
-/** Anything that is not certainly an OffsetCheckpoint counts as an update. */
+/** A frame that is not certainly an OffsetCheckpoint counts as an update. */
 function isOffsetCheckpoint(frame: Buffer): boolean {
   return frame.toString('latin1', 0, 40).startsWith('{"update":{"OffsetCheckpoint"');
 }

@@ -7,7 +7,7 @@ import type { IndexerError } from '../../errors/indexer-error.ts';
 import { ledgerError } from '../../ledger/errors/make-ledger-error.ts';
 import type { LedgerQuestions } from '../ports/source.ts';
 
-/** The refusal of a list at an offset, compared with the pruned offset of the participant. */
+/** The error of a refused list at an offset, corrected after a comparison with the participant's pruned offset. */
 export async function judgedRefusal(
   refusal: IndexerError,
   offset: number,

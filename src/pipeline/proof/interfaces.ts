@@ -1,6 +1,6 @@
 /**
- * Chooses the interfaces that the stream requests: of the configured ones, those that the participant knows, because a
- * request that names an unknown one is refused completely. Interfaces that it comes to know later are backfilled.
+ * Chooses the interfaces that the stream requests: of the configured ones, those that the participant knows. A request
+ * that names an unknown interface is refused completely. Interfaces that the participant learns later are backfilled.
  */
 import { interfacesNamed } from '../../config/interface-presets.ts';
 import { knownInterfaces } from '../../ledger/api/known-interfaces.ts';
@@ -9,9 +9,9 @@ import type { PipelineParts } from '../ports/parts.ts';
 import type { SinkSession } from '../ports/sink.ts';
 
 /**
- * The interfaces of this session, by id; stores the configured ones. A stream that was never begun begins with those
- * that the participant knows now; one that has begun keeps its own.
- * `anew`: whether the participant has refused one of them: those that it does not know are omitted from now on.
+ * The interfaces of this session, by id; stores the configured ones. A new stream begins with those that the
+ * participant knows now; an existing stream keeps its own.
+ * `isInterfaceRefused`: the participant has refused one of them. Interfaces that it does not know are then omitted.
  */
 export async function interfacesInForce(
   parts: PipelineParts,
@@ -47,7 +47,7 @@ function isStored(one: RequestedInterface, stored: ReadonlyMap<string, Requested
 }
 
 /**
- * The stored state once the participant has returned which ones it knows.
+ * The interfaces with states updated from the ids that the participant knows.
  * @param isNew whether the stream begins with them
  */
 export function withUpdatedStates(
@@ -62,7 +62,7 @@ export function withUpdatedStates(
   });
 }
 
-/** The same parts, with requests for views of the followed interfaces. */
+/** The same parts, with requests for views of these interfaces. */
 export function withInterfaces(parts: PipelineParts, interfaces: readonly string[]): PipelineParts {
   return { ...parts, filter: { ...parts.filter, interfaces } };
 }

@@ -1,7 +1,7 @@
 /**
  * Verifies that a list of active contracts is complete. The ledger ends it with code 1000 and no marker, and so does a
- * gateway that closes early: a clean end is necessary, not sufficient. So the ledger is queried for what follows the
- * last entry or, if entries carry no continuation token, for the same list again.
+ * gateway that closes early: a clean end is necessary, but not sufficient. So the ledger is queried for entries after
+ * the last one. If entries carry no continuation token, the same list is requested again.
  */
 import { createHash } from 'node:crypto';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
@@ -13,14 +13,14 @@ import type { ActiveContractEntry } from '../../model/update.ts';
 import { stringOf, utf8Of } from '../../model/utf8.ts';
 import type { LedgerQuestions } from '../ports/source.ts';
 
-/** Summary of a list: its last token, or the number and a digest of its entries, in constant memory. */
+/** Summary of a list in constant memory: its last token, or the number and a digest of its entries. */
 export class ListTally {
   count = 0;
   /** The newest continuation token; null while no entry carried one. */
   token: string | null;
   #sum = 0n;
 
-  /** @param token the reading began after it; null: it began at the first entry */
+  /** @param token the list was read after this token; null if it was read from the first entry */
   constructor(token: string | null = null) {
     this.token = token;
   }
@@ -28,11 +28,11 @@ export class ListTally {
   add(entry: ActiveContractEntry): void {
     this.count += 1;
     this.token = entry.continuationToken ?? this.token;
-    // With a token, there is no second reading to compare with.
+    // If there is a token, no second reading is compared, so no digest is needed.
     if (this.token === null) this.#sum = BigInt.asUintN(256, this.#sum + digestOf(entry));
   }
 
-  /** The same for a frame that is not decoded; if it carries a token, little of it is read. */
+  /** The same for a frame that is not decoded; if it carries a token, only its end is read. */
   addText(text: string): void {
     const token = lastToken.exec(text.slice(-longestToken))?.[1];
     if (token === undefined) {
@@ -49,7 +49,7 @@ export class ListTally {
   }
 }
 
-/** The token is the last key of an entry, and nothing within an entry can end like this. */
+/** Matches the token at the end of an entry. It is the last key, and nothing inside an entry can end like this. */
 const lastToken = /"streamContinuationToken":"([\w+/=-]+)"\}$/;
 const longestToken = 4096;
 
@@ -74,31 +74,37 @@ function keyOf(entry: ActiveContractEntry): string {
 export interface EndedList {
   readonly offset: number;
   readonly filter: LedgerFilter;
-  /** The participant's release when the list was read: a list with other contents would prove nothing. */
+  /** The participant's release when the list was read. A list with other contents would prove nothing. */
   readonly release: ParticipantRelease;
   readonly read: ListTally;
-  /** Whether contracts missing from the list are ended: a proof that a gateway could forge is not enough then. */
+  /**
+   * Whether contracts that are missing from the list will be ended. A proof that a gateway could forge is not enough
+   * then.
+   */
   readonly strict?: boolean;
 }
 
-/** Requests to the ledger. */
+/** Requests that can be sent to the ledger. */
 export interface ListQuestions {
   readonly ledger: Pick<LedgerQuestions, 'state'>;
   /** Frames of a stream of active contracts, until its clean end. */
   readonly streamed: (request: object) => AsyncIterable<readonly string[]>;
 }
 
-/** A participant returns no longer list over HTTP, unless configured otherwise. */
+/**
+ * Maximum number of entries of a list over HTTP. A participant returns no longer list unless it is configured
+ * otherwise.
+ */
 const longestAnswer = 200;
 
 /**
- * Undefined when the list is verified complete; otherwise the error to end with. If the list has a token, it can be
- * continued after it.
- * @throws IndexerError SEED_UNVERIFIED when neither can be decided
+ * Undefined if the list is verified to be complete; otherwise the error to fail with. If the list has a token, it can
+ * be continued after it.
+ * @throws IndexerError SEED_UNVERIFIED if that cannot be decided
  */
 export async function unproven(list: EndedList, questions: ListQuestions): Promise<IndexerError | undefined> {
   const { offset, read } = list;
-  // Before the first update nothing is active.
+  // Before the first update, no contract is active.
   if (offset === 0) return undefined;
   if (read.token !== null) return (await somethingAfter(list, read.token, questions)) ? cutShort(list) : undefined;
   const httpTally = read.count < longestAnswer ? await answeredAgain(list, questions) : undefined;
@@ -114,7 +120,7 @@ async function somethingAfter(list: EndedList, token: string, { ledger }: ListQu
   });
 }
 
-/** Undefined if the participant limits responses to fewer entries than that (413). */
+/** Reads the list again over HTTP; undefined if the participant limits responses to fewer entries (413). */
 async function answeredAgain(list: EndedList, { ledger }: ListQuestions): Promise<ListTally | undefined> {
   const request = activeContractsRequest(list.offset, list.filter, list.release);
   const tally = new ListTally();
@@ -133,8 +139,8 @@ async function answeredAgain(list: EndedList, { ledger }: ListQuestions): Promis
 }
 
 /**
- * With other contents, so that a limit of bytes or of time would truncate it at another entry; a limit of messages
- * would not.
+ * Reads the list again with other contents, so that a limit of bytes or of time would truncate it at another entry. A
+ * limit on messages would truncate it at the same one.
  */
 async function streamedAgain(list: EndedList, { streamed }: ListQuestions): Promise<ListTally> {
   const { offset, filter, release, strict } = list;
@@ -154,14 +160,17 @@ async function streamedAgain(list: EndedList, { streamed }: ListQuestions): Prom
   return tally;
 }
 
-/** There is no such call, or a gateway does not let it pass, or it does not accept the stream's own token. */
+/**
+ * Codes that mean: the participant has no such call, a gateway blocks it, or the participant refuses the stream's own
+ * token.
+ */
 const notOverHttp: ReadonlySet<string> = new Set([
   'LEDGER_NOT_A_LEDGER',
   'LEDGER_REQUEST_INVALID',
   'LEDGER_CONTINUATION_TOKEN_INVALID',
 ]);
 
-/** Only a working participant can send an HTTP response, whereas anything in between can close a stream cleanly. */
+/** Only a working participant can send an HTTP response, whereas any proxy can close a stream cleanly. */
 async function overHttp<T>(list: EndedList, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();

@@ -1,5 +1,5 @@
 /**
- * The release of the participant for a session: a gateway that lacks the route for a moment does not make the
+ * The release of the participant for a session. A gateway that lacks the route for a moment does not make the
  * participant look older.
  */
 import { readRelease, type ParticipantRelease } from '../../ledger/api/release.ts';

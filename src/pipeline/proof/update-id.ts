@@ -1,11 +1,11 @@
-/** The ledger's update at an offset, which distinguishes one history from another: the id of an update, or nothing. */
+/** The id of the ledger's update at an offset, which distinguishes one history from another. */
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import { isObject } from '../../ledger/frames/field.ts';
 import { updateFormat, updatesRequest } from '../../ledger/api/request-format.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 import { pastMissingRoute } from '../retry/missing-route.ts';
 
-/** The id of the update at an offset; undefined when there is none that the filter matches. */
+/** The id of the update at an offset; undefined if the filter matches no update there. */
 export async function updateIdAt(
   { ledger, filter }: Pick<PipelineParts, 'ledger' | 'filter'>,
   offset: number,
@@ -18,14 +18,16 @@ export async function updateIdAt(
 }
 
 /**
- * From a participant, or a gateway in front of it, that returns no list over HTTP; the stream reports any other
+ * Retry classes of errors from a participant or gateway that returns no list over HTTP. The stream reports any other
  * refusal.
  */
 const noAnswer: ReadonlySet<string> = new Set(['park', 'fatal']);
-/** Maximum length of the ledger's lists. */
+/** Maximum number of updates in a list of the ledger. */
 const mostListed = 200;
 
-/** Offsets of updates that the filter matches after `from` and up to `upTo`, rising; none if no list can be had. */
+/**
+ * Ascending offsets of updates after `from` and up to `upTo` that match the filter; none if the ledger returns no list.
+ */
 export async function listMatchingOffsets(
   parts: Pick<PipelineParts, 'ledger' | 'filter' | 'observers' | 'stop'>,
   from: number,
@@ -53,7 +55,7 @@ async function listed(
   return offsets;
 }
 
-/** Not decoded: an update that was quarantined because it cannot be stored still has an offset. */
+/** The update is not decoded: one that was quarantined because it cannot be stored still has an offset. */
 function offsetIn(text: string): readonly number[] {
   const answer: unknown = JSON.parse(text);
   const update = isObject(answer) && isObject(answer['update']) ? Object.values(answer['update'])[0] : undefined;

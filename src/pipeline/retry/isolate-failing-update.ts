@@ -1,5 +1,5 @@
 /**
- * Finds the update, or the entry of the active contracts, that Postgres rejects. A batch fails as a unit; unless the
+ * Finds the update, or the entry of the active contracts, that Postgres rejects. A batch fails as a unit. Unless the
  * failure may be transient, its entries are retried one by one and the failing one is named. Pure.
  */
 import { withContext, type IndexerError } from '../../errors/indexer-error.ts';
@@ -13,40 +13,43 @@ export interface OffsetRange {
 export const emptyRange: OffsetRange = { from: 0, upTo: 0 };
 
 /**
- * How often in a row, with nothing stored in between, the failure may be transient. Failures with other codes do not
+ * How many consecutive failures, with nothing stored in between, may be transient. Failures with other codes do not
  * concern the data.
  */
 const accidents: Readonly<Record<string, number>> = {
   STORE_DATA_REFUSED: 0,
   STORE_CONSTRAINT: 0,
-  // The next session notices a concurrent writer.
+  // A concurrent writer may be the cause; the next session detects it.
   STORE_DUPLICATE: 1,
-  // A lock or a busy disk passes; a smaller batch is worth trying in any case.
+  // A lock or a busy disk is temporary; a smaller batch is worth a try in any case.
   STORE_STATEMENT_TIMEOUT: 2,
 };
 
-/** The failure of a batch, with its range. */
+/** The failure of a batch, with the range of the batch. */
 export function withRange(error: IndexerError, { from, upTo }: OffsetRange): IndexerError {
   return withContext(error, { facts: { from, upTo } });
 }
 
-/** Whether the failure is that of one update or entry, written alone. */
+/** Whether the failure is that of one update or entry that was written alone. */
 export function isNamed({ facts }: IndexerError): boolean {
   return facts['offset'] !== undefined || facts['entry'] !== undefined;
 }
 
 /**
  * The range that the next session has to process one by one.
- * @param repeated how often the failure occurred in a row, including this time
+ * @param repeated number of consecutive failures with this code, including this one
  */
 export function rangeToSearch(error: IndexerError, repeated: number): OffsetRange | undefined {
   const { from, upTo } = error.facts;
   if (typeof from !== 'number' || typeof upTo !== 'number') return undefined;
-  // Once found, it is tried alone until it can be stored.
+  // Once found, the update is tried alone until it can be stored.
   return isNamed(error) || repeated > (accidents[error.code] ?? Infinity) ? { from, upTo } : undefined;
 }
 
-/** How many to take at `at`: one at a time within the range, and never together with those before it. */
+/**
+ * How many entries to take at position `at`: one at a time within the range, and never some of it together with earlier
+ * ones.
+ */
 export function takeAt(at: number, { from, upTo }: OffsetRange, most: number): number {
   if (at >= upTo) return most;
   return at < from ? Math.min(most, from - at) : 1;

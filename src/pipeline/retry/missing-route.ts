@@ -1,6 +1,6 @@
 /**
- * HTTP 404 without an error of the participant. A gateway that is being reconfigured lacks a route for a moment; a
- * gateway that never has it does not pass the call at all. Code that relies on the route makes only a few attempts.
+ * Handles HTTP 404 without an error of the participant. A gateway that is being reconfigured lacks a route for a
+ * moment; a gateway that never has the route does not pass the call at all. So a call is repeated only a few times.
  */
 import { type IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import type { PipelineParts } from '../ports/parts.ts';
@@ -8,7 +8,7 @@ import { pause } from '../../config/pause.ts';
 
 const delaysMs: readonly number[] = [500, 1_000];
 
-/** Whether waiting may end the failure, with a new token if this one was refused. */
+/** Whether the failure may end after a wait, or with a new token if this one was refused. */
 export function mayPass(error: IndexerError): boolean {
   return error.retry === 'retry' || error.retry === 'refresh-token' || isRouteMissing(error);
 }
@@ -17,7 +17,7 @@ function isRouteMissing({ code, facts }: IndexerError): boolean {
   return code === 'LEDGER_NOT_A_LEDGER' && facts['httpStatus'] === 404;
 }
 
-/** Requests again while the route is missing, three times in all. @throws IndexerError that of the last request */
+/** Sends the request again while the route is missing, three times in all. @throws IndexerError of the last request */
 export async function pastMissingRoute<T>(
   { observers, stop }: Pick<PipelineParts, 'observers' | 'stop'>,
   request: () => Promise<T>,

@@ -1,30 +1,30 @@
-/** When a run with an end stops trying: its caller waits for the exit code. */
+/** Decides when a bounded run stops retrying, because its caller waits for the exit code. */
 import { IndexerError, withContext } from '../../errors/indexer-error.ts';
 import { holderText, type LockHolder } from '../../model/stream.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 
-/** A session that worked for this long in between was no failure; longer than a request takes to fail. */
+/** An attempt that lasted longer than this was working: longer than a request takes to fail, milliseconds. */
 const calmMs = 60_000;
 
-/** How long attempts have failed without anything being stored. */
+/** Measures how long attempts have failed without anything being stored. */
 export class RetryLimits {
   readonly #limitMs: number;
   readonly #now: () => number;
   #since: number | undefined;
   #nextAt = 0;
 
-  /** For a run without an end, the limit is never reached. */
+  /** If the run has no end, the limit is never reached. */
   constructor({ stopAt, limits }: Pick<PipelineParts, 'stopAt' | 'limits'>, now = () => performance.now()) {
     this.#limitMs = stopAt === undefined ? Number.POSITIVE_INFINITY : limits.progressTimeoutMs;
     this.#now = now;
   }
 
-  /** Something was stored. */
+  /** Called when something was stored. */
   renew(): void {
     this.#since = undefined;
   }
 
-  /** The error to end with, if the next attempt would come too late; undefined: try again. */
+  /** The error to end with if the next attempt would be too late; undefined if the run tries again. */
   exhausted(error: IndexerError, delayMs: number): IndexerError | undefined {
     const now = this.#now();
     if (this.#since === undefined || now - this.#nextAt > calmMs) this.#since = now;
@@ -33,7 +33,7 @@ export class RetryLimits {
     return withContext(error, { message: `${error.message}; timed out, ${inTime(this.#limitMs)}` });
   }
 
-  /** Whether a wait that began then has taken too long. */
+  /** Whether a wait that began at `since` has taken too long. */
   isOver(since: number): boolean {
     return this.#now() - since > this.#limitMs;
   }

@@ -1,4 +1,4 @@
-/** Maps an error to a decision, as a pure function. */
+/** Decides what to do after an error, as a pure function. */
 import { catalogue, type ErrorCode } from '../../errors/catalogue.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { isNamed } from './isolate-failing-update.ts';
@@ -8,21 +8,24 @@ export type Decision =
   | { readonly kind: 'give-up' };
 
 const firstDelayMs = 100;
-/** A parked stream is tested again at this interval: the operator's fix must not need a restart. */
+/** A parked stream is tried again at this interval, so that no restart is needed after the operator's fix. */
 const parkedDelayMs = 60_000;
 /**
- * Failures that an operator has to fix and that frequent attempts would only make worse (servers lock out clients that
- * try too often).
+ * Delays after failures that an operator has to fix and that frequent attempts would make worse: servers lock out
+ * clients that try too often.
  */
 const slowly: Readonly<Partial<Record<ErrorCode, number>>> = { STORE_FULL: 30_000, STORE_PASSWORD_REFUSED: 10_000 };
 const refreshesBeforePark = 2;
-/** Testing whether anything listens is cheap, and decides how soon a participant that is back is followed. */
+/**
+ * Longest delay while nothing listens. An attempt is cheap then, and the delay decides how soon a participant that is
+ * back is followed.
+ */
 const absentMaxMs = 2_000;
 /** Maximum of a Retry-After: a longer one is more often a mistake than intended. */
 const retryAfterMaxMs = 300_000;
 /**
- * Errors for which the ledger itself requires an immediate reconnect; and a lost worker, whose place a standby may have
- * taken.
+ * Errors after which the ledger requires an immediate reconnect, and the loss of a Citus worker, which a standby may
+ * have replaced.
  */
 const atOnce: ReadonlySet<ErrorCode> = new Set([
   'LEDGER_STALE_AUTHORIZATION',
@@ -30,16 +33,16 @@ const atOnce: ReadonlySet<ErrorCode> = new Set([
   'STORE_WORKER_LOST',
 ]);
 
-/** Failures since something was last committed, including the one in question. */
+/** Failures since something was last committed, including the current one. */
 export interface Streak {
   readonly failures: number;
-  /** How many of them, the newest in a row, had the code of this one. */
+  /** Number of consecutive failures with the code of the current one, up to it. */
   readonly repeated: number;
-  /** Since the first of those, milliseconds. */
+  /** Time since the first of these, milliseconds. */
   readonly lastingMs: number;
 }
 
-/** Counts failures; @param now monotonic clock, milliseconds */
+/** Counts failures. @param now monotonic clock, milliseconds */
 export class FailureCount {
   readonly #now: () => number;
   #failures = 0;
@@ -56,7 +59,8 @@ export class FailureCount {
   /** Adds a failure. */
   add(error: IndexerError): Streak {
     const { code, retry } = error;
-    // However long the server was absent, the first response that follows is not the thousandth failure.
+    // Absences are counted separately: however long the server was absent, a failed first response is not the
+    // thousandth failure.
     const absent = isAbsent(error);
     if (absent) this.#absences += 1;
     else this.#failures += 1;
@@ -67,13 +71,13 @@ export class FailureCount {
       this.#since = this.#now();
     }
     this.#repeated += 1;
-    // Other failures before it say nothing about the token: two new ones are tried before it parks.
+    // Failures of other kinds do not concern the token: two new tokens are tried before the stream parks.
     const others = absent ? this.#absences : this.#failures;
     const failures = retry === 'refresh-token' ? this.#refusals : others;
     return { failures, repeated: this.#repeated, lastingMs: this.#now() - this.#since };
   }
 
-  /** Something was stored: earlier failures do not count any more. */
+  /** Called when something was stored: earlier failures do not count any more. */
   clear(): void {
     this.#failures = 0;
     this.#refusals = 0;
@@ -96,17 +100,17 @@ export function decide(error: IndexerError, streak: Streak, maxDelayMs: number, 
   if (delayMs !== undefined) return { kind: 'again', delayMs, phase: 'backing_off' };
   const ceilingMs = isAbsent(error) ? Math.min(maxDelayMs, absentMaxMs) : maxDelayMs;
   const ownMs = backOff(failures, ceilingMs, random);
-  // Spread, because all rejected clients received the same delay.
+  // With random jitter, because all rejected clients received the same delay.
   const requestedMs = retryAfterMs(error) * (1 + random / 10);
   return { kind: 'again', delayMs: Math.round(Math.max(ownMs, requestedMs)), phase: 'backing_off' };
 }
 
-/** Nothing listens, or nothing behind the proxy that does (HTTP 502). */
+/** Whether nothing listens, or the proxy reports that nothing listens behind it (HTTP 502). */
 function isAbsent({ code, facts }: IndexerError): boolean {
   return code === 'LEDGER_UNREACHABLE' || (code === 'LEDGER_UNAVAILABLE' && facts['httpStatus'] === 502);
 }
 
-/** The delay that the ledger, or a proxy in front of it, requested, milliseconds; 0 when there was none. */
+/** The delay that the ledger, or a proxy in front of it, requested, in milliseconds; 0 if it requested none. */
 export function retryAfterMs({ facts }: IndexerError): number {
   const seconds = facts['retryAfterSeconds'];
   return typeof seconds === 'number' ? Math.min(1000 * seconds, retryAfterMaxMs) : 0;
@@ -122,7 +126,10 @@ function outlasts(error: IndexerError, { repeated, lastingMs }: Streak): boolean
   return repeated > times || lastingMs > ms;
 }
 
-/** Full jitter: many indexers disconnected by one restart must not come back at the same moment. */
+/**
+ * Exponential backoff with full jitter: many indexers that one restart disconnected must not reconnect at the same
+ * moment.
+ */
 function backOff(failures: number, maxDelayMs: number, random: number): number {
   return random * Math.min(maxDelayMs, firstDelayMs * 2 ** Math.min(failures, 20));
 }

@@ -1,11 +1,11 @@
-/** Waits after a failure, no longer than its cause lasts. */
+/** Waits after a failure, but no longer than its cause lasts. */
 import { pause } from '../../config/pause.ts';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
 import { updatesRequest } from '../../ledger/api/request-format.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 import { retryAfterMs } from './retry.ts';
 
-/** Failures that another token may end. */
+/** Failures that another token may fix. */
 const ofToken: ReadonlySet<string> = new Set([
   'LEDGER_UNAUTHENTICATED',
   'LEDGER_PERMISSION_DENIED',
@@ -13,7 +13,7 @@ const ofToken: ReadonlySet<string> = new Set([
   'LEDGER_TOKEN_MALFORMED',
   'LEDGER_TOKEN_UNREADABLE',
 ]);
-/** Failures that a command in the database may end. */
+/** Failures that a command, which changes the database, may fix. */
 const ofStored: ReadonlySet<string> = new Set([
   'PARTICIPANT_CHANGED',
   'HISTORY_CHANGED',
@@ -30,7 +30,10 @@ export function refusesCaller({ code, retry }: IndexerError): boolean {
   return retry === 'refresh-token' || code === 'LEDGER_PERMISSION_DENIED';
 }
 
-/** Waits for the delay; less when `signal` is aborted, or there is another token and the error was about that. */
+/**
+ * Waits for the delay. Ends earlier when `signal` is aborted, or if the error concerns the token and there is another
+ * token.
+ */
 export async function pauseForToken(
   { tokenSource }: Pick<PipelineParts, 'tokenSource'>,
   error: IndexerError,
@@ -44,7 +47,10 @@ export async function pauseForToken(
   over.abort();
 }
 
-/** The same, and less when refused rights are granted: between attempts the ledger is queried for just that. */
+/**
+ * The same as `pauseForToken`, and ends earlier when refused rights are granted: meanwhile the ledger is queried for
+ * just that.
+ */
 export async function pauseForRights(parts: PipelineParts, error: IndexerError, delayMs: number): Promise<void> {
   if (error.code !== 'LEDGER_PERMISSION_DENIED') return await pauseForToken(parts, error, delayMs, parts.stop);
   const over = new AbortController();
@@ -53,7 +59,7 @@ export async function pauseForRights(parts: PipelineParts, error: IndexerError, 
   over.abort();
 }
 
-/** The same for a parked stream, and less when a command has changed the database state that it parked for. */
+/** The same for a parked stream, and ends earlier when a command has changed the database state that it parked for. */
 export async function pauseParked(parts: PipelineParts, error: IndexerError, delayMs: number): Promise<void> {
   if (!ofStored.has(error.code)) return await pauseForRights(parts, error, delayMs);
   const over = new AbortController();
@@ -62,7 +68,7 @@ export async function pauseParked(parts: PipelineParts, error: IndexerError, del
   over.abort();
 }
 
-/** Resolves when the stored state of the stream differs from the first reading, or `signal` is aborted. */
+/** Resolves when the stored state of the stream differs from the first one read, or `signal` is aborted. */
 async function standsOtherwise({ sink, pace }: PipelineParts, signal: AbortSignal): Promise<void> {
   let first: string | undefined;
   while (!signal.aborted) {
@@ -74,8 +80,8 @@ async function standsOtherwise({ sink, pace }: PipelineParts, signal: AbortSigna
 }
 
 /**
- * Resolves when rights that were missing are granted, or `signal` is aborted. If this request always succeeded, only
- * the stream was refused, perhaps by a gateway, and the response says nothing about that.
+ * Resolves when rights that were missing are granted, or `signal` is aborted. If this request never failed, only the
+ * stream was refused, perhaps by a gateway, and its success has no meaning.
  */
 async function rightsGranted(parts: PipelineParts, signal: AbortSignal): Promise<void> {
   let missing = false;
@@ -84,12 +90,12 @@ async function rightsGranted(parts: PipelineParts, signal: AbortSignal): Promise
     if (refused === undefined && missing) return;
     missing ||= refused !== undefined && refusesCaller(refused);
     const atLeastMs = refused === undefined ? 0 : retryAfterMs(refused);
-    // A quarter more or less: many indexers must not send requests at the same moment.
+    // A random part of a quarter more or less, because many indexers must not send requests at the same moment.
     await pause(Math.max(atLeastMs, parts.pace.rightsMs * (0.75 + Math.random() / 2)), signal);
   }
 }
 
-/** Requests the updates of an empty range, which takes every right of the filter. */
+/** Requests the updates of an empty range, which requires every right of the filter. */
 async function refusedRights({ ledger, filter }: PipelineParts): Promise<IndexerError | undefined> {
   try {
     const end = await ledger.state.ledgerEnd();
@@ -97,7 +103,7 @@ async function refusedRights({ ledger, filter }: PipelineParts): Promise<Indexer
     return undefined;
   } catch (thrown) {
     const error = toIndexerError(thrown);
-    // Rights are checked first: a client that receives another error has them.
+    // Rights are checked first, so a client that receives another error has them.
     return error.retry === 'park' && !refusesCaller(error) ? undefined : error;
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Checkpoints of a Delta table: the state of its log up to a commit, as one Parquet file, so that a reader opens it and only the
- * few commits after it. Source: Delta transaction log protocol, "Checkpoints", "Checkpoint Schema", "Last Checkpoint File".
+ * Checkpoints of a Delta table: the state of its log up to a commit, as one Parquet file. A reader opens the checkpoint
+ * and only the few commits after it. Source: Delta transaction log protocol, "Checkpoints", "Checkpoint Schema", "Last
+ * Checkpoint File".
  */
 import { parquetReadObjects, type SchemaElement } from 'hyparquet';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
@@ -8,16 +9,16 @@ import type { LakeStorage } from '../storage/lake-storage.ts';
 
 /** A file of a table, as described by the commit that added it. */
 export interface LoggedFile {
-  /** Relative to the folder of the table, spelled as in the log. */
+  /** Path relative to the folder of the table, spelled as in the log. */
   readonly path: string;
   readonly size: number;
   /** Milliseconds since 1970. */
   readonly modificationTime: number;
-  /** JSON; absent in logs of other programs. */
+  /** Statistics as JSON; absent in logs of other programs. */
   readonly stats?: string | undefined;
 }
 
-/** A removed file: readers of older versions may still read it. */
+/** A removed file. Readers of older versions of the table may still read it. */
 export interface RemovedFile {
   readonly path: string;
   /** Milliseconds since 1970. */
@@ -42,7 +43,7 @@ export interface TableMetaData {
 /** Versions that a reader and a writer of the table must support. */
 export const protocol = { minReaderVersion: 1, minWriterVersion: 2 } as const;
 
-/** Writes the checkpoint of a version, and then the file that names it. Existing ones are replaced. */
+/** Writes the checkpoint of a version, and then the file that names it. Existing files are replaced. */
 export async function writeCheckpoint(folder: LakeStorage, table: string, state: TableState): Promise<void> {
   const rows = rowsOf(state);
   const bytes = parquetOf(rows);
@@ -63,7 +64,7 @@ export async function writeCheckpoint(folder: LakeStorage, table: string, state:
   await folder.write(lastNameOf(table), `${JSON.stringify(last)}\n`);
 }
 
-/** Reads the newest checkpoint; undefined if there is none or it cannot be read: all commits still exist too. */
+/** Reads the newest checkpoint. Undefined if there is none or it cannot be read; all commits still exist then. */
 export async function readCheckpoint(folder: LakeStorage, table: string): Promise<TableState | undefined> {
   const text = await folder.read(lastNameOf(table));
   if (text === undefined) return undefined;
@@ -85,7 +86,7 @@ function lastNameOf(table: string): string {
   return `${table}/_delta_log/_last_checkpoint`;
 }
 
-/** One action per row; the other columns are null. */
+/** A row has one action; its other columns are null. */
 type Row = Partial<Record<(typeof actions)[number], object>>;
 const actions = ['txn', 'add', 'remove', 'metaData', 'protocol'] as const;
 
@@ -111,7 +112,7 @@ function rowsOf({ metaData, files, removed }: TableState): readonly Row[] {
 
 function parquetOf(rows: readonly Row[]): Uint8Array {
   const writer = new ByteWriter();
-  // Compressed with Snappy, as is common, so that every reader of checkpoints supports it.
+  // Compressed with Snappy, as usual for checkpoints, so that every reader supports it.
   const parquet = new ParquetWriter({ writer, schema, codec: 'SNAPPY', createdBy: 'ledger-indexer' });
   const columnData = actions.map((name) => ({ name, data: rows.map((row) => row[name] ?? null) }));
   void parquet.write({ columnData, rowGroupSize: rows.length });

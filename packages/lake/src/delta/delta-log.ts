@@ -1,7 +1,7 @@
 /**
- * Delta Lake logs next to the files, so that engines open each folder as one table. They follow the manifest: a commit names the
- * files that were added and removed since the last one. Statistics contain numbers of rows and offsets, no contents.
- * Source: Delta transaction log protocol, "Delta Log Entries" and "Actions".
+ * Delta Lake logs next to the files, so that engines open each folder as one table. They follow the manifest: a commit
+ * names the files that were added and removed since the last commit. Statistics contain numbers of rows and offsets,
+ * but no contents. Source: Delta transaction log protocol, "Delta Log Entries" and "Actions".
  */
 import { createHash } from 'node:crypto';
 import { LakeError } from '../errors/lake-error.ts';
@@ -16,13 +16,13 @@ import { type Action, LoggedTable } from './logged-table.ts';
 /** Content of a commit of a table. */
 interface TableChange {
   readonly added: readonly NamedFile[];
-  /** Paths relative to the folder of the table. */
+  /** Paths of removed files, relative to the folder of the table. */
   readonly gone: readonly string[];
 }
 
 type Tables = Readonly<Record<string, LakeTableEntry>>;
 
-/** The logs of all tables, read from disk once. */
+/** The logs of all tables, each read from the storage once. */
 export class DeltaLogs {
   readonly #folder: LakeStorage;
   readonly #tables = new Map<string, LoggedTable>();
@@ -31,7 +31,10 @@ export class DeltaLogs {
     this.#folder = folder;
   }
 
-  /** Compares the logs with all files of the manifest and commits the differences, in case a process was stopped between the two. */
+  /**
+   * Compares the logs with all files of the manifest and commits the differences. They differ if a process was stopped
+   * between writing the two.
+   */
   async compare(manifest: Manifest): Promise<void> {
     const filesByTable = byTable(manifest.files());
     await forEach(manifest.head.tables, async (table, { columns }) => {
@@ -99,10 +102,10 @@ export class DeltaLogs {
   }
 }
 
-/** Number of logs written concurrently: a commit mostly waits for the disk or the bucket. */
+/** Number of logs that are written concurrently, because a commit mostly waits for the disk or the bucket. */
 const atOnce = 10;
 
-/** Runs work for all tables; their logs are independent. No work is running any more when it rejects. */
+/** Runs `work` for all tables, whose logs are independent. When it rejects, no work is running any more. */
 async function forEach(tables: Tables, work: (table: string, entry: LakeTableEntry) => Promise<void>): Promise<void> {
   const entries = Object.entries(tables);
   for (let at = 0; at < entries.length; at += atOnce) {
@@ -154,7 +157,7 @@ function byTable(files: Iterable<LakeFile>): ReadonlyMap<string, readonly NamedF
   return found;
 }
 
-/** Relative to the folder of its table. */
+/** Path of a file relative to the folder of its table. */
 function pathOf({ table, path }: NamedFile): string {
   return path.slice(table.length + 1);
 }

@@ -1,9 +1,9 @@
 /** A Delta table as described by its log, commit by commit. */
 import type { LoggedFile, RemovedFile, TableMetaData, TableState } from './delta-checkpoint.ts';
 
-/** A reader opens a checkpoint and at most this number of commits. */
+/** Number of commits between checkpoints, and so the maximum number that a reader opens after one. */
 export const commitsPerCheckpoint = 100;
-/** Time for which readers of older versions may read removed files; default of the protocol. */
+/** Milliseconds for which readers of older versions may read removed files; the default of the protocol. */
 const removedForMs = 7 * 24 * 60 * 60_000;
 
 /** A line of a commit. */
@@ -15,12 +15,12 @@ export interface Action {
 }
 
 export class LoggedTable {
-  /** By their paths relative to the folder of the table. */
+  /** By path relative to the folder of the table. */
   readonly #files = new Map<string, LoggedFile>();
   readonly #removed = new Map<string, RemovedFile>();
   #metaData: TableMetaData | undefined;
   #nextVersion = 0;
-  /** Version of the newest checkpoint; version 0 never has one. */
+  /** Version of the newest checkpoint; 0 if there is none, because version 0 never has one. */
   #checkpoint = 0;
 
   constructor(checkpoint?: TableState) {
@@ -55,7 +55,10 @@ export class LoggedTable {
     this.#nextVersion += 1;
   }
 
-  /** State for a checkpoint of the last commit; undefined while none is due. @param now milliseconds since 1970 */
+  /**
+   * The state for a checkpoint of the last commit; undefined if no checkpoint is due.
+   * @param now milliseconds since 1970
+   */
   dueCheckpoint(now: number): TableState | undefined {
     const version = this.#nextVersion - 1;
     if (this.#metaData === undefined || version - this.#checkpoint < commitsPerCheckpoint) return undefined;

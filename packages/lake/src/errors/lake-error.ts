@@ -1,11 +1,14 @@
-/** The only error type of the package. The indexer reports it under the same code, whose exit code is in its catalogue. */
+/**
+ * The only error type of the package. The indexer reports it under the same code, whose exit code is in the indexer's
+ * catalogue.
+ */
 
 export type LakeErrorCode =
   'USAGE' | 'EXPORT_REFUSED' | 'EXPORT_BUSY' | 'EXPORT_UNWRITABLE' | 'EXPORT_NOT_READY' | 'EXPORT_STOPPED';
 
 export interface LakeErrorOptions {
   readonly code: LakeErrorCode;
-  /** The action of the operator, as one imperative sentence. */
+  /** The remedy, as one imperative sentence. */
   readonly remedy: string;
   readonly cause?: unknown;
 }

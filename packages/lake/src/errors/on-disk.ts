@@ -1,7 +1,11 @@
 /** Translates errors of the file system. */
 import { LakeError } from './lake-error.ts';
 
-/** @param what the failed operation @throws LakeError EXPORT_UNWRITABLE for errors of the file system; other errors unchanged */
+/**
+ * Translates errors of the file system in `work`.
+ * @param what the operation, for the message
+ * @throws LakeError EXPORT_UNWRITABLE for errors of the file system; other errors unchanged
+ */
 export async function onDisk<T>(what: 'read' | 'written', work: () => Promise<T>): Promise<T> {
   try {
     return await work();

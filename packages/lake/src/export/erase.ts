@@ -24,8 +24,9 @@ export class Eraser {
   }
 
   /**
-   * Undefined if the file has nothing to erase. Ids are read first: most files contain no redacted ids.
-   * @param updates the file with the updates of the range, whose ids identify the exercise that was redacted
+   * Writes a file again without its redacted contents; undefined if it has none. Ids are read first, because most files
+   * contain no redacted ids.
+   * @param updates the file with the updates of the range, whose ids identify the redacted exercise
    * @param name path of the new file, relative to the folder of the lake
    */
   async withoutContents(
@@ -87,7 +88,7 @@ export class Eraser {
     return undefined;
   }
 
-  /** Update ids by offset. Redactions of single exercises are few, and so are the ranges that contain any. */
+  /** Update ids by offset. Redactions of single exercises are few, and so are the ranges that contain them. */
   async #updateIds(file: LakeFile | undefined): Promise<ReadonlyMap<number, string>> {
     const ids = new Map<number, string>();
     if (file === undefined || !isStored(file)) return ids;
@@ -108,14 +109,14 @@ const idsOfUpdates: readonly LakeColumn[] = [
   { name: 'update_id', type: 'text' },
 ];
 
-/** Returns, by row index, the redactions that are not yet marked in the row. */
+/** Returns the redactions, by row index, that are not marked in the row yet. */
 type Find = (
   columns: readonly LakeColumn[],
   values: readonly LakeValues[],
   rows: number,
 ) => ReadonlyMap<number, string>;
 
-/** Rows of one group, with the columns that redactions need. */
+/** Rows of one row group, with the columns that redactions need. */
 class Rows {
   readonly isExercise: boolean;
   readonly #updateIds: ReadonlyMap<number, string>;
@@ -137,7 +138,7 @@ class Rows {
     this.#column = (name) => values[columns.findIndex((column) => column.name === name)];
   }
 
-  /** Each with its row index; rows that already name a redaction are omitted. */
+  /** Yields each row with its row index. Rows that already name a redaction are omitted. */
   *open(
     rows: number,
   ): Generator<{ row: number; contractId: string; offset: number; nodeId: number; updateId: string | null }> {

@@ -1,4 +1,4 @@
-/** `export` as an operator runs it: locks the folder, exports once or repeatedly, and reports each result. */
+/** The command `export`: locks the folder, exports once or repeatedly, and reports each result. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Reads } from 'ledger-indexer/read';
 import { DeltaLogs } from '../delta/delta-log.ts';
@@ -10,11 +10,11 @@ import { type ExportResult, exportOnce } from './run-export.ts';
 export interface ExportRequest {
   /** A folder, or `s3://BUCKET/PREFIX`. */
   readonly to: string;
-  /** Last offset; undefined: the checkpoint. */
+  /** The last offset to export; undefined for the checkpoint. */
   readonly until: number | undefined;
   /** Selects typed views by name (`typed.NAME`); views that are already in the lake are always exported. */
   readonly isWanted: (name: string) => boolean;
-  /** Time between two exports, milliseconds; undefined: export once. */
+  /** Time between two exports, milliseconds; undefined to export once. */
   readonly everyMs: number | undefined;
   readonly asJson: boolean;
   /** Environment variables with the credentials for a bucket. */
@@ -22,13 +22,13 @@ export interface ExportRequest {
   readonly stop: AbortSignal;
   readonly print: (line: string) => void;
   readonly stderr: ProgressOutput;
-  /** Called once the lake is locked, before anything is read. */
+  /** Called when the lake is locked, before anything is read. */
   readonly onBegin: () => Promise<void>;
   /** Called after each export with the last offset that is in the lake. */
   readonly onExported: (until: number) => Promise<void>;
 }
 
-/** @throws LakeError USAGE, EXPORT_ errors; what the reads and the callbacks throw */
+/** @throws LakeError USAGE, EXPORT_ errors; errors of the reads and the callbacks */
 export async function exportLake(reads: Reads, request: ExportRequest): Promise<void> {
   const { to, until, isWanted, everyMs, asJson, env, stop, print, stderr, onBegin, onExported } = request;
   const folder = await openLake(to, env);

@@ -9,17 +9,17 @@ export interface ProgressOutput {
 
 export interface ProgressDisplay {
   readonly display: (progress: ExportProgress) => void;
-  /** Removes the bar. */
+  /** Removes the progress bar. */
   readonly end: () => void;
 }
 
 const clearLine = '\r\u001b[K';
 const cells = 24;
-/** Interval on a terminal; lines are for logs. */
+/** Interval of updates on a terminal, milliseconds; otherwise lines are written for a log. */
 const barEveryMs = 200;
 const lineEveryMs = 10_000;
 
-/** The rate counts from the first report. */
+/** Displays the progress. The rate is measured from the first report. */
 export function progressOn(stderr: ProgressOutput): ProgressDisplay {
   const isTerminal = stderr.isTTY === true;
   const every = isTerminal ? barEveryMs : lineEveryMs;

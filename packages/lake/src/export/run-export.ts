@@ -1,6 +1,6 @@
 /**
- * One export: takes a snapshot of the database and writes the files that the lake lacks. A range is completed in the manifest,
- * the log and the folder before the next one begins, so that an interrupted export resumes where it stopped.
+ * One export: takes a snapshot of the database and writes the files that the lake lacks. A range is completed in the
+ * manifest, the log and the folder before the next one begins. So an interrupted export resumes where it stopped.
  */
 import type { ReadFacts, Reads, ReadTable, Snapshot } from 'ledger-indexer/read';
 import type { DeltaLogs } from '../delta/delta-log.ts';
@@ -19,33 +19,33 @@ import { isReshaped, fingerprintOf, refuseLost, refusePruned, reviewOf, wasRedac
 import { standingRanges } from '../plan/standing-ranges.ts';
 
 export interface ExportOptions {
-  /** Last offset; undefined: the checkpoint. */
+  /** The last offset to export; undefined for the checkpoint. */
   readonly until: number | undefined;
   /** Selects typed views by name (`typed.NAME`); views that are already in the lake are always exported. */
   readonly isWanted: (name: string) => boolean;
   readonly stop: AbortSignal;
   readonly onProgress: (progress: ExportProgress) => void;
-  /** Logs of the folder, valid while it is locked. */
+  /** Delta logs of the folder; valid while it is locked. */
   readonly logs: DeltaLogs;
-  /** A range ends when one of its tables has this many rows. Default 100,000. */
+  /** A range ends when one of its tables has this many rows; default 100,000. */
   readonly rowsPerRange?: number;
 }
 
 export interface ExportProgress {
-  /** Rows written so far. */
+  /** Number of rows written so far. */
   readonly rows: number;
   /** Bytes of files written so far. */
   readonly bytes: number;
   readonly files: number;
-  /** Everything up to this offset is written; null before the first range. */
+  /** Everything up to this offset is written; null before the first range is complete. */
   readonly offset: number | null;
-  /** Last offset. */
+  /** The last offset to export. */
   readonly until: number;
 }
 
 export interface ExportResult {
   readonly until: number;
-  /** Rows written by this run. */
+  /** Number of rows written by this run. */
   readonly rows: number;
   readonly bytes: number;
   readonly files: number;
@@ -58,7 +58,7 @@ export interface ExportResult {
 
 const defaultRows = 100_000;
 
-/** @throws LakeError EXPORT_REFUSED, EXPORT_NOT_READY, EXPORT_STOPPED; what the snapshot and the file system throw */
+/** @throws LakeError EXPORT_REFUSED, EXPORT_NOT_READY, EXPORT_STOPPED; errors of the snapshot and the file system */
 export function exportOnce(reads: Reads, folder: LakeStorage, options: ExportOptions): Promise<ExportResult> {
   return reads.inSnapshot(async (snapshot) => {
     const { checkpoint } = snapshot.facts;
@@ -101,7 +101,7 @@ class ExportRun {
   /** Completes the manifest and folder after an interrupted run. */
   async tidy(): Promise<void> {
     await this.#folder.sweep();
-    // Before any other file: the manifest marks the folder as ours.
+    // Written before any other file, because the manifest marks the folder as a lake.
     if (!this.#manifest.isStored) await this.#manifest.save(this.#folder);
     if ((await this.#folder.read(activeSqlName)) !== activeSql) await this.#folder.write(activeSqlName, activeSql);
     await this.#logs.compare(this.#manifest);
@@ -119,7 +119,7 @@ class ExportRun {
     this.#sources = await this.#snapshot.tables((name) => Object.hasOwn(known, name) || this.#options.isWanted(name));
   }
 
-  /** Drops ranges that a reset or rewind has undone: they are written again when the history returns. */
+  /** Drops ranges that a reset or rewind has undone. They are written again when the history returns. */
   async dropUndone(): Promise<void> {
     const ranges = this.#manifest.ranges();
     const standing = await standingRanges(ranges, this.#snapshot);
@@ -143,7 +143,8 @@ class ExportRun {
       }),
     }));
     await this.#erase();
-    // A table whose columns change would have files of both kinds meanwhile: its files are replaced at once.
+    // If the columns of a table change, its files are replaced at once. Otherwise it would have files of both kinds
+    // meanwhile.
     const atOnce = this.#sources.some((source) => isReshaped(this.#manifest, source));
     const fresh: LakeFile[] = [];
     for (const { range, sources } of plan) {
@@ -162,7 +163,7 @@ class ExportRun {
     await this.#publish({ coverage, redactionsFingerprint }, this.#manifest.put(fresh));
   }
 
-  /** Erases redacted contents from files of pruned ranges too, once for each list of redactions. */
+  /** Erases redacted contents, from files of pruned ranges too. Runs once for each list of redactions. */
   async #erase(): Promise<void> {
     if (this.#manifest.head.redactionsFingerprint === this.#facts.redactionsFingerprint) return;
     const pruned = this.#manifest.ranges().filter((range) => this.#isPruned(range));
@@ -196,7 +197,7 @@ class ExportRun {
     return from <= this.#facts.prunedToOffset;
   }
 
-  /** A table that is added after its oldest rows were pruned begins with the first complete range. */
+  /** If a table is added after its oldest rows were pruned, it begins with the first complete range. */
   #beginLater(): void {
     const { until, tables } = this.#manifest.head;
     const firstUnprunedRange = this.#manifest.ranges().find((range) => range.from > this.#facts.prunedToOffset);
@@ -231,7 +232,7 @@ class ExportRun {
     };
   }
 
-  /** Saves the manifest, whose files exist by now, and then removes the files that it no longer names. */
+  /** Saves the manifest, whose files must exist, and then removes the files that it no longer names. */
   async #publish(head: Partial<Omit<ManifestHead, 'tables'>>, change: FileChange): Promise<void> {
     const known = this.#manifest.head.tables;
     const tables = this.#sources.map(({ name, columns }) => [name, { ...known[name], columns }] as const);
@@ -292,7 +293,7 @@ class ExportRun {
   }
 }
 
-/** Marks a file that is about to be written as redacted, as the rows it is written from are. */
+/** Marks a file that is about to be written as redacted, because the rows it is written from are redacted. */
 function withRedactions(file: LakeFile, source: ReadTable, facts: ReadFacts): LakeFile {
   const redacted = Math.max(file.fingerprint.redacted ?? 0, fingerprintOf(source, file, facts).redacted ?? 0);
   return redacted === 0 ? file : { ...file, fingerprint: { ...file.fingerprint, redacted } };
@@ -300,7 +301,10 @@ function withRedactions(file: LakeFile, source: ReadTable, facts: ReadFacts): La
 
 const fileNamePattern = /^from=\d+-to=\d+(?:\.r(\d+))?\.parquet$/;
 
-/** A replacement gets a different name: the manifest names the previous file until the new manifest is written. */
+/**
+ * A replacement gets a different name, because the stored manifest names the previous file until the new manifest is
+ * written.
+ */
 function nameOf(from: number, to: number, previous: LakeFile | undefined): string {
   const name = `from=${String(from)}-to=${String(to)}`;
   if (previous?.path === undefined || previous.path === null) return `${name}.parquet`;

@@ -1,4 +1,7 @@
-/** Finds the offset up to which a lake has everything that the database has: history up to there may be pruned without loss. */
+/**
+ * Finds the offset up to which a lake has everything that the database has. History up to this offset may be pruned
+ * without loss.
+ */
 import type { Reads } from 'ledger-indexer/read';
 import { refused } from '../errors/lake-error.ts';
 import type { LakeFile } from '../manifest/entries.ts';
@@ -9,14 +12,18 @@ import type { LakeStorage } from '../storage/lake-storage.ts';
 
 export interface Exported {
   readonly offset: number;
-  /** Why the offset is before the end of the lake: a file that the next export rewrites. Undefined if the lake ends there. */
+  /**
+   * Why the offset is before the end of the lake: the next export will rewrite a file. Undefined if the lake ends at
+   * the offset.
+   */
   readonly reason: string | undefined;
 }
 
 /**
- * A range counts if its files are as an export would write them now, and are in the folder with all their bytes: late updates
- * and redactions could no longer be added to them after pruning.
- * @throws LakeError EXPORT_REFUSED if there is no lake of this database, or files of it are missing; what the snapshot throws
+ * A range counts if its files are as an export would write them now, and are in the folder with all their bytes. Late
+ * updates and redactions could not be added to them after pruning.
+ * @throws LakeError EXPORT_REFUSED if there is no lake of this database, or files of it are missing; errors of the
+ *   snapshot
  */
 export function exportedTo(reads: Reads, folder: LakeStorage): Promise<Exported> {
   return reads.inSnapshot(async (snapshot) => {
@@ -42,7 +49,10 @@ export function exportedTo(reads: Reads, folder: LakeStorage): Promise<Exported>
   });
 }
 
-/** Problem of a file, by the first offset of its range. Each folder is listed once: a bucket lists a thousand files at a time. */
+/**
+ * Finds files with a problem, by the first offset of their range. Each folder is listed once, because a bucket lists a
+ * thousand files at a time.
+ */
 async function missingFiles(folder: LakeStorage, files: readonly LakeFile[]): Promise<ReadonlyMap<number, string>> {
   const there = new Map<string, number>();
   for (const table of new Set(files.map((file) => file.table))) {

@@ -1,4 +1,4 @@
-/** Finds the rows covered by a redaction that are only in the lake, in the files of pruned ranges. */
+/** Finds rows that a redaction covers and that exist only in the lake, in the files of pruned ranges. */
 import type { Reads } from 'ledger-indexer/read';
 import { readManifest } from '../manifest/read-manifest.ts';
 import type { LakeColumn, LakeValues } from '../parquet/lake-column.ts';
@@ -17,7 +17,7 @@ export interface FoundInLake {
   readonly exercise?: { readonly updateId: string | null };
 }
 
-/** @throws LakeError EXPORT_REFUSED if there is no lake of this database; what the snapshot throws */
+/** @throws LakeError EXPORT_REFUSED if there is no lake of this database; errors of the snapshot */
 export async function findInLake(reads: Reads, folder: LakeStorage, subject: Subject): Promise<FoundInLake> {
   const files = await reads.inSnapshot(async ({ facts }) => {
     const manifest = await readManifest(folder, facts);

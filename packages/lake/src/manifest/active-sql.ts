@@ -1,8 +1,11 @@
-/** `active.sql`: the contracts active at an offset, from the files alone. */
+/** `active.sql`: computes the contracts that are active at an offset from the files alone. */
 
 export const activeSqlName = 'active.sql';
 
-/** For DuckDB, in the folder of the lake or with `lake` set to it. It reads the manifest and its segments on every query. */
+/**
+ * SQL for DuckDB, to be run in the folder of the lake, or with `lake` set to it. It reads the manifest and its segments
+ * on every query.
+ */
 export const activeSql = `-- Contracts active at an offset: view lake_active. For DuckDB 1.2 or later:
 --   set variable lake = '/srv/lake';        -- the folder; default: the current one
 --   set variable at_offset = 120000;        -- the offset; default: the last one in the lake

@@ -4,10 +4,13 @@ import { linesOf, type Segment } from './segment.ts';
 
 export const manifestName = 'manifest.json';
 export const format = 'ledger-indexer lake';
-/** Version 1 had all ranges and files in this file. */
+/** In version 1, this file had all ranges and files. */
 export const version = 2;
 
-/** Requires that every segment is stored; the last argument has the segments that only the previous head names. */
+/**
+ * The text of the head. Every segment must be stored before.
+ * @param previousSegments paths of segments that only the previous head names
+ */
 export function headText(
   { tables, ...head }: ManifestHead,
   segments: readonly Segment[],

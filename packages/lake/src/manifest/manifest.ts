@@ -1,8 +1,8 @@
 /**
- * Content of the lake, held in memory during an export: the head, and ranges with their files in segments. A file that the stored
- * manifest does not name does not exist. Saving writes the changed segments under new names, and then the head, so its
- * cost does not grow with the number of ranges. Segments of the previous head are kept until the next save, because a reader may have read
- * that head but not its segments yet.
+ * Content of the lake, in memory during an export: the head, and ranges with their files in segments. A file that the
+ * stored manifest does not name counts as absent. Saving writes the changed segments under new names, and then the
+ * head, so its cost does not grow with the number of ranges. Segments of the previous head are kept until the next
+ * save, because a reader may have read that head but not its segments yet.
  */
 import type { LakeStorage } from '../storage/lake-storage.ts';
 import {
@@ -23,14 +23,14 @@ export class Manifest {
   readonly #segments: Segment[];
   readonly #segmentOf = new Map<number, Segment>();
   readonly #changed = new Set<Segment>();
-  /** Segments that the stored head names and the next one will not. */
+  /** Segments that the stored head names, but the next head will not. */
   #replaced: string[] = [];
   /** Segments that only the head before the stored one names. */
   #former: readonly string[];
 
   /**
-   * @param isStored whether the folder contains this manifest; false: it has a different form there, or there is none;
-   *   the last argument has the segments that only the head before the stored one names
+   * @param isStored false if the folder contains no manifest, or one of a different form. The last argument contains
+   *   the segments that only the head before the stored one names.
    */
   constructor(
     head: ManifestHead,
@@ -70,7 +70,7 @@ export class Manifest {
     for (const segment of this.#segments) yield* segment.files();
   }
 
-  /** Paths of all files, of all stored segments, and of the segments that the previous head names. */
+  /** Paths of all files, of all stored segments, and of segments that only the previous head names. */
   *paths(): Generator<string> {
     for (const { path } of this.files()) if (path !== null) yield path;
     for (const { stored } of this.#segments) if (stored !== undefined) yield stored.path;
@@ -98,7 +98,7 @@ export class Manifest {
     return this.put(files);
   }
 
-  /** Replaces files of existing ranges, by table and range. */
+  /** Replaces files of existing ranges, identified by table and range. */
   put(files: readonly LakeFile[]): FileChange {
     const [added, gone]: [NamedFile[], NamedFile[]] = [[], []];
     for (const file of files) {
@@ -113,7 +113,7 @@ export class Manifest {
     return { added, gone };
   }
 
-  /** Keeps the first `count` ranges. */
+  /** Keeps only the first `count` ranges. */
   truncate(count: number): FileChange {
     const gone: NamedFile[] = [];
     for (let left = this.rangeCount - count; left > 0;) {
@@ -132,7 +132,7 @@ export class Manifest {
   }
 
   /**
-   * Writes the changes. All files that the head names exist before it, even if the process stops at any point.
+   * Writes the changes. All segments that the head names are written before it, even if the process stops at any point.
    * @returns paths of segments that neither the new nor the previous head names, to be removed
    */
   async save(folder: LakeStorage): Promise<readonly string[]> {

@@ -1,6 +1,6 @@
 /**
- * Reads the manifest of a lake. The files that it names are read, and removed when others replace them, so it must name only files of
- * the lake.
+ * Reads the manifest of a lake. An export reads the files that it names, and removes replaced ones, so it must name
+ * only files of the lake.
  */
 import { createHash } from 'node:crypto';
 import { refused } from '../errors/lake-error.ts';
@@ -78,7 +78,7 @@ function tablesOf({ tables }: Fields): Tables {
   return tables as Tables;
 }
 
-/** Segments of a manifest of version 1, which has all ranges and files in one file. */
+/** Segments of a manifest of version 1, which had all ranges and files in one file. */
 function segmentsOf(lists: Fields, tables: Tables): readonly Segment[] {
   const { ranges, files } = checked(manifestName, lists, tables);
   const segments: Segment[] = [];
@@ -95,7 +95,10 @@ function segmentsOf(lists: Fields, tables: Tables): readonly Segment[] {
   return segments;
 }
 
-/** Older lakes have none. The paths are removed later, so each must be a segment. */
+/**
+ * Segments that only the previous head names; older lakes have none. These files are removed later, so each path must
+ * be that of a segment.
+ */
 function previousSegmentsOf(previousSegments: unknown = []): readonly string[] {
   if (!Array.isArray(previousSegments)) throw lacking('previousSegments');
   for (const path of previousSegments as readonly unknown[]) {
@@ -143,7 +146,7 @@ function isSegmentEntry(entry: unknown): entry is SegmentEntry {
   return /^[\da-f]{64}$/.test(sha256) && path === segmentPath({ from: Number(from), to: Number(to), sha256 });
 }
 
-/** Rejects names that an export could not have written: paths outside the lake, and files of other ranges. */
+/** Rejects names that an export could not have written, such as paths outside the lake and files of other ranges. */
 function checked(
   name: string,
   { ranges, files }: Fields,

@@ -1,12 +1,12 @@
 /**
- * A part of the manifest: up to a hundred ranges and their files. Its name contains the hash of its text, so a segment that changes gets
- * a new name, and the same ranges and files always have the same name.
+ * A part of the manifest: up to a hundred ranges and their files. Its name contains the hash of its text. So a changed
+ * segment gets a new name, and the same ranges and files always have the same name.
  */
 import { createHash } from 'node:crypto';
 import type { LakeStorage } from '../storage/lake-storage.ts';
 import type { LakeFile, LakeRange } from './entries.ts';
 
-/** Maximum number; all segments but the last have exactly this many. */
+/** Maximum number of ranges in a segment. All segments except the last have exactly this many. */
 export const rangesPerSegment = 100;
 
 export const segmentFolder = 'segments';
@@ -24,7 +24,7 @@ export interface SegmentEntry {
 }
 
 export class Segment {
-  /** Its entry in the folder; undefined if it has changed since, or was never written. */
+  /** Entry of the stored segment; undefined if the segment has changed since, or was never written. */
   stored: SegmentEntry | undefined;
   readonly #ranges: LakeRange[];
   readonly #files = new Map<string, LakeFile>();
@@ -51,7 +51,7 @@ export class Segment {
     this.#ranges.push(range);
   }
 
-  /** Returns the file that it replaces. */
+  /** Puts a file into its range. @returns the file that it replaces */
   put(file: LakeFile): LakeFile | undefined {
     const key = keyOf(file.table, file.from);
     const previous = this.#files.get(key);
@@ -68,7 +68,7 @@ export class Segment {
     return { ranges, files };
   }
 
-  /** Writes it and returns its name, which its text determines. */
+  /** Writes the segment. @returns its path, which its text determines */
   async save(folder: LakeStorage): Promise<string> {
     const text = textOf(this.#ranges, [...this.#files.values()]);
     const sha256 = createHash('sha256').update(text).digest('hex');
@@ -80,21 +80,24 @@ export class Segment {
   }
 }
 
-/** Sixteen digits of the hash distinguish the versions of a segment. */
+/** Path of a segment. Sixteen digits of the hash distinguish the versions of a segment. */
 export function segmentPath({ from, to, sha256 }: Pick<SegmentEntry, 'from' | 'to' | 'sha256'>): string {
   return `${segmentFolder}/from=${String(from)}-to=${String(to)}-${sha256.slice(0, 16)}.json`;
 }
 
-/** Whether {@link segmentPath} could have returned it. */
+/** Whether {@link segmentPath} could have returned this path. */
 export function isSegmentPath(path: string): boolean {
   const [folder, name = '', more] = path.split('/');
   return folder === segmentFolder && more === undefined && isSegmentName.test(name);
 }
 
-/** Names that {@link segmentPath} returns, without the folder. */
+/** Matches names that {@link segmentPath} returns, without the folder. */
 export const isSegmentName = /^from=\d+-to=\d+-[\da-f]{16}\.json$/;
 
-/** One line for each range and each file, ordered by offset and table, so that it can be read, compared and searched. */
+/**
+ * One line for each range and each file, ordered by offset and table, so that the text can be read, compared and
+ * searched.
+ */
 function textOf(ranges: readonly LakeRange[], files: LakeFile[]): string {
   files.sort((a, b) => a.from - b.from || (a.table < b.table ? -1 : a.table > b.table ? 1 : 0));
   return `{\n  "ranges": [\n${linesOf(ranges)}\n  ],\n  "files": [\n${linesOf(files)}\n  ]\n}\n`;

@@ -1,15 +1,15 @@
 /**
- * Rows of a binary COPY as columns of values. Source: Postgres documentation, "COPY", section "Binary Format"; the send
- * functions of the types (int8send, timestamptz_send, array_send, numeric_send).
+ * Converts rows of a binary COPY to columns of values. Source: Postgres documentation, "COPY", section "Binary Format";
+ * the send functions of the types (int8send, timestamptz_send, array_send, numeric_send).
  */
 import type { LakeColumn, LakeValues } from './lake-column.ts';
 
 type Decode = (bytes: Buffer, start: number, end: number) => LakeValues[number];
 
-/** Bytes of the signature and the flags; the length of the header extension follows. */
+/** Bytes of the signature and the flags. The length of the header extension follows them. */
 const headerBytes = 15;
 const endOfRows = -1;
-/** Most rows are shorter. */
+/** Minimum number of bytes to copy for the end of a row that is split across chunks; most rows are shorter. */
 const fewBytes = 2_048;
 const nothing = Buffer.alloc(0);
 const microsecondsTo2000 = 946_684_800_000_000n;
@@ -34,7 +34,7 @@ export class BinaryRowReader {
     return this.#rows;
   }
 
-  /** Returns the values of each column, for all rows since the last call. Texts are views of the chunks. */
+  /** Returns the values of each column, for all rows since the last call. Texts point into the chunks. */
   take(): readonly LakeValues[] {
     const values = this.#values;
     this.#values = values.map(() => []);
@@ -44,12 +44,13 @@ export class BinaryRowReader {
   }
 
   /**
-   * Yields after each row at which the pending rows reach `stopBytes`: the position depends on the rows, not on the
-   * boundaries of the chunks. @throws TypeError for data that is not a COPY: a bug in this program
+   * Parses a chunk, and yields after each row at which the pending rows reach `stopBytes`. The position depends only on
+   * the rows, not on the boundaries of chunks.
+   * @throws TypeError for data that is not a COPY, which is a bug of this program
    */
   *add(piece: Buffer, stopBytes: number): Generator<void> {
     let left = this.#inHeader ? this.#afterHeader(piece) : piece;
-    // Only a row that is split across chunks is copied: the rows after it are not.
+    // Only a row that is split across chunks is copied, not the rows after it.
     while (this.#rest.length > 0 && left.length > 0) {
       const cut = this.#rest.length;
       const bytes = Buffer.concat([this.#rest, left.subarray(0, Math.max(cut, fewBytes))]);
@@ -69,7 +70,7 @@ export class BinaryRowReader {
     if (left.length > 0) this.#rest = left.subarray(at);
   }
 
-  /** Skips the header; keeps the chunk if it is too short to contain it. */
+  /** Skips the header. Keeps the chunk if it is too short to contain the header. */
   #afterHeader(piece: Buffer): Buffer {
     const bytes = Buffer.concat([this.#rest, piece]);
     this.#inHeader = bytes.length < headerBytes + 4;
@@ -77,7 +78,7 @@ export class BinaryRowReader {
     return this.#inHeader ? nothing : bytes.subarray(headerBytes + 4 + bytes.readInt32BE(headerBytes));
   }
 
-  /** End of the row that begins there; undefined if it is incomplete, and after the last row. */
+  /** End of the row that begins at `start`; undefined if the row is incomplete, and after the last row. */
   #rowEnd(bytes: Buffer, start: number): number | undefined {
     if (start + 2 > bytes.length) return undefined;
     const fields = bytes.readInt16BE(start);
@@ -120,12 +121,14 @@ const decoders: Readonly<Record<LakeColumn['type'], (column: LakeColumn) => Deco
       decimalAt(bytes, at, scale, name),
 };
 
-/** Longer texts rarely repeat. */
+/** Maximum length of a cached text; longer texts rarely repeat. */
 const longestKept = 256;
-/** Maximum number of cached texts per column: repeated texts are the same string object, which makes dictionaries cheap. */
+/**
+ * Maximum number of cached texts per column. Repeated texts are the same string object, which makes dictionaries cheap.
+ */
 const mostKept = 1_024;
 
-/** Decodes short texts to strings while few of them are new, and leaves all others as bytes. */
+/** Decodes short texts to strings as long as few of them are new, and leaves all others as bytes. */
 function textDecoder(): Decode {
   let kept = new Map<string, string>();
   let seen = 0;
@@ -161,7 +164,7 @@ function textsDecoder(): Decode {
   };
 }
 
-/** Decodes an array of one dimension, or of none if it is empty. */
+/** Decodes an array with one dimension, or an empty one, which has none. */
 function textsAt(bytes: Buffer, start: number): readonly string[] {
   const dimensions = bytes.readInt32BE(start);
   if (dimensions === 0) return [];
@@ -178,7 +181,10 @@ function textsAt(bytes: Buffer, start: number): readonly string[] {
 const negative = 0x4000;
 const finite = new Set([0, negative]);
 
-/** Decodes to an integer in units of the last digit. @throws RangeError for more digits after the decimal point */
+/**
+ * Decodes a number to an integer in units of its last digit.
+ * @throws RangeError for too many digits after the decimal point
+ */
 function decimalAt(bytes: Buffer, start: number, scale: number, column: string): bigint {
   const groups = bytes.readInt16BE(start);
   const weight = bytes.readInt16BE(start + 2);

@@ -1,4 +1,7 @@
-/** Compression of pages: Zstandard if this Node has it (22.15 and later), otherwise gzip, which every engine reads too. */
+/**
+ * Compression of pages: Zstandard if this Node supports it (22.15 and later), otherwise gzip, which every engine can
+ * read too.
+ */
 import * as zlib from 'node:zlib';
 
 export interface Codec {
@@ -8,7 +11,7 @@ export interface Codec {
 
 type Compress = (bytes: Uint8Array) => Uint8Array;
 
-/** The codec of this Node. */
+/** The codec that this Node supports. */
 export function lakeCodec(): Codec {
   const zstd: unknown = Reflect.get(zlib, 'zstdCompressSync');
   if (typeof zstd === 'function') return { name: 'ZSTD', compress: zstd as Compress };

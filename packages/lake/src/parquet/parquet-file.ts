@@ -1,4 +1,4 @@
-/** One Parquet file, written as its rows arrive: memory holds one group of rows. */
+/** One Parquet file, written as its rows arrive, so that memory contains one row group at a time. */
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import type { ColumnSource } from 'hyparquet-writer';
 import type { LakeColumn, LakeTable, LakeValues } from './lake-column.ts';
@@ -29,7 +29,7 @@ export class ParquetFile {
     return this.#rows;
   }
 
-  /** Adds one group of rows: the values of each column, all of the same length. */
+  /** Adds one row group: the values of each column, all with the same number of rows. */
   async add(values: readonly LakeValues[], rows: number): Promise<void> {
     if (rows === 0) return;
     const columnData = this.#table.columns.map((column, at) => sourceOf(column, values[at] ?? []));
@@ -53,8 +53,8 @@ export class ParquetFile {
 const isRising: ReadonlySet<LakeColumn['type']> = new Set(['int64', 'timestamp']);
 
 /**
- * Long values are no useful bounds for a reader; and for texts that are partly bytes, the order is unknown. Offsets and
- * times mostly increase: their differences are small.
+ * Encoding of a column. Long values are not useful as bounds for a reader, and texts that are partly bytes have no
+ * known order. Offsets and times mostly increase, so their differences are small.
  */
 function sourceOf({ name, type }: LakeColumn, values: LakeValues): ColumnSource {
   const data = values as ColumnSource['data'];

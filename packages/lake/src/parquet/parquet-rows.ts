@@ -1,4 +1,4 @@
-/** Reads a Parquet file of the lake, one group of rows at a time, as the values it was written from. */
+/** Reads a Parquet file of the lake, one row group at a time, as the values it was written from. */
 import * as zlib from 'node:zlib';
 import { type FileMetaData, parquetMetadataAsync, parquetRead, type SchemaElement } from 'hyparquet';
 import { LakeError } from '../errors/lake-error.ts';
@@ -6,14 +6,17 @@ import type { LakeColumn, LakeType, LakeValues } from './lake-column.ts';
 import type { LakeStorage } from '../storage/lake-storage.ts';
 
 export interface StoredGroup {
-  /** Values of each requested column, in that order. */
+  /** Values of the requested columns, in the requested order. */
   readonly values: readonly LakeValues[];
   readonly rows: number;
 }
 
 type Decode = (stored: unknown) => LakeValues[number];
 
-/** To be read to its end, or abandoned. @throws LakeError EXPORT_REFUSED if this Node does not support the compression */
+/**
+ * Must be read to its end, or abandoned.
+ * @throws LakeError EXPORT_REFUSED if this Node does not support the compression
+ */
 export async function* storedRows(
   folder: LakeStorage,
   { path, bytes }: { readonly path: string; readonly bytes: number },
@@ -50,7 +53,10 @@ export async function* storedRows(
   }
 }
 
-/** Numbers and texts as raw bytes: the reader would convert decimals to floats, and timestamps to dates. Lists stay lists. */
+/**
+ * Changes the schema so that numbers and texts are read as raw bytes. Otherwise the reader would convert decimals to
+ * floats, and timestamps to dates. Lists remain lists.
+ */
 function asStored(metadata: FileMetaData): FileMetaData {
   return { ...metadata, schema: metadata.schema.map((element) => (isKept(element) ? element : plain(element))) };
 }
@@ -64,7 +70,10 @@ function plain(element: SchemaElement): SchemaElement {
   return rest;
 }
 
-/** Short texts become strings, as they mostly were when written: their bounds are recorded. */
+/**
+ * Maximum length of texts that become strings. Short texts mostly were strings when written, so that their bounds are
+ * recorded.
+ */
 const longestText = 256;
 
 const same: Decode = (stored) => stored as LakeValues[number];

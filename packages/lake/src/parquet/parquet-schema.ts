@@ -2,9 +2,9 @@
 import type { SchemaElement } from 'hyparquet';
 import type { LakeColumn, LakeTable, LakeType } from './lake-column.ts';
 
-/** Digits of every decimal, as on the ledger. */
+/** Total digits of every decimal, as on the ledger. */
 const precision = 38;
-/** Bytes that hold them. */
+/** Bytes of a decimal with these digits. */
 const decimalBytes = 16;
 
 /** Elements of the file's schema, the root first. Every column can be null. */

@@ -1,4 +1,4 @@
-/** The rows of a table in a range, as columns, one group at a time. */
+/** Reads the rows of a table in a range, as columns, one row group at a time. */
 import type { ReadTable, Snapshot } from 'ledger-indexer/read';
 import { BinaryRowReader } from './binary-rows.ts';
 import type { LakeValues } from './lake-column.ts';
@@ -8,10 +8,13 @@ export interface RowGroup {
   readonly rows: number;
 }
 
-/** A group is as large as memory allows, because larger pages compress better. Bytes as sent by the server. */
+/**
+ * Size of a row group, in bytes as sent by the server. It is as large as memory allows, because larger pages compress
+ * better.
+ */
 const groupBytes = 2.5 * 1024 * 1024;
 
-/** To be read to its end. @throws what the snapshot throws */
+/** Must be read to its end. @throws errors of the snapshot */
 export async function* rangeRows(
   snapshot: Snapshot,
   { name, columns }: ReadTable,

@@ -4,7 +4,7 @@ import { refused } from '../errors/lake-error.ts';
 import type { FileFingerprint, LakeFile, LakeRange } from '../manifest/entries.ts';
 import type { Manifest } from '../manifest/manifest.ts';
 
-/** The fingerprint of a file that is written now. */
+/** The fingerprint of a file that would be written now. */
 export function fingerprintOf(
   source: ReadTable,
   { from, to }: Pick<LakeRange, 'from' | 'to'>,
@@ -23,10 +23,10 @@ export function fingerprintOf(
   };
 }
 
-/** This reason needs only the file, so it also applies if its rows have been pruned. */
+/** This reason depends only on the file, so it also applies if its rows have been pruned. */
 export const wasRedacted = 'contents were redacted';
 
-/** Why a file is outdated; undefined if it is not. Pruning since lowers fingerprints without outdating the file. */
+/** Why a file is outdated; undefined if it is not. Pruning lowers fingerprints, which does not make a file outdated. */
 export function whyStale(file: LakeFile, source: ReadTable, facts: ReadFacts): string | undefined {
   const now = fingerprintOf(source, file, facts);
   if ((now.redacted ?? 0) > (file.fingerprint.redacted ?? 0)) return wasRedacted;
@@ -39,8 +39,8 @@ export function whyStale(file: LakeFile, source: ReadTable, facts: ReadFacts): s
 }
 
 /**
- * Returns why the file of a table in a range must be rewritten, or that it is missing; undefined if it is up to date,
- * or if the table begins later.
+ * Why the file of a table in a range must be rewritten, or that it is missing. Undefined if it is up to date, or if the
+ * table begins later.
  */
 export function reviewOf(
   manifest: Manifest,
@@ -57,16 +57,19 @@ export function reviewOf(
   };
 }
 
-/** A table has no file in a range. */
+/** Reason for a table without a file in a range. */
 export const missing = 'it is missing';
 
-/** Whether the columns have changed: every file of the table has the previous ones. */
+/** Whether the columns of a table have changed, so that all its files have the previous ones. */
 export function isReshaped(manifest: Manifest, { name, columns }: ReadTable): boolean {
   const known = manifest.head.tables[name];
   return known !== undefined && JSON.stringify(known.columns) !== JSON.stringify(columns);
 }
 
-/** Whether a range of history began that the lake does not know: active contracts were read again, or history was added. */
+/**
+ * Whether the database has a range of history that the lake does not know, because active contracts were read again or
+ * history was added.
+ */
 export function isOtherHistory(manifest: Manifest, facts: ReadFacts): boolean {
   if (manifest.rangeCount === 0) return false;
   const known = new Set(manifest.head.coverage.map(keyOf));
@@ -77,7 +80,10 @@ function keyOf({ from, origin, recordedAt }: ReadFacts['coverage'][number]): str
   return `${String(from)} ${origin} ${recordedAt}`;
 }
 
-/** @throws LakeError EXPORT_REFUSED if rows of the range may have been pruned: its file has them, the database does not */
+/**
+ * @throws LakeError EXPORT_REFUSED if rows of the range may have been pruned, so that its file has them but the
+ *   database does not
+ */
 export function refusePruned(file: Pick<LakeFile, 'from' | 'to'>, why: string, { prunedToOffset }: ReadFacts): void {
   if (file.from > prunedToOffset) return;
   throw refused(
@@ -86,7 +92,9 @@ export function refusePruned(file: Pick<LakeFile, 'from' | 'to'>, why: string, {
   );
 }
 
-/** @throws LakeError EXPORT_REFUSED if history was pruned that the lake does not have: the lake would have a gap */
+/**
+ * @throws LakeError EXPORT_REFUSED if history was pruned that the lake does not have, so that the lake would have a gap
+ */
 export function refuseLost({ head: { until } }: Manifest, { prunedToOffset }: ReadFacts): void {
   if (until === null || until >= prunedToOffset) return;
   throw refused(
@@ -99,7 +107,7 @@ function countWithin(offsets: readonly number[], from: number, to: number): numb
   return firstFrom(offsets, to + 1) - firstFrom(offsets, from);
 }
 
-/** Number of offsets before an offset. */
+/** Number of the sorted offsets that are before an offset. */
 function firstFrom(offsets: readonly number[], offset: number): number {
   let [low, high] = [0, offsets.length];
   while (low < high) {

@@ -1,8 +1,8 @@
-/** Ranges of the lake that the stream still has: a rewind undoes later ones. */
+/** Finds the ranges of the lake that the stream still has. A rewind undoes the later ones. */
 import type { Snapshot } from 'ledger-indexer/read';
 import type { LakeRange } from '../manifest/entries.ts';
 
-/** Ranges that no rewind has undone, from the first one. */
+/** The ranges up to the last one that no rewind has undone. */
 export async function standingRanges(ranges: readonly LakeRange[], snapshot: Snapshot): Promise<readonly LakeRange[]> {
   for (let standing = ranges.length; standing > 0; standing -= 1) {
     const range = ranges[standing - 1];

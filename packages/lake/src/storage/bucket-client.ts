@@ -1,6 +1,6 @@
 /**
- * The four operations on objects that a lake in a bucket needs, for any S3-compatible server. URLs have the bucket in their path.
- * Temporary failures are retried. Source: Amazon S3 API reference, PutObject, GetObject, DeleteObject,
+ * The four operations on objects that a lake in a bucket needs, for any S3-compatible server. The bucket is in the path
+ * of URLs. Temporary failures are retried. Source: Amazon S3 API reference, PutObject, GetObject, DeleteObject,
  * ListObjectsV2.
  */
 import type { Readable } from 'node:stream';
@@ -18,10 +18,10 @@ export interface BucketAccess {
   readonly sessionToken: string | undefined;
 }
 
-/** Created again for each attempt. */
+/** A body, which is created again for each attempt. */
 export interface ObjectBody {
   readonly bytes: number;
-  /** Hexadecimal: the server compares it with the received bytes. */
+  /** Hexadecimal. The server compares it with the received bytes. */
   readonly sha256: string;
   readonly open: () => Readable | Uint8Array;
 }
@@ -32,13 +32,13 @@ export type OnlyIf = { readonly match: string } | { readonly none: true };
 export interface StoredObject {
   readonly text: string;
   readonly etag: string;
-  /** Time since it was written, by the clock of the server, milliseconds. */
+  /** Time since the object was written, by the clock of the server, milliseconds. */
   readonly ageMs: number;
 }
 
 interface BucketRequest {
   readonly method: 'GET' | 'PUT' | 'DELETE';
-  /** Undefined addresses the bucket. */
+  /** Undefined for the bucket itself. */
   readonly key?: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
@@ -47,11 +47,11 @@ interface BucketRequest {
 
 const mostTries = 6;
 const firstPauseMs = 100;
-/** Limit until a response begins, and the same again for each 4 MB that are sent. */
+/** Time limit until a response begins, plus the same time for each 4 MB that are sent, milliseconds. */
 const timeLimitMs = 60_000;
 const bytesPerTimeLimit = 4 * 1024 * 1024;
 const emptySha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
-/** Another client is writing the same object. */
+/** HTTP status: another client is writing the same object. */
 const conflict = 409;
 const preconditionFailed = 412;
 
@@ -65,7 +65,7 @@ export class BucketClient {
     this.#access = access;
   }
 
-  /** Returns its ETag; undefined if the condition does not hold. */
+  /** Writes an object. @returns its ETag; undefined if the condition does not hold */
   async put(key: string, body: ObjectBody, onlyIf?: OnlyIf): Promise<string | undefined> {
     const headers = {
       'content-length': String(body.bytes),
@@ -77,7 +77,7 @@ export class BucketClient {
     return response.ok ? (response.headers.get('etag') ?? '') : undefined;
   }
 
-  /** Undefined if it does not exist. */
+  /** Undefined if the object does not exist. */
   async get(key: string): Promise<StoredObject | undefined> {
     const response = await this.#ask({ method: 'GET', key }, [404]);
     const text = await response.text();
@@ -100,7 +100,10 @@ export class BucketClient {
     await response.arrayBuffer();
   }
 
-  /** Sizes of the objects whose keys begin with `prefix` and have no further slash, and the common prefixes of keys that have one. */
+  /**
+   * Lists the objects whose keys begin with `prefix` and have no further slash, with their sizes, and the common
+   * prefixes of keys that have one.
+   */
   async list(
     prefix: string,
   ): Promise<{ readonly objects: ReadonlyMap<string, number>; readonly folders: readonly string[] }> {
@@ -166,12 +169,12 @@ export class BucketClient {
   }
 }
 
-/** Statuses that a retry may change. */
+/** Whether a retry may change this status. */
 function mayPass(status: number): boolean {
   return status >= 500 || status === 429 || status === 408 || status === conflict;
 }
 
-/** Contents of elements without child elements. */
+/** Contents of the elements of this name, which have no child elements. */
 function elementsOf(xml: string, name: string): readonly string[] {
   return [...xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, 'g'))].map(([, text = '']) =>
     text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&amp;', '&'),
@@ -182,7 +185,7 @@ function plain(encoded: string): string {
   return decodeURIComponent(encoded.replaceAll('+', '%20'));
 }
 
-/** Reports the error code of the server; its message may repeat what was sent. */
+/** An error with the error code of the server. Its message is omitted, because it may repeat what was sent. */
 async function refusal({ method, key }: BucketRequest, response: Response): Promise<LakeError> {
   const text = await response.text().catch(() => '');
   const code = elementsOf(text, 'Code')[0] ?? '';

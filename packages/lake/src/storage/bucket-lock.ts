@@ -1,6 +1,7 @@
 /**
- * Lock for one export at a time under a prefix of a bucket: an object that is created if absent, and touched while it is held. The lock
- * of a process of this machine that has ended, and any lock not touched for a minute, may be taken over by the first export that tries.
+ * Lock under a prefix of a bucket, for one export at a time: an object that is created if absent, and touched while the
+ * lock is held. The first export that tries may take over the lock of a process on this machine that has ended, and any
+ * lock that was not touched for a minute.
  */
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -37,7 +38,7 @@ export class BucketLock {
     }
   }
 
-  /** @throws LakeError EXPORT_BUSY if another process has taken it over, because it was not touched in time */
+  /** @throws LakeError EXPORT_BUSY if another process has taken over the lock, because it was not touched in time */
   assertHeld(): void {
     if (this.#lost) throw busy(this.#path, undefined);
   }
@@ -54,7 +55,10 @@ export class BucketLock {
     if (this.#etag === undefined) throw busy(this.#path, holder);
   }
 
-  /** Temporary failures are ignored, because the next touch follows; a changed ETag means that another process has taken the lock over. */
+  /**
+   * Touches the lock. Temporary failures are ignored, because the next touch follows. A changed ETag means that another
+   * process has taken over the lock.
+   */
   async #touch(): Promise<void> {
     if (this.#lost || this.#etag === undefined) return;
     try {
@@ -62,11 +66,11 @@ export class BucketLock {
       if (etag === undefined) this.#lost = true;
       else this.#etag = etag;
     } catch {
-      // The next touch detects it.
+      // The next touch will detect it.
     }
   }
 
-  /** Unique, so that each write has its own ETag. */
+  /** A unique body, so that each write has its own ETag. */
   #body(): ObjectBody {
     this.#touches += 1;
     const holder = { host: hostname(), pid: process.pid, at: Date.now(), touches: this.#touches };

@@ -1,4 +1,7 @@
-/** One HTTP request to the server of a bucket. Redirects are not followed: the signature is for one server. */
+/**
+ * One HTTP request to the server of a bucket. Redirects are not followed, because the signature is only valid for one
+ * server.
+ */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { Readable } from 'node:stream';
@@ -10,7 +13,7 @@ export interface BucketRequest {
   readonly url: URL;
   readonly headers: Headers;
   readonly body: Readable | Uint8Array | undefined;
-  /** Limit until the response begins, and for pauses in the connection after it, milliseconds. */
+  /** Time limit until the response begins, and for later pauses of the connection, milliseconds. */
   readonly limitMs: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Lock for one export at a time in a folder. The lock names its holder and is touched while it is held: the lock of a process that has ended,
- * or of another machine that has not touched it for a minute, is taken over.
+ * Lock in a folder, for one export at a time. The lock names its holder and is touched while it is held. It is taken
+ * over if its process has ended, or if another machine holds it and has not touched it for a minute.
  */
 import { open, readFile, rm, stat, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -16,7 +16,7 @@ export interface Holder {
   readonly pid: number;
 }
 
-/** Runs `work` while holding the lock of the folder. @throws LakeError EXPORT_BUSY; as `work` */
+/** Runs `work` while holding the lock of the folder. @throws LakeError EXPORT_BUSY; errors of `work` */
 export async function whileLocked<T>(folder: string, work: () => Promise<T>): Promise<T> {
   const path = join(folder, lockName);
   await take(path);
@@ -46,12 +46,12 @@ async function take(path: string): Promise<void> {
   throw busy(path, undefined);
 }
 
-/** Undefined if the lock is not held any more. */
+/** The holder of the lock; undefined if the lock is not held any more. */
 async function holderOf(path: string): Promise<Holder | undefined> {
   try {
     const [text, { mtimeMs }] = await Promise.all([readFile(path, 'utf8'), stat(path)]);
     const isFresh = Date.now() - mtimeMs < staleAfterMs;
-    // Empty: it was created a moment ago, or its creator ended immediately.
+    // An empty lock was created a moment ago, or its creator ended immediately.
     if (text === '') return isFresh ? { host: hostname(), pid: 0 } : undefined;
     const holder = JSON.parse(text) as Holder;
     const isHere = holder.host === hostname();

@@ -1,14 +1,14 @@
 /**
- * Limit on informational responses (1xx). A server may send any number of them before the final one, and no parser limits them. Each
- * costs CPU time and resets a timeout for silence.
+ * Limits informational responses (1xx). A server may send any number of them before the final response, and no parser
+ * limits them. Each one costs CPU time, and restarts a limit on silence.
  */
 import type { ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Servers send one or two: 100, 103. */
+/** Maximum number of informational responses; servers send one or two (100, 103). */
 const mostInformational = 8;
 
-/** Error of a request whose server sends more of them. */
+/** Error of a request whose server sends more than that. */
 class TooManyInformational extends Error {
   override readonly name = 'TooManyInformational';
 
@@ -28,15 +28,20 @@ export function limitInformational(request: ClientRequest): void {
   });
 }
 
-/** The parser that Node keeps with a socket, and its callback for messages. Node's types do not have them. */
+/**
+ * A socket with the parser that Node attaches to it, and the parser's handler for each message. Node's types lack them.
+ */
 interface Parsed {
   readonly parser?: { onIncoming?: (message: unknown) => number } | null;
 }
 
-/** Return value that makes the parser stop, as for a connection that is no longer HTTP. */
+/** Return value after which the parser expects no more HTTP after a message, and stops parsing. */
 const upgraded = 2;
 
-/** Makes Node drop, unparsed, further data on a connection that is about to be closed: one read may hold a thousand messages. */
+/**
+ * Makes Node drop further data of a connection that is about to be closed, without parsing it: one read may contain a
+ * thousand messages.
+ */
 function dropArrived(socket: Socket & Parsed): void {
   if (socket.parser) socket.parser.onIncoming = () => upgraded;
 }

@@ -1,6 +1,6 @@
 /**
- * A lake under a prefix of a bucket. Writing an object is atomic, so a file is built on the local disk and uploaded at once: the bucket never
- * contains an incomplete file. The local file has no name, so it disappears with the process.
+ * A lake under a prefix of a bucket. Writing an object is atomic, so a file is built on the local disk and uploaded at
+ * once. So the bucket never contains an incomplete file. The local file has no name, so it disappears with the process.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { open, unlink, type FileHandle } from 'node:fs/promises';
@@ -19,7 +19,7 @@ export class LakeBucket implements LakeStorage {
   readonly #lock: BucketLock;
   readonly #did: OnOperation;
 
-  /** @param prefix of all keys, without leading and trailing slashes; empty: the entire bucket */
+  /** @param prefix of all keys, without leading and trailing slashes; empty for the entire bucket */
   constructor(path: string, client: BucketClient, prefix: string, onOperation: OnOperation = () => undefined) {
     this.path = path;
     this.#client = client;
@@ -81,7 +81,7 @@ export class LakeBucket implements LakeStorage {
     this.#lock.assertHeld();
     const key = this.#key(name);
     const written = await this.#client.put(key, bodyOf(text), { none: true });
-    // The response to the first attempt may have been lost: then the existing object is ours.
+    // If the response to the first attempt was lost, the existing object is ours.
     if (written === undefined && (await this.#client.get(key))?.text !== text) return false;
     this.#did(`put ${name}`);
     return true;

@@ -1,7 +1,7 @@
 /**
- * The folder of a lake and every operation on it. A file is written under a temporary name, synced to disk, and renamed; the rename
- * is synced as well. So at any interruption, a name refers to a complete file or to none. Links in the folder
- * are refused, because they lead to folders and files outside of the lake.
+ * The folder of a lake and every operation on it. A file is written under a temporary name, synced to disk, and
+ * renamed; the rename is synced as well. So at any interruption, a name refers to a complete file or to none. Symbolic
+ * links in the folder are refused, because they lead to folders and files outside of the lake.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
@@ -26,10 +26,13 @@ import type { LakeStorage, OnOperation, UnfinishedFile, WrittenFile } from './la
 /** Extension of files under construction. */
 const unfinished = '.tmp';
 
-/** Flags for reading: does not follow links. */
+/** Flags for reading, which do not follow symbolic links. */
 const asItself = constants.O_RDONLY | constants.O_NOFOLLOW;
 
-/** Files contain ledger contents: only their owner may read them, unless the folder of the lake is open to a group. */
+/**
+ * Files contain data of the ledger, so only their owner may read them, unless the folder of the lake is open to a
+ * group.
+ */
 const ownFile = 0o600;
 const ownFolder = 0o700;
 const groupOfFile = 0o040;
@@ -131,7 +134,7 @@ export class LakeFolder implements LakeStorage {
   async #begin(): Promise<FileOnDisk> {
     const path = join(this.path, unfinished, randomUUID());
     const file = await open(path, 'wx', ownFile);
-    // Independent of the umask of the process.
+    // Set explicitly, independent of the umask of the process.
     await file.chmod(this.#fileMode);
     this.#did('begin a file');
     return new FileOnDisk(path, file, this.#did, (name) => this.#name(path, name));
@@ -188,7 +191,10 @@ export class LakeFolder implements LakeStorage {
     await this.#sync('.');
   }
 
-  /** @throws LakeError EXPORT_REFUSED if a folder on the path is a link; the folder of the lake itself may be one */
+  /**
+   * @throws LakeError EXPORT_REFUSED if a folder on the path is a symbolic link; the folder of the lake itself may be
+   *   one
+   */
   async #refuseLinks(name: string): Promise<void> {
     const folders = name.split('/').slice(0, -1);
     for (let depth = 1; depth <= folders.length; depth += 1) {
@@ -233,7 +239,7 @@ class FileOnDisk implements UnfinishedFile {
     this.#did('write');
   }
 
-  /** Closes the file after syncing it to disk. */
+  /** Syncs the file to disk, then closes it. */
   async close(): Promise<WrittenFile> {
     try {
       await this.#file.sync();

@@ -5,7 +5,7 @@ import type { LakeStorage, OnOperation } from './lake-storage.ts';
 /** Environment variables of the process. */
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** @throws LakeError USAGE if it is not the name of a bucket, or there are no credentials for it */
+/** @throws LakeError USAGE if the name is not that of a bucket, or there are no credentials for it */
 export async function openLake(to: string, env: Env, onOperation?: OnOperation): Promise<LakeStorage> {
   if (!to.startsWith('s3://')) {
     if (/^[a-z][a-z\d+.-]*:\/\//i.test(to))

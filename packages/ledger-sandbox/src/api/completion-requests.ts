@@ -12,16 +12,16 @@ import { int64Of } from './requests.ts';
 import { userOf } from '../ledger/submission-request.ts';
 
 export interface CompletionsRequest {
-  /** Undefined: completions of every user. */
+  /** Undefined for completions of every user. */
   readonly userId: string | undefined;
-  /** Undefined: completions of every party. */
+  /** Undefined for completions of every party. */
   readonly parties: ReadonlySet<string> | undefined;
   readonly beginExclusive: number;
-  /** Completions are followed forever. */
+  /** Completions are followed without end. */
   readonly endInclusive: undefined;
 }
 
-/** `CompletionStreamRequest` requests completions of one user, `GetCompletionsRequest` of all users. */
+/** `CompletionStreamRequest` requests completions of one user, `GetCompletionsRequest` those of all users. */
 export type CompletionsForm = 'of-user' | 'of-all';
 
 function beginOf(body: JsonObject, ledger: Ledger): number {
@@ -70,7 +70,7 @@ export class CompletionsReader {
     return this.#position >= this.#participant.ledger.ledgerEnd();
   }
 
-  /** The frames of the next slice. Throws if pruning has overtaken the position. */
+  /** The frames of the next slice. Throws if the position was pruned meanwhile. */
   read(): string[] {
     const { ledger, release } = this.#participant;
     const { userId, parties } = this.#request;
@@ -86,7 +86,7 @@ export class CompletionsReader {
       .filter((frame) => frame !== undefined);
   }
 
-  /** The ledger's own checkpoint at the position read so far. */
+  /** An OffsetCheckpoint of the ledger at the position read so far. */
   checkpoint(): string {
     const known = this.#participant.ledger.recordTimes();
     const synchronizerTimes = [...known].map(([synchronizerId, recordTime]) => ({ synchronizerId, recordTime }));

@@ -2,14 +2,17 @@
 import { permissionDenied } from '../wire/failure.ts';
 import type { Call } from './endpoint.ts';
 
-/** Administrators may query any party, other users the parties that they act, read or execute for. */
+/** Administrators may query any party. Other users may query the parties that they act, read or execute for. */
 function checkRights({ caller, query }: Call, party: string): void {
   const administer = query.get('identityProviderId') ?? '';
   const allowed = caller.may({ administer }) || caller.may({ readAs: party }) || caller.may({ executeAs: party });
   if (!allowed) throw permissionDenied();
 }
 
-/** A GetConnectedSynchronizersResponse: with a party, only the synchronizers on which this participant hosts it. */
+/**
+ * A GetConnectedSynchronizersResponse. If the request names a party, it lists only the synchronizers on which this
+ * participant hosts it.
+ */
 export function connectedSynchronizers(call: Call): string {
   const { ledger, parties } = call.participant;
   const party = call.query.get('party') ?? '';

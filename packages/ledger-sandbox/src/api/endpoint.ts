@@ -1,4 +1,6 @@
-/** Endpoint: a row of the table that the router and the description documents use. No other module knows it. */
+/**
+ * Endpoint: a row of the table that the router and the generated API descriptions use. No other module knows the table.
+ */
 import type { Caller, Need } from '../identity/caller.ts';
 import type { Connection } from '../faults/connection.ts';
 import type { JsonObject } from '../wire/json.ts';
@@ -11,20 +13,20 @@ import type { DeprecatedIn, Release } from '../wire/release.ts';
 export interface Call {
   readonly participant: Participant;
   readonly caller: Caller;
-  /** The JSON body; empty for requests without one. */
+  /** The JSON body; empty if the request has none. */
   readonly body: JsonObject;
-  /** The body of a request that takes bytes; empty otherwise. */
+  /** The body of a request that takes bytes; otherwise empty. */
   readonly bytes: Buffer;
   readonly query: URLSearchParams;
   /** The values of `{name}` in the path, percent-decoded. */
   readonly path: Readonly<Record<string, string>>;
 }
 
-/** Compact JSON text, or a response with its own content type and headers. Always status 200. */
+/** Compact JSON text, or a response with its own content type and headers. The status is always 200. */
 export type Answer =
   | string
   | {
-      /** Empty: no content type is sent. */
+      /** If empty, no content type is sent. */
       readonly type: string;
       readonly content: string | Buffer;
       readonly headers?: Readonly<Record<string, string>>;
@@ -34,31 +36,31 @@ interface Described {
   /** E.g. `/v2/packages/{package-id}`. */
   readonly path: string;
   readonly summary: string;
-  /** The first release that has it; absent: all known ones. */
+  /** The first release that has the endpoint; absent if all known ones have it. */
   readonly since?: Release;
   /** The last release that has the endpoint. */
   readonly last?: Release;
-  /** Release that deprecated the endpoint: 3.6 refuses it, 3.7 no longer has it. */
+  /** Release that deprecated the endpoint. 3.6 refuses it, 3.7 no longer has it. */
   readonly deprecatedIn?: DeprecatedIn;
-  /** Names of the wire schemas, for the description; absent: no JSON body. */
+  /** Names of the wire schemas, for the API description; absent if there is no JSON body. */
   readonly request?: string;
   readonly response?: string;
 }
 
 export interface Endpoint extends Described {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** `bytes`: application/octet-stream. GET and DELETE take no body unless stated. */
+  /** `bytes`: application/octet-stream. By default, GET and DELETE take no body. */
   readonly takes?: 'nothing' | 'json' | 'bytes';
-  /** Paths of the keys without which a JSON body is not decoded. */
+  /** Paths of the keys that a JSON body must have to be decoded. */
   readonly wants?: readonly string[];
   readonly query?: readonly string[];
-  /** `nobody`: served without a token. Absent: any authenticated user; `run` checks further rights. */
+  /** `nobody`: served without a token. Absent: any authenticated user may call it; `run` checks further rights. */
   readonly needs?: 'nobody' | Need;
   run(call: Call): Answer | Promise<Answer>;
 }
 
 export interface StreamEndpoint extends Described {
-  /** Serves the request text of an accepted socket until the end; a refusal becomes the last frame. */
+  /** Serves a request on an accepted socket until the stream ends. A refusal becomes the last frame. */
   serve(connection: Connection, text: string, participant: Participant, caller: Caller): Promise<void>;
 }
 

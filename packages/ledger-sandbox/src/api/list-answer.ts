@@ -1,13 +1,15 @@
 /**
- * The list form of the stream endpoints: the first elements as one JSON array, with the participant's limit (413 above
- * it, unless the request set a lower limit) and its idle timer.
+ * The list form of the stream endpoints: the first elements as one JSON array. It has the participant's limit (413
+ * above it, unless the request sets a lower limit) and its idle timer.
  */
 import { Undecodable, listTooLong } from '../wire/failure.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Limits } from '../wire/limits.ts';
 
 export interface ListOptions {
-  /** Elements to read: one more than the limit if the request sets none, so that an excess is noticed. */
+  /**
+   * Number of elements to read. It is one more than the limit if the request sets none, so that an excess is noticed.
+   */
   readonly take: number;
   /** Milliseconds without an element after which the response ends. */
   readonly waitMs: number;
@@ -25,7 +27,8 @@ export function listOptions(query: URLSearchParams, limits: Limits): ListOptions
   const most = limits.listElements + 1;
   return {
     take: Math.min(numberIn(query, 'limit') ?? most, most),
-    // The request times out before that. A longer wait would continue unseen, and a longer timer would fire at once.
+    // The request times out before twice its timeout. A longer wait would continue unnoticed, and a longer timer would
+    // fire at once.
     waitMs: Math.min(numberIn(query, 'stream_idle_timeout_ms') ?? limits.listWaitMs, 2 * limits.requestTimeoutMs),
   };
 }
@@ -38,9 +41,9 @@ export function listAnswer(elements: readonly string[], limits: Limits): string 
 
 /** Source of a list. */
 interface Source {
-  /** True if nothing is left to read right now. */
+  /** True if there is nothing to read right now. */
   readonly caughtUp: boolean;
-  /** True if nothing will ever be left to read. */
+  /** True if there will never be anything more to read. */
   readonly finished: boolean;
   /** Everything up to this offset was read. */
   readonly position: number;
@@ -53,7 +56,7 @@ const firstCheckpointMs = 500;
 
 /**
  * The elements of an open-ended list: until there are enough, or until none arrived for `waitMs`. Only elements restart
- * the wait, not other changes of the ledger. A list whose wait elapsed ends with a checkpoint.
+ * the wait, not other changes of the ledger. If the wait elapses, the list ends with a checkpoint.
  */
 export async function listed(ledger: Ledger, source: Source, { take, waitMs }: ListOptions): Promise<string[]> {
   const elements: string[] = [];

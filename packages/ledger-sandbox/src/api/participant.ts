@@ -14,7 +14,7 @@ export interface Participant {
   readonly release: Release;
   /** The version in GET /v2/version. Tokens of one version are not valid for another. */
   readonly version: string;
-  /** Scripted misbehavior, read again at every use. */
+  /** Scripted faults, read again at every use. */
   readonly faults: Faults;
   readonly limits: Limits;
   /** The right that GET /v2/parties/participant-id requires of its caller. */

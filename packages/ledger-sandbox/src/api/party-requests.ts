@@ -14,7 +14,7 @@ const hintLimit = 185;
 
 export interface Allocation {
   readonly hosting: Hosting;
-  /** The user who may act as the party afterwards; empty for none. */
+  /** The user who may act as the party afterwards; empty if there is none. */
   readonly userId: string;
 }
 
@@ -44,8 +44,8 @@ function annotationsIn(metadata: JsonObject, field: string): Annotations {
 }
 
 /**
- * The synchronizer of an allocation: the requested one, otherwise the first. The real participant requires one to be
- * named.
+ * The synchronizer of an allocation: the requested one, otherwise the first. A real participant requires the request to
+ * name one.
  */
 function synchronizerIn(synchronizerId: string, { ledger }: Participant): string {
   if (synchronizerId === '') return ledger.synchronizers[0].id;
@@ -54,8 +54,8 @@ function synchronizerIn(synchronizerId: string, { ledger }: Participant): string
 }
 
 /**
- * An AllocatePartyRequest. Allowed to administrators of the identity provider, and to users for themselves. Throws the
- * redacted 403, INVALID_ARGUMENT or USER_NOT_FOUND.
+ * Parses an AllocatePartyRequest. It is allowed to administrators of the identity provider, and to users for
+ * themselves. Throws the redacted 403, INVALID_ARGUMENT or USER_NOT_FOUND.
  */
 export function parseAllocation(body: JsonObject, participant: Participant, caller: Caller): Allocation {
   const userId = asText(body['userId']);
@@ -83,7 +83,7 @@ export function parseAllocation(body: JsonObject, participant: Participant, call
 
 const changeable = new Set(['local_metadata', 'local_metadata.annotations', 'local_metadata.resource_version']);
 
-/** The fields that a mask names; refuses an empty mask and fields that cannot change. */
+/** The fields that a mask names. Refuses an empty mask, and fields that cannot be changed. */
 function checkMask(mask: Json | undefined, party: string): readonly string[] {
   const updateMask = asObject(mask);
   if (updateMask === undefined) throw missingField('update_mask');
@@ -96,7 +96,10 @@ function checkMask(mask: Json | undefined, party: string): readonly string[] {
   throw failure({ code: 'INVALID_PARTY_DETAILS_UPDATE_REQUEST', category: 8, cause, resources });
 }
 
-/** An UpdatePartyDetailsRequest. Throws the redacted 403, MISSING_FIELD, INVALID_ARGUMENT or INVALID_PARTY_DETAILS_UPDATE_REQUEST. */
+/**
+ * Parses an UpdatePartyDetailsRequest. Throws the redacted 403, MISSING_FIELD, INVALID_ARGUMENT or
+ * INVALID_PARTY_DETAILS_UPDATE_REQUEST.
+ */
 export function parsePartyUpdate(body: JsonObject, pathParty: string, caller: Caller): PartyUpdate {
   const details = asObject(body['partyDetails']);
   const identityProviderId = asText(details?.['identityProviderId']);

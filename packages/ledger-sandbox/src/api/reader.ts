@@ -1,6 +1,6 @@
 /**
- * Reads the result of a checked request one slice at a time, so that a slow receiver delays the reading and the sandbox
- * never holds more than one slice. Pruning that overtakes a reader is reported at the next slice.
+ * Reads the result of a checked request one slice at a time. So a slow receiver delays the reading, and the sandbox
+ * never holds more than one slice. If the position of a reader is pruned, the next slice reports it.
  */
 import { prunedAccess } from '../wire/failure.ts';
 import type { StoredUpdate } from '../ledger/history.ts';
@@ -13,17 +13,17 @@ import type { ActiveContractsRequest, UpdatesRequest } from './requests.ts';
 import { valueOf } from '../wire/wire.ts';
 
 const slice = 64;
-/** Number of offsets that the participant reads at a time, and names if they were pruned. */
+/** Number of offsets that the participant reads at a time, and that its refusal names if they were pruned. */
 const readAhead = 450;
 
 export class UpdatesReader {
   readonly #ledger: Ledger;
   readonly #request: UpdatesRequest;
   readonly #renderer: Renderer;
-  /** Everything up to this offset was read, and delivered if visible. */
+  /** Everything up to this offset was read and, if visible, delivered. */
   #position: number;
   readonly #recordTimes = new Map<string, string>();
-  /** In descending order: everything above this offset was delivered. */
+  /** Position of a read in descending order: everything above this offset was delivered. */
   #top: number;
 
   constructor(participant: Participant, request: UpdatesRequest) {
@@ -46,12 +46,12 @@ export class UpdatesReader {
       : endInclusive !== undefined && this.#position >= endInclusive;
   }
 
-  /** True if nothing is left to read right now. */
+  /** True if there is nothing to read right now. */
   get caughtUp(): boolean {
     return this.#position >= (this.#request.endInclusive ?? this.#ledger.ledgerEnd());
   }
 
-  /** The frames of the next slice; empty if all of it is invisible or there is none. Throws if it was pruned. */
+  /** The frames of the next slice; empty if there is none, or if no part of it is visible. Throws if it was pruned. */
   read(): string[] {
     const end = this.#request.endInclusive ?? this.#ledger.ledgerEnd();
     const pruned = this.#ledger.prunedTo();
@@ -72,7 +72,7 @@ export class UpdatesReader {
     return frames;
   }
 
-  /** The ledger's own checkpoint at the position read so far. */
+  /** An OffsetCheckpoint of the ledger at the position read so far. */
   checkpoint(): string {
     const offset = this.#position;
     const known = offset >= this.#ledger.ledgerEnd() ? this.#ledger.recordTimes() : this.#recordTimes;
@@ -93,7 +93,7 @@ export class UpdatesReader {
   }
 }
 
-/** The active-contracts entries of a request, one text each, lazily. */
+/** Yields the active-contracts entries of a request, one text each. */
 export function* activeContracts(participant: Participant, request: ActiveContractsRequest): Generator<string> {
   const renderer = new Renderer(participant);
   const { activeAtOffset, format, skip, binding, incomplete } = request;

@@ -1,6 +1,6 @@
 /**
- * Reads the stream requests and checks them in the participant's order. Every refusal is the one that the participant
- * returns for that mistake.
+ * Reads the stream requests and checks them in the participant's order. For each mistake, the refusal is the one that
+ * the participant returns.
  */
 import { require } from '../identity/caller.ts';
 import type { Caller } from '../identity/caller.ts';
@@ -35,7 +35,7 @@ export type UpdatesForm = 'updates' | 'trees';
 export interface UpdatesRequest {
   readonly form: UpdatesForm;
   readonly beginExclusive: number;
-  /** Undefined: follow forever. */
+  /** Undefined to follow without end. */
   readonly endInclusive: number | undefined;
   readonly descending: boolean;
   readonly format: UpdateFormat;
@@ -44,15 +44,18 @@ export interface UpdatesRequest {
 export interface ActiveContractsRequest {
   readonly activeAtOffset: number;
   readonly format: EventFormat;
-  /** Number of entries of the snapshot, visible or not, that an earlier, interrupted response passed. */
+  /** Number of entries of the snapshot, visible or not, that precede the continuation token of the request. */
   readonly skip: number;
-  /** Values to which the tokens of the response are bound. */
+  /** Values that the tokens of the response are bound to. */
   readonly binding: string;
   /** Whether the response includes reassignments in flight. */
   readonly incomplete: boolean;
 }
 
-/** An int64 of a request, exactly: a number, or its digits in a text. Other values cannot be decoded. */
+/**
+ * The exact value of an int64 in a request: a number, or its digits as a text. Undefined for other values, which cannot
+ * be decoded.
+ */
 export function int64Of(value: Json | undefined): number | bigint | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
@@ -62,14 +65,14 @@ export function int64Of(value: Json | undefined): number | bigint | undefined {
   return Number.isSafeInteger(Number(exact)) ? Number(exact) : exact;
 }
 
-/** An int64 of a request that must fit a number. */
+/** An int64 of a request that a number holds exactly. */
 export function numberOf(value: Json | undefined): number | undefined {
   const int64 = int64Of(value);
   if (typeof int64 === 'bigint') throw new Undecodable('body');
   return int64;
 }
 
-/** Filters of a legacy request with a wildcard next to the named ones, as the tree calls require. */
+/** The filters of a legacy request, with a wildcard added to the named ones, as the tree calls require. */
 function withWildcards(filter: JsonObject): JsonObject {
   const wildcard = { identifierFilter: { WildcardFilter: { value: { includeCreatedEventBlob: false } } } };
   const widen = (filters: Json | undefined): JsonObject => ({
@@ -83,7 +86,7 @@ function withWildcards(filter: JsonObject): JsonObject {
   };
 }
 
-/** The legacy filter as an update format: transactions and reassignments, no topology. */
+/** Converts the legacy filter to an update format: transactions and reassignments, no topology. */
 function legacyUpdateFormat(filter: JsonObject, form: UpdatesForm): JsonObject {
   const trees = form === 'trees';
   const transactionShape = trees ? 'TRANSACTION_SHAPE_LEDGER_EFFECTS' : 'TRANSACTION_SHAPE_ACS_DELTA';
@@ -91,21 +94,21 @@ function legacyUpdateFormat(filter: JsonObject, form: UpdatesForm): JsonObject {
   return { includeTransactions: { eventFormat, transactionShape }, includeReassignments: eventFormat };
 }
 
-/** The request of one of the two streams, and the handling of its legacy form. */
+/** Describes the new and the legacy form of a stream request. */
 interface TwoForms {
   readonly key: 'updateFormat' | 'eventFormat';
-  /** For the refusal of releases that have disabled the legacy form. */
+  /** Path for the refusal in releases that have disabled the legacy form. */
   readonly path: string;
   readonly legacy: (filter: JsonObject) => JsonObject;
 }
 
-/** Exactly one of the new and the legacy form, as far as the release has both. */
+/** The format in the new or in the legacy form. The request must have exactly one, as far as the release has both. */
 function oneForm(body: JsonObject, { key, path, legacy }: TwoForms, release: Release): JsonObject {
   const name = key === 'updateFormat' ? 'update_format' : 'event_format';
   const format = asObject(body[key]);
   const filter = asObject(body['filter']);
   if (isFrom(release, '3.7')) {
-    // The release no longer has the legacy keys, and ignores unknown keys.
+    // This release no longer has the legacy keys, and ignores unknown keys.
     if (format === undefined) throw missingField(name);
     return format;
   }
@@ -124,7 +127,7 @@ function oneForm(body: JsonObject, { key, path, legacy }: TwoForms, release: Rel
   return legacy(filter);
 }
 
-/** The offsets of an updates request, checked against the ledger end. */
+/** The offsets of an updates request. Checks them against the ledger end. */
 export function checkOffsets(
   begin: number | bigint,
   end: number | bigint | undefined,
@@ -141,7 +144,10 @@ export function checkOffsets(
   if (end !== undefined && end > ledgerEnd) throw afterLedgerEnd('End offset', end, ledgerEnd);
 }
 
-/** A GetUpdatesRequest, checked in the participant's order: form, rights, offsets, names, range. Throws the participant's refusal. */
+/**
+ * Parses a GetUpdatesRequest. Checks it in the participant's order: form, rights, offsets, names, range. Throws the
+ * participant's refusal.
+ */
 export function parseUpdatesRequest(
   body: JsonObject,
   { ledger, release }: Participant,
@@ -152,7 +158,7 @@ export function parseUpdatesRequest(
   const updateFormat = oneForm(body, { key: 'updateFormat', path: '/v2/updates', legacy }, release);
   require(caller, updateFormatNeeds(updateFormat));
   const [begin, end] = [int64Of(body['beginExclusive']) ?? 0, int64Of(body['endInclusive'])];
-  // 3.4 does not know the key, and ignores unknown keys.
+  // Release 3.4 does not know the key, and ignores unknown keys.
   const descending = release !== '3.4' && body['descendingOrder'] === true;
   checkOffsets(begin, end, descending, ledger.ledgerEnd());
   const [beginExclusive, endInclusive] = [Number(begin), end === undefined ? undefined : Number(end)];
@@ -172,7 +178,7 @@ function skipOf(token: string, activeAtOffset: number, binding: string): number 
   throw failure({ code: 'INVALID_CONTINUATION_TOKEN', category: 8, cause });
 }
 
-/** An `active_at_offset`, checked against the ledger: not after its end, not pruned. */
+/** An `active_at_offset` that is neither after the ledger end nor pruned. */
 export function checkSnapshotOffset(
   activeAtOffset: number | bigint,
   format: EventFormat,
@@ -189,8 +195,7 @@ export function checkSnapshotOffset(
 }
 
 /**
- * The refusal that the fault script requires for offsets other than the ledger end with reassignments in flight at
- * them.
+ * Refuses offsets other than the ledger end if the fault script requires it and reassignments are in flight at them.
  */
 function refuseInFlight(ledger: Ledger, faults: Faults, activeAtOffset: number): void {
   if (faults.refuseInFlight === undefined || activeAtOffset === ledger.ledgerEnd()) return;
@@ -213,12 +218,12 @@ export function showsIncomplete(body: JsonObject, release: Release): boolean {
   return !isFrom(release, '3.7') || body['includeIncompleteReassignments'] === true;
 }
 
-/** Values to which the continuation token of an entry is bound: the participant, its version and the request. */
+/** Values that the continuation token of an entry is bound to: the participant, its version and the request. */
 export function entryBinding({ ledger, version }: Participant, eventFormat: JsonObject, incomplete: boolean): string {
   return bindingOf('entry', ledger.participantId, version, eventFormat, incomplete);
 }
 
-/** A GetActiveContractsRequest, checked. Throws the participant's refusal. */
+/** Parses and checks a GetActiveContractsRequest. Throws the participant's refusal. */
 export function parseActiveContractsRequest(
   body: JsonObject,
   participant: Participant,
@@ -239,7 +244,7 @@ export function parseActiveContractsRequest(
   return { activeAtOffset, format, skip: skipOf(token, activeAtOffset, binding), binding, incomplete };
 }
 
-/** The hash of a transaction as hex; requests have it in Base64. */
+/** The hash of a transaction in hex; requests contain it in Base64. */
 export function hashOf(base64Hash: string): string {
   if (base64Hash === '') throw missingField('transaction_hash');
   const bytes = Buffer.from(base64Hash, 'base64');

@@ -1,6 +1,7 @@
 /**
- * The WebSocket streams of updates, contracts and completions after their handshake: one request frame in, one JSON
- * object per text frame out, refusals as a frame before a normal close. Later frames of the client are ignored.
+ * The WebSocket streams of updates, contracts and completions after their handshake. The client sends one request
+ * frame. The sandbox sends one JSON object per text frame, and a refusal as a frame before a normal close. Later frames
+ * of the client are ignored.
  */
 import type { Caller } from '../identity/caller.ts';
 import type { Connection } from '../faults/connection.ts';
@@ -13,17 +14,19 @@ import { refusalIn } from '../contracts/release-fields.ts';
 import { parseActiveContractsRequest, parseUpdatesRequest } from './requests.ts';
 import type { UpdatesForm } from './requests.ts';
 
-/** The first checkpoint comes early, so that a client soon learns that it has caught up. */
+/** Milliseconds until the first checkpoint. It comes early, so that a client soon learns that it has caught up. */
 const firstCheckpointMs = 500;
 
-/** The request of a stream. Throws LEDGER_API_INTERNAL_ERROR if it is not a JSON object, or is nested too deeply. */
+/**
+ * Parses the request of a stream. Throws LEDGER_API_INTERNAL_ERROR if it is not a JSON object, or is nested too deeply.
+ */
 export function decode(text: string, { limits }: Participant): JsonObject {
   const body = asObject(parseRequest(text, limits.nesting));
   if (body === undefined) throw undecodableFrame(text);
   return body;
 }
 
-/** Runs a stream until its end; a refusal becomes the last frame. */
+/** Runs a stream until its end. A refusal becomes the last frame. */
 export async function guarded(
   connection: Connection,
   text: string,
@@ -43,14 +46,17 @@ export async function guarded(
   }
 }
 
-/** Lets sockets and timers run between two slices. */
+/** Lets sockets and timers get a turn between two slices. */
 function breathe(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });
 }
 
-/** Sends one element. Like the participant, it checks the authorization of the stream before each element. */
+/**
+ * Returns a function that sends one element. Like the participant, it checks the authorization of the stream before
+ * each element.
+ */
 function element(connection: Connection, caller: Caller): (frame: string) => Promise<void> {
   return async (frame) => {
     caller.assertCurrent();
@@ -77,9 +83,9 @@ export async function serveUpdates(
 export interface FrameReader {
   /** Everything up to this offset was read. */
   readonly position: number;
-  /** True if nothing is left to read right now. */
+  /** True if there is nothing to read right now. */
   readonly caughtUp: boolean;
-  /** True if nothing will ever be left to read. */
+  /** True if there will never be anything more to read. */
   readonly finished: boolean;
   read(): string[];
   checkpoint(): string;
@@ -90,13 +96,13 @@ export interface Following {
   readonly caller: Caller;
   readonly reader: FrameReader;
   readonly beginExclusive: number;
-  /** Undefined: follow forever, with checkpoints. */
+  /** Undefined to follow without end, with checkpoints. */
   readonly endInclusive: number | undefined;
 }
 
 /**
- * Whether the participant was replaced by another one since. A running participant cannot be restored, so it was
- * stopped, with its streams.
+ * Returns a function that detects whether another participant has replaced this one. A running participant cannot be
+ * restored, so it was stopped, together with its streams.
  */
 function restartsOf({ ledger }: Participant): () => boolean {
   const { life } = ledger;
@@ -110,7 +116,7 @@ export async function follow(connection: Connection, following: Following): Prom
   const send = element(connection, caller);
   const restarted = restartsOf(participant);
   while (connection.open && !reader.finished) {
-    // Checked before any read or send, so that no frame of the replaced participant follows one of the previous.
+    // Checked before any read or send, so that no frame of the new participant follows a frame of the previous one.
     if (restarted()) return connection.cut();
     for (const frame of reader.read()) {
       await send(frame);
@@ -149,7 +155,10 @@ export async function serveActiveContracts(
   });
 }
 
-/** Decides when the ledger's own OffsetCheckpoints are due on one stream: only if the offset changed, then by timer. */
+/**
+ * Decides when an OffsetCheckpoint of the ledger is due on one stream: only if the offset has changed, and then at
+ * intervals.
+ */
 class Checkpoints {
   readonly #reader: FrameReader;
   readonly #participant: Participant;
@@ -166,7 +175,7 @@ class Checkpoints {
     return this.#dueAt - performance.now();
   }
 
-  /** The checkpoint frames to send now; none before the time is due, or if the offset did not change. */
+  /** The checkpoint frames to send now; empty before the time is due, or if the offset has not changed. */
   due(): string[] {
     if (this.remainingMs() > 0) return [];
     this.#dueAt = performance.now() + this.#participant.limits.checkpointIntervalMs;

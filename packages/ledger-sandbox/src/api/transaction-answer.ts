@@ -1,4 +1,4 @@
-/** The transaction of a submission as it is visible to its submitter: the response to waiting submitters. */
+/** The response to a submitter that waits: its transaction, as far as it is visible to the submitter. */
 import { require } from '../identity/caller.ts';
 import type { Call } from './endpoint.ts';
 import { parseUpdateFormat } from '../contracts/format.ts';
@@ -20,8 +20,8 @@ function ownFormat({ actAs, readAs = [] }: Readers, transactionShape: string): J
 }
 
 /**
- * The format of the response: the requested one, otherwise ACS_DELTA for the parties of the submission. Checks its
- * rights.
+ * The format of the response: the requested one, otherwise ACS_DELTA for the parties of the submission. Checks the
+ * rights for it.
  */
 export function answerFormat(
   { participant, caller }: Call,
@@ -34,14 +34,14 @@ export function answerFormat(
   return parseUpdateFormat({ includeTransactions }, participant.ledger.model, participant.release);
 }
 
-/** The update of a submission at the offset. */
+/** The update that a submission created at the offset. */
 export function storedAt({ participant }: Call, offset: number): StoredUpdate {
   const [stored] = participant.ledger.range(offset - 1, offset, 1);
   if (stored === undefined) throw new Error('a submission left no update');
   return stored;
 }
 
-/** `{"transaction":…}`, without events if the format makes none visible. */
+/** `{"transaction":…}`; without events if the format makes none visible. */
 export function transactionAnswer(call: Call, offset: number, format: UpdateFormat): string {
   const stored = storedAt(call, offset);
   if (stored.update === undefined || !('Transaction' in stored.update)) throw new Error('not a transaction');

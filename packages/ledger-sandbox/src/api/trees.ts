@@ -1,6 +1,6 @@
 /**
- * The deprecated tree form of transactions, removed in 3.7: the events of the full tree by node id, each with a `value`
- * level that events of other responses do not have.
+ * The deprecated tree form of transactions, removed in 3.7. It has the events of the full tree by node id, each in a
+ * `value` object that events of other responses do not have.
  */
 import type { StoredUpdate } from '../ledger/history.ts';
 import type { UpdateFormat } from '../contracts/format.ts';
@@ -23,7 +23,7 @@ export function treeOf(renderer: Renderer, stored: StoredUpdate, format: UpdateF
   if (stored.update === undefined || !('Transaction' in stored.update) || format.transactions === undefined) {
     return undefined;
   }
-  // A tree has no archives: it has exercises in every requested shape.
+  // A tree has no archives. It has exercises, whatever shape is requested.
   const effectsFormat = { ...format.transactions, shape: 'TRANSACTION_SHAPE_LEDGER_EFFECTS' } as const;
   const seen = renderer.transaction(stored.update.Transaction.value, stored.archived, effectsFormat);
   if (seen === undefined) return undefined;
@@ -32,7 +32,7 @@ export function treeOf(renderer: Renderer, stored: StoredUpdate, format: UpdateF
   return { ...head, synchronizerId, traceContext, recordTime };
 }
 
-/** The frame of an update in tree form; undefined if the reader may not see it or trees have no such kind. */
+/** The frame of an update in tree form; undefined if the reader may not see it, or if trees do not support its kind. */
 export function transactionTree(renderer: Renderer, stored: StoredUpdate, format: UpdateFormat): string | undefined {
   if (stored.update !== undefined && 'Reassignment' in stored.update) return renderer.update(stored, format);
   const value = treeOf(renderer, stored, format);

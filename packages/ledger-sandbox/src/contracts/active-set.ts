@@ -1,5 +1,5 @@
 /**
- * The active contracts at each offset. An activation belongs to one (contract, synchronizer) pair and holds from `at`
+ * The active contracts at each offset. An activation belongs to one contract on one synchronizer, and lasts from `at`
  * (inclusive) until `until` (exclusive). A query for any offset that was not pruned returns the exact state at that
  * offset.
  */
@@ -15,9 +15,11 @@ export interface Activation {
   readonly workflowId: string;
   readonly at: number;
   until: number;
-  /** Set if the activation ended by leaving for another synchronizer. */
+  /** Set if the activation ended because the contract left for another synchronizer. */
   unassigned: { readonly event: UnassignedEvent; assignedAt: number } | undefined;
-  /** Set if the activation began with an assign whose unassign this participant sees only later, at `unassignedAt`. */
+  /**
+   * Set if the activation began with an assign whose unassign this participant receives only later, at `unassignedAt`.
+   */
   early: { readonly event: AssignmentEvent; unassignedAt: number } | undefined;
   /** The recorded entry to print instead of a rendered one. */
   readonly raw: string | undefined;
@@ -26,7 +28,9 @@ export interface Activation {
 /** Start of an activation. */
 export type NewActivation = Omit<Activation, 'until' | 'unassigned' | 'early' | 'raw'> & { readonly raw?: string };
 
-/** One entry of a snapshot. A contract whose unassign follows later has two: it is active, and incomplete. */
+/**
+ * One entry of a snapshot. A contract that arrived before its unassign has two entries: as active, and as incomplete.
+ */
 export interface SnapshotEntry {
   readonly activation: Activation;
   readonly as: 'JsActiveContract' | 'JsIncompleteUnassigned' | 'JsIncompleteAssigned';
@@ -53,7 +57,7 @@ export class ActiveSet {
   #active = new Map<string, Activation[]>();
   #inFlight = new Map<string, Activation>();
   #early = new Map<string, Activation>();
-  /** Ended, but the end was not visible to any party hosted here. */
+  /** Activations that ended, but whose end was not visible to any party hosted here. */
   #unseenEnds: Activation[] = [];
   readonly known = new ContractLog();
   readonly keys = new KeyIndex();
@@ -83,9 +87,9 @@ export class ActiveSet {
   }
 
   /**
-   * Applies the creates and archives of a transaction. Returns, by event index, the create of every contract that a
-   * consuming exercise archived, because rendering an archive needs its stakeholders. Events that are not visible
-   * change no snapshot.
+   * Applies the creates and archives of a transaction. Events that are not visible change no snapshot. Returns, by
+   * event index, the create of every contract that a consuming exercise archived, because rendering an archive needs
+   * its stakeholders.
    */
   applyTransaction(
     transaction: Transaction,
@@ -146,7 +150,7 @@ export class ActiveSet {
     }
   }
 
-  /** Starts an activation. Recorded entries hold from the first offset, whenever they were added. */
+  /** Starts an activation. Recorded entries are active from the first offset, whenever they were added. */
   activate(start: NewActivation): Activation {
     const { created, synchronizerId, counter, workflowId, at, raw } = start;
     const end = { until: Infinity, unassigned: undefined, early: undefined };
@@ -162,7 +166,7 @@ export class ActiveSet {
 
   /**
    * Ends the contract's activation on the synchronizer (or its only one), and returns it. If the end is not visible,
-   * the activation stays in snapshots.
+   * the activation remains in snapshots.
    */
   deactivate(contractId: string, synchronizerId: string, offset: number, seen: Seen): Activation | undefined {
     const candidates = this.#active.get(contractId);
@@ -176,7 +180,10 @@ export class ActiveSet {
     return ended;
   }
 
-  /** Ends an activation because the contract left. It stays visible as in flight until `assigned` is called. */
+  /**
+   * Ends an activation because the contract left its synchronizer. It is visible as in flight until `assigned` is
+   * called.
+   */
   unassign(event: UnassignedEvent, offset: number, seen: Seen): void {
     const ended = this.deactivate(event.contractId, event.source, offset, seen);
     if (ended === undefined) return;
@@ -190,7 +197,7 @@ export class ActiveSet {
     this.#early.delete(event.reassignmentId);
   }
 
-  /** A party came back with its contracts: those that have ended meanwhile are in no snapshot from now. */
+  /** Called when a party is hosted again: contracts that have ended meanwhile are in no snapshot from this offset. */
   catchUp(offset: number, seenOn: (synchronizerId: string) => Seen): void {
     this.#unseenEnds = this.#unseenEnds.filter((ended) => {
       if (!seenOn(ended.synchronizerId)(ended.created)) return true;
@@ -199,24 +206,24 @@ export class ActiveSet {
     });
   }
 
-  /** The contract of this reassignment arrived at the offset. */
+  /** Called when the contract of this reassignment has arrived, at this offset. */
   assigned(reassignmentId: string, offset: number): void {
     const left = this.#inFlight.get(reassignmentId);
     if (left?.unassigned !== undefined) left.unassigned.assignedAt = offset;
     this.#inFlight.delete(reassignmentId);
   }
 
-  /** The activation that left under this reassignment id and has not arrived yet. */
+  /** The activation that ended with this reassignment, if the contract has not arrived yet. */
   inFlight(reassignmentId: string): Activation | undefined {
     return this.#inFlight.get(reassignmentId);
   }
 
-  /** The first of the contract's activations that holds now. */
+  /** The first of the contract's current activations. */
   find(contractId: string): Activation | undefined {
     return this.#active.get(contractId)?.[0];
   }
 
-  /** Every activation that holds at the offset, and the reassignments incomplete then. Nothing holds at offset 0. */
+  /** Every activation at the offset, and the incomplete reassignments at that time. There are none at offset 0. */
   *activeAt(offset: number): Generator<SnapshotEntry> {
     if (offset <= 0) return;
     for (const activation of this.#recorded) {
@@ -230,7 +237,7 @@ export class ActiveSet {
     }
   }
 
-  /** Removes what no offset from `offset` needs. */
+  /** Removes data that no query at this offset or later needs. */
   prune(offset: number): void {
     this.known.prune(offset);
     this.keys.retain((contractId) => this.#active.has(contractId) || this.known.get(contractId) !== undefined);

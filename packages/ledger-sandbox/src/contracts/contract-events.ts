@@ -1,9 +1,9 @@
-/** The create and the archive of every contract that is active or not yet pruned, by contract id. */
+/** The create and the archive of every contract that is active, or whose archive is not pruned yet, by contract id. */
 import type { ArchivedEvent, CreatedEvent, ExercisedEvent } from '../wire/wire.ts';
 
 export interface ContractEvents {
   readonly created: CreatedEvent;
-  /** Offset of the create. */
+  /** Synchronizer of the contract. */
   readonly synchronizerId: string;
   archived:
     | {
@@ -38,7 +38,7 @@ export class ContractLog {
     if (known !== undefined) known.archived = { event, synchronizerId, offset };
   }
 
-  /** Removes the contracts archived up to and including the offset. */
+  /** Removes the contracts that were archived up to and including the offset. */
   prune(offset: number): void {
     for (const [contractId, { archived }] of this.#contracts) {
       if (archived !== undefined && archived.offset <= offset) this.#contracts.delete(contractId);

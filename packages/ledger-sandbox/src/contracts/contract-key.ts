@@ -20,7 +20,7 @@ function canonical(value: Json): string {
 }
 
 /**
- * Base64 of 32 bytes that represent a key of a template.
+ * Base64 of 32 bytes that identify a key of a template.
  * @param template `package-name:Module:Entity`
  */
 export function contractKeyHash(template: string, key: Json): string {
@@ -47,7 +47,7 @@ export class KeyIndex {
     this.#contracts.set(hash, [contractId, ...others]);
   }
 
-  /** The contracts with the key, newest first, archived ones included. */
+  /** Ids of the contracts with the key, newest first, including archived ones. */
   get(hash: string): readonly string[] {
     return this.#contracts.get(hash) ?? [];
   }

@@ -1,6 +1,6 @@
 /**
- * Event formats: parties, templates, interfaces and extras of a request. `parse*` refuses what the participant refuses;
- * `match` decides for one event whether it is visible, and which parts of it are.
+ * Event formats: parties, templates, interfaces and options of a request. `parse*` refuses the requests that the
+ * participant refuses. `match` decides for one event whether it is visible, and which parts of it are.
  */
 import { Undecodable, invalidArgument, invalidField, missingField } from '../wire/failure.ts';
 import { asList, asObject, asText, asTexts } from '../wire/json.ts';
@@ -9,7 +9,7 @@ import { entityOf } from './model.ts';
 import type { Model } from './model.ts';
 import type { Release } from '../wire/release.ts';
 
-/** Decides how a filter may name things: 3.4 still accepts package ids. */
+/** Decides which names a filter may use: 3.4 still accepts package ids. */
 interface Names {
   readonly model: Model;
   readonly release: Release;
@@ -18,7 +18,7 @@ interface Names {
 interface Filters {
   wildcard: boolean;
   wildcardBlob: boolean;
-  /** Template name to "include the created event blob". */
+  /** By template name: whether to include the created event blob. */
   readonly templates: Map<string, boolean>;
   readonly interfaces: Map<string, { readonly view: boolean; readonly blob: boolean }>;
 }
@@ -33,7 +33,7 @@ export type Shape = 'TRANSACTION_SHAPE_ACS_DELTA' | 'TRANSACTION_SHAPE_LEDGER_EF
 export interface UpdateFormat {
   readonly transactions: { readonly format: EventFormat; readonly shape: Shape } | undefined;
   readonly reassignments: EventFormat | undefined;
-  /** Parties whose topology events are requested; empty means all. */
+  /** Parties whose topology events are requested; empty for all parties. */
   readonly topology: readonly string[] | undefined;
 }
 
@@ -91,7 +91,7 @@ export function requireParty(party: string): void {
   throw invalidArgument(`non expected character 0x${code} in Daml-LF Party "${party}"`);
 }
 
-/** A format as the context of a refusal describes it. */
+/** A format in the form in which the context of a refusal describes it. */
 export function formatText({ anyParty, byParty }: EventFormat): string {
   const textOf = ({ wildcard, wildcardBlob, templates, interfaces }: Filters): string => {
     const named = `templates: [${[...templates.keys()].join(', ')}], interfaces: [${[...interfaces.keys()].join(', ')}]`;
@@ -102,7 +102,7 @@ export function formatText({ anyParty, byParty }: EventFormat): string {
 }
 
 /**
- * Reads an EventFormat. Throws the participant's refusal for an empty one or for names that no uploaded package
+ * Parses an EventFormat. Throws the participant's refusal for an empty one, or for names that no uploaded package
  * defines.
  */
 export function parseEventFormat(body: JsonObject, model: Model, release: Release): EventFormat {
@@ -119,7 +119,7 @@ export function parseEventFormat(body: JsonObject, model: Model, release: Releas
   };
 }
 
-/** Reads an UpdateFormat; an empty one is valid and selects checkpoints only. */
+/** Parses an UpdateFormat. An empty one is valid and selects only checkpoints. */
 export function parseUpdateFormat(body: JsonObject, model: Model, release: Release): UpdateFormat {
   const transactions = asObject(body['includeTransactions']);
   const reassignments = asObject(body['includeReassignments']);
@@ -140,14 +140,16 @@ export function parseUpdateFormat(body: JsonObject, model: Model, release: Relea
   };
 }
 
-/** The implemented interface that a filter requests, by full name or, for unregistered templates, by entity. */
+/**
+ * Whether a filter requests one of the implemented interfaces, by full name or, for unregistered templates, by entity.
+ */
 function implemented(interfaceName: string, names: readonly string[]): boolean {
   return names.includes(interfaceName) || names.includes(`:${entityOf(interfaceName)}`);
 }
 
 /**
- * Decides about one event. `template` is `package-name:Module:Entity`, `interfaces` the names it implements, `parties`
- * those who may see it. Undefined: not visible.
+ * Decides about one event. `template` is `package-name:Module:Entity`, `interfaces` are the names that it implements,
+ * `parties` are the parties that may see it. Undefined if it is not visible.
  */
 export function match(
   format: EventFormat,

@@ -1,6 +1,6 @@
 /**
- * Parties that have left the participant. Their contracts are not visible to it afterwards: neither creates nor ends. A
- * party that no topology event names is hosted everywhere.
+ * Hosting of parties. After a party has left the participant, neither creates nor ends of its contracts are visible
+ * there. A party that no topology event names is hosted everywhere.
  */
 import { asObject, textAt } from '../wire/json.ts';
 import type { TopologyTransaction } from '../wire/wire.ts';
@@ -10,7 +10,7 @@ interface Change {
   readonly hosted: boolean;
 }
 
-/** By participant, synchronizer and party, ascending; the form of a snapshot. */
+/** Changes in ascending order, by participant, synchronizer and party; the form of a snapshot. */
 export type SavedHosting = Map<string, Change[]>;
 
 export class Hosting {
@@ -26,7 +26,7 @@ export class Hosting {
     this.#anybodyLeft = [...saved.values()].some((changes) => changes.some(({ hosted }) => !hosted));
   }
 
-  /** Removes what no offset from `offset` needs. */
+  /** Removes data that no query at this offset or later needs. */
   prune(offset: number): void {
     for (const [key, changes] of this.#changes) {
       const first = changes.findLastIndex((change) => change.offset <= offset);
@@ -48,7 +48,7 @@ export class Hosting {
     }
   }
 
-  /** The subset of the given parties that a participant hosts on a synchronizer right after the offset. */
+  /** The given parties that a participant hosts on a synchronizer right after the offset. */
   of(
     participantId: string,
     parties: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * A template with a contract key: a bank's account, with fields of every kind whose spelling on the wire differs (Int,
- * Numeric, Optional), a consuming choice, a non-consuming one, and one that fails. The demo does not use it.
+ * A template with a contract key: the account of a bank. It has fields of every kind whose spelling on the wire differs
+ * (Int, Numeric, Optional), a consuming choice, a non-consuming one, and one that fails. The demo does not use it.
  */
 import { assertionFailed } from '../wire/daml-failure.ts';
 import { failure } from '../wire/failure.ts';
@@ -24,7 +24,7 @@ function numeric(value: Json | undefined, field: string): bigint {
   return parseNumeric(text) ?? invalid(field, 'a Numeric 10');
 }
 
-/** Int64 is a text on the wire; releases since 3.5 refuse a number. */
+/** An Int64, which is a text on the wire; releases since 3.5 refuse a number. */
 function int(value: Json | undefined, field: string): string {
   return typeof value === 'string' && /^-?\d{1,19}$/.test(value) ? value : invalid(field, 'an Int');
 }
@@ -47,7 +47,7 @@ function normalize(input: JsonObject): JsonObject {
   return withoutTrailingNones(payload, optionals);
 }
 
-/** Replaces the account by one with another balance and the next version. */
+/** A choice that replaces the account by one with another balance and the next version. */
 function move(sign: 1n | -1n): Choice {
   return {
     consuming: true,

@@ -1,7 +1,7 @@
 /**
  * The model registry, which replaces uploaded Daml packages. A template defines its stakeholders, its interface views
- * and its choices as plain functions; names are `package-name:Module:Entity`, ids are `package-id:Module:Entity`. The
- * packages of the names are generated, so that clients can read their types.
+ * and its choices as plain functions. Names are `package-name:Module:Entity`, ids are `package-id:Module:Entity`. The
+ * packages for these names are generated, so that clients can read their types.
  */
 import type { ContractKey } from './contract-key.ts';
 import { failure } from '../wire/failure.ts';
@@ -11,7 +11,7 @@ import type { Json, JsonObject } from '../wire/json.ts';
 import { OwnPackages } from '../packages/own-packages.ts';
 import type { CreatedEvent } from '../wire/wire.ts';
 
-/** The operations of a running choice. */
+/** The operations that a running choice may use. */
 export interface ChoiceContext {
   readonly contract: CreatedEvent;
   readonly argument: JsonObject;
@@ -20,8 +20,8 @@ export interface ChoiceContext {
   /** Creates a contract and returns its id. */
   readonly create: (template: string, argument: JsonObject) => string;
   /**
-   * Exercises a choice of another contract, or of the same, as a child and returns its result.
-   * @param declaredBy the interface that declares it, if several declare a choice of that name
+   * Exercises a choice of this or another contract as a child, and returns its result.
+   * @param declaredBy the interface that declares the choice, if several declare one of that name
    */
   readonly exercise: (
     contractId: string,
@@ -30,7 +30,7 @@ export interface ChoiceContext {
     actors: readonly string[],
     declaredBy?: string,
   ) => Json;
-  /** An active contract; throws a refusal otherwise. */
+  /** The create of an active contract. Throws a refusal if the contract is not active. */
   readonly fetch: (contractId: string) => CreatedEvent;
 }
 
@@ -39,7 +39,7 @@ export interface Choice {
   /** The name (`package:Module:Entity`) of the declaring interface, if there is one. */
   readonly interface?: string;
   controllers(payload: JsonObject, argument: JsonObject): readonly string[];
-  /** Informees besides stakeholders and controllers. */
+  /** Informees in addition to stakeholders and controllers. */
   observers?(argument: JsonObject): readonly string[];
   run(context: ChoiceContext): Json;
 }
@@ -56,13 +56,15 @@ export interface Template {
   signatories(payload: JsonObject): readonly string[];
   observers(payload: JsonObject): readonly string[];
   readonly interfaces: readonly InterfaceImplementation[];
-  /** By name; several if interfaces declare choices of one name. Without an interface name, the first one is meant. */
+  /**
+   * By name; a list if several interfaces declare choices of one name. If no interface is named, the first one is used.
+   */
   readonly choices: Readonly<Record<string, Choice | readonly Choice[]>>;
-  /** The trailing fields that are Optional, in declared order: a None among them is omitted (3.4: printed as null). */
+  /** The trailing Optional fields, in declared order. A None among them is omitted (3.4: printed as null). */
   readonly optionals?: readonly string[];
   /** Converts an argument to the ledger's spelling, e.g. Numerics to ten digits. */
   normalize?(payload: JsonObject): JsonObject;
-  /** The contract key of a payload; maintainers are among the signatories. */
+  /** The contract key of a payload. Its maintainers are among the signatories. */
   key?(payload: JsonObject): ContractKey;
 }
 
@@ -95,7 +97,7 @@ export class Model {
   readonly #known = new Set<string>();
   readonly #packageNames = new Set<string>();
 
-  /** Registers a template and the interfaces it implements, as an upload of its package would. */
+  /** Registers a template and the interfaces that it implements, as an upload of its package would. */
   register(template: Template): void {
     this.#templates.set(template.name, template);
     this.#known.add(template.name);
@@ -107,8 +109,8 @@ export class Model {
   }
 
   /**
-   * Vets a generated package, on every synchronizer. New contracts of its templates, and definitions of its interfaces,
-   * are of the newest version of a name; existing contracts keep the version they were created with.
+   * Vets a generated package on every synchronizer. New contracts of its templates, and definitions of its interfaces,
+   * use the newest version of a name. Existing contracts keep the version that they were created with.
    */
   vet(added: WrittenPackage): void {
     this.packages.vet(added);
@@ -118,12 +120,12 @@ export class Model {
     this.#ids.clear();
   }
 
-  /** The version of a generated package for new contracts; undefined if none is vetted. */
+  /** The generated package version that new contracts use; undefined if none is vetted. */
   vettedVersion(packageName: string): string | undefined {
     return this.packages.newest(packageName)?.version;
   }
 
-  /** Registers names that arrive with a recorded or manually written update, so that filters may name them. */
+  /** Registers names that a recorded or manually written update contains, so that filters may use them. */
   observe(event: CreatedEvent): void {
     const name = `${event.packageName}:${entityOf(event.templateId)}`;
     if (!this.#known.has(name)) {
@@ -134,19 +136,19 @@ export class Model {
     for (const view of event.interfaceViews) this.#interfaces.add(`:${entityOf(view.interfaceId)}`);
   }
 
-  /** The template behind `#package-name:Module:Entity` or `package-id:Module:Entity`. */
+  /** The template that `#package-name:Module:Entity` or `package-id:Module:Entity` identifies. */
   resolve(identifier: string): Template | undefined {
     const name = this.#nameOf(identifier);
     return name === undefined ? undefined : this.#templates.get(name);
   }
 
-  /** The name of the interface behind `#package-name:Module:Entity` or `package-id:Module:Entity`. */
+  /** The name of the interface that `#package-name:Module:Entity` or `package-id:Module:Entity` identifies. */
   resolveInterface(identifier: string): string | undefined {
     const name = this.#nameOf(identifier);
     return name !== undefined && this.#interfaces.has(name) ? name : undefined;
   }
 
-  /** The id of a template or an interface, by its name: `package-id:Module:Entity`. */
+  /** The id `package-id:Module:Entity` of a template or an interface. */
   id(name: string): string {
     const known = this.#ids.get(name);
     if (known !== undefined) return known;
@@ -155,12 +157,12 @@ export class Model {
     return id;
   }
 
-  /** The interfaces a template name implements; none for templates that are not registered. */
+  /** The interfaces that a template implements; none for templates that are not registered. */
   interfacesOf(templateName: string): readonly InterfaceImplementation[] {
     return this.#templates.get(templateName)?.interfaces ?? [];
   }
 
-  /** Registers the names of an uploaded package (`Module:Entity`) for filters. Its templates cannot be run. */
+  /** Registers the names (`Module:Entity`) of an uploaded package, for use in filters. Its templates cannot be run. */
   learn(uploaded: {
     readonly name: string;
     readonly templates: readonly string[];

@@ -1,6 +1,6 @@
 /**
  * Differences between the releases in the fields of a response. All other code prints the fields of 3.5. A renderer
- * holds the set of its release; the one of 3.5 costs nothing, because it returns its input.
+ * uses the functions of its release; those of 3.5 cost nothing, because they return their input.
  */
 import { LedgerFailure } from '../wire/failure.ts';
 import { asList } from '../wire/json.ts';
@@ -18,9 +18,9 @@ export interface PrintedEntry {
   readonly streamContinuationToken?: string;
 }
 
-/** Results are for printing only: in 3.4 they lack keys that their types have. */
+/** Functions whose results are only for printing: in 3.4 they lack keys that their types have. */
 export interface ReleaseFields {
-  /** A created event, already filtered for its reader. */
+  /** A created event that is filtered for its reader. */
   created(event: CreatedEvent): CreatedEvent;
   transaction(value: Transaction): Transaction;
   entry(entry: PrintedEntry): PrintedEntry;
@@ -35,13 +35,13 @@ const fields35: ReleaseFields = {
   topologyVariant: () => true,
 };
 
-/** 3.6 renames the hash of a transaction; externalTransactionHash remains as its deprecated spelling. */
+/** 3.6 renames the hash of a transaction. externalTransactionHash remains as the deprecated name. */
 const fields36: ReleaseFields = {
   ...fields35,
   transaction: (value) => ({ ...value, transactionHash: value.externalTransactionHash }),
 };
 
-/** The argument with every declared trailing Optional spelled out, as 3.4 prints it. */
+/** The argument with every declared trailing Optional printed, as in 3.4. */
 function withNones(argument: JsonObject, optionals: readonly string[]): JsonObject {
   return { ...argument, ...Object.fromEntries(optionals.map((name) => [name, argument[name] ?? null])) };
 }
@@ -72,13 +72,13 @@ function fields34(model: Model): ReleaseFields {
   };
 }
 
-/** The fields of a release. `model` provides the trailing Optional fields of a template. */
+/** The functions of a release. `model` provides the trailing Optional fields of a template. */
 export function fieldsOf(release: Release, model: Model): ReleaseFields {
   if (release === '3.4') return fields34(model);
   return isFrom(release, '3.6') ? fields36 : fields35;
 }
 
-/** A create argument without its trailing Nones, as the ledger stores it. */
+/** The argument of a create without its trailing Nones, as the ledger stores it. */
 export function withoutTrailingNones(argument: JsonObject, optionals: readonly string[]): JsonObject {
   const kept = { ...argument };
   for (const name of optionals.toReversed()) {
@@ -94,7 +94,7 @@ function resourceType(release: Release, type: string): string {
   return isFrom(release, '3.6') ? plain : `ErrorResource(${plain})`;
 }
 
-/** A refusal in the spelling of a release. */
+/** A refusal in the form of a release. */
 export function refusalIn(release: Release, { body, status }: LedgerFailure): LedgerFailure {
   if (body['resources'] === undefined) return new LedgerFailure(body, status);
   const resources = asList(body['resources']) as readonly (readonly [string, string])[];

@@ -1,6 +1,7 @@
 /**
- * Runs commands against the model and collects the full event tree of one transaction: node ids in pre-order, informees
- * inherited from the exercise above, transient contracts marked. The ledger receives it only when it is complete.
+ * Runs commands against the model and collects the full event tree of one transaction, with node ids in pre-order.
+ * Informees are inherited from the parent exercise, and transient contracts are marked. The ledger receives the
+ * transaction only when it is complete.
  */
 import { contractKeyHash } from './contract-key.ts';
 import { authorize, traceName, traced } from '../wire/daml-failure.ts';
@@ -17,9 +18,9 @@ export interface TransactionBase {
   readonly model: Model;
   readonly random: Random;
   find(contractId: string): Activation | undefined;
-  /** Contracts that have or had the key of this hash, newest first. */
+  /** Ids of contracts that have or had the key with this hash, newest first. */
   keyed(hash: string): readonly string[];
-  /** One shared array per distinct list of parties, which keeps a long history small. */
+  /** Returns one shared array per distinct list of parties, which keeps a long history small. */
   readonly parties: (list: readonly string[]) => readonly string[];
 }
 
@@ -27,11 +28,11 @@ const archive: Choice = { consuming: true, controllers: () => [], run: () => ({}
 
 /** Options of an exercise. */
 interface Exercising {
-  /** Absent: the controllers of the choice. */
+  /** Default: the controllers of the choice. */
   readonly actors?: readonly string[];
-  /** The informees of the exercise above. */
+  /** The informees of the parent exercise. */
   readonly seenBy?: readonly string[];
-  /** The interface that declares the choice; absent: any that does. */
+  /** The interface that declares the choice; if absent, any that does. */
   readonly declaredBy?: string | undefined;
 }
 
@@ -56,7 +57,7 @@ export class TransactionBuilder {
     return this.#synchronizerId;
   }
 
-  /** Creates a contract of a registered template. @param seenBy informees of the exercise above */
+  /** Creates a contract of a registered template. @param seenBy informees of the parent exercise */
   create(template: Template, input: JsonObject, seenBy: readonly string[] = []): CreatedEvent {
     const argument = template.normalize?.(input) ?? input;
     const signatories = this.#base.parties(template.signatories(argument));
@@ -86,7 +87,7 @@ export class TransactionBuilder {
     return event;
   }
 
-  /** Exercises a choice and its consequences. */
+  /** Exercises a choice and runs its consequences. */
   exercise(contractId: string, choiceName: string, argument: JsonObject, how: Exercising = {}): ExercisedEvent {
     const contract = this.fetch(contractId);
     const choice = this.#choice(contract, choiceName, how.declaredBy);
@@ -99,8 +100,8 @@ export class TransactionBuilder {
   }
 
   /**
-   * The newest active contract with the key that one of the readers is a stakeholder of, or the participant's refusal.
-   * Keys are not unique.
+   * The newest active contract with the key of which a reader is a stakeholder. Throws the participant's refusal if
+   * there is none. Keys are not unique.
    */
   fetchByKey(template: Template, key: Json, readers: readonly string[]): CreatedEvent {
     const hash = contractKeyHash(template.name, key);
@@ -135,7 +136,7 @@ export class TransactionBuilder {
     }
   }
 
-  /** The active contract; throws the participant's refusal otherwise. */
+  /** The create of an active contract. Throws the participant's refusal if the contract is not active. */
   fetch(contractId: string): CreatedEvent {
     const local = this.#created.get(contractId);
     const activation = local === undefined ? this.#base.find(contractId) : undefined;
@@ -191,7 +192,7 @@ export class TransactionBuilder {
   #choice(contract: CreatedEvent, name: string, declaredBy: string | undefined): Choice {
     if (name === 'Archive') return archive;
     const template = this.#base.model.resolve(`#${contract.packageName}:${entityOf(contract.templateId)}`);
-    // Own properties only: every object has a `constructor`.
+    // Only own properties count, because every object has a `constructor`.
     const named = template !== undefined && Object.hasOwn(template.choices, name) ? template.choices[name] : undefined;
     const choices = named === undefined ? [] : [named].flat();
     const choice = choices.find((one) => one.interface === declaredBy) ?? choices[0];

@@ -4,10 +4,10 @@
  * `Numeric 4`, `(ContractId Allocation, ExtraArgs)`, `()`. `type-notation.ts` reads the types.
  */
 
-/** Names of fields and their types, in the order of the language. */
+/** Types of fields by field name, in the order of the language. */
 export type Fields = Readonly<Record<string, string>>;
 
-/** A choice; its argument is a record of its own name, in the module of its template or interface. */
+/** A choice. Its argument is a record with the name of the choice, in the module of its template or interface. */
 export interface ChoiceDeclaration {
   readonly takes: Fields;
   /** Type of the result. */
@@ -32,7 +32,7 @@ export type Definition =
   /** `view` is the type of the view. */
   | { readonly kind: 'interface'; readonly view: string; readonly choices: Choices };
 
-/** Definitions by the name of the entity. */
+/** Definitions by entity name. */
 export type ModuleDeclaration = Readonly<Record<string, Definition>>;
 
 export interface PackageDeclaration {
@@ -58,7 +58,7 @@ export function enumeration(...cases: readonly string[]): Definition {
   return { kind: 'enum', cases };
 }
 
-/** A template; every one has the choice Archive, which is not listed. */
+/** A template. Every template also has the choice Archive, which is not listed. */
 export function template(
   fields: Fields,
   rest: { readonly implements?: readonly string[]; readonly choices?: Choices } = {},
@@ -66,7 +66,7 @@ export function template(
   return { kind: 'template', fields, choices: rest.choices ?? {}, implements: rest.implements ?? [] };
 }
 
-/** An interface; every one has the choice Archive, which is not listed. */
+/** An interface. Every interface also has the choice Archive, which is not listed. */
 export function anInterface(view: string, choices: Choices = {}): Definition {
   return { kind: 'interface', view, choices };
 }
@@ -76,7 +76,7 @@ export function consuming(takes: Fields, gives: string): ChoiceDeclaration {
   return { takes, gives, consuming: true };
 }
 
-/** A choice that leaves its contract active. */
+/** A choice after which its contract is still active. */
 export function nonconsuming(takes: Fields, gives: string): ChoiceDeclaration {
   return { takes, gives, consuming: false };
 }
@@ -87,7 +87,7 @@ export interface WrittenPackage {
   readonly id: string;
   readonly name: string;
   readonly version: string;
-  /** The ArchivePayload. */
+  /** The ArchivePayload message. */
   readonly payload: Uint8Array<ArrayBuffer>;
   /** `Module:Entity` */
   readonly templates: readonly string[];

@@ -6,15 +6,15 @@ import type { Lookup, Tables } from './tables.ts';
 import { readType } from './type-notation.ts';
 import type { TypeTree } from './type-notation.ts';
 
-/** Numbers of the kinds of definitions among the fields of a module. */
+/** Field numbers of the kinds of definitions in the message of a module. */
 const section = { dataType: 4, template: 6, interface: 8 } as const;
 
-/** Every contract can be archived; the argument's type is of the standard library. */
+/** The choice that archives a contract. The type of its argument is in the standard library. */
 const archive = { argument: 'DA.Internal.Template:Archive', gives: '()', consuming: true } as const;
 
 const parties = '[Party]';
 
-/** The built-in function that fails with a message. */
+/** Number of the built-in function that fails with a message. */
 const stop = 1;
 
 type Template = Extract<Definition, { readonly kind: 'template' }>;
@@ -29,7 +29,7 @@ export class DefinitionWriter {
     this.#lookup = lookup;
   }
 
-  /** The fields that a definition adds to its module. */
+  /** The fields that a definition adds to the message of its module. */
   write(entity: string, definition: Definition): readonly Field[] {
     if (definition.kind === 'record') return [this.#record(entity, definition.fields, definition.parameters)];
     if (definition.kind === 'variant') return this.#variant(entity, definition.cases);
@@ -65,7 +65,7 @@ export class DefinitionWriter {
     return [section.dataType, this.#dataType(entity, [5, this.#fields(fields)], parameters)];
   }
 
-  /** A case with fields has the record `Variant.Case`. */
+  /** A variant. A case with fields has the record `Variant.Case`. */
   #variant(entity: string, cases: Readonly<Record<string, string | Fields>>): readonly Field[] {
     const records: Field[] = [];
     const written = Object.entries(cases).map(([name, type]): Field => {
@@ -83,7 +83,7 @@ export class DefinitionWriter {
     return [...records, [section.dataType, this.#dataType(entity, [6, message(...written)])]];
   }
 
-  /** The records of the arguments of choices. */
+  /** The records of the arguments of the choices. */
   #arguments(choices: Choices): readonly Field[] {
     return Object.entries(choices).map(([name, { takes }]) => this.#record(name, takes));
   }
@@ -145,7 +145,7 @@ export class DefinitionWriter {
     );
   }
 
-  /** An expression of the type: the function that fails, applied to the type and to a message. */
+  /** An expression of a type: the function that fails, applied to the type and a message. */
   #stopped(type: string): Uint8Array {
     const applied = message([16, message([1, choiceOf(4, stop)], [2, this.#type(type)])]);
     const text = message([6, choiceOf(4, this.#tables.text('the sandbox does not run the code of packages'))]);

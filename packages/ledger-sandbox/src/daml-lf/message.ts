@@ -1,4 +1,4 @@
-/** Writes protobuf messages from their fields, as the compiler's library does. */
+/** Writes protobuf messages field by field, as the compiler's library does. */
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 
 /** A number (0 is omitted), a text, a message, or a packed list of numbers (an empty one is omitted). */
@@ -26,12 +26,12 @@ export function message(...fields: readonly Field[]): Uint8Array<ArrayBuffer> {
   return writer.finish();
 }
 
-/** A message in which a number selects one field: unlike other fields that number is written even if it is 0. */
+/** A message in which a number selects one field. Unlike other fields, the number is written even if it is 0. */
 export function choiceOf(field: number, value: number): Uint8Array<ArrayBuffer> {
   return new BinaryWriter().tag(field, WireType.Varint).int32(value).finish();
 }
 
-/** As above, for a zigzag number. */
+/** The same for a zigzag number. */
 export function signedChoiceOf(field: number, value: number): Uint8Array<ArrayBuffer> {
   return new BinaryWriter().tag(field, WireType.Varint).sint64(value).finish();
 }

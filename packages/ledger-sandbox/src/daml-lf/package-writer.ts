@@ -1,7 +1,7 @@
 /**
  * Writes compiled packages of Daml-LF 2.1 from their declarations: all their types, and the minimum of code that the
- * language requires. Wherever an expression is required (signatories, bodies of choices), it fails with a message: the
- * sandbox runs its own templates, and serves packages only so that clients can read the types.
+ * language requires. A required expression (signatories, body of a choice) fails with a message. The sandbox runs its
+ * own templates, and serves packages only so that clients can read the types.
  */
 import { createHash } from 'node:crypto';
 import type { PackageDeclaration, WrittenPackage } from './declaration.ts';
@@ -23,7 +23,7 @@ function entitiesOf({ modules }: PackageDeclaration, kind: 'template' | 'interfa
   );
 }
 
-/** Writes a package. Throws if a type names nothing, or more than one thing. */
+/** Writes a package. Throws if the name of a type is unknown or ambiguous. */
 export function writePackage(declaration: PackageDeclaration): WrittenPackage {
   const { name, version } = declaration;
   const tables = new Tables();
@@ -46,7 +46,7 @@ export function writePackage(declaration: PackageDeclaration): WrittenPackage {
   };
 }
 
-/** The package as in a .dalf file: the payload in an Archive, with its hash. */
+/** The package in the form of a .dalf file: an Archive message with the payload and its hash. */
 export function archiveOf({ payload, id }: WrittenPackage): Uint8Array<ArrayBuffer> {
   return message([3, payload], [4, id]);
 }

@@ -1,8 +1,10 @@
-/** Resolves the names in a declaration's types: in the same module, otherwise the same package, otherwise an import. */
+/**
+ * Resolves the names in the types of a declaration: in the same module, then in the same package, then in the imports.
+ */
 import type { ModuleDeclaration, PackageDeclaration } from './declaration.ts';
 import type { Lookup, TablePosition } from './tables.ts';
 
-/** The entities of a module: those it lists, and the arguments of choices. */
+/** The entities of a module: the listed ones, and the arguments of choices. */
 function entitiesIn(module: ModuleDeclaration): readonly Pick<TablePosition, 'entity' | 'view'>[] {
   return Object.entries(module).flatMap(([entity, definition]) => {
     if (definition.kind !== 'template' && definition.kind !== 'interface') return [{ entity }];
@@ -17,7 +19,7 @@ function placesIn({ modules }: PackageDeclaration, packageId: string | undefined
   );
 }
 
-/** Resolves names for the types in one module of a package; `Module:Entity` is found in any package in scope. */
+/** Resolves names for the types in one module of a package. `Module:Entity` is found in any package in scope. */
 export function scopeOf(declaration: PackageDeclaration, inModule: string): Lookup {
   const own = placesIn(declaration, undefined);
   const imported = declaration.imports.flatMap((one) => placesIn(one.declaration, one.id));

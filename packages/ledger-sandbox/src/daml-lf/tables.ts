@@ -1,9 +1,9 @@
-/** The tables of a package: every name and every type is in them once, and all references to them are numbers. */
+/** The tables of a package. Every name and every type is in them once, and all references to them are numbers. */
 import { choiceOf, message, signedChoiceOf } from './message.ts';
 import type { Field } from './message.ts';
 import type { TypeTree } from './type-notation.ts';
 
-/** The definition of a name; the package's own names have no package id. */
+/** The package, module and name of a definition. Names of the package itself have no package id. */
 export interface TablePosition {
   readonly packageId: string | undefined;
   readonly module: string;
@@ -12,7 +12,7 @@ export interface TablePosition {
   readonly view?: string;
 }
 
-/** Finds the entity that a type names. Throws if none, or more than one, has the name. */
+/** Finds the entity that a type names. Throws if the name is unknown or ambiguous. */
 export type Lookup = (name: string) => TablePosition;
 
 class Table<T> {
@@ -22,7 +22,7 @@ class Table<T> {
   index(key: string, make: () => T): number {
     const known = this.#indexes.get(key);
     if (known !== undefined) return known;
-    // Created first, so that the entries it refers to precede it.
+    // Created first, so that the entries to which it refers precede it.
     const entry = make();
     const index = this.entries.push(entry) - 1;
     this.#indexes.set(key, index);
@@ -35,12 +35,12 @@ export class Tables {
   readonly #names = new Table<readonly number[]>();
   readonly #types = new Table<Uint8Array>();
 
-  /** The number of a text. */
+  /** The number of a text in the table. */
   text(text: string): number {
     return this.#strings.index(text, () => text);
   }
 
-  /** The number of a name with dots. */
+  /** The number of a dotted name in the table. */
   name(dotted: string): number {
     return this.#names.index(dotted, () => dotted.split('.').map((segment) => this.text(segment)));
   }
@@ -60,7 +60,7 @@ export class Tables {
     );
   }
 
-  /** The tables as fields of the package, each in ascending order of its numbers. */
+  /** The tables as fields of the package message, in ascending order of their numbers. */
   fields(): readonly Field[] {
     return [
       ...this.#strings.entries.map((text): Field => [2, text]),

@@ -3,14 +3,14 @@
 /** A type: a head applied to arguments. */
 export type TypeTree =
   | { readonly kind: 'builtin'; readonly code: number; readonly arguments: readonly TypeTree[] }
-  /** A record, variant or enum; `Entity` or `Module.Path:Entity`. */
+  /** A record, variant or enum: `Entity` or `Module.Path:Entity`. */
   | { readonly kind: 'named'; readonly name: string; readonly arguments: readonly TypeTree[] }
-  /** A parameter of the enclosing record; its name begins with a lower-case letter. */
+  /** A type parameter of the enclosing record. Its name begins with a lower-case letter. */
   | { readonly kind: 'variable'; readonly name: string }
   /** The scale of a Numeric. */
   | { readonly kind: 'natural'; readonly value: number };
 
-/** The numbers of the built-in types in the language's definition. */
+/** The numbers of the built-in types in the definition of the language. */
 const codes: Readonly<Record<string, number>> = {
   Bool: 1,
   Int: 2,
@@ -48,7 +48,7 @@ class Reader {
     return type;
   }
 
-  /** A head and all its arguments. */
+  /** Parses a head and all its arguments. */
   #applied(): TypeTree {
     const head = this.#atom();
     const args: TypeTree[] = [];
@@ -70,7 +70,7 @@ class Reader {
     return { kind: 'named', name: token, arguments: [] };
   }
 
-  /** `()`, a type in parentheses, or a pair. */
+  /** Parses `()`, a type in parentheses, or a pair. */
   #parenthesised(): TypeTree {
     if (this.#tokens[0] === ')') {
       this.#tokens.shift();
@@ -94,7 +94,7 @@ class Reader {
   }
 }
 
-/** Parses a type; throws if the text is not a type. */
+/** Parses a type. Throws if the text is not a type. */
 export function readType(source: string): TypeTree {
   return new Reader(source).readAll();
 }

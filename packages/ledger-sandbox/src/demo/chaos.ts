@@ -1,8 +1,11 @@
-/** Injected faults: at intervals the demo drops its sockets, stalls, prunes or slows the database, and recovers. */
+/**
+ * Injects faults at intervals: the demo drops its sockets, stalls its streams, prunes the ledger or slows the database,
+ * and recovers.
+ */
 import type { Random } from '../wire/random.ts';
 import type { Sandbox } from '../server/sandbox.ts';
 
-/** The faults, with their names in the log. */
+/** The faults, by their names in the log. */
 export type Trouble = 'socket dropped' | 'stream stalled' | 'ledger pruned' | 'database slowed';
 
 export interface ChaosOptions {
@@ -12,18 +15,18 @@ export interface ChaosOptions {
   readonly slowDatabase?: (ms: number) => Promise<void>;
   /** Called at the start of every fault. */
   readonly report?: (trouble: Trouble) => void;
-  /** Shortest and longest time between two faults, milliseconds. Default 15 to 45 s. */
+  /** Minimum and maximum time between two faults, milliseconds; default 15 to 45 s. */
   readonly everyMs?: readonly [number, number];
 }
 
 const troubles: readonly Trouble[] = ['socket dropped', 'stream stalled', 'ledger pruned', 'database slowed'];
 const stallMs = 6_000;
 const slowMs = 3_000;
-/** Number of offsets that a prune keeps: far more than the lag of a healthy indexer. */
+/** Number of offsets that a prune keeps; far more than the lag of a healthy indexer. */
 const kept = 5_000;
 const updatesPath = '/v2/updates';
 
-/** Starts injecting faults. The result stops it and repairs the current one. */
+/** Starts injecting faults. @returns a function that stops this and repairs the current fault */
 export function startChaos(options: ChaosOptions): () => void {
   const { sandbox, random, report } = options;
   const [least, most] = options.everyMs ?? [15_000, 45_000];
@@ -48,7 +51,7 @@ export function startChaos(options: ChaosOptions): () => void {
   };
 }
 
-/** Injects each kind of fault; false if there is no target for it. */
+/** Functions that inject each kind of fault. They return false if there is no target for it. */
 const happenings: Readonly<Record<Trouble, (options: ChaosOptions) => boolean>> = {
   'socket dropped': ({ sandbox: { faults } }) => {
     faults.cut = { path: updatesPath, times: 1 };
@@ -69,7 +72,7 @@ const happenings: Readonly<Record<Trouble, (options: ChaosOptions) => boolean>> 
   },
   'database slowed': ({ slowDatabase }) => {
     if (slowDatabase === undefined) return false;
-    // A failure to inject a fault is not a fault of the demo.
+    // Failing to inject a fault must not end the demo.
     slowDatabase(slowMs).catch(() => undefined);
     return true;
   },

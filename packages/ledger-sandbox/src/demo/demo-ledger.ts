@@ -1,7 +1,8 @@
 /**
- * The demo's ledger: a sandbox with a month of history and live traffic that survives restarts. Its state is a function
- * of a snapshot, or of its beginning, and of the journal (the number of steps since, and the submissions between them),
- * so a restart replays the same history. However long it runs, it keeps a window of updates and the active contracts.
+ * The demo's ledger: a sandbox with a month of history and live traffic, which survives restarts. Its state is a
+ * function of a snapshot, or of its beginning, and of the journal: the number of steps since, and the submissions
+ * between them. So a restart replays the same history. However long it runs, it keeps a window of updates and the
+ * active contracts.
  */
 import { existsSync, rmSync } from 'node:fs';
 import { startChaos } from './chaos.ts';
@@ -29,9 +30,9 @@ export interface DemoLedgerOptions {
   readonly port?: number;
   /** Address to listen on. Default 127.0.0.1. */
   readonly host?: string;
-  /** Serve the sandbox's own endpoints, see SandboxOptions. */
+  /** Whether to serve the sandbox's own endpoints, see SandboxOptions. */
   readonly admin?: boolean;
-  /** File of the journal, created if missing. Without it nothing survives the process. */
+  /** File of the journal, created if missing. If absent, nothing is kept after the process has ended. */
   readonly journal?: string;
   /** Maximum number of updates, including the month. Default: no maximum. */
   readonly maxUpdates?: number;
@@ -39,17 +40,19 @@ export interface DemoLedgerOptions {
   readonly startAt?: number;
   /** The clock of the demo, milliseconds since 1970. Default the system clock. */
   readonly now?: () => number;
-  /** Retained history. */
+  /** How much history to keep. */
   readonly keeps?: Keeps;
-  /** Inject faults at intervals. Default none. */
+  /** Injects faults at intervals; default: none. */
   readonly chaos?: Pick<ChaosOptions, 'slowDatabase' | 'report' | 'everyMs'>;
 }
 
-/** Retention of a demo. */
+/** How much history a demo keeps. */
 export interface Keeps {
-  /** Readable offsets; a tenth more accumulate before the oldest are pruned. */
+  /** Number of readable offsets. A tenth more accumulate before the oldest are pruned. */
   readonly offsets: number;
-  /** Maximum number of steps and journal entries that a start may have to replay; then a snapshot is written. */
+  /**
+   * Maximum number of steps and journal entries that a start may have to replay. At this number a snapshot is written.
+   */
   readonly tail: number;
 }
 
@@ -58,32 +61,32 @@ export interface DemoLedger {
   ledgerEnd(): number;
   /** The highest pruned offset; 0 if no history was pruned. */
   prunedTo(): number;
-  /** Updates that the demo has made; submissions of clients are additional. */
+  /** Number of updates that the demo has made, without submissions of clients. */
   updates(): number;
   close(): Promise<void>;
 }
 
-/** Actions that users begin in the month; their consequences and the rounds are additional. */
+/** Number of actions that users begin in the month; their consequences and the rounds are additional. */
 const plannedUpdates = 2_500;
-/** Share of its updates that a smaller demo plans. */
+/** Planned actions of a smaller demo, as a share of its updates. */
 const plannedShare = 0.3;
-/** Time of the upgrade of the licensing package, relative to the start of live traffic. Microseconds. */
+/** Time from the start of live traffic to the upgrade of the licensing package, microseconds. */
 const upgradeAfter = 45_000_000;
 const upgradeBefore = 3_600_000_000;
-/** Renewals under way at the start of live traffic, and how long before it they are requested. */
+/** Renewals that are in progress at the start of live traffic: how long before it they are requested, microseconds. */
 const renewalsUnderWay = [50, 40, 30, 20, 10].map((seconds) => seconds * 1_000_000);
-/** Maximum lag behind the clock: beyond it, the traffic continues from now instead of catching up. Microseconds. */
+/** Maximum lag behind the clock, microseconds. Beyond it, the traffic continues from now instead of catching up. */
 const maxLagMicros = 5_000_000;
 const tickMs = 20;
 /**
- * Half an hour of traffic at the usual rate, and as much to replay at most: measurements are in
+ * Half an hour of traffic at the usual rate, and at most the same amount to replay. Measurements are in
  * docs/how-to/integrate/test-your-app.md.
  */
 const usualKeeps: Keeps = { offsets: 10_000, tail: 10_000 };
 
 /**
- * Whether a demo of this journal begins again instead of continuing: another version wrote it, or its snapshot cannot
- * be read. False if there is no journal.
+ * Whether a demo with this journal begins again instead of continuing, because another version wrote it or its snapshot
+ * cannot be read. False if there is no journal.
  */
 export function isOver(journal: string): boolean {
   return existsSync(journal) && readRemembered(journal) === undefined;
@@ -100,13 +103,13 @@ function readRemembered(journal: string): Remembered | undefined {
   if (contents === undefined) return undefined;
   const head = snapshotHead(snapshotOf(journal));
   const { generation } = contents;
-  // The process may have ended after the snapshot was written and before the next journal was begun.
+  // The process may have ended after it wrote the snapshot and before it began the next journal.
   const fits = head?.startAt === contents.beginning.startAt && [generation, generation + 1].includes(head.generation);
   if (!fits && generation > 0) return undefined;
   return { contents, snapshot: fits ? head : undefined };
 }
 
-/** Starts the demo's ledger: its history is complete once the promise resolves. */
+/** Starts the demo's ledger. Its history is complete once the promise resolves. */
 export async function startDemoLedger(options: DemoLedgerOptions): Promise<DemoLedger> {
   const sandbox = await startSandbox({
     seed: options.seed,
@@ -140,7 +143,7 @@ class RunningDemo {
   readonly #beginning: Beginning;
   readonly #play: Play;
   readonly #keeps: Keeps;
-  /** Undefined: nothing outlives the process. */
+  /** Undefined if nothing is kept after the process has ended. */
   readonly #snapshotFile: string | undefined;
   readonly #timer: NodeJS.Timeout | undefined;
   readonly #maxUpdates: number;
@@ -148,7 +151,7 @@ class RunningDemo {
   #schedule: LiveSchedule;
   #generation: number;
   #steps = 0;
-  /** Steps at the start of this generation of the journal. */
+  /** Number of steps at the start of this generation of the journal. */
   #stepsBefore = 0;
 
   constructor(sandbox: Sandbox, options: DemoLedgerOptions) {
@@ -168,7 +171,7 @@ class RunningDemo {
     this.#schedule = new LiveSchedule(beginning.seed, { after: 0, at: startAt, perSecond: 0 });
     if (remembered === undefined) this.#begin();
     else this.#goBackTo(remembered);
-    // The month took a while to generate. Only a reproducible demo begins at the given moment.
+    // Generating the month took a while. Only a reproducible demo begins at the configured time.
     const from = remembered === undefined && this.#maxUpdates < Infinity ? startAt : this.#now() * 1000;
     this.#goOn({ after: this.#steps, at: from, perSecond });
     this.#listen();
@@ -185,7 +188,7 @@ class RunningDemo {
   }
 
   #begin(): void {
-    // The demo is over.
+    // The demo begins again, without this snapshot.
     if (this.#snapshotFile !== undefined) rmSync(this.#snapshotFile, { force: true });
     this.#playMonth();
     this.#journal.begin(this.#beginning, 0, this.#steps);
@@ -211,8 +214,8 @@ class RunningDemo {
   #playMonth(): void {
     const { market } = this.#play;
     const { seed, startAt, planned, most } = this.#beginning;
-    // A demo with an end has its upgrade at a fixed update, whatever its rate. In other demos it happens while the user
-    // watches.
+    // In a demo with an end, the upgrade is at a fixed update, whatever its rate. In other demos it happens while the
+    // user watches.
     const upgradeAt = startAt + (most < Number.MAX_SAFE_INTEGER ? -upgradeBefore : upgradeAfter);
     market.plan(upgradeAt, { what: 'upgrade-licensing' });
     for (const before of renewalsUnderWay) market.plan(startAt - before, { what: 'renew' });
@@ -230,7 +233,8 @@ class RunningDemo {
   }
 
   /**
-   * A submission that the ledger refused is in the journal too: it is refused again, with the same use of randomness.
+   * Performs an action of the journal again. A submission that the ledger refused is in the journal too: it is refused
+   * again, and uses the same random numbers.
    */
   #redo(entry: Entry): void {
     if ('live' in entry) {
@@ -251,7 +255,7 @@ class RunningDemo {
     this.#sandbox.parties.journal = (hosting) => this.#note({ after: this.#steps, hosting });
   }
 
-  /** Journals the next action of a client. */
+  /** Writes an action of a client to the journal. */
   #note(entry: Entry): void {
     this.#forget();
     this.#journal.write(entry);
@@ -265,7 +269,7 @@ class RunningDemo {
   #tick(): void {
     const now = this.#now() * 1000;
     const perSecond = this.#schedule.perSecond;
-    // A demo that ends at a given update produces the same updates however late it is.
+    // A demo that ends at a given update makes the same updates, however late it is.
     if (now - this.#schedule.next > maxLagMicros && this.#maxUpdates === Infinity) {
       this.#goOn({ after: this.#steps, at: now, perSecond });
     }
@@ -284,7 +288,7 @@ class RunningDemo {
     this.#prune();
   }
 
-  /** Prunes old updates as a participant does: active contracts stay. */
+  /** Prunes old updates as a participant does. Active contracts are kept. */
   #prune(): void {
     const { ledger } = this.#sandbox;
     const end = ledger.ledgerEnd();
@@ -301,7 +305,7 @@ class RunningDemo {
     const { entries } = this.#journal;
     const { startAt } = this.#beginning;
     writeSnapshot(this.#snapshotFile, { startAt, generation, entries, steps: this.#steps }, this.#saved());
-    // A start from here continues after the entries of the old journal, or at the beginning of the new one.
+    // A start from this snapshot continues after the entries of the old journal, or at the beginning of the new one.
     this.#journal.begin(this.#beginning, generation, this.#steps);
     this.#generation = generation;
     this.#stepsBefore = this.#steps;

@@ -1,8 +1,8 @@
 /**
- * The journal of a demo: the beginning of its history, the number of steps made, and the actions of clients between
- * them. Once it has grown, a snapshot replaces it and its next generation begins: step numbers continue, its entries
- * are new. The count is at a fixed position of the file and is overwritten, so that traffic does not make the file
- * grow. It is on disk before the update that it counts becomes visible.
+ * The journal of a demo: the beginning of its history, the number of steps, and the actions of clients between them.
+ * Once it has grown, a snapshot replaces it and its next generation begins: step numbers continue, but its entries are
+ * new. The number of steps is at a fixed position of the file and is overwritten, so that traffic does not make the
+ * file grow. It is on disk before the update that it counts becomes visible.
  */
 import {
   appendFileSync,
@@ -25,12 +25,12 @@ export interface Beginning {
   readonly seed: number;
   /** End of the compressed month and beginning of the live traffic, microseconds since 1970. */
   readonly startAt: number;
-  /** Updates planned for the month, and their maximum. */
+  /** Number of updates planned for the month, and maximum number of updates. */
   readonly planned: number;
   readonly most: number;
 }
 
-/** An action after this many steps. */
+/** An action that happened after this many steps. */
 export type Entry =
   | { readonly live: PeriodStart }
   | { readonly after: number; readonly hosting: Hosting & { readonly at: number } }
@@ -45,7 +45,7 @@ export interface JournalContents {
   readonly entries: readonly Entry[];
 }
 
-/** Changed whenever the same beginning no longer produces the same history. */
+/** Changed whenever the same beginning would no longer produce the same history. */
 const version = 5;
 const countDigits = 12;
 
@@ -58,7 +58,7 @@ export function readJournal(file: string): JournalContents | undefined {
   if (!existsSync(file)) return undefined;
   const text = readFileSync(file, 'utf8');
   const completeLines = text.slice(0, text.lastIndexOf('\n') + 1);
-  // A line truncated by a crash was never visible to any client.
+  // A line that a crash has truncated was never visible to a client.
   if (completeLines.length < text.length) writeFileSync(file, completeLines);
   const [head = '', beginning = '', ...rest] = completeLines.split('\n').filter((line) => line !== '');
   if (!head.startsWith(`{"demo":${version},`) || beginning === '') return undefined;
@@ -68,7 +68,7 @@ export function readJournal(file: string): JournalContents | undefined {
   return { beginning: begun, generation, steps: Number(steps), entries };
 }
 
-/** Writes a journal; without a file nothing is kept. */
+/** Writes a journal. If there is no file, nothing is kept. */
 export class Journal {
   readonly #file: string | undefined;
   #count: number | undefined;
@@ -80,12 +80,12 @@ export class Journal {
     this.#entries = entries;
   }
 
-  /** Entries of this generation. */
+  /** Number of entries of this generation. */
   get entries(): number {
     return this.#entries;
   }
 
-  /** Starts a generation: a new file in the place of the old one, if there is one. */
+  /** Starts a generation with a new file, which replaces the old one if there is one. */
   begin(beginning: Beginning, generation: number, steps: number): void {
     this.#entries = 0;
     if (this.#file === undefined) return;
@@ -94,7 +94,7 @@ export class Journal {
     replaceFile(this.#file, [`${headLine(steps)}${JSON.stringify({ ...beginning, generation })}\n`]);
   }
 
-  /** Records the number of steps, before they are made. */
+  /** Records the number of steps before they are made. */
   count(steps: number): void {
     if (this.#file === undefined) return;
     this.#count ??= openSync(this.#file, 'r+');

@@ -1,12 +1,13 @@
 /**
- * Times of live updates: a rate that oscillates, with short pauses. A function of its beginning and of the random seed.
+ * Times of live updates: a rate that oscillates, with short pauses. It is a function of its beginning and of the random
+ * seed.
  */
 import { Random } from '../wire/random.ts';
 import type { SavedRandom } from '../wire/random.ts';
 
 /** Beginning of a period of live traffic. */
 export interface PeriodStart {
-  /** Updates made before the period. */
+  /** Number of updates made before the period. */
   readonly after: number;
   /** Microseconds since 1970. */
   readonly at: number;
@@ -21,10 +22,13 @@ export interface SavedSchedule {
 }
 
 const second = 1_000_000;
-/** One oscillation: the rate deviates by this share from its mean in this time. */
+/** Duration of one oscillation, in which the rate deviates from its mean by the following share. */
 const breath = 240 * second;
 const swing = 0.4;
-/** One pause per this many updates, with this duration in seconds: the stream then carries checkpoints only. */
+/**
+ * Number of updates per pause. The next numbers are the shortest and longest pause in seconds, during which the stream
+ * has only checkpoints.
+ */
 const pauseEvery = 500;
 const pause = [2, 6] as const;
 
@@ -46,7 +50,7 @@ export class LiveSchedule {
     return { stretch: this.#stretch, random: this.#random.save(), next: this.#next };
   }
 
-  /** The schedule that was saved. */
+  /** Restores a saved schedule. */
   static loaded(seed: number, { stretch, random, next }: SavedSchedule): LiveSchedule {
     const schedule = new LiveSchedule(seed, stretch);
     schedule.#random.load(random);
@@ -54,7 +58,7 @@ export class LiveSchedule {
     return schedule;
   }
 
-  /** When the next update is recorded, microseconds since 1970; Infinity at a rate of 0. */
+  /** Time at which the next update is recorded, microseconds since 1970; Infinity if the rate is 0. */
   get next(): number {
     return this.#next;
   }

@@ -1,5 +1,6 @@
 /**
- * A month of history in a few thousand updates, with the record time of each. Nights are quiet, the last hours dense.
+ * A month of history in a few thousand updates, with the record time of each. Few updates are at night, and many in the
+ * last hours.
  */
 import type { Random } from '../wire/random.ts';
 import type { Play } from './play.ts';
@@ -7,11 +8,11 @@ import type { Play } from './play.ts';
 const second = 1_000_000;
 const hour = 3600 * second;
 const hours = 30 * 24;
-/** The last day and the last two hours have more than their share, because a new user reads them first. */
+/** The last day and the last two hours have more than their share of updates, because a new user reads them first. */
 const lastDay = 3;
 const lastHours = 12;
 
-/** Activity of an hour of the day (UTC), 1 on average. */
+/** Activity in an hour of the day (UTC); the mean is 1. */
 function wave(at: number): number {
   const hourOfDay = (at / hour) % 24;
   return 1 + 0.7 * Math.sin((2 * Math.PI * (hourOfDay - 9)) / 24);
@@ -37,7 +38,7 @@ export function monthBefore(end: number, count: number, random: Random): number[
 }
 
 /**
- * Replays the month before `end`: actions of users at these times, and their consequences at their own time.
+ * Replays the month before `end`: users act at these times, and the consequences follow at their own times.
  * @param most maximum number of updates
  * @returns the number of updates
  */

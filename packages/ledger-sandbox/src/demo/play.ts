@@ -46,8 +46,8 @@ export class Play {
   }
 
   /**
-   * Makes the next update. The market tracks its contracts itself: if a client ended one, or reset the ledger, it
-   * begins again with none instead of ending the process.
+   * Makes the next update. The market tracks its contracts itself. If a client ended one of them, or reset the ledger,
+   * the market begins again without contracts instead of ending the process.
    * @param at effective time, microseconds since 1970
    */
   step(at: number): void {
@@ -61,7 +61,7 @@ export class Play {
     }
   }
 
-  /** As above, recorded at a given time: its effective time lies 0.2 to 1.5 s before. */
+  /** The same, with a record time: the effective time is 0.2 to 1.5 s before it. */
   stepRecordedAt(recordedAt: number): void {
     const delay = this.#random.between(200_000, 1_500_000);
     this.#ledger.recordDelay = delay;

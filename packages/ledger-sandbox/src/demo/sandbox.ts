@@ -1,4 +1,4 @@
-/** The sandbox participant with the packages, templates and name of the demo. */
+/** The sandbox participant with the packages, templates and participant id of the demo. */
 import type { World } from '../ledger/ledger.ts';
 import { startParticipant, type Sandbox, type SandboxOptions } from '../server/sandbox.ts';
 import { demoParticipantId } from './market/participant-id.ts';
@@ -13,7 +13,7 @@ import { bonds, stablecoin } from './packages/registries.ts';
 import { tokenStandardV2 } from './packages/token-standard-v2.ts';
 import { tokenStandard } from './packages/token-standard.ts';
 
-/** The world of the demo. Templates are created again at each call. */
+/** The world of the demo. Its templates are created for each call. */
 export function demoWorld(): World {
   return {
     participantId: demoParticipantId,
@@ -29,7 +29,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
 // The packages of the sandbox's own templates.
 
-/** Packages that are vetted from the start of a ledger; each after the packages it imports. */
+/** Packages that are vetted from the start of a ledger. Each one follows the packages that it imports. */
 export const demoPackages: readonly WrittenPackage[] = [
   ...tokenStandard,
   ...tokenStandardV2,

@@ -1,7 +1,7 @@
 /**
  * The snapshot of a demo: its complete state after a number of steps, so that a start loads it instead of replaying the
- * steps. One line describes it; the rest is V8's serialization of the data, in which shared objects stay shared. The
- * file is complete or absent, whenever the process or the machine ends.
+ * steps. One line describes it. The remainder is V8's serialization of the data, in which shared objects remain shared.
+ * At any interruption of the process or the machine, the file is complete or absent.
  */
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, readSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -13,11 +13,11 @@ import type { SavedPlay } from './play.ts';
 
 /** Description of a snapshot. */
 export interface SnapshotHead {
-  /** Identity of the demo, as in its journal. */
+  /** Start time of the demo, which identifies it, as in its journal. */
   readonly startAt: number;
   /**
-   * The journal of this generation continues where the snapshot ends; that of the previous one continues after
-   * `entries`.
+   * Generation of the journal that continues where the snapshot ends. The journal of the previous generation continues
+   * after `entries`.
    */
   readonly generation: number;
   readonly entries: number;
@@ -33,7 +33,7 @@ export interface Snapshot {
 
 /** Changed whenever the form of the saved data changes. */
 const version = 3;
-/** V8 reads data of older versions, but not of newer ones. */
+/** V8 reads serialized data of older versions, but not of newer ones. */
 const node = Number(process.versions.node.split('.')[0]);
 const longestHead = 1_000;
 
@@ -68,7 +68,7 @@ export function writeSnapshot(file: string, head: SnapshotHead, snapshot: Snapsh
   replaceFile(file, [`${JSON.stringify({ snapshot: version, node, ...head })}\n`, serialize(snapshot)]);
 }
 
-/** Description of the snapshot; undefined if there is none that this version can read. */
+/** Description of a snapshot; undefined if there is none, or if this version cannot read it. */
 export function snapshotHead(file: string): SnapshotHead | undefined {
   if (!existsSync(file)) return undefined;
   const bytes = Buffer.alloc(longestHead);

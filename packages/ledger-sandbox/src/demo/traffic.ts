@@ -1,6 +1,6 @@
 /**
- * Realistic traffic for a sandbox ledger: a history generated at once, or updates at a steady rate. The same seed,
- * start time and options give the same updates, ids and timestamps, provided that no other client writes to the ledger.
+ * Realistic traffic for a sandbox ledger: a history that is generated at once, or updates at a steady rate. The same
+ * seed, start time and options result in the same updates, ids and timestamps, if no other client writes to the ledger.
  */
 import { Play } from './play.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -22,7 +22,7 @@ export interface TrafficOptions {
   readonly seed: number;
   readonly updatesPerSecond: number;
   readonly users?: number;
-  /** Updates to append before the first live one, placed in the time before now. Default 0. */
+  /** Number of updates to append before the first live one, with times before now. Default 0. */
   readonly history?: number;
 }
 
@@ -35,7 +35,9 @@ const defaultUsers = 50;
 const defaultStart = Date.UTC(2026, 0, 5, 8);
 const tickMs = 50;
 
-/** The same traffic step by step, for callers that control the time: same seed and times, same updates. */
+/**
+ * The same traffic step by step, for callers that control the time. The same seed and times result in the same updates.
+ */
 export class Steps {
   readonly #play: Play;
 
@@ -55,7 +57,7 @@ function fill(play: Play, options: HistoryOptions): void {
   let at = (options.startAt ?? defaultStart) * 1000;
   for (let done = 0; done < options.updates; done += 1) {
     play.step(at);
-    // An occasional pause, and shorter gaps otherwise: the mean stays `gapMs`.
+    // An occasional pause, and otherwise shorter gaps, so that the mean is `gapMs`.
     at += Math.max(1, Math.floor(random.chance(0.01) ? gap * 20 : gap * 1.6 * random.float()));
   }
 }

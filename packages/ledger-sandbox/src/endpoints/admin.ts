@@ -1,6 +1,6 @@
 /**
- * The sandbox's own endpoints, off by default: scripted faults and ledger actions, from a shell. No participant has
- * them. They take no token, serve this machine only and are not subject to faults.
+ * The sandbox's own endpoints, off by default, with which a shell controls scripted faults and ledger actions. No
+ * participant has them. They take no token, serve only this machine and are not subject to faults.
  */
 import type { IncomingMessage } from 'node:http';
 import { SandboxError } from '../wire/sandbox-error.ts';
@@ -20,7 +20,7 @@ interface Act {
 
 const count = (args: JsonObject, name: string): number => Number(args[name]);
 
-/** A party leaves the participant, or is hosted on it: on one synchronizer, or on all. */
+/** Ends the hosting of a party on the participant, or begins it: on one synchronizer, or on all. */
 function moveParty(ledger: Ledger, args: JsonObject, hosted: boolean): void {
   const synchronizerId = asText(args['synchronizerId']);
   for (const { id } of ledger.synchronizers) {
@@ -122,7 +122,8 @@ function hostOf(request: IncomingMessage): string {
 }
 
 /**
- * True for a request to these endpoints from a program on this machine; false for pages of a browser and other hosts.
+ * True for a request to these endpoints from a program on this machine; false for requests from browser pages and other
+ * machines.
  */
 export function isLocalAdmin(request: IncomingMessage, pathPrefix: string): boolean {
   const local = isThisMachine(request.socket.remoteAddress ?? '');
@@ -130,11 +131,11 @@ export function isLocalAdmin(request: IncomingMessage, pathPrefix: string): bool
   return isAdminPath && local && isThisMachine(hostOf(request)) && request.headers.origin === undefined;
 }
 
-// The addresses of this machine itself.
+// Addresses of this machine.
 
 /**
- * Accepts the host of a URL, or the address of a socket. Only literal addresses count: 127.example.org may belong to a
- * third party.
+ * Whether the host of a URL, or the address of a socket, is this machine. Only literal addresses count: 127.example.org
+ * may belong to a third party.
  */
 function isThisMachine(host: string): boolean {
   const name = host.replace(/^\[(.*)\]$/, '$1').replace('::ffff:', '');

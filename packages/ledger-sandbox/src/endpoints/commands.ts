@@ -1,4 +1,4 @@
-/** Command submission: wait for the update, wait for the transaction, or do not wait. */
+/** Command submission: the client waits for the update, waits for the transaction, or does not wait. */
 import type { Call, Endpoint } from '../api/endpoint.ts';
 import { failure } from '../wire/failure.ts';
 import { asObject } from '../wire/json.ts';
@@ -10,7 +10,7 @@ import { Rejection } from '../ledger/submission-run.ts';
 import { answerFormat, storedAt, transactionAnswer, treeAnswer } from '../api/transaction-answer.ts';
 import { valueOf } from '../wire/wire.ts';
 
-/** Refuses external parties, which sign themselves: the participant cannot authorize their actions. */
+/** Refuses external parties, which sign themselves, because the participant cannot authorize their actions. */
 function requireOwnParties({ participant: { parties } }: Call, actAs: readonly string[]): void {
   const external = actAs.filter((party) => parties.signingKey(party) !== undefined);
   if (external.length === 0) return;
@@ -47,7 +47,7 @@ function submitForTree(call: Call): string {
   return treeAnswer(call, run(call, submission), submission);
 }
 
-/** Only refusals after the submission was ordered are left to its completion. */
+/** Refusals before the submission was ordered are thrown. Later ones are only reported in its completion. */
 export function withoutWaiting(submit: () => unknown): string {
   try {
     submit();

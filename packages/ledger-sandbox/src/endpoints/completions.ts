@@ -1,4 +1,4 @@
-/** Completions, the results of submissions: as a list and as a stream, of one user and of all. */
+/** Completions, which report the results of submissions: as a list and as a stream, of one user and of all users. */
 import { require } from '../identity/caller.ts';
 import type { Caller } from '../identity/caller.ts';
 import { CompletionsReader, parseCompletions } from '../api/completion-requests.ts';
@@ -13,7 +13,7 @@ import { visibleCompletion } from '../ledger/completions.ts';
 import { failure } from '../wire/failure.ts';
 import { asText } from '../wire/json.ts';
 
-/** Completions have no end: the list ends after a time without one. */
+/** Completions have no end, so the list ends after a time without one. */
 async function list({ participant, caller, body, query }: Call, form: CompletionsForm): Promise<string> {
   const { ledger, limits } = participant;
   const request = parseCompletions(body, participant, caller, form);
@@ -21,10 +21,11 @@ async function list({ participant, caller, body, query }: Call, form: Completion
   return listAnswer(await listed(ledger, reader, listOptions(query, limits)), limits);
 }
 
-/** Results of a signed transaction: accepted at most once, perhaps after rejections. */
+/** Completions of a signed transaction. It is accepted at most once, perhaps after rejections. */
 function byHash({ participant, caller, body }: Call): string {
   const { ledger, release } = participant;
-  // Depends on the rights of the caller, not on the requested parties: without rights no completion is visible.
+  // Visibility depends on the rights of the caller, not on the requested parties: without rights, no completion is
+  // visible.
   require(caller, ['authenticated']);
   const hash = hashOf(asText(body['transactionHash']));
   const mayRead = (readAs: string): boolean => caller.may('read-as-any-party') || caller.may({ readAs });

@@ -10,14 +10,14 @@ import type { Participant } from '../api/participant.ts';
 import { eventFormatNeeds } from '../identity/read-rights.ts';
 import { Renderer } from '../api/render.ts';
 
-/** The contract; undefined while the participant does not return its create. */
+/** The events of a contract; undefined if the participant does not return its create any more. */
 function known({ ledger }: Participant, contractId: string): ContractEvents | undefined {
   if (contractId === '') throw missingField('contract_id');
   const found = ledger.contract(contractId);
   return found !== undefined && found.created.offset <= ledger.ledgerEnd() ? found : undefined;
 }
 
-/** The visible part of both events. A create outlives the pruning of its offset until its archive is pruned too. */
+/** The visible parts of both events. A create is returned until its archive is pruned, even if its own offset is. */
 function visible(participant: Participant, found: ContractEvents, format: EventFormat): object | undefined {
   const { ledger } = participant;
   const renderer = new Renderer(participant);
@@ -46,7 +46,7 @@ function eventsById({ participant, caller, body }: Call): string {
   throw failure({ code: 'CONTRACT_EVENTS_NOT_FOUND', category: 11, cause, resources: [['CONTRACT_ID', contractId]] });
 }
 
-/** The payload; offset, node id, blob, views and acsDelta of this response carry no information. */
+/** Serves the payload. In this response, offset, node id, blob, views and acsDelta carry no information. */
 function contractById({ participant, caller, body }: Call): string {
   const contractId = asText(body['contractId']);
   const parties = asTexts(body['queryingParties']);

@@ -1,6 +1,6 @@
 /**
- * The descriptions of the interface, /docs/openapi and /docs/asyncapi, generated from the tables of endpoints for the
- * sandbox's release. Schemas are open objects, except the refusal.
+ * The API descriptions, /docs/openapi and /docs/asyncapi, generated from the tables of endpoints for the sandbox's
+ * release. Schemas are open objects, except that of the refusal.
  */
 import { stringify } from 'yaml';
 import type { Endpoint, StreamEndpoint } from '../api/endpoint.ts';
@@ -12,7 +12,7 @@ type Described = Pick<Endpoint, 'path' | 'summary' | 'since' | 'last' | 'depreca
 const text = { type: 'string' };
 const optional = (type: string): object => ({ type, nullable: true });
 
-/** The refusal that every endpoint may return. Only the required keys are guaranteed. */
+/** Schema of the refusal that every endpoint may return. Only the required keys are guaranteed. */
 const refusal = {
   title: 'JsCantonError',
   type: 'object',
@@ -41,20 +41,20 @@ function operationId(verb: string, path: string): string {
   return verb + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 
-/** A schema name, or an array of one: `Name[]`. */
+/** A schema by name; `Name[]` is an array of it. */
 function schemaOf(name: string): object {
   if (name.endsWith('[]')) return { type: 'array', items: schemaOf(name.slice(0, -2)) };
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** Keys that a release has added to a request, as far as clients check for them. */
+/** Keys that a release has added to a request, if clients check for them. */
 function propertiesOf(title: string, release: Release): object {
   const isContractsRequest = ['GetActiveContractsRequest', 'GetActiveContractsPageRequest'].includes(title);
   if (!isContractsRequest || !isFrom(release, '3.7')) return {};
   return { properties: { activeAtOffset: { type: 'integer' }, includeIncompleteReassignments: { type: 'boolean' } } };
 }
 
-/** One open object per schema name that the endpoints mention, next to the refusal. */
+/** One open object per schema name that the endpoints mention, and the refusal. */
 function schemas(described: readonly Described[], release: Release): object {
   const names = described.flatMap(({ request, response }) => [request, response]);
   const known = new Set(names.filter((name) => name !== undefined).map((name) => name.replace('[]', '')));
@@ -143,7 +143,7 @@ function asyncapi(served: readonly StreamEndpoint[], release: Release): object {
   };
 }
 
-/** The endpoints that describe the given ones; they do not describe themselves. */
+/** The endpoints that return the descriptions of the given endpoints. They do not describe themselves. */
 export function docsEndpoints(endpoints: readonly Endpoint[], streams: readonly StreamEndpoint[]): readonly Endpoint[] {
   const row = (path: string, summary: string, describe: (release: Release) => object): Endpoint => ({
     method: 'GET',

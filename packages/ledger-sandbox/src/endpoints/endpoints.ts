@@ -1,4 +1,4 @@
-/** Every endpoint the sandbox serves, by area. */
+/** Every endpoint that the sandbox serves, by area. */
 import type { Endpoint, StreamEndpoint } from '../api/endpoint.ts';
 import { commandEndpoints } from './commands.ts';
 import { completionEndpoints, completionStreams } from './completions.ts';

@@ -10,8 +10,8 @@ import type { Vetting } from '../packages/packages.ts';
 const largestVettingPage = 100;
 
 /**
- * The synchronizers to vet on: the requested one, otherwise all. The real participant requires one if it is connected
- * to several; the sandbox does not, because clients of one synchronizer never name it.
+ * The synchronizers to vet on: the requested one, otherwise all. A real participant requires one if it is connected to
+ * several. The sandbox does not, because clients of one synchronizer never name it.
  */
 function synchronizersIn({ participant, query }: Call): readonly string[] {
   const ids = participant.ledger.synchronizers.map(({ id }) => id);
@@ -45,12 +45,12 @@ function status({ participant, path }: Call): string {
   return JSON.stringify({ packageStatus: `PACKAGE_STATUS_${known ? 'REGISTERED' : 'UNSPECIFIED'}` });
 }
 
-/** Whether a list names the value; the empty list names all. */
+/** Whether a list contains the value; an empty list contains all. */
 function names(list: readonly string[], value: string): boolean {
   return list.length === 0 || list.includes(value);
 }
 
-/** A `VettedPackages` of a response. */
+/** A `VettedPackages` for a response. */
 export function vettingBody(
   { participantId }: Participant['ledger'],
   { packages, serial, synchronizerId }: Vetting,

@@ -1,6 +1,6 @@
 /**
- * Reads by pages instead of streams. A page token (opaque, bound to the participant and the request) contains the start
- * of the next page. Pages have no OffsetCheckpoints; their own bounds give the covered range.
+ * Reads in pages instead of streams. A page token (opaque, bound to the participant and the request) contains the start
+ * of the next page. Pages have no OffsetCheckpoints, because their bounds name the range that they cover.
  */
 import { require } from '../identity/caller.ts';
 import type { Call, Endpoint } from '../api/endpoint.ts';
@@ -92,7 +92,7 @@ function activeContractsPage({ participant, caller, body }: Call): string {
 
 interface Page {
   readonly updates: readonly string[];
-  /** The range of the ledger that the page covers: exclusive start, inclusive end. */
+  /** The range of the ledger that the page covers, with exclusive start and inclusive end. */
   readonly lowest: number;
   readonly highest: number;
 }
@@ -122,7 +122,7 @@ function readPage(
     : { updates, lowest: range.begin, highest: lowest };
 }
 
-/** Start of the range of a page request: 0 is the current beginning of the history; other values must not be pruned. */
+/** Start of the range of a page request. 0 is the current beginning of the history; other values must not be pruned. */
 function beginOf(begin: number, end: number, { ledger }: Participant): number {
   const pruned = ledger.prunedTo();
   if (begin === 0) return pruned;

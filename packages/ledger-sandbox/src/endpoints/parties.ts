@@ -1,4 +1,4 @@
-/** Parties: the known ones, new ones, their metadata, and the participant's own id. */
+/** Parties: the list of known ones, new ones, their metadata, and the participant's own id. */
 import { require } from '../identity/caller.ts';
 import type { Call, Endpoint } from '../api/endpoint.ts';
 import { pageOf, pageRequestOf } from '../wire/page.ts';
@@ -9,9 +9,9 @@ import type { PartyRecord } from '../parties/parties.ts';
 const largestPage = 10_000;
 
 /**
- * A party as it is visible to the users of an identity provider: metadata is for users of the same provider, and a
- * party of another provider looks like one hosted elsewhere. The default provider (empty) sees every party unchanged,
- * without metadata.
+ * A party in the form that users of an identity provider may see. They get metadata of parties of their own provider,
+ * and a party of another provider looks like one that is hosted elsewhere. The default provider (empty) sees the
+ * hosting of every party, but no metadata of other providers.
  */
 function bodyOf(record: PartyRecord, identityProviderId: string): unknown {
   const { party, annotations, resourceVersion } = record;
@@ -24,7 +24,7 @@ function bodyOf(record: PartyRecord, identityProviderId: string): unknown {
   };
 }
 
-/** The provider of a query; its administrators may query it. */
+/** The provider in a query. Its administrators may send the query. */
 function providerOf({ caller, query }: Call): string {
   const identityProviderId = query.get('identity-provider-id') ?? '';
   require(caller, [{ administer: identityProviderId }]);

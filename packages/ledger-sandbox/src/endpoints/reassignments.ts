@@ -11,7 +11,7 @@ import { naming, parseSubmissionIds } from '../ledger/submission-request.ts';
 import { storedAt } from '../api/transaction-answer.ts';
 import { withoutWaiting } from './commands.ts';
 
-/** Reads, authorizes and names a request; the result runs it and returns the offset of its update. */
+/** Parses, authorizes and names a request. Returns a function that runs it and returns the offset of its update. */
 function reassignmentOf({ participant: { ledger }, caller, body }: Call): () => number {
   const commands = asObject(body['reassignmentCommands']) ?? {};
   const submissionIds = parseSubmissionIds(ledger, commands, caller);

@@ -1,4 +1,4 @@
-/** Lookups of one update: by offset, by id, by transaction hash, and the deprecated ones of one transaction. */
+/** Lookups of one update: by offset, by id, by transaction hash, and the deprecated lookups of one transaction. */
 import { require } from '../identity/caller.ts';
 import type { Call, Endpoint } from '../api/endpoint.ts';
 import { failure, invalidArgument, missingField, nonPositiveOffset } from '../wire/failure.ts';
@@ -42,7 +42,7 @@ function notFound({ kind, name }: Key): Error {
   return failure({ code: 'UPDATE_NOT_FOUND', category: 11, cause, resources: [[kind, name]] });
 }
 
-/** The update, if the participant returns it yet, and the checked format to print it in. */
+/** The update, if the participant still returns it, and the checked format to print it in. */
 function lookUp({ participant, caller }: Call, key: Key, updateFormat: JsonObject): [StoredUpdate, UpdateFormat] {
   const { ledger, release } = participant;
   require(caller, updateFormatNeeds(updateFormat));
@@ -65,7 +65,7 @@ function wildcards(parties: readonly string[], transactionShape: string): JsonOb
   return { eventFormat: { filtersByParty }, transactionShape };
 }
 
-/** `requestingParties` or `transactionFormat`, never both. */
+/** Serves a lookup with `requestingParties` or `transactionFormat`, but never both. */
 function transaction(call: Call, key: Key): string {
   const parties = asTexts(call.body['requestingParties']);
   const format = asObject(call.body['transactionFormat']);

@@ -29,7 +29,7 @@ function rightsAnswer(key: string, rights: readonly Right[]): string {
   return JSON.stringify({ [key]: rights.map(rightBody) });
 }
 
-/** The user of the path, for a caller that may manage it. */
+/** The user in the path. Requires a caller that may manage this user. */
 function managed(call: Call, doing: string): User {
   const id = call.path['user-id'] ?? '';
   const { users } = call.participant;
@@ -37,13 +37,13 @@ function managed(call: Call, doing: string): User {
   return users.get(id, doing);
 }
 
-/** As above, for a caller that may also be that user. */
+/** The same, but the caller may also be this user. */
 function readable(call: Call, doing: string): User {
   const id = call.path['user-id'] ?? '';
   return id === call.caller.userId ? call.participant.users.get(id, doing) : managed(call, doing);
 }
 
-/** A body names the user too, and must name the same one. */
+/** The body names the user too, and must name the same one. */
 function assertSameUser({ path }: Call, named: string): void {
   const id = path['user-id'] ?? '';
   if (named === '') throw missingField('user_id');
@@ -51,8 +51,8 @@ function assertSameUser({ path }: Call, named: string): void {
 }
 
 /**
- * Only a participant's administrator creates other administrators, and grants rights to parties of any identity
- * provider. A provider's administrator grants rights to parties of that provider.
+ * Only a participant's administrator may create other administrators, and grant rights to parties of any identity
+ * provider. A provider's administrator may grant rights to parties of that provider.
  */
 function assertMayGive({ caller, participant }: Call, rights: readonly Right[], identityProviderId: string): void {
   if (caller.may('admin')) return;
@@ -127,7 +127,7 @@ function updateUser(call: Call): string {
   return userAnswer(call.participant.users.update(id, change, expected), call);
 }
 
-/** Prevents users from locking out the participant's administrator or themselves. */
+/** Prevents users from locking out themselves or the participant's administrator. */
 function assertDispensable({ caller }: Call, id: string, what: string): void {
   if (id === adminUser) throw invalidArgument(`user ${adminUser} cannot be ${what}`);
   if (id === caller.userId) throw invalidArgument(`the requesting user ${id} cannot be ${what} by itself`);
@@ -145,7 +145,7 @@ function listRights(call: Call): string {
   return rightsAnswer('rights', call.participant.users.rights(id));
 }
 
-/** Reads a grant or a revocation, for a caller that may do either. */
+/** Parses a grant or a revocation. Requires a caller that may do it. */
 function rightsChange(call: Call, doing: string): { readonly id: string; readonly rights: readonly Right[] } {
   const rights = parseRights(call.body['rights'], call.participant.release);
   const { id, identityProviderId } = managed(call, doing);

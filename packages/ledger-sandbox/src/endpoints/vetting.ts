@@ -1,4 +1,4 @@
-/** Changes of vetted packages, and the preferred package of a name that all involved participants have vetted. */
+/** Changes of vetted packages, and the preferred package of a name, which all participants involved have vetted. */
 import type { Call, Endpoint } from '../api/endpoint.ts';
 import { failure, invalidArgument, missingField } from '../wire/failure.ts';
 import { asList, asObject, asText, asTexts } from '../wire/json.ts';
@@ -10,7 +10,7 @@ import { numberOf } from '../api/requests.ts';
 import { parseTime, requireSynchronizer } from '../ledger/submission-request.ts';
 import { vettingBody } from './packages.ts';
 
-/** The ids of the packages that the references of a change match; all of several. */
+/** Ids of the packages that the references of a change match. If several packages match, all are returned. */
 function referenced({ packages }: Participant, references: Json | undefined): readonly string[] {
   const packageReferences = asList(references).map((one) => asObject(one) ?? {});
   if (packageReferences.length === 0) throw missingField('packages');
@@ -21,7 +21,9 @@ function referenced({ packages }: Participant, references: Json | undefined): re
   });
 }
 
-/** Times from and until which a package is vetted are not kept: a package is either vetted or not. */
+/**
+ * Parses a change. The times from and until which a package is vetted are ignored: a package is either vetted or not.
+ */
 function changeOf(participant: Participant, body: Json): VettingChange {
   const operation = asObject(asObject(body)?.['operation']) ?? {};
   const vet = asObject(asObject(operation['Vet'])?.['value']);
@@ -33,7 +35,7 @@ function changeOf(participant: Participant, body: Json): VettingChange {
   return { vets: vet !== undefined, packages: referenced(participant, operationValue['packages']) };
 }
 
-/** Refuses a change for another serial than the current one. */
+/** Refuses a change if the current serial is another one than expected. */
 function requireSerial(expectedSerial: Json | undefined, serial: number): void {
   const serialField = asObject(asObject(expectedSerial)?.['serial']) ?? {};
   const prior =
@@ -44,7 +46,7 @@ function requireSerial(expectedSerial: Json | undefined, serial: number): void {
 }
 
 /**
- * The synchronizer of a request; the first if none is named. The real participant requires one of several to be named.
+ * The synchronizer of a request; the first one if none is named. A real participant that has several requires a name.
  */
 function synchronizerOf({ participant: { ledger }, body }: Call): string {
   const synchronizerId = asText(body['synchronizerId']);
@@ -79,7 +81,8 @@ function requirementOf(body: Json): Requirement {
 }
 
 /**
- * The newest vetted package of the name where all the parties are hosted; this participant represents all of theirs.
+ * The newest vetted package of the name on all participants that host the parties. This participant represents all of
+ * them.
  */
 function preferred(
   { packages, parties }: Participant,

@@ -1,4 +1,4 @@
-/** Allocates external parties: checks that the party's key authorized its onboarding, and hosts the party. */
+/** Allocates external parties: checks that the party's key has authorized its onboarding, and hosts the party. */
 import { require } from '../identity/caller.ts';
 import type { Call } from '../api/endpoint.ts';
 import { failure, invalidArgument, missingField } from '../wire/failure.ts';
@@ -20,7 +20,7 @@ function onboardingIn(value: Json | undefined): readonly Signed[] {
   return transactions.map((one) => ({ bytes: base64(one['transaction']), signatures: asList(one['signatures']) }));
 }
 
-/** Refuses unless the party's key signed the hash of all transactions, or each of them. */
+/** Refuses unless the party's key has signed the hash of all transactions, or each transaction. */
 function requireAuthorized(
   transactions: readonly Signed[],
   { key, party }: Onboarding,
@@ -38,7 +38,7 @@ function requireAuthorized(
 }
 
 /**
- * Serves POST /v2/parties/external/allocate. Allowed to administrators of the identity provider, and to users for
+ * Serves POST /v2/parties/external/allocate. It is allowed to administrators of the identity provider, and to users for
  * themselves. Throws the participant's refusal.
  */
 export function allocateExternalParty({ participant, caller, body }: Call): string {

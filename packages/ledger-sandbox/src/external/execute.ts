@@ -26,7 +26,7 @@ function signaturesIn(value: Json | undefined): ReadonlyMap<string, readonly Sig
   return new Map(entries.map((one) => [asText(one['party']), asList(one['signatures']).map(parseSignature)]));
 }
 
-/** Refuses unless every acting party signed the hash with its own key, and no other party did. */
+/** Refuses unless every acting party has signed the hash with its own key, and no other party has signed it. */
 function requireSigned(
   parties: Parties,
   actAs: readonly string[],
@@ -55,8 +55,8 @@ function requireYoung({ preparedAt }: Prepared, at: number): void {
 }
 
 /**
- * Reads a JsExecuteSubmissionRequest (or one of its waiting variants) and checks rights, form and signatures. The
- * result is ready for submission. Throws the participant's refusal.
+ * Parses a JsExecuteSubmissionRequest (or one of its waiting variants) and checks rights, form and signatures. Returns
+ * a submission to be executed. Throws the participant's refusal.
  */
 export function executionOf({ participant, caller, body }: Call): ClientSubmission {
   const { ledger, parties, release } = participant;

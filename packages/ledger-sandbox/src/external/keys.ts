@@ -1,40 +1,40 @@
 /**
- * Keys and signatures of external parties: raw or X.509 Ed25519 public keys, raw signatures. Fingerprints and
- * multi-hashes are SHA-256 over a 4-byte big-endian purpose and the content, marked `1220`.
+ * Keys and signatures of external parties: Ed25519 public keys in raw form or X.509, raw signatures. Fingerprints and
+ * multi-hashes are SHA-256 over a 4-byte big-endian purpose and the content, with the prefix `1220`.
  */
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { Undecodable, invalidArgument, missingField } from '../wire/failure.ts';
 import { asObject, asText } from '../wire/json.ts';
 import type { Json } from '../wire/json.ts';
 
-/** Purpose of a hash; equal contents with different purposes have different hashes. */
+/** Purpose numbers of hashes. Equal contents with different purposes have different hashes. */
 export const purpose = { publicKey: 12, topologyTransaction: 11, topologyTransactions: 55, preparedTransaction: 48 };
 
-/** The fixed beginning of an X.509 SubjectPublicKeyInfo of Ed25519; the 32 bytes of the key follow. */
+/** The fixed beginning of an X.509 SubjectPublicKeyInfo with Ed25519. The 32 bytes of the key follow it. */
 const x509Prefix = Buffer.from('302a300506032b6570032100', 'hex');
 const keyBytes = 32;
 
-/** 32 bytes. */
+/** The hash of a content for a purpose, 32 bytes. */
 export function purposeHash(of: number, content: Buffer): Buffer {
   const head = Buffer.alloc(4);
   head.writeUInt32BE(of);
   return createHash('sha256').update(head).update(content).digest();
 }
 
-/** 34 bytes: the hash with its multi-hash mark. */
+/** The same hash with its multi-hash prefix, 34 bytes. */
 export function multiHash(of: number, content: Buffer): Buffer {
   return Buffer.concat([Buffer.from([0x12, 0x20]), purposeHash(of, content)]);
 }
 
 /**
- * `1220…`: the end of a party id, and the `signedBy` of a signature.
+ * Fingerprint `1220…` of a key: the end of a party id, and the `signedBy` of a signature.
  * @param key the raw public key
  */
 export function keyFingerprint(key: Buffer): string {
   return multiHash(purpose.publicKey, key).toString('hex');
 }
 
-/** Bytes of a request. Throws the decoder's refusal for anything but standard Base64 with padding. */
+/** Decodes bytes of a request. Throws the decoder's refusal for anything but standard Base64 with padding. */
 export function base64(value: Json | undefined): Buffer {
   const text = asText(value);
   const bytes = Buffer.from(text, 'base64');
@@ -69,7 +69,7 @@ export interface Signature {
   readonly bytes: Buffer;
 }
 
-/** A `Signature`. Throws INVALID_ARGUMENT unless it is a raw Ed25519 signature. */
+/** Parses a `Signature`. Throws INVALID_ARGUMENT unless it is a raw Ed25519 signature. */
 export function parseSignature(value: Json): Signature {
   const signature = asObject(value) ?? {};
   const [format, spec] = [asText(signature['format']), asText(signature['signingAlgorithmSpec'])];
@@ -84,7 +84,7 @@ export function parseSignature(value: Json): Signature {
   return { signedBy, bytes: base64(signature['signature']) };
 }
 
-/** Whether the signature is the key's over the content. @param key the raw public key */
+/** Whether the key has signed the content. @param key the raw public key */
 export function isSigned(content: Buffer, key: Buffer, { signedBy, bytes }: Signature): boolean {
   if (signedBy !== keyFingerprint(key)) return false;
   const publicKey = createPublicKey({ key: Buffer.concat([x509Prefix, key]), format: 'der', type: 'spki' });

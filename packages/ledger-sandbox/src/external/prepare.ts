@@ -21,7 +21,7 @@ function refuseMany(commands: readonly unknown[]): void {
   throw failure({ code: 'FAILED_TO_PREPARE_TRANSACTION', category: 8, cause });
 }
 
-/** Number of bytes, in place of the cost of the real traffic model. */
+/** The cost is the number of bytes, instead of that of the real traffic model. */
 function costEstimation(bytes: Buffer, at: number): JsonObject {
   const [request, response] = [1_000 + 4 * bytes.length, 900];
   return {
@@ -32,13 +32,15 @@ function costEstimation(bytes: Buffer, at: number): JsonObject {
   };
 }
 
-/** The interpretation, and the parts of its execution that are known before it. */
+/** The interpreted transaction, and the parts of its execution that are known before it. */
 interface Preparation {
   readonly what: Pick<Submission, 'commands' | 'actAs' | 'readAs'>;
   readonly prepared: Omit<Prepared, 'commands'>;
 }
 
-/** Reads a JsPrepareSubmissionRequest; rights to read as the acting parties are enough, because nothing is executed. */
+/**
+ * Parses a JsPrepareSubmissionRequest. Rights to read as the acting parties are enough, because nothing is executed.
+ */
 function preparationOf({ participant: { ledger }, caller, body }: Call): Preparation {
   const what = parseWhat(ledger, body);
   const { commandId, userId } = parseSubmissionIds(ledger, body, caller);
@@ -56,7 +58,10 @@ function preparationOf({ participant: { ledger }, caller, body }: Call): Prepara
   return { what, prepared: { actAs, ...limits, commandId, synchronizerId, preparedAt, transactionUuid } };
 }
 
-/** The command of a request as it is executed: a key is replaced by the contract that it was resolved to. */
+/**
+ * The command of a request in the form in which it is executed: a key is replaced by the contract that it was resolved
+ * to.
+ */
 function settled(command: Json | undefined, { events: [root] }: TransactionBuilder): Json {
   const byKey = asObject(asObject(command)?.['ExerciseByKeyCommand']);
   if (byKey === undefined || root === undefined || !('ExercisedEvent' in root)) return command ?? null;
@@ -89,9 +94,9 @@ export function prepare(call: Call): string {
   });
 }
 
-// Randomness that depends on the request only, so that a preparation does not change the ledger's next draw.
+// Random numbers that depend only on the request, so that a preparation does not change the ledger's next draw.
 
-/** A number to seed `Random` with and a UUID, the same for the same texts. */
+/** A seed for `Random` and a UUID, which are the same for the same texts. */
 function randomSeed(texts: readonly string[]): { readonly seed: number; readonly uuid: string } {
   const hex = fingerprint(JSON.stringify(texts));
   const uuid = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-');

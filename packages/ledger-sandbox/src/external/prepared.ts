@@ -1,6 +1,6 @@
 /**
  * Prepared transactions: an interpreted submission with everything that its execution needs, and the hash that its
- * external parties sign. The bytes are opaque to clients; their content begins with a readable description.
+ * external parties sign. The bytes are opaque to clients. Their content begins with a readable description.
  */
 import { createHash } from 'node:crypto';
 import { Undecodable, invalidArgument } from '../wire/failure.ts';
@@ -10,11 +10,11 @@ import { isWithin } from '../wire/release.ts';
 import type { Release } from '../wire/release.ts';
 import { purpose, purposeHash } from './keys.ts';
 
-/** A prepared transaction can be executed for this long, microseconds. */
+/** Period in which a prepared transaction can be executed, microseconds. */
 export const lifetimeMicros = 24 * 3600 * 1_000_000;
 
 export interface Prepared {
-  /** In the form of requests; contracts are named by id only, so that the execution needs no lookup. */
+  /** Commands in the form of requests. They name contracts only by id, so that the execution needs no lookup. */
   readonly commands: readonly Json[];
   readonly actAs: readonly string[];
   readonly commandId: string;
@@ -23,13 +23,13 @@ export interface Prepared {
   readonly preparedAt: number;
   /** Distinguishes transactions that are otherwise equal. */
   readonly transactionUuid: string;
-  /** Microseconds since 1970 after which the ledger must not record it. */
+  /** Microseconds since 1970. After this time, the ledger must not record the transaction. */
   readonly maxRecordTime?: number;
 }
 
 const mark = 'sandbox prepared transaction 1';
 
-/** Hashing schemes of a release, besides UNSPECIFIED, which means V2. */
+/** Hashing schemes of a release, in addition to UNSPECIFIED, which means V2. */
 function schemesOf(release: Release): readonly string[] {
   const [v3, v4] = [isWithin(release, '3.5', undefined), isWithin(release, '3.6', undefined)];
   return ['V2', ...(v3 ? ['V3'] : []), ...(v4 ? ['V4'] : [])].map((one) => `HASHING_SCHEME_VERSION_${one}`);
@@ -37,7 +37,7 @@ function schemesOf(release: Release): readonly string[] {
 
 const unspecified = 'HASHING_SCHEME_VERSION_UNSPECIFIED';
 
-/** The scheme of a request; undefined when it names none. Throws the decoder's refusal for an unknown name. */
+/** The scheme in a request; undefined if the request names none. Throws the decoder's refusal for an unknown name. */
 export function parseScheme(value: Json | undefined, release: Release): string | undefined {
   const scheme = asText(value);
   if (scheme === '' || scheme === unspecified) return undefined;
@@ -45,7 +45,7 @@ export function parseScheme(value: Json | undefined, release: Release): string |
   throw new Undecodable('body', `Unknown enum value: ${scheme.slice(0, 60)}`);
 }
 
-/** The scheme of preparations that request none. */
+/** The scheme of preparations that do not request one. */
 export const defaultScheme = 'HASHING_SCHEME_VERSION_V2';
 
 export function encodePrepared(prepared: Prepared): Buffer {
@@ -53,8 +53,9 @@ export function encodePrepared(prepared: Prepared): Buffer {
 }
 
 /**
- * Throws INVALID_ARGUMENT for bytes that no preparation could have created. Any client can write such bytes, so their
- * content is trusted like a request: its signatures prove who submits it, nothing proves that it was ever checked.
+ * Decodes a prepared transaction. Throws INVALID_ARGUMENT for bytes that no preparation could have created. Any client
+ * can write such bytes, so their content is trusted no more than a request: its signatures prove who submits it, but
+ * nothing proves that it was ever checked.
  */
 export function decodePrepared(bytes: Buffer): Prepared {
   const text = bytes.toString();
@@ -75,7 +76,7 @@ export function decodePrepared(bytes: Buffer): Prepared {
   return { ...what, preparedAt, transactionUuid, ...(maxRecordTime === undefined ? {} : { maxRecordTime }) };
 }
 
-/** The 32 bytes that external parties sign, which differ by scheme. */
+/** The 32 bytes that external parties sign. They differ by scheme. */
 export function hashPrepared(bytes: Buffer, scheme: string): Buffer {
   const version = Buffer.from([Number(scheme.slice(-1))]);
   return purposeHash(

@@ -1,6 +1,6 @@
 /**
- * The topology transactions that onboard an external party: one that gives its key the party's namespace, and one that
- * hosts the party here. Their contents are specific to the sandbox; signers rely only on their hashing.
+ * The topology transactions that onboard an external party. One gives the party's namespace to its key, and one hosts
+ * the party here. Their contents are specific to the sandbox; signers rely only on their hashing.
  */
 import { invalidArgument, invalidField, missingField } from '../wire/failure.ts';
 import { asObject, asText, parseRequest, textAt } from '../wire/json.ts';
@@ -24,7 +24,7 @@ function lengthAnd(bytes: Buffer): Buffer {
   return Buffer.concat([length, bytes]);
 }
 
-/** The hash to sign instead of every transaction: over the ascending hashes of them, 34 bytes. */
+/** The hash to sign instead of every transaction, 34 bytes: the hash over the sorted hashes of all transactions. */
 export function combinedHash(transactions: readonly Buffer[]): Buffer {
   const hashes = transactions
     .map((one) => multiHash(purpose.topologyTransaction, one))
@@ -76,7 +76,10 @@ function mappingOf(transaction: Buffer): JsonObject {
   throw invalidArgument('a topology transaction cannot be parsed');
 }
 
-/** Contents of onboarding transactions. Throws INVALID_ARGUMENT if they do not onboard a party with its own key. */
+/**
+ * Reads the contents of onboarding transactions. Throws INVALID_ARGUMENT if they do not onboard a party with its own
+ * key.
+ */
 export function readTopology(transactions: readonly Buffer[]): Onboarding {
   const mappings = transactions.map(mappingOf);
   const hostings = mappings.map((one) => asObject(one['PartyToParticipant'])).filter((one) => one !== undefined);

@@ -1,15 +1,15 @@
-/** Reads faults and ledger actions from JSON. Unknown entries and wrong types are refused with the expected form. */
+/** Parses faults and ledger actions from JSON. Unknown entries and wrong types are refused, with the expected form. */
 import { Undecodable } from '../wire/failure.ts';
 import type { FaultName, Faults } from './faults.ts';
 import { asObject } from '../wire/json.ts';
 import type { Json, JsonObject } from '../wire/json.ts';
 import { failureNames, strayNames } from './named-failures.ts';
 
-/** A type of one field, or its possible texts. */
+/** The type of a field, or its possible texts. */
 type Kind = 'count' | 'flag' | 'text' | 'texts' | 'object' | readonly string[];
 type Fields = Readonly<Record<string, Kind>>;
 
-/** Shape of an entry: required and optional fields, or, for a flag, just true. */
+/** Shape of an entry: its required and optional fields, or, for a flag, just true. */
 export interface Shape {
   readonly flag?: true;
   readonly needs?: Fields;
@@ -100,7 +100,7 @@ export function checkNames(body: JsonObject, known: Readonly<Record<string, unkn
   throw new Undecodable('body', `unknown ${what} ${unknownName}; known: ${Object.keys(known).join(', ')}`);
 }
 
-/** Faults from JSON; `null` or false removes one. Throws Undecodable. */
+/** Parses faults; `null` or false removes one. Throws Undecodable. */
 export function faultsOf(body: JsonObject): Faults {
   checkNames(body, faultShapes, 'fault');
   const faults: Record<string, unknown> = {};

@@ -1,6 +1,6 @@
 /**
- * One accepted socket: sends frames as its fault script specifies, and waits whenever the receiver is slower than the
- * ledger. After the close every method is a no-op, so the streams above need no case for it.
+ * One accepted socket. It sends frames as its fault script specifies, and waits if the receiver is slower than the
+ * ledger. After the close every method is a no-op, so the streams that use it need no special case.
  */
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -8,13 +8,13 @@ import { WebSocket } from 'ws';
 import type { LedgerFailure } from '../wire/failure.ts';
 import type { FrameScript, Output } from './fault-frames.ts';
 
-/** Bytes that may wait in the process for a slow receiver. */
+/** Maximum number of bytes that wait in this process for a slow receiver. */
 const highWater = 256 * 1024;
 
-/** Milliseconds in which a receiver on this machine has read all written bytes. */
+/** Milliseconds within which a receiver on this machine has read all written bytes. */
 const readMs = 20;
 
-/** A socket whose response to the peer's close frame can be withheld; `end` is the sandbox's own close. */
+/** A socket that can withhold its response to the peer's close frame. `end` is the sandbox's own close. */
 export class AcceptedSocket extends WebSocket {
   answersClose: () => boolean = () => true;
 
@@ -35,8 +35,9 @@ export function resetNow(transport: Duplex): void {
 }
 
 /**
- * Between `end()` and the FIN itself Node can neither reset a socket nor release it afterwards: its process would loop
- * forever when it ends. That moment is short, because no bytes are waiting any more.
+ * Whether the socket is between `end()` and the FIN. In that state Node can neither reset a socket nor release it
+ * afterwards, so its process would loop forever when it ends. The state is short, because no bytes are waiting any
+ * more.
  */
 function isShuttingDown({ writableEnded, writableFinished, writableLength, destroyed }: Socket): boolean {
   return writableEnded && !writableFinished && writableLength === 0 && !destroyed;
@@ -50,7 +51,7 @@ export class Connection {
   #open = true;
   readonly #closing: (() => void)[] = [];
 
-  /** @param transport the stream that the socket writes to */
+  /** @param transport the stream to which the socket writes */
   constructor(socket: AcceptedSocket, transport: Duplex, script: FrameScript) {
     this.#socket = socket;
     this.#transport = transport;
@@ -63,7 +64,7 @@ export class Connection {
       this.#open = false;
       for (const wake of this.#closing.splice(0)) wake();
     });
-    // A peer that vanishes or breaks the protocol ends in `close`; no other handling is needed.
+    // A peer that disappears or breaks the protocol causes `close`, so no other handling is needed.
     socket.on('error', () => undefined);
   }
 
@@ -96,7 +97,7 @@ export class Connection {
     this.#socket.terminate();
   }
 
-  /** Resolves after the milliseconds, when `wake` is called, or when the socket closes. */
+  /** Resolves after the time has passed, when `wake` is called, or when the socket closes. */
   async wait(milliseconds: number, subscribe: (wake: () => void) => () => void = () => () => undefined): Promise<void> {
     if (!this.open) return;
     let stop = (): void => undefined;
@@ -111,7 +112,7 @@ export class Connection {
     stop();
   }
 
-  /** Waits until the next frame is not delayed any more. */
+  /** Waits until no fault delays the next frame any more. */
   async #held(): Promise<void> {
     let thaw: (() => void) | undefined;
     for (let hold = this.#script.holds(this.#frames); this.open && hold !== undefined;) {
@@ -124,7 +125,7 @@ export class Connection {
     if (delay > 0) await this.wait(delay);
   }
 
-  /** Reads nothing and lets no timeout close the connection; the result ends this state. */
+  /** Stops reading and all timeouts of the connection. @returns a function that ends this state */
   #freeze(): () => void {
     const transport = this.#transport;
     if (!(transport instanceof Socket)) return () => undefined;
@@ -159,11 +160,11 @@ export class Connection {
     }
   }
 
-  /** Writes the bytes behind everything sent so far and ends TCP without a close frame. */
+  /** Writes the bytes after everything sent so far, and ends TCP without a close frame. */
   async #breakOff(bytes: Buffer, reset: boolean): Promise<void> {
     const transport = this.#transport;
     await this.#untilClosed((done) => transport.write(bytes, done));
-    // A reader that finds bytes and RST together may take it for a FIN, or never receive the bytes.
+    // If bytes and RST arrive together, a reader may mistake the RST for a FIN, or never receive the bytes.
     if (reset) await this.wait(readMs);
     if (!reset) return this.cut();
     this.#open = false;

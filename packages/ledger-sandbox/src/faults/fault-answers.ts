@@ -1,4 +1,4 @@
-/** The fault script of requests: replaces the participant's response to them, and to handshakes. */
+/** The fault script of requests and handshakes: replaces the participant's response to them. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,7 +12,7 @@ import { namedAnswer } from './named-failures.ts';
 export interface FaultContext {
   readonly faults: Faults;
   readonly ledger: Ledger;
-  /** The path in front of every endpoint. */
+  /** The path prefix of every endpoint. */
   readonly pathPrefix: string;
 }
 
@@ -23,7 +23,7 @@ function pathOf(request: IncomingMessage, prefix: string): string {
   return path.startsWith(prefix) ? path.slice(prefix.length) : path;
 }
 
-/** The fault if it applies to the path; counted as one occurrence. */
+/** The fault, if it applies to the path. Counts one occurrence. */
 function take<K extends RequestFault>(faults: Faults, name: K, path: string): Faults[K] | undefined {
   const fault = faults[name];
   if (fault === undefined || !isFor(fault, path)) return undefined;
@@ -36,8 +36,8 @@ function isMute({ neverAnswer }: Faults, path: string): boolean {
 }
 
 /**
- * Waits, responds or does not respond as the script specifies.
- * @returns whether the request is done: the participant must not respond
+ * Waits, responds or does not respond, as the script specifies.
+ * @returns whether the request is done, so that the participant must not respond
  */
 export async function misbehave(
   request: IncomingMessage,
@@ -62,7 +62,7 @@ export async function misbehave(
 }
 
 /**
- * As above, for a handshake.
+ * The same for a handshake.
  * @returns whether the handshake must not be served
  */
 export function misbehaveAtUpgrade(

@@ -1,6 +1,6 @@
 /**
- * The fault script of one stream: turns each frame of the ledger into the frames that are really sent. It knows the
- * faults and no sockets; the connection executes its result.
+ * The fault script of one stream: turns each frame of the ledger into the frames that are sent instead. It knows the
+ * faults, but no sockets; the connection executes its result.
  */
 import { isFor, spend } from './faults.ts';
 import type { Faults, Moment } from './faults.ts';
@@ -10,12 +10,12 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { namedFailure } from './named-failures.ts';
 import type { Random } from '../wire/random.ts';
 
-/** One thing to do on the socket. */
+/** One action on the socket. */
 export type Output =
   | { readonly do: 'send'; readonly text: string }
-  /** A text or binary frame of these bytes, valid or not; two parts are sent as two fragments. */
+  /** A text or binary frame with these bytes, valid or not. Two parts are sent as two fragments. */
   | { readonly do: 'send-bytes'; readonly parts: readonly Buffer[]; readonly binary: boolean }
-  /** These bytes unchanged, perhaps none, then the end of TCP: FIN or RST. */
+  /** Sends these bytes unchanged, perhaps none, and then ends TCP with FIN or RST. */
   | { readonly do: 'break-off'; readonly bytes: Buffer; readonly reset: boolean }
   | { readonly do: 'close'; readonly code: number };
 
@@ -50,7 +50,7 @@ type MomentFault =
   | 'splitFrames'
   | 'oversizedFrames';
 
-/** The result of a frame, one fault after the other. */
+/** Changes of a frame by fault, in the order in which they are applied. */
 const edits: readonly [MomentFault, (text: string, faults: Faults) => string][] = [
   ['unknownKind', edit.ofUnknownKind],
   ['dropKeys', (text, { dropKeys }) => edit.withoutKeys(text, dropKeys?.keys ?? [])],
@@ -61,13 +61,13 @@ const edits: readonly [MomentFault, (text: string, faults: Faults) => string][] 
   ['invalidJson', (text) => text.slice(0, Math.ceil(text.length / 2))],
 ];
 
-/** Faults that apply to updates only. */
+/** Faults that apply only to updates. */
 const ofUpdates = new Set<MomentFault>(['duplicateUpdates', 'swapUpdates', 'loseUpdates', 'unknownKind']);
 
 export class FrameScript {
   readonly #scene: Scene;
   readonly #cutAfter: number;
-  /** A frame that waits until its successor has passed it. */
+  /** A frame that is delayed until its successor was sent. */
   #held: string | undefined;
 
   constructor(scene: Scene) {
@@ -76,7 +76,7 @@ export class FrameScript {
     this.#cutAfter = every === undefined ? Infinity : scene.random.between(every.min, every.max);
   }
 
-  /** The fault that delays the next frame now, `sent` frames after the start. */
+  /** The fault that delays the next frame now. @param sent number of frames sent since the start */
   holds(sent: number): 'stall' | 'half-open' | undefined {
     const { faults, path } = this.#scene;
     const { halfOpen, stall, neverAnswer } = faults;
@@ -115,7 +115,7 @@ export class FrameScript {
     return outputs.length >= cutAt ? [...outputs.slice(0, Math.max(1, cutAt)), cut] : outputs;
   }
 
-  /** Frames still held back at the end of the stream. */
+  /** Frames that are still delayed at the end of the stream. */
   rest(): readonly string[] {
     const held = this.#held;
     this.#held = undefined;
@@ -130,7 +130,7 @@ export class FrameScript {
     return ofUpdates.has(name) && !edit.isUpdate(text) ? undefined : faults[name];
   }
 
-  /** As `#now`, and counts one occurrence. */
+  /** The same as `#now`, but counts one occurrence. */
   #take<K extends MomentFault>(name: K, text: string, sent: number): Faults[K] | undefined {
     const fault = this.#now(name, text, sent);
     if (fault !== undefined) spend(this.#scene.faults, name);
@@ -172,7 +172,7 @@ export class FrameScript {
     return [{ do: 'break-off', bytes, reset: name === 'reset' }];
   }
 
-  /** The frames that replace one: none, the one, two of it, or two in the wrong order. */
+  /** The frames that replace one frame: none, the frame, the frame twice, or two frames in the wrong order. */
   #sequence(text: string, sent: number): readonly string[] {
     if (this.#take('loseUpdates', text, sent) !== undefined) return [];
     const held = this.#held;

@@ -1,29 +1,29 @@
 /**
- * Scripted misbehavior: the vocabulary. The object is read before every frame and every response, so a test or a demo
- * switches faults on and off while streams run. A fault with `times` counts down and removes itself, "once" faults
- * remove themselves when they occur; the others last as long as they are set.
+ * Scripted faults: their vocabulary. The object is read before every frame and every response, so a test or a demo can
+ * switch faults on and off while streams are running. A fault with `times` counts down and removes itself. Faults
+ * marked "once" remove themselves when they occur. All others last as long as they are set.
  */
 import type { JsonObject } from '../wire/json.ts';
 import type { FailureName, Refusal, StrayName } from './named-failures.ts';
 
 /** The requests or streams that a fault applies to, and its number of occurrences. */
 export interface Where {
-  /** Path of the endpoint without the sandbox's prefix, e.g. `/v2/updates`; absent: every one. */
+  /** Path of the endpoint without the sandbox's prefix, e.g. `/v2/updates`; absent for every endpoint. */
   readonly path?: string;
-  /** Occurrences before the fault removes itself; absent: as long as it is set. */
+  /** Number of occurrences before the fault removes itself; absent to occur as long as it is set. */
   readonly times?: number;
 }
 
 /** The frame of a stream at which a fault occurs. */
 export interface Moment extends Where {
-  /** Not before this many frames of the connection were sent. Default 0. */
+  /** Number of frames that the connection must have sent before the fault occurs. Default 0. */
   readonly afterFrames?: number;
-  /** Only at the frame of this offset. */
+  /** The fault occurs only at the frame with this offset. */
   readonly atOffset?: number;
 }
 
 export interface Faults {
-  // How a stream ends.
+  // Ends of a stream.
 
   /** Drop every TCP connection, without a close frame, after a random number of frames in [min, max]. */
   cutEveryFrames?: { readonly min: number; readonly max: number } | undefined;
@@ -44,15 +44,17 @@ export interface Faults {
    */
   errorFrameOnce?: { readonly body: JsonObject; readonly afterFrames?: number } | undefined;
 
-  // How a stream stops without ending.
+  // Streams that stop without ending.
 
-  /** Send no more frames after this many of a connection; pings are still answered. */
+  /** Send no more frames after this many frames of a connection; pings still get pongs. */
   stall?: { readonly afterFrames: number; readonly path?: string } | undefined;
-  /** Answer no pings; frames continue. With `stall`: a peer that is dead although TCP is up. */
+  /** Send no pongs; frames continue. With `stall`, the peer is dead although TCP is up. */
   ignorePings?: { readonly path?: string } | undefined;
-  /** After this many frames neither read, write nor close anything: a connection whose other end is gone. */
+  /**
+   * After this many frames neither read, write nor close anything, like a connection whose other end has disappeared.
+   */
   halfOpen?: { readonly afterFrames?: number; readonly path?: string } | undefined;
-  /** Leave the client's close frame unanswered and the connection up. */
+  /** Do not respond to the client's close frame, and keep the connection up. */
   ignoreClose?: { readonly path?: string } | undefined;
   /** Wait before every frame, milliseconds. */
   slowFrames?: { readonly delayMs: number; readonly path?: string } | undefined;
@@ -75,9 +77,12 @@ export interface Faults {
   addKeys?: (Moment & { readonly keys: JsonObject }) | undefined;
   /** Print the parties of every event in the opposite order, as a participant may after a restart. */
   reverseParties?: Moment | undefined;
-  /** Compute views of interfaces with this package, as a participant does once a newer version of the first one is vetted. */
+  /**
+   * Compute views of interfaces with this package, as a participant does after a newer version of the first package was
+   * vetted.
+   */
   newerViews?: (Moment & { readonly packageId: string }) | undefined;
-  /** Prune the ledger up to `to`, or, after one more offset has passed, up to its end; then send the frame. */
+  /** Prune the ledger up to `to`, or, after one more offset has passed, up to its end. Then send the frame. */
   prune?: (Moment & { readonly to?: number }) | undefined;
 
   // Encoding of a frame.
@@ -88,13 +93,13 @@ export interface Faults {
   invalidUtf8?: Moment | undefined;
   /** Send the frame as binary. */
   binaryFrames?: Moment | undefined;
-  /** Send the frame in two fragments, split inside a multi-byte character if there is one. Valid, though rare. */
+  /** Send the frame in two fragments, split inside a multi-byte character if there is one. Valid, but rare. */
   splitFrames?: Moment | undefined;
-  /** Extend the frame to this many bytes with blanks behind the object; the content stays the same. */
+  /** Extend the frame to this many bytes with blanks after the object; the content is unchanged. */
   oversizedFrames?: (Moment & { readonly bytes: number }) | undefined;
   /**
-   * Accept permessage-deflate from clients that offer it, at the handshake. With `oversizedFrames`: a decompression
-   * bomb.
+   * Accept permessage-deflate at the handshake from clients that offer it. With `oversizedFrames`, the frame is a
+   * decompression bomb.
    */
   compress?: boolean | undefined;
 
@@ -106,16 +111,16 @@ export interface Faults {
   answer?: (Where & { readonly as: FailureName | StrayName | Refusal }) | undefined;
   /**
    * Refuse active contracts at an offset other than the ledger end, if reassignments are in flight at it, with the code
-   * for pruned data, as a participant may.
+   * for pruned data. A participant may do so.
    */
   refuseInFlight?: Pick<Where, 'times'> | undefined;
   /** Wait before every response, milliseconds. */
   slowAnswers?: (Where & { readonly delayMs: number }) | undefined;
-  /** Break off in the middle of the body of a 200. */
+  /** Disconnect in the middle of the body of a response with status 200. */
   cutAnswers?: Where | undefined;
   /** Refuse the handshake of a stream with this real HTTP status and body. */
   refuseUpgrade?: (Where & { readonly as: FailureName | StrayName | Refusal }) | undefined;
-  /** Leave the handshake of a stream unanswered. */
+  /** Do not respond to the handshake of a stream. */
   hangUpgrade?: Where | undefined;
   /** Reset every new TCP connection before anything is read. */
   refuseConnections?: boolean | undefined;
@@ -128,7 +133,7 @@ export function isFor(fault: { readonly path?: string }, path: string): boolean 
   return fault.path === undefined || fault.path === path;
 }
 
-/** Counts one occurrence of a fault: the last of its `times` removes it. */
+/** Counts one occurrence of a fault. The last of its `times` removes it. */
 export function spend(faults: Faults, name: FaultName): void {
   const all = faults as Record<string, Where | undefined>;
   const { times } = all[name] ?? {};

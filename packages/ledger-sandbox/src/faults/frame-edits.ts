@@ -2,10 +2,10 @@
 import { asObject, parseJson } from '../wire/json.ts';
 import type { Json, JsonObject } from '../wire/json.ts';
 
-/** Start of the data of contracts and choices, whose keys are chosen by users of the ledger. */
+/** Fields that contain data of contracts and choices, whose keys are chosen by users of the ledger. */
 const payloads = new Set(['createArgument', 'choiceArgument', 'exerciseResult', 'contractKey', 'viewValue', 'context']);
 
-/** True for a frame that carries an update other than a checkpoint. */
+/** True for a frame that contains an update other than a checkpoint. */
 export function isUpdate(text: string): boolean {
   return text.startsWith('{"update":{') && !isCheckpoint(text);
 }
@@ -15,7 +15,7 @@ export function isCheckpoint(text: string): boolean {
   return text.startsWith('{"update":{"OffsetCheckpoint"');
 }
 
-/** The offset of a frame; in the participant's key order the first one is the update's own. */
+/** The offset of a frame. In the participant's key order, the first offset is that of the update. */
 export function offsetOf(text: string): number | undefined {
   const found = /"offset":(\d+)/.exec(text)?.[1];
   return found === undefined ? undefined : Number(found);
@@ -34,19 +34,21 @@ function editFrame(text: string, edit: (object: JsonObject) => JsonObject): stri
   return body === undefined ? text : JSON.stringify(edited(body, edit));
 }
 
-/** The frame without these keys, at every level above the payloads. */
+/** The frame without these keys, in all objects outside of payloads. */
 export function withoutKeys(text: string, keys: readonly string[]): string {
   return editFrame(text, (object) => Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key))));
 }
 
-/** The frame with these keys at every level above the payloads; the sum types, which have one key, stay as they are. */
+/**
+ * The frame with these keys added in all objects outside of payloads. Sum types, which have one key, are not changed.
+ */
 export function withKeys(text: string, keys: JsonObject): string {
   return editFrame(text, (object) => (Object.keys(object).length > 1 ? { ...object, ...keys } : object));
 }
 
 const partyLists = new Set(['signatories', 'observers', 'witnessParties', 'actingParties']);
 
-/** The frame with its lists of parties in the opposite order. */
+/** The frame with its lists of parties reversed. */
 export function withPartiesReversed(text: string): string {
   const isParties = (key: string, value: Json): value is Json[] => partyLists.has(key) && Array.isArray(value);
   return editFrame(text, (object) =>
@@ -68,17 +70,19 @@ export function withNewerViews(text: string, implementationPackageId: string): s
   });
 }
 
-/** The update as one of a kind no release knows. */
+/** The update with a kind that no release knows. */
 export function ofUnknownKind(text: string): string {
   return text.replace(/^\{"update":\{"\w+"/, '{"update":{"SandboxUpdate"');
 }
 
-/** The frame extended with blanks to this many bytes. */
+/** The frame, extended with blanks to this many bytes. */
 export function padded(text: string, bytes: number): string {
   return text + ' '.repeat(Math.max(0, bytes - Buffer.byteLength(text)));
 }
 
-/** The text in two parts, the first of which ends inside the first multi-byte character, otherwise in the middle. */
+/**
+ * The text in two parts. The first part ends inside the first multi-byte character or, if there is none, in the middle.
+ */
 export function halves(text: string): readonly [Buffer, Buffer] {
   const bytes = Buffer.from(text);
   const wide = bytes.findIndex((byte) => byte >= 0xc0);
@@ -86,7 +90,7 @@ export function halves(text: string): readonly [Buffer, Buffer] {
   return [bytes.subarray(0, at), bytes.subarray(at)];
 }
 
-/** The bytes of the text with the first byte of a character that is not followed by the remaining ones. */
+/** The bytes of the text, with the first byte of a multi-byte character that lacks its other bytes. */
 export function brokenUtf8(text: string): Buffer {
   return Buffer.concat([Buffer.from(text.slice(0, -1)), Buffer.of(0xc3), Buffer.from(text.slice(-1))]);
 }

@@ -1,5 +1,5 @@
 /**
- * Refusals and other responses by name, for the fault script: the bodies that a participant, or a proxy before it,
+ * Refusals and other responses by name, for the fault script: the bodies that a participant, or a proxy in front of it,
  * sends.
  */
 import {
@@ -20,7 +20,7 @@ import { RequestTimeout } from '../wire/limits.ts';
 
 type Make = (ledger: Ledger) => LedgerFailure;
 
-/** A failure of the transport below the ledger: its code is the description, its category unknown. */
+/** A failure of the transport below the ledger. Its code is the description, and its category is unknown. */
 function foreign(status: number, grpcCodeValue: number, code: string): LedgerFailure {
   const { body } = redactedInternal();
   return new LedgerFailure({ ...body, code, cause: code, grpcCodeValue }, status);
@@ -87,7 +87,7 @@ const failures = {
 export type FailureName = keyof typeof failures;
 export const failureNames = Object.keys(failures) as readonly FailureName[];
 
-/** The refusal of this name as the ledger would word it now. */
+/** The refusal of this name, with the current values of the ledger. */
 export function namedFailure(name: FailureName, ledger: Ledger): LedgerFailure {
   const make: Make = failures[name];
   return make(ledger);
@@ -103,23 +103,23 @@ export interface Refusal {
 const plain = 'text/plain; charset=UTF-8';
 const page = '<html><head><title>Bad Gateway</title></head><body><h1>Bad Gateway</h1></body></html>\n';
 const strays = {
-  /** The decoder of the interface refuses the request. */
+  /** Refusal of the request by the decoder of the interface. */
   UNDECODABLE: { status: 400, type: plain, content: 'Invalid value for: body' },
-  /** The request's body is over the limit of the HTTP server. */
+  /** The body of the request exceeds the limit of the HTTP server. */
   BODY_TOO_LARGE: { status: 413, type: plain, content: 'Payload Too Large' },
   /** The request took longer than the HTTP server's timeout. */
   REQUEST_TIMEOUT: { status: 503, type: plain, content: new RequestTimeout().message },
-  /** A proxy without a participant behind it. */
+  /** Response of a proxy without a participant behind it. */
   PROXY_ERROR: { status: 502, type: 'text/html', content: page },
-  /** A proxy that returns its own page with status 200. */
+  /** Response of a proxy that returns its own page with status 200. */
   PROXY_PAGE: { status: 200, type: 'text/html', content: page },
 } as const satisfies Readonly<Record<string, Refusal>>;
 
-/** A response that is not in the participant's form. */
+/** Name of a response that is not in the participant's form. */
 export type StrayName = keyof typeof strays;
 export const strayNames = Object.keys(strays) as readonly StrayName[];
 
-/** The response of this name; a response written in full is returned unchanged. */
+/** The response of this name. A response written in full is returned unchanged. */
 export function namedAnswer(name: FailureName | StrayName | Refusal, ledger: Ledger): Refusal {
   if (typeof name === 'object') return name;
   if (name in strays) return strays[name as StrayName];

@@ -1,4 +1,4 @@
-/** Resolves a token to a caller: the user it names, with the current rights of that user. */
+/** Resolves a token to a caller: the user that it names, with the current rights of that user. */
 import type { Authenticate } from './authorization.ts';
 import type { Caller } from './caller.ts';
 import { accessTokenExpired, invalidToken, staleStreamAuthorization, unauthenticated } from '../wire/failure.ts';
@@ -9,15 +9,16 @@ import type { Claims, TokenOptions } from './tokens.ts';
 import type { UserSeed, Users } from './users.ts';
 
 export interface AuthOptions extends TokenOptions {
-  /** Initial users, besides `participant_admin`. */
+  /** Initial users, in addition to `participant_admin`. */
   readonly users?: readonly UserSeed[];
-  /** How long a running stream outlives its token. Default 0. */
+  /** Milliseconds that a running stream outlives its token. Default 0. */
   readonly expiryGraceMs?: number;
-  /** Milliseconds between two checks of a running stream whether the rights of its user changed. Default 5000. */
+  /** Milliseconds between two checks of whether the rights of a running stream's user have changed. Default 5000. */
   readonly rightsCheckMs?: number;
   /**
    * Result of a handshake with a valid token whose user is unknown, deactivated or of another identity provider.
-   * `refused` (default): 403 instead of 101. `accepted`: 101 and an unauthenticated frame, as for an invalid token.
+   * `refused` (default): 403 instead of 101. `accepted`: 101 and then an unauthenticated frame, as for an invalid
+   * token.
    */
   readonly unknownUserAtHandshake?: 'refused' | 'accepted';
 }
@@ -32,7 +33,7 @@ export interface Identities {
 
 const defaultRightsCheckMs = 5_000;
 
-/** Authorization by tokens and user management. Throws SANDBOX_AUTH if the options hold no key. */
+/** Authorization by tokens and user management. Throws SANDBOX_AUTH if the options contain no key. */
 export function authentication(options: AuthOptions, identities: Identities): Authenticate {
   const { users, identityProviders } = identities;
   const verify = tokenVerifier(options, () => identities.participantId(), identityProviders);
@@ -47,7 +48,7 @@ export function authentication(options: AuthOptions, identities: Identities): Au
   };
 }
 
-/** One caller per request or stream: it remembers the rights at the start of the stream. */
+/** Creates one caller per request or stream. It remembers the rights at the start of the stream. */
 function callerOf({ userId, identityProviderId, expiresAt }: Claims, users: Users, options: AuthOptions): Caller {
   const checkMs = options.rightsCheckMs ?? defaultRightsCheckMs;
   const endsAt = expiresAt + (options.expiryGraceMs ?? 0);
@@ -61,7 +62,7 @@ function callerOf({ userId, identityProviderId, expiresAt }: Claims, users: User
   return {
     userId,
     may: (need) => {
-      // A request can follow its handshake late; then its token is checked again.
+      // A request may follow its handshake late, so its token is checked again.
       if (Date.now() >= expiresAt) throw unauthenticated();
       return suffices((right) => users.has(userId, right), need, identityProviderId);
     },

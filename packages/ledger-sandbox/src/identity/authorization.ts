@@ -1,6 +1,6 @@
 /**
- * Bearer tokens as the participant reads them (the Authorization header, otherwise the first offered subprotocol) and
- * the port that resolves them to callers.
+ * Reads bearer tokens as the participant does, from the Authorization header, otherwise from the first offered
+ * subprotocol. Also defines the port that resolves them to callers.
  */
 import type { IncomingMessage } from 'node:http';
 import { anyone } from './caller.ts';
@@ -12,20 +12,20 @@ import type { Release } from '../wire/release.ts';
 const tokenEntry = 'jwt.token.';
 
 /**
- * Resolves a token to its user. Undefined: not authenticated (missing, malformed, expired, wrong signature), which a
- * WebSocket handshake survives. A LedgerFailure: the user cannot be resolved, which fails the handshake itself.
+ * Resolves a token to its user. Undefined if it is not authenticated (missing, malformed, expired, wrong signature),
+ * which does not fail a WebSocket handshake. A LedgerFailure if the user cannot be resolved, which fails the handshake.
  */
 export type Authenticate = (token: string | undefined) => Promise<Caller | undefined>;
 
-/** The subprotocol names the client offers, in order. */
+/** The subprotocol names that the client offers, in order. */
 export function offeredProtocols(request: IncomingMessage): string[] {
   const header = request.headers['sec-websocket-protocol'];
   return header === undefined ? [] : header.split(',').map((name) => name.trim());
 }
 
 /**
- * The token of a request. Before 3.6 a subprotocol entry counts only if it is the first: the participant does not trim
- * the others. Throws Undecodable for a header that holds anything but a bearer token.
+ * The token of a request. Before 3.6 a subprotocol counts only if it is the first, because the participant does not
+ * trim the others. Throws Undecodable for a header that is not a bearer token.
  */
 export function tokenOf(request: IncomingMessage, release: Release): string | undefined {
   const { authorization } = request.headers;
@@ -36,10 +36,10 @@ export function tokenOf(request: IncomingMessage, release: Release): string | un
   return offered.find((name) => name.startsWith(tokenEntry))?.slice(tokenEntry.length);
 }
 
-/** No authorization: every caller may do everything, tokens are ignored. */
+/** No authorization: every caller may do everything, and tokens are ignored. */
 export const open: Authenticate = () => Promise.resolve(anyone);
 
-/** One token that may do everything; no other is accepted. */
+/** Accepts one token, which may do everything, and no other. */
 export function exactly(expected: string): Authenticate {
   return (token) => Promise.resolve(token === expected ? anyone : undefined);
 }

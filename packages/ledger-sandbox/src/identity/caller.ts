@@ -1,6 +1,6 @@
 /**
- * The sender of a request and the rights of its user. Rights come from user management, not from the token. Acting as a
- * party implies reading as it; administering implies neither.
+ * The sender of a request, and the rights of its user. Rights come from user management, not from the token. Acting as
+ * a party implies reading as it. Administering implies neither.
  */
 import { permissionDenied } from '../wire/failure.ts';
 
@@ -12,23 +12,23 @@ export type Need =
   | { readonly readAs: string }
   | { readonly actAs: string }
   | { readonly executeAs: string }
-  /** Managing the users of this identity provider (empty for the default one). */
+  /** The right to manage the users of this identity provider (empty for the default one). */
   | { readonly administer: string };
 
 export interface Caller {
-  /** Empty on a participant without authorization. */
+  /** Empty if the participant has no authorization. */
   readonly userId: string;
   /** Whether the user has the right now. */
   may(need: Need): boolean;
   /** Throws ACCESS_TOKEN_EXPIRED or STALE_STREAM_AUTHORIZATION once a running stream has to end. */
   assertCurrent(): void;
-  /** The part of `assertCurrent` that also ends an idle stream: throws STALE_STREAM_AUTHORIZATION. */
+  /** The part of `assertCurrent` that also ends an idle stream. Throws STALE_STREAM_AUTHORIZATION. */
   assertRights(): void;
-  /** Milliseconds until `assertRights` checks again; Infinity: never. */
+  /** Milliseconds until `assertRights` checks again; Infinity if it never does. */
   rightsCheckInMs(): number;
 }
 
-/** The caller on a participant without authorization: everything is allowed, tokens are ignored. */
+/** The caller on a participant without authorization: everything is allowed, and tokens are ignored. */
 export const anyone: Caller = {
   userId: '',
   may: () => true,

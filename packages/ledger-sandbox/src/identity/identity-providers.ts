@@ -1,4 +1,6 @@
-/** The identity providers that a participant trusts in addition to its own settings: a token's `iss` selects one. */
+/**
+ * The identity providers that a participant trusts in addition to its own settings. The `iss` of a token selects one.
+ */
 import { failure } from '../wire/failure.ts';
 import type { LedgerFailure } from '../wire/failure.ts';
 
@@ -7,7 +9,7 @@ export interface IdentityProvider {
   readonly isDeactivated: boolean;
   readonly issuer: string;
   readonly jwksUrl: string;
-  /** Empty for the participant's own. */
+  /** Empty for the audience of the participant itself. */
   readonly audience: string;
 }
 
@@ -18,7 +20,7 @@ function refusal(code: string, category: number, resource: string, cause: string
 export class IdentityProviders {
   readonly #providers = new Map<string, IdentityProvider>();
 
-  /** By id. */
+  /** All providers, sorted by id. */
   list(): IdentityProvider[] {
     return [...this.#providers.values()].sort((a, b) => (a.identityProviderId < b.identityProviderId ? -1 : 1));
   }
@@ -32,14 +34,14 @@ export class IdentityProviders {
     return this.list().find((provider) => provider.issuer === issuer && !provider.isDeactivated);
   }
 
-  /** Throws IDP_CONFIG_NOT_FOUND. @param doing e.g. `getting identity provider config` */
+  /** The provider with this id. Throws IDP_CONFIG_NOT_FOUND. @param doing e.g. `getting identity provider config` */
   get(id: string, doing: string): IdentityProvider {
     const found = this.#providers.get(id);
     if (found !== undefined) return found;
     throw refusal('IDP_CONFIG_NOT_FOUND', 11, id, `${doing} failed for unknown identity provider id "${id}"`);
   }
 
-  /** Throws IDP_CONFIG_ALREADY_EXISTS or IDP_CONFIG_ISSUER_ALREADY_EXISTS. */
+  /** Adds a provider. Throws IDP_CONFIG_ALREADY_EXISTS or IDP_CONFIG_ISSUER_ALREADY_EXISTS. */
   create(provider: IdentityProvider): void {
     const { identityProviderId: id, issuer } = provider;
     const doing = 'creating identity provider config';
@@ -54,7 +56,7 @@ export class IdentityProviders {
     this.#providers.set(id, provider);
   }
 
-  /** Throws IDP_CONFIG_NOT_FOUND. */
+  /** Deletes a provider. Throws IDP_CONFIG_NOT_FOUND. */
   delete(id: string): void {
     this.get(id, 'deleting identity provider config');
     this.#providers.delete(id);

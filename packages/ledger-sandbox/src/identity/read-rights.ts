@@ -1,4 +1,4 @@
-/** Rights that a format needs: reading as every party it names, or as any party if it requests all. */
+/** Rights that a format requires: to read as every party it names, or as any party if it requests all. */
 import type { Need } from './caller.ts';
 import { asObject, asTexts } from '../wire/json.ts';
 import type { Json, JsonObject } from '../wire/json.ts';

@@ -22,7 +22,7 @@ export type Right =
   | { readonly kind: (typeof partyKinds)[number]; readonly party: string }
   | { readonly kind: (typeof plainKinds)[number] };
 
-/** The same text for the same right. */
+/** A text that identifies a right. */
 export function keyOf(right: Right): string {
   return 'party' in right ? `${right.kind}:${right.party}` : right.kind;
 }
@@ -46,7 +46,10 @@ function parseRight(value: Json, release: Release): Right {
   return { kind: plain };
 }
 
-/** The `rights` of a request. Throws INVALID_ARGUMENT or MISSING_FIELD for one that the release does not know. */
+/**
+ * Parses the `rights` of a request. Throws INVALID_ARGUMENT or MISSING_FIELD for a right that the release does not
+ * know.
+ */
 export function parseRights(value: Json | undefined, release: Release): Right[] {
   return asList(value).map((right) => parseRight(right, release));
 }
@@ -67,8 +70,8 @@ function implying(need: Exclude<Need, 'authenticated' | { readonly administer: s
 }
 
 /**
- * Whether a user with some rights may do what a request needs.
- * @param identityProviderId the user's own; empty for the default one
+ * Whether the rights of a user are enough for a request.
+ * @param identityProviderId that of the user; empty for the default one
  */
 export function suffices(has: (right: Right) => boolean, need: Need, identityProviderId: string): boolean {
   if (need === 'authenticated') return true;

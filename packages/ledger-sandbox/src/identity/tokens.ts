@@ -1,6 +1,6 @@
 /**
- * JSON web tokens as the participant reads them: signer, audience or scope, user, and expiry. Every invalid token has
- * the same result: it authenticates no user.
+ * JSON web tokens as the participant reads them: signature, audience or scope, user, and expiry. All invalid tokens
+ * have the same result: they authenticate no user.
  */
 import { createLocalJWKSet, createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
 import type { JSONWebKeySet, JWTPayload, JWTVerifyGetKey } from 'jose';
@@ -8,19 +8,21 @@ import { SandboxError } from '../wire/sandbox-error.ts';
 import type { IdentityProviders } from './identity-providers.ts';
 
 export interface TokenOptions {
-  /** Shared secret of HS256 tokens: for tests, as on the participant. */
+  /** Shared secret of HS256 tokens; only for tests, as on the participant. */
   readonly secret?: string;
   /** Source of the public keys of RS256, ES256 and ES512 tokens. */
   readonly jwksUrl?: string;
-  /** The public keys themselves; override the URL. */
+  /** The public keys themselves. They take precedence over the URL. */
   readonly jwks?: JSONWebKeySet;
-  /** If set, the `iss` that a token must have, unless it is one of a configured identity provider. */
+  /** If set, the `iss` that a token must have, unless it is the issuer of a configured identity provider. */
   readonly issuer?: string;
-  /** If set, `aud` must contain it. */
+  /** If set, `aud` must contain this text. */
   readonly audience?: string;
-  /** If set, `scope` must contain it. Without both, the participant's usual audience or scope is accepted. */
+  /**
+   * If set, `scope` must contain this text. If neither is set, the participant's usual audience or scope is accepted.
+   */
   readonly scope?: string;
-  /** Whether a scope without an audience is not enough. Default: as in the release, true since 3.7. */
+  /** Whether a token with a scope but without an audience is refused. Default: as in the release, true since 3.7. */
   readonly needsAudience?: boolean;
   /** Maximum time until `exp`. Default 5 minutes; Infinity also accepts tokens without `exp`. */
   readonly maxTokenLifetimeMs?: number;
@@ -30,11 +32,11 @@ export interface Claims {
   readonly userId: string;
   /** Empty for the participant's own settings. */
   readonly identityProviderId: string;
-  /** Milliseconds since 1970; Infinity without `exp`. */
+  /** Milliseconds since 1970; Infinity if the token has no `exp`. */
   readonly expiresAt: number;
 }
 
-/** Undefined: the token authenticates no user. Never rejects. */
+/** Verifies a token. Undefined if it authenticates no user. Never rejects. */
 export type VerifyToken = (token: string) => Promise<Claims | undefined>;
 
 interface Trust {
@@ -50,7 +52,7 @@ interface Trust {
 const asymmetric = ['RS256', 'ES256', 'ES512'];
 const defaultScope = 'daml_ledger_api';
 const defaultLifetimeMs = 300_000;
-/** The participant keeps fetched keys for this long and fetches at once for a key id that it does not know. */
+/** The participant caches fetched keys for this long. For an unknown key id it fetches the keys at once. */
 const jwksCache = { cacheMaxAge: 300_000, cooldownDuration: 0 };
 
 /** The `aud` of a token for this participant. */
@@ -108,14 +110,14 @@ function isFor(payload: JWTPayload, { audience, scope, needsAudience }: Trust, u
   return (audience === undefined || audiences.includes(audience)) && (scope === undefined || scopes.includes(scope));
 }
 
-/** Expiry of the token; undefined if it has passed, is too far away, or missing. */
+/** Expiry of the token; undefined if it has passed, is too far in the future, or is missing. */
 function endOf({ exp }: JWTPayload, maxLifetimeMs: number): number | undefined {
   const end = exp === undefined ? Infinity : exp * 1000;
   const left = end - Date.now();
   return left > 0 && left <= maxLifetimeMs ? end : undefined;
 }
 
-/** Checks tokens against the participant's own settings and the identity providers known at that moment. */
+/** Verifies tokens with the participant's own settings and the current identity providers. */
 export function tokenVerifier(
   options: TokenOptions,
   participantId: () => string,
@@ -135,7 +137,7 @@ export function tokenVerifier(
         return undefined;
       return { userId, identityProviderId, expiresAt };
     } catch {
-      // Malformed, wrongly signed, expired, or its keys cannot be fetched: no user.
+      // The token is malformed or wrongly signed, has expired, or its keys cannot be fetched.
       return undefined;
     }
   };

@@ -1,11 +1,11 @@
-/** Reads the users of requests: new ones, and the masked changes of existing ones. */
+/** Parses the users in requests: new ones, and the masked changes of existing ones. */
 import { failure, invalidField, missingField } from '../wire/failure.ts';
 import type { LedgerFailure } from '../wire/failure.ts';
 import { asObject, asText, asTexts } from '../wire/json.ts';
 import type { Json } from '../wire/json.ts';
 import type { User } from './users.ts';
 
-/** The characters and the length the participant allows in a user id. */
+/** The characters and the length that the participant allows in a user id. */
 const userId = /^[A-Za-z0-9@^$.!`\-#+'~_|:()]{1,128}$/;
 
 function annotationsOf(user: Json | undefined): Readonly<Record<string, string>> {
@@ -13,7 +13,7 @@ function annotationsOf(user: Json | undefined): Readonly<Record<string, string>>
   return Object.fromEntries(Object.entries(annotations).map(([key, value]) => [key, asText(value)]));
 }
 
-/** The `user` of a request. Throws MISSING_FIELD or INVALID_FIELD if it has no valid id. */
+/** Parses the `user` of a request. Throws MISSING_FIELD or INVALID_FIELD if it has no valid id. */
 export function readUser(value: Json | undefined): User {
   const user = asObject(value);
   if (user === undefined) throw missingField('user');
@@ -38,7 +38,7 @@ function refusedUpdate(id: string, reason: string): LedgerFailure {
   return failure({ code: 'INVALID_USER_UPDATE_REQUEST', category: 8, cause, resources: [['USER', id]] });
 }
 
-/** An annotation set to an empty text is removed, others are added to the existing ones. */
+/** Merges annotations into the existing ones. An annotation with an empty text is removed. */
 function merged(current: User['annotations'], requestedAnnotations: User['annotations']): User['annotations'] {
   return Object.fromEntries(
     Object.entries({ ...current, ...requestedAnnotations }).filter(([, value]) => value !== ''),
@@ -62,8 +62,8 @@ function masked(current: User, requestedUser: User, path: string): Partial<User>
 }
 
 /**
- * The fields that an `updateMask` takes from the given user. Throws INVALID_USER_UPDATE_REQUEST for a mask without
- * fields.
+ * The fields that an `updateMask` selects from the user in the request. Throws INVALID_USER_UPDATE_REQUEST for a mask
+ * without fields.
  */
 export function userChange(current: User, body: Json, updateMask: Json | undefined): Partial<User> {
   const paths = asTexts(asObject(updateMask)?.['paths']);

@@ -1,6 +1,6 @@
 /**
- * The users of the participant and their rights. Every change of the rights of a user gives the user a new version, by
- * which running streams notice it.
+ * The users of the participant and their rights. Every change of a user's rights gives the user a new version, by which
+ * running streams detect the change.
  */
 import { failure } from '../wire/failure.ts';
 import type { LedgerFailure } from '../wire/failure.ts';
@@ -9,13 +9,13 @@ import type { Right } from './rights.ts';
 
 export interface User {
   readonly id: string;
-  /** Empty if there is none; the same for absent identity providers (the default one). */
+  /** Empty if there is none. Likewise, an empty identity provider means the default one. */
   readonly primaryParty: string;
   readonly isDeactivated: boolean;
   readonly annotations: Readonly<Record<string, string>>;
   readonly identityProviderId: string;
   readonly primaryPartyAuthentication: boolean;
-  /** Counts changes of the user, not of its rights. */
+  /** Counts changes of the user, but not of its rights. */
   readonly resourceVersion: number;
 }
 
@@ -31,7 +31,7 @@ export interface UserSeed {
 /** `maxRightsPerUser` of GET /v2/version. */
 const mostRights = 1000;
 
-/** The user that every participant has from its first start. */
+/** The user that every participant has from the beginning. */
 export const adminUser = 'participant_admin';
 
 interface Entry {
@@ -48,7 +48,7 @@ export class Users {
   readonly #entries = new Map<string, Entry>();
   #versions = 0;
 
-  /** `participant_admin` and the given users; a given user of the same name replaces it. */
+  /** Creates `participant_admin` and the users in `seeds`. A seed of the same name replaces it. */
   constructor(seeds: readonly UserSeed[] = []) {
     for (const seed of [{ id: adminUser, rights: [{ kind: 'ParticipantAdmin' as const }] }, ...seeds]) {
       this.#store(newUser(seed), withRights(seed.id, new Map(), seed.rights, 'creating user'));
@@ -59,12 +59,12 @@ export class Users {
     return this.#entries.get(id)?.user;
   }
 
-  /** Throws USER_NOT_FOUND. @param doing e.g. `getting user`, for the text of the refusal */
+  /** The user with this id. Throws USER_NOT_FOUND. @param doing e.g. `getting user`, for the text of the refusal */
   get(id: string, doing: string): User {
     return this.#entry(id, doing).user;
   }
 
-  /** Throws USER_ALREADY_EXISTS or TOO_MANY_USER_RIGHTS. */
+  /** Adds a user. Throws USER_ALREADY_EXISTS or TOO_MANY_USER_RIGHTS. */
   create(user: User, rights: readonly Right[]): User {
     const doing = 'creating user';
     if (this.#entries.has(user.id)) {
@@ -74,7 +74,7 @@ export class Users {
   }
 
   /**
-   * Replaces fields of a user. Throws USER_NOT_FOUND, or CONCURRENT_USER_UPDATE_DETECTED if the user is not at the
+   * Replaces fields of a user. Throws USER_NOT_FOUND, or CONCURRENT_USER_UPDATE_DETECTED if the user does not have the
    * expected resource version (empty expects none).
    */
   update(id: string, change: Partial<User>, expectedVersion: string): User {
@@ -86,24 +86,24 @@ export class Users {
     return this.#store({ ...user, ...change, resourceVersion: user.resourceVersion + 1 }, rights);
   }
 
-  /** Throws USER_NOT_FOUND. */
+  /** Deletes a user. Throws USER_NOT_FOUND. */
   delete(id: string): void {
     this.#entry(id, 'deleting user');
     this.#entries.delete(id);
   }
 
-  /** At most `count` users with an id after the given one, by id. */
+  /** At most `count` users whose id is after the given one, sorted by id. */
   list(after: string, count: number): User[] {
     const users = [...this.#entries.values()].map(({ user }) => user).filter(({ id }) => id > after);
     return users.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, count);
   }
 
-  /** Throws USER_NOT_FOUND. */
+  /** The rights of a user. Throws USER_NOT_FOUND. */
   rights(id: string): Right[] {
     return [...this.#entry(id, 'listing user rights').rights.values()];
   }
 
-  /** Returns the rights that the user did not have. Throws USER_NOT_FOUND or TOO_MANY_USER_RIGHTS. */
+  /** Grants rights. Returns those that the user did not have. Throws USER_NOT_FOUND or TOO_MANY_USER_RIGHTS. */
   grant(id: string, granted: readonly Right[]): Right[] {
     const doing = 'granting user rights';
     const { user, rights } = this.#entry(id, doing);
@@ -112,7 +112,7 @@ export class Users {
     return [...all].filter(([key]) => !rights.has(key)).map(([, right]) => right);
   }
 
-  /** Returns the rights that the user had. Throws USER_NOT_FOUND. */
+  /** Revokes rights. Returns those that the user had. Throws USER_NOT_FOUND. */
   revoke(id: string, revoked: readonly Right[]): Right[] {
     const { user, rights } = this.#entry(id, 'revoking user rights');
     const gone = new Set(revoked.map(keyOf));
@@ -121,13 +121,13 @@ export class Users {
     return [...rights].filter(([key]) => gone.has(key)).map(([, right]) => right);
   }
 
-  /** False for a user that is unknown or deactivated. */
+  /** Whether a user has a right; false for a user that is unknown or deactivated. */
   has(id: string, right: Right): boolean {
     const entry = this.#entries.get(id);
     return entry !== undefined && !entry.user.isDeactivated && entry.rights.has(keyOf(right));
   }
 
-  /** Differs after every change of the user or its rights; 0 for a user that does not exist. */
+  /** A number that differs after every change of the user or its rights; 0 for a user that does not exist. */
   version(id: string): number {
     return this.#entries.get(id)?.version ?? 0;
   }

@@ -1,14 +1,15 @@
 /**
- * Actions of clients on the ledger, as a journal stores them: the same actions at the same times give the same history.
+ * Actions of clients on the ledger, in the form of a journal. The same actions at the same times result in the same
+ * history.
  */
 import type { Submission } from './commands.ts';
 
-/** One contract that leaves a synchronizer or arrives on one. */
+/** A contract that leaves a synchronizer, or arrives on one. */
 export type Move =
   | { readonly kind: 'unassign'; readonly contractId: string; readonly source: string; readonly target: string }
   | { readonly kind: 'assign'; readonly reassignmentId: string; readonly source: string; readonly target: string };
 
-/** Moves that happen as one update. They are all of one kind and between the same two synchronizers. */
+/** Moves that are made in one update. All are of the same kind and between the same two synchronizers. */
 export interface ReassignmentSubmission {
   readonly userId: string;
   readonly submitter: string;
@@ -18,7 +19,7 @@ export interface ReassignmentSubmission {
   readonly moves: readonly Move[];
 }
 
-/** Times are microseconds since 1970. */
+/** An action of a client. Times are microseconds since 1970. */
 export type ClientAction =
   | { readonly submission: Submission & { readonly at: number } }
   | { readonly reassignment: ReassignmentSubmission & { readonly at: number } };

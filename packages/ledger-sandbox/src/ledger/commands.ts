@@ -19,7 +19,7 @@ export type Command =
   | (Exercise & {
       readonly kind: 'exercise';
       readonly contractId: string;
-      /** The expected template or interface of the contract; absent: any. */
+      /** The expected template or interface of the contract; absent if any is accepted. */
       readonly templateId?: string;
     })
   | (Exercise & { readonly kind: 'exercise-by-key'; readonly templateId: string; readonly key: Json })
@@ -38,7 +38,7 @@ export interface Submission {
   readonly commandId?: string;
   readonly workflowId?: string;
   readonly synchronizerId?: string;
-  /** Microseconds since 1970; the ledger's clock when absent. */
+  /** Microseconds since 1970; default: the ledger's clock. */
   readonly at?: number;
   /** The submitting user. Only submissions with a user are deduplicated and leave a completion. */
   readonly userId?: string;
@@ -46,10 +46,11 @@ export interface Submission {
   readonly deduplication?: DeduplicationPeriod;
   /** Lower-case hex of the hash that external parties signed. */
   readonly externalHash?: string;
-  /** Microseconds since 1970 after which the ledger must not record it. */
+  /** Microseconds since 1970. After this time, the ledger must not record the transaction. */
   readonly maxRecordTime?: number;
   /**
-   * Traffic cost that the submitting participant paid; null for a submission of another participant. Random if absent.
+   * Traffic cost that the submitting participant paid; null for a submission of another participant. If absent, it is
+   * random.
    */
   readonly paidTrafficCost?: number | null;
   /** Whether the submission has a trace context. Default true. */
@@ -106,7 +107,7 @@ function template(model: Model, identifier: string): Template {
   return model.resolve(identifier) ?? unknownIdentifier(model, identifier);
 }
 
-/** Refuses a contract that is not of the template, or does not implement the interface, that a command names. */
+/** Refuses a contract that is not of the template, or does not implement the interface, in a command. */
 function requireType(model: Model, contract: CreatedEvent, identifier: string): void {
   const name = `${contract.packageName}:${entityOf(contract.templateId)}`;
   if (contract.templateId === identifier || `#${name}` === identifier) return;
@@ -122,7 +123,9 @@ function requireType(model: Model, contract: CreatedEvent, identifier: string): 
   throw failure({ code, category: 9, cause });
 }
 
-/** The contract of an exercise; for a key the newest active one visible to a submitting or reading party. */
+/**
+ * The contract of an exercise. For a key, it is the newest active one that is visible to a submitting or reading party.
+ */
 function target(
   builder: TransactionBuilder,
   model: Model,

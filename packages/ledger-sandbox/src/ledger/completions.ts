@@ -1,6 +1,6 @@
 /**
  * Completions: the results of every submission of a user, in offset order, and the lookup of earlier submissions of the
- * same change. A change is identified by (user, acting parties, command id).
+ * same change. A change is identified by user, acting parties and command id.
  */
 import { longestSeconds, reaches } from './deduplication.ts';
 import type { DeduplicationPeriod } from './deduplication.ts';
@@ -29,17 +29,17 @@ export interface Completion extends Change {
   readonly at: number;
   /** The body of the refusal; undefined if the submission was accepted. */
   readonly refusal: JsonObject | undefined;
-  /** Empty if refused. */
+  /** Empty if the submission was refused. */
   readonly updateId: string;
   readonly synchronizerId: string;
   readonly recordTime: string;
   readonly traceContext: TraceContext | null;
   readonly paidTrafficCost: number;
-  /** The offset that its deduplication period reached back to, exclusive. */
+  /** The offset (exclusive) back to which its deduplication period reached. */
   readonly deduplicatedAfter: number;
 }
 
-/** One text per change: the acting parties are a set. */
+/** One text per change; the acting parties are a set. */
 export function changeId({ userId, actAs, commandId }: Pick<Change, 'userId' | 'actAs' | 'commandId'>): string {
   return fingerprint(JSON.stringify([userId, [...new Set(actAs)].sort(), commandId]));
 }
@@ -66,7 +66,7 @@ export class Completions {
     this.#byHash = byHash;
   }
 
-  /** Adds the next completion; offsets increase. */
+  /** Adds the next completion. Offsets increase. */
   add(added: Omit<Completion, 'deduplicatedAfter'>): void {
     const completion = { ...added, deduplicatedAfter: this.#deduplicatedAfter(added.deduplication, added.at) };
     this.#all.push(completion);
@@ -75,14 +75,16 @@ export class Completions {
     if (completion.externalHash !== null) this.#byHash.set(completion.externalHash, completion);
   }
 
-  /** As above, for a completion whose command id no later submission has: no later submission is compared with it. */
+  /**
+   * The same for a completion whose command id will not be used again, so that no later submission is compared with it.
+   */
   note(added: Omit<Completion, 'deduplicatedAfter'>): void {
     this.#all.push({ ...added, deduplicatedAfter: this.#deduplicatedAfter(added.deduplication, added.at) });
   }
 
   /**
-   * The accepted completion that makes a submission now (`at`, microseconds since 1970) a duplicate. A transaction
-   * signed by external parties counts once, whatever the period is.
+   * The accepted completion because of which a submission at `at` (microseconds since 1970) is a duplicate. A
+   * transaction signed by external parties counts once, whatever the period is.
    */
   duplicateOf(change: Change, at: number): Completion | undefined {
     const replayed = change.externalHash === null ? undefined : this.#byHash.get(change.externalHash);
@@ -91,20 +93,20 @@ export class Completions {
     return earlier !== undefined && reaches(change.deduplication, earlier, at) ? earlier : undefined;
   }
 
-  /** Of the submissions of one signed transaction, newest last. */
+  /** The completions of the submissions of one signed transaction, newest last. */
   ofHash(hash: string): readonly Completion[] {
     return this.#all.filter(({ externalHash }) => externalHash === hash);
   }
 
-  /** At most `limit` with beginExclusive < offset <= endInclusive, ascending. */
+  /** At most `limit` completions with beginExclusive < offset <= endInclusive, in ascending order. */
   range(beginExclusive: number, endInclusive: number, limit: number): readonly Completion[] {
     const from = this.#firstAfter(beginExclusive);
     return this.#all.slice(from, Math.min(this.#firstAfter(endInclusive), from + limit));
   }
 
   /**
-   * Removes everything up to and including the offset, except completions that later submissions are compared with:
-   * those within the maximum period, which is longer than a signed transaction can be executed.
+   * Removes everything up to and including the offset, except completions that later submissions are compared with.
+   * These are within the maximum period, which is longer than the period in which a signed transaction can be executed.
    */
   prune(offset: number): void {
     const newest = this.#all.at(-1)?.at ?? 0;
@@ -171,7 +173,7 @@ function statusOf(refusal: JsonObject | undefined): JsonObject {
   return { code: grpcCodeValue ?? 2, message, details };
 }
 
-/** The frame of a completion for readers of these parties; undefined parties: of any. */
+/** The frame of a completion for readers of these parties; undefined `parties` for readers of any party. */
 export function completionFrame(
   completion: Completion,
   parties: ReadonlySet<string> | undefined,
@@ -181,7 +183,7 @@ export function completionFrame(
   return value === undefined ? undefined : JSON.stringify({ completionResponse: { Completion: { value } } });
 }
 
-/** A completion as it is visible to readers of these parties; undefined if it is not. */
+/** A completion, as far as it is visible to readers of these parties; undefined if it is not visible. */
 export function visibleCompletion(
   completion: Completion,
   mayRead: (party: string) => boolean,

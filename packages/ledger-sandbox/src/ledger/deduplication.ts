@@ -1,6 +1,6 @@
 /**
  * Deduplication periods: how far back a participant searches for an accepted submission of the same change, by duration
- * or by offset. Without a period it searches as far as possible, which is 168 hours.
+ * or by offset. If a submission names no period, it searches as far back as possible, which is 168 hours.
  */
 import { failure } from '../wire/failure.ts';
 import { asObject } from '../wire/json.ts';
@@ -11,7 +11,7 @@ export const longestSeconds = 168 * 3600;
 
 export type DeduplicationPeriod =
   | { readonly kind: 'duration'; readonly seconds: number; readonly nanos: number }
-  /** Exclusive. */
+  /** The offset is exclusive. */
   | { readonly kind: 'offset'; readonly offset: number };
 
 export const longestPeriod: DeduplicationPeriod = { kind: 'duration', seconds: longestSeconds, nanos: 0 };
@@ -46,7 +46,7 @@ export function parseDeduplication(value: Json | undefined, pruned: number): Ded
   return { kind: 'offset', offset };
 }
 
-/** Whether a period that ends now includes the offset and time (microseconds since 1970). */
+/** Whether a period that ends now includes the offset and time (microseconds since 1970) of a submission. */
 export function reaches(
   period: DeduplicationPeriod,
   past: { readonly offset: number; readonly at: number },
@@ -56,7 +56,7 @@ export function reaches(
   return past.at >= now - (period.seconds * 1_000_000 + period.nanos / 1000);
 }
 
-/** ISO-8601 with hours as the largest unit: `PT168H`, `PT30S`, `PT1H1M1S`. */
+/** A duration as ISO-8601 with hours as the largest unit: `PT168H`, `PT30S`, `PT1H1M1S`. */
 function durationText(seconds: number): string {
   const units = [
     [Math.floor(seconds / 3600), 'H'],
@@ -67,7 +67,7 @@ function durationText(seconds: number): string {
   return `PT${text === '' ? '0S' : text}`;
 }
 
-/** The period as the context of a refusal names it: `{duration: 'PT168H'}`. */
+/** The period in the form of the context of a refusal: `{duration: 'PT168H'}`. */
 export function deduplicationText(period: DeduplicationPeriod): string {
   return period.kind === 'offset'
     ? `{offset: ${period.offset}}`

@@ -1,6 +1,6 @@
 /**
- * The updates of the ledger in offset order, and by update id and transaction hash. Reading a range costs a binary
- * search; pruning removes the old end.
+ * The updates of the ledger in offset order, by update id, and by transaction hash. Reading a range costs a binary
+ * search. Pruning removes the oldest updates.
  */
 import { valueOf } from '../wire/wire.ts';
 import type { CreatedEvent, Update } from '../wire/wire.ts';
@@ -9,11 +9,11 @@ export interface StoredUpdate {
   readonly offset: number;
   /** Empty for a recorded update without one. */
   readonly updateId: string;
-  /** Undefined for recorded updates of a kind the sandbox does not know. */
+  /** Undefined for recorded updates of a kind that the sandbox does not know. */
   readonly update: Update | undefined;
-  /** The recorded text, served instead of a rendering. */
+  /** The recorded text, which is served instead of a rendering. */
   readonly raw: string | undefined;
-  /** By the index of an archiving event: the create of the archived contract. */
+  /** Creates of the archived contracts, by the index of the archiving event. */
   readonly archived: readonly (CreatedEvent | undefined)[] | undefined;
 }
 
@@ -21,7 +21,7 @@ function hashOf({ update }: StoredUpdate): string | null {
   return update !== undefined && 'Transaction' in update ? update.Transaction.value.externalTransactionHash : null;
 }
 
-/** The same update under another id; a recorded text is changed in the same way. */
+/** The same update with another id; a recorded text is changed accordingly. */
 export function withUpdateId(stored: StoredUpdate, updateId: string): StoredUpdate {
   const { update, raw } = stored;
   const [kind = ''] = Object.keys(update ?? {});
@@ -42,7 +42,9 @@ export class History {
     if (hash !== null) this.#byHash.set(hash, stored);
   }
 
-  /** At most `limit` updates with beginExclusive < offset <= endInclusive, from the lowest or from the highest on. */
+  /**
+   * At most `limit` updates with beginExclusive < offset <= endInclusive, beginning at the lowest or at the highest.
+   */
   range(beginExclusive: number, endInclusive: number, limit: number, descending = false): readonly StoredUpdate[] {
     const from = this.#firstAfter(beginExclusive);
     const to = this.#firstAfter(endInclusive);

@@ -1,6 +1,6 @@
 /**
- * The time of the ledger: ledger time, which strictly increases unless a caller sets it, and record times, which
- * strictly increase per synchronizer only. All in microseconds since 1970; texts are API timestamps.
+ * The time of the ledger. Ledger time strictly increases unless a caller sets it. Record times strictly increase only
+ * within a synchronizer. All times are microseconds since 1970; texts are API timestamps.
  */
 import { formatTimestamp } from '../wire/values.ts';
 
@@ -17,7 +17,7 @@ export class LedgerClock {
   #lag = new Map<string, number>();
   #last = 0;
 
-  /** @param now milliseconds since 1970 */
+  /** @param now returns milliseconds since 1970 */
   constructor(now: () => number) {
     this.#now = now;
   }
@@ -32,13 +32,13 @@ export class LedgerClock {
     this.#last = last;
   }
 
-  /** Ledger time: the given one, otherwise the system's, later than every earlier one. */
+  /** The next ledger time: the given one, otherwise that of the system, but later than every earlier one. */
   next(at?: number): number {
     this.#last = at ?? Math.max(this.#now() * 1000, this.#last + 1);
     return this.#last;
   }
 
-  /** The record time `at`, less the lag of the synchronizer; later if that time was reached before. */
+  /** The record time `at` minus the lag of the synchronizer, or a later time if that was reached before. */
   recordTime(synchronizerId: string, at: number): string {
     const earliest = (this.#recorded.get(synchronizerId) ?? 0) + 1;
     const lag = this.#lag.get(synchronizerId) ?? 0;
@@ -47,7 +47,7 @@ export class LedgerClock {
     return formatTimestamp(micros);
   }
 
-  /** Sets the clock of this synchronizer back by this many microseconds from now. */
+  /** From now on, the clock of this synchronizer lags by this many microseconds. */
   lag(synchronizerId: string, micros: number): void {
     this.#lag.set(synchronizerId, micros);
   }

@@ -11,7 +11,7 @@ import { parseAcsEntry } from './recorded.ts';
 import { valueOf } from '../wire/wire.ts';
 import type { CreatedEvent, Update } from '../wire/wire.ts';
 
-/** A call that the history cannot accept; a bug of the caller. */
+/** Error for a call that the history cannot accept, which is a bug of the caller. */
 export function misuse(found: string): SandboxError {
   const remedy = 'append in ascending order and prune within the history';
   return new SandboxError(`sandbox ledger: ${found}`, { code: 'SANDBOX_OFFSET', remedy });
@@ -45,7 +45,7 @@ export class LedgerState {
     return { updates, contracts: contracts.save(), hosting: hosting.save(), recordTimes };
   }
 
-  /** The state that was saved. */
+  /** Restores a saved state. */
   loaded({ updates, contracts, hosting, recordTimes }: SavedState): LedgerState {
     const state = new LedgerState(this.#model, this.#participantId);
     for (const stored of updates) state.history.add(stored);
@@ -61,13 +61,13 @@ export class LedgerState {
     this.history.add({ ...stored, archived });
   }
 
-  /** Adds a recorded active-contracts entry, active from the first offset. */
+  /** Adds a recorded active-contracts entry. Its contract is active from the first offset. */
   addRecordedContract(raw: string): void {
     const { created, synchronizerId } = parseAcsEntry(raw);
     this.contracts.activate({ created, synchronizerId, counter: 0, workflowId: '', at: 0, raw });
   }
 
-  /** The activation in flight with this reassignment id; throws a refusal otherwise. */
+  /** The activation in flight with this reassignment id. Throws a refusal if there is none. */
   inFlight(reassignmentId: string): Activation {
     const found = this.contracts.inFlight(reassignmentId);
     if (found !== undefined) return found;
@@ -81,7 +81,7 @@ export class LedgerState {
     return state;
   }
 
-  /** Removes what no offset after this one needs. */
+  /** Removes data that no query after this offset needs. */
   prune(offset: number): void {
     this.history.prune(offset);
     this.contracts.prune(offset);

@@ -1,7 +1,8 @@
 /**
  * The state of the sandbox participant: the history of updates by offset, the active contracts at any offset, pruning
- * and the clock. Deterministic: the same seed and the same calls give the same updates. Offsets only increase, except
- * by `reset` (a participant whose database was re-created), `restore` (one restored from a backup) and `lagBehind`.
+ * and the clock. It is deterministic: the same seed and the same calls result in the same updates. Offsets only
+ * increase, except by `reset` (like a participant whose database was re-created), `restore` (like one restored from a
+ * backup) and `lagBehind`.
  */
 import type { Activation, SnapshotEntry } from '../contracts/active-set.ts';
 import type { ContractEvents } from '../contracts/contract-events.ts';
@@ -33,7 +34,7 @@ import type { CreatedEvent, TraceContext, Transaction, TransactionEvent, Update,
 /** World of a ledger: the identity of its participant, and its packages and templates. */
 export interface World {
   readonly participantId: string;
-  /** Vetted from the start. */
+  /** Packages that are vetted from the start. */
   readonly packages: readonly WrittenPackage[];
   /** Templates that submissions can create and exercise. */
   readonly templates: readonly Template[];
@@ -43,11 +44,11 @@ export interface LedgerOptions {
   readonly seed?: number;
   /** Default: the id of the world. */
   readonly participantId?: string;
-  /** Milliseconds since 1970; the system clock when absent. */
+  /** Returns milliseconds since 1970; default: the system clock. */
   readonly now?: () => number;
 }
 
-/** State of one synchronizer for readers. */
+/** State of one synchronizer for readers of the ledger. */
 export interface Synchronizer {
   readonly alias: string;
   readonly id: string;
@@ -70,13 +71,16 @@ function witnessesOf(event: TransactionEvent): readonly string[] {
 }
 
 export class Ledger {
-  /** Changing it makes this another participant behind the same address. */
+  /** Changing it makes this ledger another participant at the same address. */
   participantId: string;
   readonly model = new Model();
   readonly random: Random;
   readonly synchronizers: readonly [Synchronizer, Synchronizer];
   readonly completions = new Completions();
-  /** Microseconds from the effective to the record time of the next update. Undefined: 0.2 to 1.5 s, at random. */
+  /**
+   * Microseconds from the effective to the record time of the next update; undefined for a random value from 0.2 to 1.5
+   * s.
+   */
   recordDelay: number | undefined;
   /** Called with each action of a client, before it happens. */
   journal: ((action: ClientAction) => void) | undefined;
@@ -136,7 +140,7 @@ export class Ledger {
   /** Newest record time per synchronizer id. */
   readonly recordTimes = (): ReadonlyMap<string, string> => this.#state.recordTimes;
 
-  /** The parties this participant hosts, as far as any contract named them. */
+  /** The parties that this participant hosts, as far as a contract has named them. */
   localParties(): readonly string[] {
     return this.#parties.all();
   }
@@ -151,8 +155,8 @@ export class Ledger {
   }
 
   /**
-   * Appends an update in wire form. Missing keys are filled in, the offset is the next one unless `value.offset` is set
-   * and larger than the ledger end, and every event gets the update's offset. Returns the offset.
+   * Appends an update in wire form. Missing keys are added. The offset is the next one, unless `value.offset` is set
+   * and larger than the ledger end, and every event gets the offset of the update. Returns the offset.
    */
   append(input: UpdateInput): number {
     const update = canonicalUpdate(input);
@@ -160,7 +164,7 @@ export class Ledger {
     return this.commit(update, requestedOffset === 0 ? undefined : requestedOffset);
   }
 
-  /** Appends a complete update without copying it: the caller must not use it afterwards. */
+  /** Appends a complete update without copying it, so the caller must not use it afterwards. */
   commit(update: Update, offset?: number): number {
     const at = this.#advance(offset ?? this.#ledgerEnd + 1);
     patchOffset(update, at);
@@ -173,9 +177,9 @@ export class Ledger {
   }
 
   /**
-   * Appends a recorded update that every reader receives verbatim, whatever its filters. A text is served byte for
-   * byte, an object as compact JSON. The offset is the recorded one unless given; its contracts enter the active set
-   * too.
+   * Appends a recorded update that every reader receives verbatim, whatever its filters are. A text is served byte for
+   * byte, an object as compact JSON. The offset is the recorded one unless another is passed. Its contracts become part
+   * of the active contracts too.
    */
   appendRaw(recorded: string | JsonObject, offset?: number): number {
     const raw = typeof recorded === 'string' ? recorded : JSON.stringify(recorded);
@@ -186,12 +190,15 @@ export class Ledger {
     return at;
   }
 
-  /** Adds a recorded active-contracts entry, served verbatim at every offset above 0 until something archives it. */
+  /**
+   * Adds a recorded active-contracts entry, which is served verbatim at every offset above 0 until an update archives
+   * its contract.
+   */
   addAcsEntryRaw(recorded: string | JsonObject): void {
     this.#state.addRecordedContract(typeof recorded === 'string' ? recorded : JSON.stringify(recorded));
   }
 
-  /** Runs commands as one transaction and appends it. Throws a LedgerFailure if the ledger refuses. */
+  /** Runs commands as one transaction and appends it. Throws a LedgerFailure if the ledger refuses it. */
   submit(submission: Submission): Transaction {
     return runSubmission(this, submission);
   }
@@ -204,25 +211,27 @@ export class Ledger {
     return first.CreatedEvent;
   }
 
-  /** Exercises one choice and returns the transaction; `Archive` is known for every contract. */
+  /** Exercises one choice and returns the transaction. Every contract also has the choice `Archive`. */
   exercise(contractId: string, choice: string, argument: JsonObject, actAs: readonly string[]): Transaction {
     return this.submit({ commands: [{ kind: 'exercise', contractId, choice, argument }], actAs });
   }
 
   /**
-   * An empty transaction to fill; no part of it is visible before it is committed.
+   * An empty transaction to fill. No part of it is visible before it is committed.
    * @param createdAt an API timestamp
-   * @param random the source of its contract ids
+   * @param random source of its contract ids
    */
   transaction(createdAt: string, random: Random = this.random): TransactionBuilder {
     const { model, find } = this;
-    // A transaction with its own randomness is a trial run: no part of it is kept.
+    // A transaction with random numbers of its own is a trial run, and no part of it is kept.
     const parties = random === this.random ? this.parties : (list: readonly string[]) => [...new Set(list)];
     const keyed = (hash: string): readonly string[] => this.#state.contracts.keys.get(hash);
     return new TransactionBuilder({ model, random, find, keyed, parties }, createdAt);
   }
 
-  /** A record time `recordDelay` after `at` (microseconds since 1970), strictly increasing per synchronizer. */
+  /**
+   * A record time `recordDelay` after `at` (microseconds since 1970). Record times strictly increase per synchronizer.
+   */
   recordTime(synchronizerId: string, at: number): string {
     return this.#clock.recordTime(synchronizerId, at + (this.recordDelay ?? this.random.between(200_000, 1_500_000)));
   }
@@ -236,12 +245,12 @@ export class Ledger {
 
   /** The list without repetitions, as one shared array per distinct content. */
   readonly parties = (list: readonly string[]): readonly string[] => this.#parties.shared(list);
-  /** The activation in flight with this reassignment id; throws a refusal otherwise. */
+  /** The activation in flight with this reassignment id. Throws a refusal if there is none. */
   inFlight(reassignmentId: string): Activation {
     return this.#state.inFlight(reassignmentId);
   }
 
-  /** Skips offsets without a visible update, as time proofs and foreign transactions do. */
+  /** Skips offsets without a visible update, as time proofs and transactions of other parties do. */
   skipOffsets(count: number): void {
     this.#ledgerEnd += count;
     this.#changed();
@@ -256,7 +265,7 @@ export class Ledger {
     this.#changed();
   }
 
-  /** Empties the ledger: offsets start again at 1, no contract is active, nothing is pruned. */
+  /** Empties the ledger: offsets begin at 1 again, no contract is active, and nothing is pruned. */
   reset(): void {
     this.#state = this.#state.rebuilt([]);
     this.#ledgerEnd = 0;
@@ -266,30 +275,35 @@ export class Ledger {
     this.#changed();
   }
 
-  /** Restores the state of an earlier offset of an unpruned ledger; later updates then get other update ids. */
+  /**
+   * Restores the state at an earlier offset of a ledger that was not pruned. Later updates then get other update ids.
+   */
   restore(offset: number): void {
     this.#rebuild(this.#state.history.range(0, offset, Infinity), offset);
   }
 
-  /** Gives every update after the offset another update id: another history with the same offsets. */
+  /** Gives every update after the offset another update id, so that another history has the same offsets. */
   rewriteAfter(offset: number): void {
     const all = this.#state.history.range(0, this.#ledgerEnd, Infinity);
     const changed = all.map((one) => (one.offset <= offset ? one : withUpdateId(one, this.random.updateId())));
     this.#rebuild(changed, this.#ledgerEnd);
   }
 
-  /** Hides the newest offsets, as a replica that lags behind does; 0 makes all visible again. */
+  /** Hides the newest offsets, like a replica that lags behind; 0 makes all visible again. */
   lagBehind(offsets: number): void {
     this.#hidden = offsets;
     this.#changed();
   }
 
-  /** Makes the clock of one synchronizer lag by the microseconds; its own record times still only increase. */
+  /** Makes the clock of one synchronizer lag by this many microseconds. Its own record times still only increase. */
   lagSynchronizer(synchronizerId: string, micros: number): void {
     this.#clock.lag(synchronizerId, micros);
   }
 
-  /** At most `limit` stored updates with beginExclusive < offset <= endInclusive, from the lowest or the highest on. */
+  /**
+   * At most `limit` stored updates with beginExclusive < offset <= endInclusive, beginning at the lowest or at the
+   * highest.
+   */
   range(beginExclusive: number, endInclusive: number, limit: number, descending = false): readonly StoredUpdate[] {
     return this.#state.history.range(beginExclusive, endInclusive, limit, descending);
   }
@@ -299,7 +313,7 @@ export class Ledger {
     return this.#state.history.find(by, key);
   }
 
-  /** The subset of the given parties that the participant hosts on a synchronizer right after an offset. */
+  /** The given parties that the participant hosts on a synchronizer right after an offset. */
   hosted(
     parties: readonly string[],
     at: { readonly synchronizerId: string; readonly offset: number },
@@ -312,23 +326,23 @@ export class Ledger {
     return this.#state.contracts.known.get(contractId);
   }
 
-  /** The snapshot at the offset: active contracts and incomplete reassignments, oldest activation first. */
+  /** The snapshot at the offset: active contracts and incomplete reassignments, the oldest activation first. */
   activeAt(offset: number): Generator<SnapshotEntry> {
     return this.#state.contracts.activeAt(offset);
   }
 
-  /** The same object for as long as its history only grows. */
+  /** An object that is the same for as long as the history only grows. */
   get life(): object {
     return this.#state;
   }
 
-  /** Calls the listener after every change; the result ends that. */
+  /** Calls the listener after every change. @returns a function that ends this */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Ledger time in microseconds: strictly increasing unless the caller sets it. */
+  /** Ledger time in microseconds, which strictly increases unless the caller sets it. */
   clock(at?: number): number {
     return this.#clock.next(at);
   }

@@ -1,6 +1,6 @@
 /**
- * One shared array per distinct list of parties. A long history names the same few lists again and again; sharing them
- * keeps it small, and the tree makes the lookup cheap because the hashes of the party texts are computed once.
+ * One shared array per distinct list of parties. A long history repeats the same few lists many times, and sharing them
+ * keeps it small. The tree makes lookups cheap, because the hash of each party's text is computed only once.
  */
 
 interface Node {
@@ -30,7 +30,7 @@ export class PartyLists {
     this.#lists = lists;
   }
 
-  /** The list without repetitions, in the order given. */
+  /** The list without repetitions, in its own order. */
   shared(list: readonly string[]): readonly string[] {
     let node = this.#root;
     for (const party of list) {
@@ -46,7 +46,7 @@ export class PartyLists {
   }
 
   /**
-   * Adds the parties of a list that became part of the ledger. Other lists are of transactions that were never
+   * Adds the parties of a list that became part of the ledger. Other lists belong to transactions that were never
    * appended.
    */
   name(list: readonly string[]): void {

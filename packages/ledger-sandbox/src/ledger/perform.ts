@@ -1,4 +1,4 @@
-/** Performs the actions of clients, and those of a journal. */
+/** Performs actions of clients, and those of a journal. */
 import type { ClientAction } from './client-action.ts';
 import type { Ledger } from './ledger.ts';
 import { recordAtOnce } from './record-at-once.ts';
@@ -14,7 +14,7 @@ export function perform(ledger: Ledger, action: ClientAction): number {
   );
 }
 
-/** As above, for a client: the action is journaled first. */
+/** The same for a client: the action is written to the journal first. */
 export function performJournaled(ledger: Ledger, action: ClientAction): number {
   ledger.journal?.(action);
   return perform(ledger, action);

@@ -40,7 +40,7 @@ function move(ledger: Ledger, body: Json): Move {
   return { kind: 'unassign', contractId, source, target };
 }
 
-/** The commands of a request. Throws the participant's refusal. */
+/** Parses the commands of a request. Throws the participant's refusal. */
 export function parseReassignment(
   ledger: Ledger,
   body: JsonObject,
@@ -92,7 +92,7 @@ function arriving(
   return { JsAssignmentEvent: { ...arrived, submitter, createdEvent: { ...arrived.createdEvent, nodeId } } };
 }
 
-/** Runs the moves as one update, with its completion. Returns its offset. `at`: microseconds since 1970. */
+/** Runs the moves as one update and leaves its completion. Returns its offset. `at`: microseconds since 1970. */
 export function reassign(ledger: Ledger, submission: ReassignmentSubmission & { readonly at: number }): number {
   const { userId, submitter, commandId, submissionId, workflowId, moves } = submission;
   const at = ledger.clock(submission.at);

@@ -1,4 +1,4 @@
-/** Moves of a contract between the two synchronizers, and topology events: the updates without a command. */
+/** Moves of a contract between the two synchronizers, and topology events: the updates that have no command. */
 import { failure } from '../wire/failure.ts';
 import type { Ledger } from './ledger.ts';
 import { formatTimestamp } from '../wire/values.ts';
@@ -64,14 +64,16 @@ export function arrival(created: CreatedEvent, unassigned: UnassignedEvent): Ass
   return { source, target, reassignmentId, submitter, reassignmentCounter, createdEvent };
 }
 
-/** Takes an active contract off its synchronizer and returns the reassignment id. `at`: microseconds since 1970. */
+/**
+ * Unassigns an active contract from its synchronizer and returns the reassignment id. `at`: microseconds since 1970.
+ */
 export function unassign(ledger: Ledger, contractId: string, at: number = ledger.clock()): string {
   const value = departure(ledger, contractId, at);
   commitReassignment(ledger, value.source, [{ JsUnassignedEvent: { value } }], at);
   return value.reassignmentId;
 }
 
-/** Lets the contract of an unassign arrive on its target. Returns the offset. */
+/** Assigns the contract of an unassign to its target. Returns the offset. */
 export function assign(ledger: Ledger, reassignmentId: string, at: number = ledger.clock()): number {
   const { created, unassigned } = ledger.inFlight(reassignmentId);
   if (unassigned === undefined) throw new Error('an activation in flight has no unassign event');
@@ -80,9 +82,9 @@ export function assign(ledger: Ledger, reassignmentId: string, at: number = ledg
 }
 
 /**
- * Lets a contract arrive on the other synchronizer before this participant sees it leave: order across synchronizers is
- * not causal. Until the result is called, snapshots contain the reassignment as incomplete. The result returns the
- * offset of the unassign.
+ * Assigns a contract to the other synchronizer before this participant receives its unassign, because order across
+ * synchronizers is not causal. Until the returned function is called, snapshots contain the reassignment as incomplete.
+ * That function returns the offset of the unassign.
  */
 export function assignAhead(ledger: Ledger, contractId: string, at: number = ledger.clock()): () => number {
   const value = departure(ledger, contractId, at);
@@ -92,7 +94,7 @@ export function assignAhead(ledger: Ledger, contractId: string, at: number = led
   return () => commitReassignment(ledger, value.source, [{ JsUnassignedEvent: { value } }], ledger.clock());
 }
 
-/** Synchronizer and permission with which a party becomes hosted; by default the first synchronizer, and submission. */
+/** Synchronizer and permission with which a party becomes hosted. Default: the first synchronizer, and submission. */
 export interface HostedAs {
   readonly synchronizerId?: string;
   /** `PARTICIPANT_PERMISSION_…` */
@@ -102,8 +104,8 @@ export interface HostedAs {
 }
 
 /**
- * Hosts a party on a participant, or ends its hosting: later events of the party's contracts are not visible there.
- * Returns the offset.
+ * Hosts a party on a participant, or ends its hosting. Later events of the party's contracts are then not visible
+ * there. Returns the offset.
  */
 export function authorize(
   ledger: Ledger,
@@ -126,7 +128,7 @@ export function authorize(
         synchronizerId,
         recordTime: ledger.recordTime(synchronizerId, at),
         events: [{ event }],
-        // A participant comes to host itself before any request.
+        // A participant hosts its own party before any request, so there is no trace.
         traceContext: partyId === participantId ? null : ledger.traceContext(),
       },
     },

@@ -1,4 +1,7 @@
-/** Records the current action now: with a delay after its effective time it would be recorded ahead of the clock. */
+/**
+ * Records the current action now, because with a delay after its effective time it would be recorded ahead of the
+ * clock.
+ */
 import type { Ledger } from './ledger.ts';
 
 /** Performs an action that is recorded at its effective time. */

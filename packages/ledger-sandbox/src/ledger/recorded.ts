@@ -1,5 +1,6 @@
 /**
- * Reads just enough of recorded frames to insert them into the history and the active set. Never changes their text.
+ * Reads only as much of recorded frames as needed to insert them into the history and the active contracts. Never
+ * changes their text.
  */
 import { SandboxError } from '../wire/sandbox-error.ts';
 import { asObject, asText, parseJson } from '../wire/json.ts';
@@ -21,11 +22,11 @@ function parsed(raw: string): JsonObject {
 export interface RecordedUpdate {
   readonly offset: number | undefined;
   readonly updateId: string;
-  /** Undefined for a kind the sandbox does not know. */
+  /** Undefined for a kind that the sandbox does not know. */
   readonly update: Update | undefined;
 }
 
-/** The offset, the id and, for known kinds, the update of a recorded `{"update":{…}}` frame. */
+/** Reads the offset, the id and, for known kinds, the update of a recorded `{"update":{…}}` frame. */
 export function parseUpdate(raw: string): RecordedUpdate {
   const update = asObject(parsed(raw)['update']);
   const [kind] = Object.keys(update ?? {});
@@ -38,14 +39,14 @@ export function parseUpdate(raw: string): RecordedUpdate {
   return { offset, updateId, update: canonicalUpdate(update as unknown as UpdateInput) };
 }
 
-/** The contract of a recorded active-contracts entry and the synchronizer on which it is active. */
+/** Reads the contract of a recorded active-contracts entry, and the synchronizer on which it is active. */
 export function parseAcsEntry(raw: string): { readonly created: CreatedEvent; readonly synchronizerId: string } {
   const entry = asObject(parsed(raw)['contractEntry']);
   const active = asObject(entry?.['JsActiveContract']) ?? asObject(entry?.['JsIncompleteUnassigned']);
   const assigned = asObject(asObject(entry?.['JsIncompleteAssigned'])?.['assignedEvent']);
   const created = asObject((active ?? assigned)?.['createdEvent']) ?? {};
   const where = active?.['synchronizerId'] ?? assigned?.['target'];
-  // An entry without a contract (JsEmpty) still has to be served: it gets a key that no event can archive.
+  // An entry without a contract (JsEmpty) still has to be served, so it gets an id that no event can archive.
   const contract = { contractId: '', ...created } as unknown as CreatedEvent;
   return { created: contract, synchronizerId: typeof where === 'string' ? where : '' };
 }

@@ -1,4 +1,4 @@
-/** Reads a command submission (`JsCommands`) with the checks of the participant, and describes it in refusals. */
+/** Parses a command submission (`JsCommands`) with the checks of the participant, and describes it for refusals. */
 import { require } from '../identity/caller.ts';
 import type { Caller } from '../identity/caller.ts';
 import { parseCommand } from './commands.ts';
@@ -22,7 +22,7 @@ import { formatTimestamp } from '../wire/values.ts';
 /** The user of requests without a user, on a participant without authorization. */
 const defaultUser = 'participant_admin';
 
-/** The submitter and its ids. */
+/** The submitting user, and the ids of the submission. */
 export interface SubmissionRequest {
   readonly userId: string;
   readonly commandId: string;
@@ -32,17 +32,14 @@ export interface SubmissionRequest {
 /** A submission as a client sends it: with a user, ids and a time. */
 export type ClientSubmission = Submission & SubmissionRequest & { readonly at: number };
 
-/** A LedgerString (up to 255 of a few characters), empty if absent. */
+/** A LedgerString (up to 255 characters of a limited set); empty if absent. */
 function ledgerString(body: JsonObject, key: string, field: string): string {
   const value = asText(body[key]);
   if (value === '' || /^[A-Za-z0-9#:\-_/ ]{1,255}$/.test(value)) return value;
   throw invalidField(field, `"${value.slice(0, 80)}" is not a ledger string of up to 255 characters`);
 }
 
-/**
- * The user of a request: the token's if the request names none. Throws PERMISSION_DENIED for another user than the
- * token's.
- */
+/** The user of a request: that of the token if the request names none. Throws PERMISSION_DENIED for another user. */
 export function userOf(body: JsonObject, caller: Caller): string {
   const requestedUserId = asText(body['userId']);
   if (caller.userId === '') return requestedUserId === '' ? defaultUser : requestedUserId;
@@ -50,13 +47,13 @@ export function userOf(body: JsonObject, caller: Caller): string {
   return caller.userId;
 }
 
-/** A generated submission id: the same for the same submission at the same offset. */
+/** A generated submission id, which is the same for the same submission at the same offset. */
 function madeUpId(ledger: Ledger, userId: string, commandId: string): string {
   const hex = fingerprint(`submission ${userId} ${commandId} ${ledger.ledgerEnd()}`);
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-');
 }
 
-/** User, command id and submission id of a request. Throws MISSING_FIELD, INVALID_FIELD or PERMISSION_DENIED. */
+/** Parses user, command id and submission id of a request. Throws MISSING_FIELD, INVALID_FIELD or PERMISSION_DENIED. */
 export function parseSubmissionIds(ledger: Ledger, body: JsonObject, caller: Caller): SubmissionRequest {
   const userId = userOf(body, caller);
   const commandId = ledgerString(body, 'commandId', 'command_id');
@@ -65,7 +62,7 @@ export function parseSubmissionIds(ledger: Ledger, body: JsonObject, caller: Cal
   return { userId, commandId, submissionId: submissionId === '' ? madeUpId(ledger, userId, commandId) : submissionId };
 }
 
-/** Refuses the id of a synchronizer this participant is not connected to. */
+/** Refuses the id of a synchronizer that this participant is not connected to. */
 export function requireSynchronizer(ledger: Ledger, id: string): void {
   if (!/^[^:]+::[^:]+/.test(id)) throw invalidField('synchronizer_id', `"${id.slice(0, 80)}" is not a synchronizer id`);
   if (ledger.synchronizers.some((one) => one.id === id)) return;
@@ -74,7 +71,8 @@ export function requireSynchronizer(ledger: Ledger, id: string): void {
 }
 
 /**
- * The acting and reading parties, the commands and their synchronizer: the common part of submissions and preparations.
+ * Parses the acting and reading parties, the commands and their synchronizer: the common part of submissions and
+ * preparations.
  */
 export function parseWhat(
   ledger: Ledger,
@@ -90,7 +88,7 @@ export function parseWhat(
   return { commands, actAs, readAs, ...(synchronizerId === '' ? {} : { synchronizerId }) };
 }
 
-/** Microseconds since 1970 of an ISO-8601 time; undefined if absent. Throws INVALID_FIELD. */
+/** Parses an ISO-8601 time to microseconds since 1970; undefined if absent. Throws INVALID_FIELD. */
 export function parseTime(value: Json | undefined, field: string): number | undefined {
   if (value === undefined || value === null) return undefined;
   const fraction = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.(\d{1,9}))?Z$/.exec(asText(value));
@@ -106,7 +104,7 @@ function checkLedgerTime(body: JsonObject): void {
   }
 }
 
-/** Reads `JsCommands` and checks the caller's rights. Throws the participant's refusal. */
+/** Parses `JsCommands` and checks the caller's rights. Throws the participant's refusal. */
 export function parseSubmission(ledger: Ledger, body: JsonObject, caller: Caller): ClientSubmission {
   const what = parseWhat(ledger, body);
   const submissionIds = parseSubmissionIds(ledger, body, caller);
@@ -117,7 +115,7 @@ export function parseSubmission(ledger: Ledger, body: JsonObject, caller: Caller
   return { ...what, ...submissionIds, workflowId, deduplication, at: ledger.clock() };
 }
 
-/** The submission as the context of a refusal describes it. */
+/** The submission in the form in which the context of a refusal describes it. */
 function commandsText(submission: ClientSubmission): string {
   const quoted = (text: string): string => (text === '' ? '' : `'${text}'`);
   const list = (texts: readonly string[]): string => `[${texts.map(quoted).join(', ')}]`;
@@ -130,7 +128,7 @@ function commandsText(submission: ClientSubmission): string {
   ].join(', ');
 }
 
-/** Runs a function for a submission; a refusal gets the submission's id and description. */
+/** Runs a function for a submission. If it throws a refusal, adds the submission's id and description to it. */
 export function naming<T>(submission: ClientSubmission, run: () => T): T {
   try {
     return run();

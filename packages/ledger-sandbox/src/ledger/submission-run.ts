@@ -1,7 +1,7 @@
 /**
- * Execution of a submission: runs its commands, searches an earlier submission of the same change, and appends the
- * transaction and its completion. A refusal before the ledger's order leaves no trace; one after it takes an offset of
- * its own and leaves a completion, and is thrown as `Rejection`.
+ * Executes a submission: runs its commands, searches for an earlier submission of the same change, and appends the
+ * transaction and its completion. A refusal before the submission was ordered leaves no trace. One after that takes an
+ * offset of its own, leaves a completion, and is thrown as `Rejection`.
  */
 import { runCommand } from './commands.ts';
 import type { Submission } from './commands.ts';
@@ -30,7 +30,7 @@ export interface SubmissionLedger {
   traceContext(): TraceContext;
 }
 
-/** A refusal after the submission was ordered: its completion has the same error. */
+/** A refusal after the submission was ordered. The completion has the same error. */
 export class Rejection extends LedgerFailure {}
 
 /** The part of a submission that its completion repeats. */
@@ -39,7 +39,7 @@ function changeOf(submission: Submission & { readonly userId: string }): Change 
   return { userId, actAs, commandId, submissionId, deduplication, externalHash: externalHash ?? null };
 }
 
-/** Leaves the completion of a refused submission at an offset of its own and returns the error to throw. */
+/** Leaves the completion of a refused submission at an offset of its own. Returns the error to throw. */
 function reject(
   ledger: SubmissionLedger,
   change: Change,
@@ -72,7 +72,7 @@ function tooLate(): LedgerFailure {
 }
 
 /**
- * Throws a Rejection for a repeated change, or one that comes too late. Changes without a user are never looked up.
+ * Throws a Rejection for a repeated change, and for one that is too late. Changes without a user are never looked up.
  * `at`: microseconds since 1970.
  */
 export function admit(
@@ -89,12 +89,12 @@ export function admit(
   return change;
 }
 
-/** Traffic cost of a submission: none if the participant does not count it. */
+/** Traffic cost of a submission; null if the participant does not measure it. */
 function trafficCost(random: Random): number | null {
   return random.chance(0.2) ? null : random.between(2_000, 40_000);
 }
 
-/** Appends a filled transaction. `at` is its effective time, microseconds since 1970. */
+/** Appends a filled transaction. `at`: its effective time, microseconds since 1970. */
 function seal(
   ledger: SubmissionLedger,
   builder: TransactionBuilder,
@@ -124,7 +124,7 @@ export function interpret(builder: TransactionBuilder, model: Model, submission:
 
 /**
  * Runs a submission as one transaction and appends it. A transaction signed by external parties is looked up before it
- * runs, because its commands were interpreted when it was prepared; other submissions are interpreted first.
+ * runs, because its commands were interpreted when it was prepared. Other submissions are interpreted first.
  */
 export function runSubmission(ledger: SubmissionLedger, submission: Submission): Transaction {
   const at = submission.at === undefined ? ledger.clock() : ledger.clock(submission.at);
@@ -140,7 +140,7 @@ export function runSubmission(ledger: SubmissionLedger, submission: Submission):
   return sealed;
 }
 
-/** Leaves the completion of the update of a submission. */
+/** Leaves the completion of an accepted submission. */
 export function complete(
   ledger: SubmissionLedger,
   change: Change,

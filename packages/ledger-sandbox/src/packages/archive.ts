@@ -1,7 +1,7 @@
 /**
- * A compiled package: the protobuf message Archive {hash_function 1, payload 3, hash 4}, whose payload holds a package
- * of the language version 2. Only the names are read. The field numbers below were found in packages of the SDKs 3.4
- * and 3.5; names are indexes into two tables of the package, and an index 0 is omitted.
+ * A compiled package: the protobuf message Archive {hash_function 1, payload 3, hash 4}, whose payload contains a
+ * package of language version 2. Only names are read. The field numbers below were found in packages of the SDKs 3.4
+ * and 3.5. Names are indexes into two tables of the package, and an index 0 is omitted.
  */
 import { createHash } from 'node:crypto';
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
@@ -22,7 +22,7 @@ export interface PackageArchive {
 
 type FieldReader = (reader: BinaryReader, wireType: WireType) => void;
 
-/** Reads the given fields of a message in the order of the bytes and skips the others. */
+/** Reads the given fields of a message in the order of the bytes, and skips the others. */
 function readMessage(bytes: Uint8Array, fields: Readonly<Record<number, FieldReader>>): void {
   const reader = new BinaryReader(bytes);
   while (reader.pos < reader.len) {
@@ -51,7 +51,7 @@ function readSealed(bytes: Uint8Array): Sealed {
   return { payload, hash };
 }
 
-/** The package message inside a payload. */
+/** The package message in a payload. */
 function languageTwo(payload: Uint8Array): Uint8Array {
   let found: Uint8Array | undefined;
   readMessage(payload, { 4: (reader) => (found = reader.bytes()) });
@@ -59,7 +59,7 @@ function languageTwo(payload: Uint8Array): Uint8Array {
   return found;
 }
 
-/** Indexes into the string table; packed or one by one. */
+/** Indexes into the string table; packed, or one field each. */
 function readSegments(bytes: Uint8Array): readonly number[] {
   const segments: number[] = [];
   readMessage(bytes, {
@@ -82,7 +82,7 @@ function numberIn(bytes: Uint8Array, field: number): number {
   return found;
 }
 
-/** Maximum characters of all names together. A table has a name once, however often and wherever it is used. */
+/** Maximum number of characters of all names together. A table contains a name once, however often it is used. */
 const spelledLimit = 16 * 1024 * 1024;
 
 class Names {
@@ -136,7 +136,7 @@ function readPackage(bytes: Uint8Array): Omit<PackageArchive, 'id' | 'payload'> 
   return { name: names.text(numberIn(metadata, 1)), version: names.text(numberIn(metadata, 2)), ...entities };
 }
 
-/** The package of a .dalf. Throws the participant's DAR_PARSE_ERROR if it is damaged or of another kind. */
+/** Reads the package of a .dalf file. Throws the participant's DAR_PARSE_ERROR if it is damaged or of another kind. */
 export function readArchive(bytes: Uint8Array): PackageArchive {
   try {
     const { payload, hash } = readSealed(bytes);

@@ -1,7 +1,7 @@
 /**
- * A DAR: a zip whose META-INF/MANIFEST.MF names the archive of the main package (`Main-Dalf`) and those of all its
- * dependencies (`Dalfs`). Only the manifest and the archives are inflated, and only once their declared sizes are known
- * to be small enough: the inflater never writes more than an entry declares.
+ * Reads DARs. A DAR is a zip whose META-INF/MANIFEST.MF names the archive of the main package (`Main-Dalf`) and those
+ * of all its dependencies (`Dalfs`). Only the manifest and the archives are inflated, and only if their declared sizes
+ * are small enough: the inflater never writes more than an entry declares.
  */
 import { unzipSync } from 'fflate';
 import type { UnzipFileInfo } from 'fflate';
@@ -9,12 +9,12 @@ import { LedgerFailure } from '../wire/failure.ts';
 import { invalidDar, invalidZipEntry, zipBomb } from './package-failure.ts';
 
 const manifestName = 'META-INF/MANIFEST.MF';
-/** Maximum bytes of manifest and archives together after inflating. */
+/** Maximum size of manifest and archives together after inflating, bytes. */
 export const inflatedLimit = 128 * 1024 * 1024;
 
 interface Contents {
   readonly files: Readonly<Record<string, Uint8Array>>;
-  /** Every entry's name, for error contexts. */
+  /** Names of all entries, for the context of errors. */
   readonly names: readonly string[];
 }
 
@@ -39,7 +39,7 @@ function unzip(bytes: Uint8Array, limit: number): Contents {
   }
 }
 
-/** The attributes of a manifest; a line that begins with a space continues the previous one. */
+/** The attributes of a manifest. A line that begins with a space continues the previous line. */
 function attributesOf(manifest: string): ReadonlyMap<string, string> {
   const lines = manifest.replaceAll(/\r?\n /g, '').split(/\r?\n/);
   return new Map(
@@ -50,7 +50,7 @@ function attributesOf(manifest: string): ReadonlyMap<string, string> {
   );
 }
 
-/** The names of the archives, the main one first, without repetitions. */
+/** The names of the archives without repetitions, the main one first. */
 function archiveNames({ files, names }: Contents): readonly string[] {
   const manifest = files[manifestName];
   if (manifest === undefined) throw invalidDar(names, `the entry ${manifestName} is missing`);
@@ -66,7 +66,7 @@ function archiveNames({ files, names }: Contents): readonly string[] {
 /**
  * The archives of a DAR, the main one first. Throws the participant's refusals INVALID_DAR, INVALID_ZIP_ENTRY,
  * ZIP_BOMB.
- * @param limit maximum bytes after inflating
+ * @param limit maximum number of bytes after inflating
  */
 export function readDar(bytes: Uint8Array, limit: number = inflatedLimit): readonly Uint8Array[] {
   const contents = unzip(bytes, limit);

@@ -1,29 +1,30 @@
 /**
- * The packages of the sandbox's own templates, and those that recorded updates name. Generated ones can be downloaded,
- * and new contracts are of the newest of several versions of a name; of other packages only a name and an id are known.
+ * The packages of the sandbox's own templates, and those that recorded updates name. Generated packages can be
+ * downloaded, and new contracts use the newest of several versions of a name. Of other packages only a name and an id
+ * are known.
  */
 import type { WrittenPackage } from '../daml-lf/declaration.ts';
 import { fingerprint } from '../wire/random.ts';
 import type { PackageName } from './package-name.ts';
 import { compareVersions } from './package-name.ts';
 
-/** The version of packages that are not generated. */
+/** Version of packages that are not generated. */
 const unwrittenVersion = '1.0.0';
 
-/** The id of a package that is not generated: 64 hex digits, always the same for a name. */
+/** Id of a package that is not generated: 64 hex digits, always the same for a name. */
 function unwrittenId(name: string): string {
   return fingerprint(`package ${name}`);
 }
 
 export class OwnPackages {
   readonly #written = new Map<string, WrittenPackage>();
-  /** By name: the newest generated version. */
+  /** The newest generated version, by name. */
   readonly #newest = new Map<string, WrittenPackage>();
   readonly #listed = new Map<string, PackageName>();
-  /** Ids of generated packages, and those derived from names; not the recorded ones. */
+  /** Names by id: of generated packages, and of ids derived from names, but not of recorded ones. */
   readonly #names = new Map<string, string>();
 
-  /** Registers a package. New contracts are of it from then on, unless a newer version exists. */
+  /** Registers a package. New contracts use it from then on, unless a newer version exists. */
   vet(added: WrittenPackage): void {
     const { id, name, version } = added;
     this.#written.set(id, added);
@@ -33,7 +34,7 @@ export class OwnPackages {
     if (before === undefined || compareVersions(before.version, version) < 0) this.#newest.set(name, added);
   }
 
-  /** Registers a name of a template of the sandbox. */
+  /** Registers the name of a package whose templates the sandbox has. */
   name(name: string): void {
     if (this.#newest.has(name)) return;
     const id = unwrittenId(name);
@@ -46,12 +47,12 @@ export class OwnPackages {
     if (!this.#listed.has(id)) this.#listed.set(id, { id, name, version: unwrittenVersion });
   }
 
-  /** The id that new contracts of the package name carry. */
+  /** The package id of new contracts of this package name. */
   idOf(name: string): string {
     return this.#newest.get(name)?.id ?? unwrittenId(name);
   }
 
-  /** The name of a package of the sandbox's own; undefined for other ids. */
+  /** The name of one of the sandbox's own packages; undefined for other ids. */
   nameOf(id: string): string | undefined {
     return this.#names.get(id);
   }
@@ -66,7 +67,7 @@ export class OwnPackages {
     return this.#written.get(id);
   }
 
-  /** All generated packages. */
+  /** All packages: generated ones, those derived from names, and those of recorded updates. */
   list(): readonly PackageName[] {
     return [...this.#listed.values()];
   }

@@ -1,6 +1,6 @@
 /**
- * The refusals of package uploads and lookups, with the participant's codes, categories and causes. The `reason` and
- * `entries` of the context are worded by the sandbox.
+ * The refusals of package uploads and lookups, with the participant's codes, categories and causes. The sandbox words
+ * the `reason` and `entries` of the context.
  */
 import { failure } from '../wire/failure.ts';
 import type { LedgerFailure } from '../wire/failure.ts';
@@ -11,13 +11,13 @@ function listed(entries: readonly string[]): string {
   return `List(${entries.join(', ')})`.slice(0, longestContext);
 }
 
-/** Not a zip, or its manifest is absent or unreadable. */
+/** The file is not a zip, or its manifest is missing or unreadable. */
 export function invalidDar(entries: readonly string[], throwable: string): LedgerFailure {
   const context = { entries: listed(entries), throwable };
   return failure({ code: 'INVALID_DAR', category: 8, cause: 'Dar file is corrupt', context });
 }
 
-/** The manifest names a missing entry, or one that occurs twice. */
+/** The manifest names a missing entry, or an entry that occurs twice. */
 export function invalidZipEntry(name: string, entries: readonly string[]): LedgerFailure {
   const context = { name, entries: listed(entries) };
   return failure({ code: 'INVALID_ZIP_ENTRY', category: 8, cause: 'Dar zip file is corrupt', context });
@@ -28,13 +28,13 @@ export function zipBomb(msg: string): LedgerFailure {
   return failure({ code: 'ZIP_BOMB', category: 8, cause, context: { msg } });
 }
 
-/** An entry that is not an archive of the package language. */
+/** An entry is not an archive of the package language. */
 export function darParseError(reason: string): LedgerFailure {
   const cause = 'Failed to parse the dar file content.';
   return failure({ code: 'DAR_PARSE_ERROR', category: 8, cause, context: { reason } });
 }
 
-/** @param first a package as text, e.g. `9fbb…(richtypes v0.0.1)` */
+/** @param first description of a package, e.g. `9fbb…(richtypes v0.0.1)` */
 export function knownPackageVersion(first: string, second: string): LedgerFailure {
   const cause = `Tried to vet two packages with the same name and version: ${first} and ${second}.`;
   return failure({ code: 'KNOWN_PACKAGE_VERSION', category: 8, cause });

@@ -1,13 +1,13 @@
 /** Names and versions of packages. */
 
-/** A package as lists of vetted packages name it. */
+/** A package in the form of lists of vetted packages. */
 export interface PackageName {
   readonly id: string;
   readonly name: string;
   readonly version: string;
 }
 
-/** Compares versions number by number: negative when the left one is older. */
+/** Compares versions number by number; negative if the left one is older. */
 export function compareVersions(left: string, right: string): number {
   const [a, b] = [left.split('.').map(Number), right.split('.').map(Number)];
   const at = a.findIndex((number, index) => number !== b[index]);

@@ -1,7 +1,7 @@
 /**
- * The packages of a participant and the synchronizers on which they are vetted: those of the sandbox's own templates,
- * on every synchronizer, and uploaded ones. Uploaded packages can be named in filters; their templates cannot be run,
- * because the sandbox does not interpret package code.
+ * The packages of a participant, and the synchronizers on which they are vetted. The packages of the sandbox's own
+ * templates are vetted on every synchronizer. Uploaded packages can be named in filters, but their templates cannot be
+ * run, because the sandbox does not interpret package code.
  */
 import type { OwnPackages } from './own-packages.ts';
 import { readArchive } from './archive.ts';
@@ -14,25 +14,28 @@ import type { PackageName } from './package-name.ts';
 /** Packages vetted on one synchronizer. */
 export interface Vetting {
   readonly synchronizerId: string;
-  /** By name, version and id. */
+  /** Sorted by name, version and id. */
   readonly packages: readonly PackageName[];
-  /** Counts the changes. */
+  /** Number of changes. */
   readonly serial: number;
 }
 
-/** One change of vetting: packages that become vetted, or stop being vetted. */
+/** One change of vetting: packages become vetted, or are no longer vetted. */
 export interface VettingChange {
   readonly vets: boolean;
-  /** Ids. */
+  /** Package ids. */
   readonly packages: readonly string[];
 }
 
-/** Packages without templates and interfaces (the standard library) may repeat a name and a version. */
+/**
+ * Whether a package has no templates and interfaces, like the standard library. Such packages may repeat a name and a
+ * version.
+ */
 function isUtility({ templates, interfaces }: PackageArchive): boolean {
   return templates.length + interfaces.length === 0;
 }
 
-/** Refuses another package with the name and version of one that is or becomes vetted. */
+/** Refuses a package with the name and version of another one that is, or becomes, vetted. */
 function refuseClashes(vetted: readonly PackageArchive[], next: readonly PackageArchive[]): void {
   const upgradable = next.filter((archive) => !isUtility(archive));
   const all = [...vetted.filter((known) => !isUtility(known)), ...upgradable];
@@ -53,7 +56,7 @@ function byName(a: PackageName, b: PackageName): number {
   return 0;
 }
 
-/** Functions by which the ledger learns names from its packages. */
+/** Functions by which the ledger registers names of its packages. */
 export interface KnownNames {
   readonly packages: OwnPackages;
   /** Registers the names that an uploaded package defines. */
@@ -63,14 +66,14 @@ export interface KnownNames {
 export class Packages {
   readonly #known: KnownNames;
   readonly #stored = new Map<string, PackageArchive>();
-  /** Per synchronizer id: the ids of the uploaded packages vetted there, and the number of changes. */
+  /** By synchronizer id: the ids of the uploaded packages that are vetted there, and the number of changes. */
   readonly #vetted = new Map<string, { readonly ids: Set<string>; serial: number }>();
 
   constructor(known: KnownNames) {
     this.#known = known;
   }
 
-  /** Every id once: the sandbox's own packages, then the uploaded ones in order. */
+  /** Every id once: those of the sandbox's own packages, then those of uploaded ones in their order. */
   ids(): readonly string[] {
     return [...new Set([...this.#own().map(({ id }) => id), ...this.#stored.keys()])];
   }
@@ -79,7 +82,7 @@ export class Packages {
     return this.ids().includes(id);
   }
 
-  /** The contents of a package. Throws PACKAGE_NOT_FOUND if it is unknown, or known from recorded updates only. */
+  /** The content of a package. Throws PACKAGE_NOT_FOUND if it is unknown, or known only from recorded updates. */
   payload(id: string): Uint8Array {
     const found = this.#stored.get(id) ?? this.#known.packages.written(id);
     if (found === undefined) throw packageNotFound(id);
@@ -87,7 +90,7 @@ export class Packages {
   }
 
   /**
-   * Reads a DAR and checks it against the packages vetted on the synchronizers. Changes nothing. Throws the
+   * Parses a DAR and checks it against the packages that are vetted on the synchronizers. Changes nothing. Throws the
    * participant's refusal (INVALID_DAR, INVALID_ZIP_ENTRY, ZIP_BOMB, DAR_PARSE_ERROR, KNOWN_PACKAGE_VERSION).
    */
   validate(dar: Uint8Array, synchronizerIds: readonly string[]): readonly PackageArchive[] {
@@ -99,8 +102,8 @@ export class Packages {
   }
 
   /**
-   * Stores the packages of a DAR and vets them on the synchronizers; repeating it changes nothing. Throws as
-   * `validate`.
+   * Stores the packages of a DAR and vets them on the synchronizers. Repeating it changes nothing. Throws the refusals
+   * of `validate`.
    */
   upload(dar: Uint8Array, synchronizerIds: readonly string[]): void {
     const archives = this.validate(dar, synchronizerIds);
@@ -113,7 +116,8 @@ export class Packages {
   }
 
   /**
-   * The packages with this id, name and version; an empty text matches any. Throws PACKAGE_NOT_FOUND if there are none.
+   * The packages with this id, name and version, of which an empty text matches any. Throws PACKAGE_NOT_FOUND if there
+   * are none.
    */
   matching({ id, name, version }: PackageName): readonly PackageName[] {
     const fits = (requested: string, found: string): boolean => requested === '' || requested === found;
@@ -124,15 +128,15 @@ export class Packages {
     return found;
   }
 
-  /** The packages vetted on a synchronizer: the sandbox's own, and uploaded ones. */
+  /** The packages that are vetted on a synchronizer: the sandbox's own, and uploaded ones. */
   vetting(synchronizerId: string): Vetting {
     return this.#vettingOf(synchronizerId, this.#idsOn(synchronizerId), this.#serial(synchronizerId));
   }
 
   /**
-   * Vets and unvets known packages on a synchronizer, in order. The sandbox's own stay vetted. Throws
+   * Vets and unvets known packages on a synchronizer, in this order. The sandbox's own remain vetted. Throws
    * KNOWN_PACKAGE_VERSION or INVALID_ARGUMENT.
-   * @param dryRun changes nothing
+   * @param dryRun if true, nothing is changed
    * @returns the packages vetted afterwards
    */
   change(synchronizerId: string, changes: readonly VettingChange[], dryRun: boolean): Vetting {

@@ -1,6 +1,7 @@
 /**
- * The parties of a participant: its own, those named by its contracts, and those allocated through the interface. An
- * allocation is a topology event on one synchronizer of the ledger; only this module stores the metadata of parties.
+ * The parties of a participant: its own party, parties named by its contracts, and parties allocated through the
+ * interface. An allocation is a topology event on one synchronizer of the ledger. Only this module stores the metadata
+ * of parties.
  */
 import { failure, invalidArgument, permissionDenied } from '../wire/failure.ts';
 import type { LedgerFailure } from '../wire/failure.ts';
@@ -30,16 +31,16 @@ export type Annotations = Readonly<Record<string, string>>;
 export interface PartyRecord {
   readonly party: string;
   readonly annotations: Annotations;
-  /** Empty until the participant keeps metadata of the party; then counts its changes. */
+  /** Counts the changes of the metadata; empty until the participant stores metadata of the party. */
   readonly resourceVersion: string;
   readonly identityProviderId: string;
 }
 
-/** The parts of a party that may change. */
+/** A change of a party. */
 export interface PartyChange {
   /** The expected version of the party; empty accepts any. */
   readonly resourceVersion: string;
-  /** Merged into the existing ones; an empty value removes its key. */
+  /** Merged into the existing annotations; an empty value removes its key. */
   readonly annotations: Annotations;
 }
 
@@ -72,10 +73,13 @@ export interface SavedParties {
 }
 
 export class Parties {
-  /** Called with a hosting and its time in microseconds since 1970, before it happens. */
+  /** Called with a hosting and its time (microseconds since 1970), before it happens. */
   journal: ((hosting: Hosting & { readonly at: number }) => void) | undefined;
   readonly #ledger: Ledger;
-  /** Randomness for names of parties without a hint, separate from the ledger's, which a journal replays. */
+  /**
+   * Random numbers for names of parties without a hint. They are separate from those of the ledger, which a journal
+   * replays.
+   */
   readonly #random: Random;
   #records = new Map<string, PartyRecord>();
   #hosted = new Map<string, Map<string, Permission>>();
@@ -98,12 +102,12 @@ export class Parties {
     this.#signingKeys = signingKeys;
   }
 
-  /** Every party, ascending. */
+  /** All parties in ascending order. */
   all(): readonly string[] {
     return [...new Set([this.#ledger.participantId, ...this.#hosted.keys(), ...this.#ledger.localParties()])].sort();
   }
 
-  /** Undefined for a party that the participant does not know. */
+  /** The record of a party; undefined if the participant does not know the party. */
   find(party: string): PartyRecord | undefined {
     const record = this.#records.get(party);
     if (record !== undefined) return record;
@@ -111,14 +115,14 @@ export class Parties {
     return known ? { party, annotations: {}, resourceVersion: '', identityProviderId: '' } : undefined;
   }
 
-  /** Whether the participant keeps metadata of the party for this identity provider. */
+  /** Whether the participant stores metadata of the party for this identity provider. */
   isOf(identityProviderId: string, party: string): boolean {
     return this.#records.get(party)?.identityProviderId === identityProviderId;
   }
 
   /**
-   * The permission of a hosted party per synchronizer id. Parties known from contracts only may submit everywhere.
-   * Undefined for a party that is not hosted here.
+   * The permission of a hosted party, by synchronizer id. Parties that are known only from contracts may submit
+   * everywhere. Undefined for a party that is not hosted here.
    */
   permissions(party: string): ReadonlyMap<string, Permission> | undefined {
     const hosted = this.#hosted.get(party) ?? (this.find(party) === undefined ? undefined : this.#everywhere());
@@ -138,8 +142,8 @@ export class Parties {
   }
 
   /**
-   * The id of a party of this participant's namespace.
-   * @param hint empty generates one
+   * The id of a party in this participant's namespace.
+   * @param hint if empty, one is generated
    */
   idFor(hint: string): string {
     const namespace = this.#ledger.participantId.split('::')[1] ?? '';
@@ -154,8 +158,8 @@ export class Parties {
   }
 
   /**
-   * Refuses to host a party for callers that may not have it: one of another identity provider, or, unless they
-   * administer that provider, one that is known already. Throws the redacted 403 or INVALID_ARGUMENT.
+   * Refuses to host a party for callers that may not have it: a party of another identity provider, or, unless the
+   * caller administers that provider, a known party. Throws the redacted 403 or INVALID_ARGUMENT.
    */
   requireFree(party: string, identityProviderId: string, administers: boolean): void {
     const known = this.find(party);
@@ -165,9 +169,9 @@ export class Parties {
   }
 
   /**
-   * Hosts a party from now: a topology event on the ledger, journaled first. Throws INVALID_ARGUMENT if it is hosted on
-   * that synchronizer already.
-   * @param at microseconds since 1970; a replay gives it
+   * Hosts a party from now on: writes it to the journal, and appends a topology event to the ledger. Throws
+   * INVALID_ARGUMENT if the party is hosted on that synchronizer already.
+   * @param at microseconds since 1970; passed by a replay
    */
   host(hosting: Hosting, at?: number): PartyRecord {
     const { party, synchronizerId, permission, annotations, identityProviderId } = hosting;

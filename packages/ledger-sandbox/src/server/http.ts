@@ -1,6 +1,7 @@
 /**
- * The HTTP half of the interface: finds the endpoint, the caller and the request, and turns results, refusals and bugs
- * into the participant's responses. Compact JSON, status 200 or a refusal's own, a JSON 404 for unknown paths.
+ * The HTTP part of the interface. It finds the endpoint, the caller and the request, and turns results, refusals and
+ * bugs into the participant's responses: compact JSON, status 200 or that of the refusal, and a JSON 404 for unknown
+ * paths.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tokenOf } from '../identity/authorization.ts';
@@ -37,7 +38,8 @@ async function bytesOf(request: IncomingMessage, limit: number): Promise<Buffer>
     size += chunk.length;
     if (size <= limit) chunks.push(chunk);
   }
-  // Only after the complete request arrived: a connection that is closed while the peer writes loses the response.
+  // Thrown only after the complete request has arrived, because a connection that is closed while the peer writes loses
+  // the response.
   if (size > limit) throw new TooLarge();
   return Buffer.concat(chunks);
 }
@@ -82,7 +84,8 @@ function send(response: ServerResponse, status: number, answer: Answer): void {
 }
 
 function refuse(response: ServerResponse, thrown: unknown, release: Release): void {
-  // The peer is gone, perhaps in the middle of its request: the response has no reader, and this is not a bug.
+  // The peer has disconnected, perhaps in the middle of its request. So no one reads the response, and this is not a
+  // bug.
   if (response.destroyed) return;
   if (thrown instanceof Undecodable) return send(response, 400, { type: plain, content: thrown.message });
   if (thrown instanceof TooLarge) return send(response, 413, { type: plain, content: 'Payload Too Large' });
@@ -94,9 +97,9 @@ function refuse(response: ServerResponse, thrown: unknown, release: Release): vo
   send(response, 500, JSON.stringify(redactedInternal().body));
 }
 
-/** The path as in the request line, with nothing resolved or decoded, and the query behind it. */
+/** The path of the request line, not resolved or decoded, and the query after it. */
 function targetOf({ url = '/' }: IncomingMessage): { readonly pathname: string; readonly query: string } {
-  // A request for a proxy may contain the complete address; its host is ignored and the path served here.
+  // A request for a proxy may contain the complete address. Its host is ignored and the path is served here.
   const target = url.replace(/^https?:\/\/[^/?]*/i, '');
   const at = target.indexOf('?');
   return at < 0 ? { pathname: target, query: '' } : { pathname: target.slice(0, at), query: target.slice(at + 1) };

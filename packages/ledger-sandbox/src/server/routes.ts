@@ -20,7 +20,7 @@ export interface Found<E> {
   readonly path: Readonly<Record<string, string>>;
 }
 
-/** The routes of a release below a path prefix; fixed segments come before those that bind a value. */
+/** The routes of a release below a path prefix. Fixed segments precede those that bind a value. */
 export function routesOf<E extends Routable>(
   endpoints: readonly E[],
   release: Release,
@@ -61,7 +61,7 @@ function decode(value: string): string | undefined {
   }
 }
 
-/** The endpoint for a method and a path as in the request line. */
+/** The endpoint for a method and the path of a request line. */
 export function findRoute<E>(routes: readonly Route<E>[], method: string, pathname: string): Found<E> | undefined {
   const pathSegments = pathname.split('/');
   for (const route of routes) {

@@ -1,7 +1,7 @@
 /**
- * The sandbox participant: an embedded ledger that serves the JSON Ledger API v2 over real HTTP and WebSocket. State is
- * in memory and deterministic from a seed; faults can be switched on while it runs. It is for development, the demo and
- * tests, never for production data.
+ * The sandbox participant: an embedded ledger that serves the JSON Ledger API v2 over real HTTP and WebSocket. Its
+ * state is in memory and deterministic from a seed. Faults can be switched on while it runs. It is for development, the
+ * demo and tests, never for production data.
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -36,9 +36,9 @@ import { Upgrades } from './upgrades.ts';
 export interface SandboxOptions {
   /** Default 127.0.0.1. */
   readonly host?: string;
-  /** Default 0: any free port. */
+  /** Default 0, for any free port. */
   readonly port?: number;
-  /** Path in front of every endpoint, e.g. `/participant1`. Default none. */
+  /** Path prefix of every endpoint, e.g. `/participant1`. Default none. */
   readonly pathPrefix?: string;
   /** The participant release to simulate. Default 3.5. */
   readonly release?: Release;
@@ -47,21 +47,22 @@ export interface SandboxOptions {
   readonly seed?: number;
   /** Default: the id of the world. */
   readonly participantId?: string;
-  /** If set, every request needs exactly this bearer token. */
+  /** If set, every request requires exactly this bearer token. */
   readonly token?: string;
-  /**
-   * Tokens and users as on a secured participant. Default none: every caller may do everything. `token` overrides it.
-   */
+  /** Tokens and users as on a secured participant. If absent, every caller may do everything. `token` overrides it. */
   readonly auth?: AuthOptions;
-  /** Return the participant's id to any authenticated user. Default false: to administrators only. */
+  /** Whether to return the participant's id to any authenticated user. Default false: only to administrators. */
   readonly openParticipantId?: boolean;
-  /** Silence in both directions after which a socket is closed, milliseconds. Default 60000. */
+  /** Time without data in both directions after which a socket is closed, milliseconds. Default 60000. */
   readonly idleTimeoutMs?: number;
   readonly limits?: Partial<Limits>;
-  /** DARs uploaded and vetted from the start. An invalid one rejects with the LedgerFailure of its upload. */
+  /**
+   * DARs that are uploaded and vetted from the start. For an invalid one, the start rejects with the LedgerFailure of
+   * its upload.
+   */
   readonly dars?: readonly Uint8Array[];
   readonly faults?: Faults;
-  /** Serve `/sandbox/faults` and `/sandbox/ledger` to programs on this machine. Default false. */
+  /** Whether to serve `/sandbox/faults` and `/sandbox/ledger` to programs on this machine. Default false. */
   readonly admin?: boolean;
   /** The ledger's clock, milliseconds since 1970. Default the system clock. */
   readonly now?: () => number;
@@ -73,7 +74,7 @@ export interface Sandbox extends AsyncDisposable {
   readonly participantId: string;
   readonly ledger: Ledger;
   readonly parties: Parties;
-  /** Change it at any time; running streams see the change at their next frame. */
+  /** May be changed at any time; running streams notice the change at their next frame. */
   readonly faults: Faults;
   /** Closes every socket and frees the port. */
   close(): Promise<void>;
@@ -157,7 +158,9 @@ interface Parts {
   readonly pathPrefix: string;
 }
 
-/** The server of all endpoints. The fault script sees every request first, except those that change the script. */
+/**
+ * The server of all endpoints. The fault script handles every request first, except requests that change the script.
+ */
 function serverOf({ service, admin, upgrades, pathPrefix }: Parts): Server {
   const context = { ...service.participant, pathPrefix };
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

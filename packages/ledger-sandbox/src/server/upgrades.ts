@@ -1,6 +1,6 @@
 /**
- * The WebSocket half of the interface: the handshake, which survives an invalid token, then one request frame, then the
- * stream of its path.
+ * The WebSocket part of the interface: the handshake, which an invalid token does not fail, then one request frame,
+ * then the stream of its path.
  */
 import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
@@ -23,8 +23,8 @@ import type { Route } from './routes.ts';
 const plain = 'text/plain; charset=UTF-8';
 
 /**
- * The participant ignores the offered subprotocols; the documented alias is accepted only from clients that offer no
- * other name.
+ * The participant ignores the offered subprotocols. The documented alias is accepted only if the client offers no other
+ * name.
  */
 function subprotocol(offered: readonly string[]): string {
   return offered.includes('ledger.ws.auth') && !offered.includes('daml.ws.auth') ? 'ledger.ws.auth' : 'daml.ws.auth';
@@ -51,7 +51,7 @@ function textOf(data: RawData): string {
   return (data instanceof ArrayBuffer ? Buffer.from(data) : data).toString();
 }
 
-/** Closes the TCP connection, without a close frame, after silence in both directions. */
+/** Closes the TCP connection, without a close frame, after a time without data in both directions. */
 function cutWhenIdle(socket: Duplex, idleTimeoutMs: number): void {
   if (socket instanceof Socket) socket.setTimeout(idleTimeoutMs, () => socket.destroy());
 }
@@ -60,14 +60,14 @@ export interface UpgradeOptions {
   readonly participant: Participant;
   readonly authenticate: Authenticate;
   readonly routes: readonly Route<StreamEndpoint>[];
-  /** Silence in both directions after which a socket is closed, milliseconds. */
+  /** Time without data in both directions after which a socket is closed, milliseconds. */
   readonly idleTimeoutMs: number;
   readonly random: Random;
 }
 
 /**
- * A handshake that fails with a real HTTP status: only for an unresolvable user or an unknown path. Further bytes of
- * the peer are read and dropped, so that its end is noticed and the connection closed.
+ * Fails a handshake with a real HTTP status; only for a user that cannot be resolved and for an unknown path. Further
+ * bytes of the peer are read and dropped, so that its end is noticed and the connection closes.
  */
 function refuseUpgrade(socket: Duplex, status: string, body: string, type = 'application/json'): void {
   const headers = `Content-Type: ${type}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close`;
@@ -95,10 +95,10 @@ export class Upgrades {
     for (const socket of this.#left) socket.destroy();
   }
 
-  /** Takes over a socket that no HTTP server handles any more. */
+  /** Takes over a socket that the HTTP server does not handle any more. */
   leave(socket: Duplex): void {
     this.#left.add(socket);
-    // No other code handles the socket: a disconnecting peer must not become an uncaught error.
+    // Required because no other code handles the socket: a peer that disconnects must not cause an uncaught error.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => this.#left.delete(socket));
   }
@@ -120,7 +120,7 @@ export class Upgrades {
       const caller = await authenticate(tokenOf(request, participant.release));
       const sockets = participant.faults.compress === true ? this.#compressing : this.#plain;
       sockets.handleUpgrade(request, socket, head, (accepted) => {
-        // After the upgrade: ws clears the timeout of the socket it takes over.
+        // Set after the upgrade, because ws clears the timeout of the socket that it takes over.
         cutWhenIdle(socket, idleTimeoutMs);
         const { ledger, faults } = participant;
         const script = new FrameScript({ faults, ledger, path: found.endpoint.path, random });

@@ -1,6 +1,6 @@
 /**
- * Failures raised by the code of a model: `DAML_FAILURE` with the id of the error and the exercises it passed,
- * innermost first, in `context.exercise_trace`.
+ * Failures that the code of a model raises: `DAML_FAILURE` with the id of the error, and in `context.exercise_trace`
+ * the exercises it passed, the innermost first.
  */
 import { LedgerFailure, failure } from './failure.ts';
 import { asObject, asText } from './json.ts';
@@ -17,14 +17,17 @@ export function assertionFailed(message: string): LedgerFailure {
   return failure({ code: 'DAML_FAILURE', category: 9, cause, context });
 }
 
-/** Refuses actions that the given parties may not authorize: signatories and controllers must be among them. */
+/**
+ * Refuses actions that the given parties may not authorize: the required signatories and controllers must be among
+ * them.
+ */
 export function authorize(needed: readonly string[], authorizers: readonly string[], what: string): void {
   if (needed.every((party) => authorizers.includes(party))) return;
   const cause = `Interpretation error: Error: ${what} requires authorizers ${needed.join(',')}, but only ${authorizers.join(',')} were given`;
   throw failure({ code: 'DAML_AUTHORIZATION_ERROR', category: 8, cause });
 }
 
-/** The same failure with texts added to its context; other errors unchanged. */
+/** The same failure with texts added to its context; other errors are unchanged. */
 export function withContext(thrown: LedgerFailure, added: Readonly<Record<string, string>>): LedgerFailure {
   return new LedgerFailure(
     { ...thrown.body, context: { ...asObject(thrown.body['context']), ...added } },
@@ -39,7 +42,7 @@ export function traced(thrown: unknown, line: string): unknown {
   return withContext(thrown, { exercise_trace: `${before}    ${line}\n` });
 }
 
-/** `b9e9e043:Asset:Asset:Withdraw on contract 0059f0a55b`: one exercise as in traces. */
+/** Text of one exercise in a trace: `b9e9e043:Asset:Asset:Withdraw on contract 0059f0a55b`. */
 export function traceName(templateId: string, choice: string, contractId: string): string {
   const [packageId = '', ...entity] = templateId.split(':');
   return `${[packageId.slice(0, 8), ...entity, choice].join(':')} on contract ${contractId.slice(0, 10)}`;

@@ -1,6 +1,6 @@
 /**
- * Refusals of the participant: the JSON body (key order and nulls as recorded) with the HTTP status it maps to. On a
- * WebSocket the same body is one text frame before a close with code 1000.
+ * Refusals of the participant: the JSON body (with recorded key order and nulls) and its HTTP status. On a WebSocket,
+ * the same body is one text frame before a close with code 1000.
  */
 import { syntaxProblem } from './json.ts';
 import type { DeprecatedIn } from './release.ts';
@@ -41,11 +41,11 @@ export interface FailureOptions {
   readonly cause: string;
   readonly context?: Readonly<Record<string, string>>;
   readonly resources?: readonly (readonly [string, string])[];
-  /** Whether the context reports the response as not definite. Default true. */
+  /** Whether the context states that the response is not definite. Default true. */
   readonly saysIndefinite?: boolean;
 }
 
-/** A refusal of the ledger. Thrown inside the sandbox, printed at its edges. */
+/** A refusal of the ledger, which is thrown inside the sandbox and printed in responses. */
 export class LedgerFailure extends Error {
   override readonly name = 'LedgerFailure';
   readonly body: JsonObject;
@@ -104,12 +104,12 @@ export function unauthenticated(): LedgerFailure {
   return redacted(16);
 }
 
-/** The redacted response to a user without the right. */
+/** The redacted response to a user that lacks the right. */
 export function permissionDenied(): LedgerFailure {
   return redacted(7);
 }
 
-/** The response to a valid token whose user cannot be resolved; the only refusal that fails a handshake. */
+/** The response to a valid token whose user cannot be resolved. It is the only refusal that fails a handshake. */
 export function invalidToken(): LedgerFailure {
   return redacted(7, { ledger_api_error: 'invalid token' });
 }
@@ -129,12 +129,14 @@ export function staleStreamAuthorization(): LedgerFailure {
   return failure({ code: 'STALE_STREAM_AUTHORIZATION', category: 2, cause });
 }
 
-/** The redacted response to a bug or an operation that the participant does not support. */
+/** The redacted response to a bug, or to an operation that the participant does not support. */
 export function redactedInternal(): LedgerFailure {
   return redacted(13);
 }
 
-/** A request that the decoder of the interface refuses before any code of the ledger sees it: 400 text/plain. */
+/**
+ * Thrown for a request that the decoder of the interface refuses before any code of the ledger runs: 400 text/plain.
+ */
 export class Undecodable extends Error {
   override readonly name = 'Undecodable';
 
@@ -144,7 +146,10 @@ export class Undecodable extends Error {
   }
 }
 
-/** Refuses a body without keys for which the decoder has no default, e.g. `commands.commandId`, with their names. */
+/**
+ * Refuses a body that lacks keys for which the decoder has no default, e.g. `commands.commandId`. The refusal names
+ * them.
+ */
 export function requireKeys(body: JsonObject, paths: readonly string[]): void {
   const isMissing = (path: string): boolean => {
     let at: Json | undefined = body;
@@ -177,8 +182,8 @@ export function undecodableFrame(text: string): LedgerFailure {
 }
 
 /**
- * The refusal of a disabled endpoint or field, before any other part of the request is read. As recorded: without a
- * context, without a category.
+ * The refusal of a disabled endpoint or field, sent before any other part of the request is read. As recorded, it has
+ * no context and no category.
  * @param what e.g. `The endpoint /v2/updates/trees`
  */
 export function deprecatedDisabled(what: string, deprecatedIn: DeprecatedIn): LedgerFailure {
@@ -240,7 +245,9 @@ export function prunedAccess(
   return failure({ code: 'PARTICIPANT_PRUNED_DATA_ACCESSED', category: 9, cause, context });
 }
 
-/** The same code, from a participant that does not know which reassignments were in flight, even without pruning. */
+/**
+ * The same code from a participant that does not know which reassignments were in flight, even if nothing was pruned.
+ */
 export function inFlightAccess(offset: number): LedgerFailure {
   const cause = `Active contracts request at offset ${offset}: an update of a reassignment in flight is not available`;
   return failure({ code: 'PARTICIPANT_PRUNED_DATA_ACCESSED', category: 9, cause });
@@ -249,7 +256,7 @@ export function inFlightAccess(offset: number): LedgerFailure {
 export function listTooLong(limit: number): LedgerFailure {
   const cause = `The number of matching elements (${limit + 1}) is greater than the node limit (${limit}).`;
   const code = 'JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED';
-  // From the HTTP server in front of the ledger: without a context, and definite.
+  // Sent by the HTTP server in front of the ledger, so it has no context and is definite.
   const { body } = failure({ code, category: 2, cause });
   return new LedgerFailure({ ...body, correlationId: traceId, context: {}, definiteAnswer: false }, 413);
 }

@@ -1,6 +1,6 @@
 /**
- * JSON in the sandbox: read-only values and the few narrowings that its request parsing needs. Every accessor is
- * lenient in the same way as the participant's decoder: a missing or null key reads as absent.
+ * JSON in the sandbox: read-only values, and the few conversions that its parsing of requests needs. Every accessor is
+ * as lenient as the participant's decoder: a missing or null key counts as absent.
  */
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
@@ -8,23 +8,23 @@ export interface JsonObject {
   readonly [key: string]: Json;
 }
 
-/** The value as an object; undefined if it is not one (arrays included). */
+/** The value as an object; undefined if it is not one (an array is not). */
 export function asObject(value: Json | undefined): JsonObject | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   return value as JsonObject;
 }
 
-/** The value as a list; other values read as the empty list. */
+/** The value as a list; empty for other values. */
 export function asList(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? (value as readonly Json[]) : [];
 }
 
-/** The value as text; other values read as an empty text. */
+/** The value as text; empty for other values. */
 export function asText(value: Json | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The texts of a list; other elements are dropped. */
+/** The texts in a list; other elements are dropped. */
 export function asTexts(value: Json | undefined): string[] {
   return asList(value).filter((element): element is string => typeof element === 'string');
 }
@@ -45,10 +45,10 @@ export function parseJson(text: string): Json | undefined {
   }
 }
 
-/** Maximum nesting of parsed values. Deeper values could be parsed, but not printed again or compared. */
+/** Maximum nesting of parsed values. Deeper values could be parsed, but not printed or compared. */
 const deepestOfAll = 512;
 
-/** Whether the text nests lists and objects deeper than this many levels. */
+/** Whether the text nests lists and objects deeper than this. */
 function isTooDeep(text: string, deepest: number): boolean {
   if (text.length <= deepest) return false;
   let depth = 0;
@@ -65,7 +65,7 @@ function isTooDeep(text: string, deepest: number): boolean {
   return false;
 }
 
-/** Integers that a number cannot hold exactly become their digits as a text. */
+/** The same text, in which integers that a number cannot represent exactly are replaced by texts with their digits. */
 function withExactIntegers(text: string): string {
   if (!/\d{16}/.test(text)) return text;
   return text.replaceAll(/"(?:[^"\\]|\\.)*"|-?\d{16,}(?![\d.eE])/g, (found) =>
@@ -73,7 +73,7 @@ function withExactIntegers(text: string): string {
   );
 }
 
-/** Parsed JSON of a client; undefined if the text is not JSON or nested deeper than a request may be. */
+/** Parses JSON of a client; undefined if the text is not JSON, or is nested deeper than a request may be. */
 export function parseRequest(text: string, deepest = deepestOfAll): Json | undefined {
   return isTooDeep(text, deepest) ? undefined : parseJson(withExactIntegers(text));
 }

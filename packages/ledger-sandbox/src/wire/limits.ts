@@ -1,4 +1,4 @@
-/** The default limits of a participant, and the refusals of its HTTP server before it searches an endpoint. */
+/** The default limits of a participant, and the refusals of its HTTP server before it looks up an endpoint. */
 import type { IncomingMessage } from 'node:http';
 import { Undecodable } from './failure.ts';
 import { isFrom } from './release.ts';
@@ -9,15 +9,15 @@ const mebibyte = 1024 * 1024;
 export interface Limits {
   /** Milliseconds between OffsetCheckpoints of a stream. */
   readonly checkpointIntervalMs: number;
-  /** Maximum elements of a list response (`http-list-max-elements-limit`). */
+  /** Maximum number of elements of a list response (`http-list-max-elements-limit`). */
   readonly listElements: number;
-  /** Milliseconds of silence that end an open list (`http-list-wait-time`). */
+  /** Milliseconds without an element after which an open list ends (`http-list-wait-time`). */
   readonly listWaitMs: number;
-  /** Bytes of a request body. */
+  /** Maximum number of bytes of a request body. */
   readonly bodyBytes: number;
-  /** Milliseconds after which a request is answered with 503 (`request-timeout`), unless the request names its own. */
+  /** Milliseconds after which a request gets a 503 (`request-timeout`), unless the request names its own timeout. */
   readonly requestTimeoutMs: number;
-  /** Levels of lists and objects in a request. */
+  /** Maximum nesting of lists and objects in a request. */
   readonly nesting: number;
 }
 
@@ -37,7 +37,7 @@ export function limitsOf(release: Release, overrides: Partial<Limits> = {}): Lim
 const headerCount = 64;
 const headerValueLength = 8192;
 
-/** Bytes of a complete header section: above the server's own limits, so that those decide. */
+/** Maximum number of bytes of a complete header section. It is above the server's own limits, so that those decide. */
 export const headerSectionBytes = 2 * headerCount * headerValueLength;
 
 export interface HeaderRefusal {
@@ -45,7 +45,9 @@ export interface HeaderRefusal {
   readonly content: string;
 }
 
-/** The refusal of a request with too many headers or too long a value (which bounds the token's size). */
+/**
+ * The refusal of a request with too many headers, or with a value that is too long (which limits the size of tokens).
+ */
 export function headerRefusal({ rawHeaders }: IncomingMessage): HeaderRefusal | undefined {
   if (rawHeaders.length / 2 > headerCount) {
     return { status: 400, content: `The request has more than ${headerCount} headers.` };
@@ -68,8 +70,8 @@ export class RequestTimeout extends Error {
 }
 
 /**
- * Milliseconds that a request sets in its header `Request-Timeout`, from 1 to 60 seconds, since 3.6. Undefined if it
- * sets none. Throws Undecodable for other values.
+ * The timeout that a request sets in its header `Request-Timeout`, from 1 to 60 seconds, since 3.6; milliseconds.
+ * Undefined if it sets none. Throws Undecodable for other values.
  */
 export function requestTimeoutOf({ headers }: IncomingMessage, release: Release): number | undefined {
   const header = headers['request-timeout'];
@@ -79,7 +81,10 @@ export function requestTimeoutOf({ headers }: IncomingMessage, release: Release)
   throw new Undecodable('header Request-Timeout', 'expected milliseconds from 1000 to 60000');
 }
 
-/** The result, or RequestTimeout after the milliseconds; the running work continues unseen. */
+/**
+ * The result of `run`; throws RequestTimeout after the time has passed. The running work continues without effect on
+ * the response.
+ */
 export async function within<T>(milliseconds: number, run: () => T | Promise<T>): Promise<T> {
   const result = run();
   if (!(result instanceof Promise)) return result;

@@ -1,16 +1,16 @@
 /**
  * The opaque tokens with which a reader continues where a response ended. A token belongs to one participant and one
- * request: it contains a digest of both next to its position.
+ * request: it contains a digest of both, and a position.
  */
 import { createHash } from 'node:crypto';
 import type { Json } from './json.ts';
 
-/** The digest of everything that a token is bound to. */
+/** The digest of all values that a token is bound to. */
 export function bindingOf(...parts: readonly (Json | undefined)[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16);
 }
 
-/** A token (Base64) for two numbers, e.g. an offset and a position. */
+/** A token (Base64) that contains two numbers, e.g. an offset and a position. */
 export function sealToken(binding: string, first: number, second: number): string {
   return Buffer.from(`${binding}:${first}:${second}`).toString('base64');
 }

@@ -1,19 +1,16 @@
-/**
- * One page of a list: elements in the order of a key, and an opaque token with the key after which the next page
- * begins.
- */
+/** One page of a list: elements sorted by a key, and an opaque token with the key after which the next page begins. */
 import { Undecodable, invalidArgument } from './failure.ts';
 
 export interface PageRequest {
-  /** Maximum elements; 0: as many as the server allows. */
+  /** Maximum number of elements; 0 for as many as the server allows. */
   readonly size: number;
-  /** As returned by an earlier page; empty begins. */
+  /** The token of an earlier page; empty to begin. */
   readonly token: string;
 }
 
 export interface Page<T> {
   readonly elements: readonly T[];
-  /** Empty after the last element. */
+  /** Empty if the page contains the last element. */
   readonly nextPageToken: string;
 }
 
@@ -36,10 +33,10 @@ function tokenOf(key: string): string {
 }
 
 /**
- * The requested page. As on the participant, a page that is exactly full is followed by one more, even if that is
- * empty. Throws INVALID_ARGUMENT for a size out of range or a token that no page returned.
- * @param sorted ascending by key, keys unique
- * @param most the server's maximum of elements
+ * The requested page. As on the participant, a page that is exactly full is followed by another one, even if that is
+ * empty. Throws INVALID_ARGUMENT for a size out of range, or a token that no page returned.
+ * @param sorted in ascending order of unique keys
+ * @param most maximum number of elements that the server allows
  */
 export function pageOf<T>(
   sorted: readonly T[],

@@ -1,6 +1,6 @@
 /**
- * Seeded randomness: the same seed gives the same numbers, ids and choices on every machine and in every run. Not for
- * cryptography. Ids have the lengths and prefixes of real ones so that storage sizes are realistic.
+ * Seeded random numbers: the same seed results in the same numbers, ids and choices on every machine and in every run.
+ * Not for cryptography. Ids have the lengths and prefixes of real ones, so that storage sizes are realistic.
  */
 import { createHash } from 'node:crypto';
 
@@ -45,7 +45,7 @@ export class Random {
     return sum >>> 0;
   }
 
-  /** In [0, 1). */
+  /** A number in [0, 1). */
   float(): number {
     return this.uint32() / 0x1_0000_0000;
   }
@@ -60,19 +60,19 @@ export class Random {
     return this.float() < probability;
   }
 
-  /** An index below `length` by a power law: low indexes are drawn far more often. */
+  /** An index below `length` from a power law: low indexes are drawn far more often. */
   zipf(length: number): number {
     return Math.min(length - 1, Math.floor(length ** this.float()) - 1);
   }
 
-  /** `00…ca111220…`, 138 hex digits. */
+  /** A contract id: `00…ca111220…`, 138 hex digits. */
   contractId(): string {
     this.#fill(this.#contract, 1, 32);
     this.#fill(this.#contract, 37, 32);
     return this.#contract.toString('hex');
   }
 
-  /** `1220` and 64 hex digits. */
+  /** An update id: `1220` and 64 hex digits. */
   updateId(): string {
     this.#fill(this.#update, 2, 32);
     return this.#update.toString('hex');
@@ -89,12 +89,12 @@ export class Random {
   }
 }
 
-/** A stable 64-digit hex hash of a text: package ids, party fingerprints. */
+/** A stable hash of a text, 64 hex digits: for package ids and party fingerprints. */
 export function fingerprint(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** A party id `hint::1220…` that depends on the hint and the namespace only. */
+/** A party id `hint::1220…` that depends only on the hint and the namespace. */
 export function partyId(hint: string, namespace: string): string {
   return `${hint}::1220${fingerprint(namespace)}`;
 }

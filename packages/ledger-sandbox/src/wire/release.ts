@@ -2,10 +2,10 @@
 
 export type Release = '3.4' | '3.5' | '3.6' | '3.7';
 
-/** Oldest first. */
+/** All releases, the oldest first. */
 export const releases: readonly Release[] = ['3.4', '3.5', '3.6', '3.7'];
 
-/** The version in GET /v2/version for each, unless a sandbox is given another version. */
+/** The version in GET /v2/version by release, unless a sandbox is given another version. */
 export const versionOf: Readonly<Record<Release, string>> = {
   '3.4': '3.4.12',
   '3.5': '3.5.10',
@@ -13,13 +13,13 @@ export const versionOf: Readonly<Record<Release, string>> = {
   '3.7': '3.7.4',
 };
 
-/** True if `release` lies within the two, both inclusive; an absent bound is open. */
+/** True if `release` is from `since` to `last`, both inclusive. An absent bound means no limit. */
 export function isWithin(release: Release, since: Release | undefined, last: Release | undefined): boolean {
   const at = releases.indexOf(release);
   return (since === undefined || at >= releases.indexOf(since)) && (last === undefined || at <= releases.indexOf(last));
 }
 
-/** True for that release and all later ones. */
+/** True for release `since` and all later ones. */
 export function isFrom(release: Release, since: Release): boolean {
   return isWithin(release, since, undefined);
 }
@@ -32,7 +32,7 @@ export function isDisabled(release: Release): boolean {
   return release === '3.6';
 }
 
-/** That release and all later ones. */
+/** Release `since` and all later ones. */
 export function from(since: Release): readonly Release[] {
   return releases.slice(releases.indexOf(since));
 }

@@ -1,4 +1,4 @@
-/** Errors of the sandbox itself, not of requests of clients: those are refusals, see failure.ts. */
+/** Errors of the sandbox itself. Errors of requests of clients are refusals, see failure.ts. */
 
 /** Causes: an address that cannot be listened on, invalid keys or users, an invalid offset, invalid recorded frames. */
 export type SandboxErrorCode = 'SANDBOX_LISTEN' | 'SANDBOX_AUTH' | 'SANDBOX_OFFSET' | 'SANDBOX_RECORDING';
@@ -6,7 +6,7 @@ export type SandboxErrorCode = 'SANDBOX_LISTEN' | 'SANDBOX_AUTH' | 'SANDBOX_OFFS
 export class SandboxError extends Error {
   override readonly name = 'SandboxError';
   readonly code: SandboxErrorCode;
-  /** Remedy, one sentence. */
+  /** The remedy, in one sentence. */
   readonly remedy: string;
 
   constructor(

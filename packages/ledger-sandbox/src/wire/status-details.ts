@@ -1,10 +1,10 @@
-/** The details of a gRPC status as the JSON interface prints them: a typed message, in bytes and decoded. */
+/** The details of a gRPC status in the form of the JSON interface: a typed message, in bytes and decoded. */
 import { asText } from './json.ts';
 import type { JsonObject } from './json.ts';
 
 const unknownFields = { fields: {} };
 
-/** A length-delimited protobuf field: its tag, its length as a varint, its bytes. */
+/** A length-delimited protobuf field: its tag, its length as a varint, and its bytes. */
 function field(number: number, content: Buffer): Buffer {
   const length: number[] = [];
   for (let rest = content.length; ; rest >>>= 7) {
@@ -28,7 +28,7 @@ export function requestInfo(requestId: string): JsonObject {
   return detail('RequestInfo', field(1, Buffer.from(requestId)), { requestId, servingData: '' });
 }
 
-/** `google.rpc.ResourceInfo` (resource_type = 1, resource_name = 2), one for each resource an error names. */
+/** `google.rpc.ResourceInfo` (resource_type = 1, resource_name = 2), one for each resource that an error names. */
 export function resourceInfo(resourceType: string, resourceName: string): JsonObject {
   const value = Buffer.concat([field(1, Buffer.from(resourceType)), field(2, Buffer.from(resourceName))]);
   return detail('ResourceInfo', value, { resourceType, resourceName, owner: '', description: '' });

@@ -1,11 +1,11 @@
 /**
- * Numeric and time values in the participant's spelling. Numeric 10 is a text with ten digits after the point and is
- * computed as a bigint of 10^-10 units; API timestamps are ISO-8601 UTC with 0, 3 or 6 fraction digits.
+ * Numeric and time values in the participant's format. Numeric 10 is a text with ten digits after the point, and is
+ * computed as a bigint in units of 10^-10. API timestamps are ISO-8601 UTC with 0, 3 or 6 fraction digits.
  */
 
 const scale = 10n ** 10n;
 
-/** Units of 10^-10 of a decimal text such as `999.99`; undefined if the text is not a Numeric 10. */
+/** A decimal text such as `999.99` in units of 10^-10; undefined if the text is not a Numeric 10. */
 export function parseNumeric(text: string): bigint | undefined {
   const match = /^(-?)(\d{1,28})(?:\.(\d{1,10}))?$/.exec(text);
   if (match === null) return undefined;
@@ -13,14 +13,14 @@ export function parseNumeric(text: string): bigint | undefined {
   return match[1] === '-' ? -units : units;
 }
 
-/** `999.9900000000` for a number of 10^-10 units. */
+/** A number in units of 10^-10 as a text such as `999.9900000000`. */
 export function formatNumeric(units: bigint): string {
   const sign = units < 0n ? '-' : '';
   const digits = (units < 0n ? -units : units).toString().padStart(11, '0');
   return `${sign}${digits.slice(0, -10)}.${digits.slice(-10)}`;
 }
 
-/** An API timestamp of microseconds since 1970: `…:50Z`, `…:50.100Z` or `…:50.319123Z`. */
+/** Microseconds since 1970 as an API timestamp: `…:50Z`, `…:50.100Z` or `…:50.319123Z`. */
 export function formatTimestamp(micros: number): string {
   const millis = Math.floor(micros / 1000);
   const iso = new Date(millis).toISOString();

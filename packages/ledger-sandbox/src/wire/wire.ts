@@ -1,6 +1,6 @@
 /**
- * The update objects of the JSON Ledger API v2 as the participant prints them: key order, explicit nulls, the positions
- * with and without a `value` level. `canonical*` fills missing keys, in the participant's key order.
+ * The update objects of the JSON Ledger API v2 as the participant prints them: their key order, their explicit nulls,
+ * and which objects are wrapped in `value`. `canonical*` adds missing keys in the participant's key order.
  */
 import type { Json, JsonObject } from './json.ts';
 
@@ -137,7 +137,7 @@ export type Update =
   | { readonly Reassignment: { readonly value: Reassignment } }
   | { readonly TopologyTransaction: { readonly value: TopologyTransaction } };
 
-/** An update as a caller may provide it: any key may be missing, also in events. */
+/** An update in the form that a caller may provide: any key may be missing, in events too. */
 export type UpdateInput =
   | { readonly Transaction: { readonly value: Partial<Transaction> } }
   | { readonly Reassignment: { readonly value: Partial<Reassignment> } }
@@ -173,7 +173,7 @@ function canonicalReassignmentEvent(event: ReassignmentEvent): ReassignmentEvent
   return { JsAssignmentEvent: { ...assigned, createdEvent: canonicalCreated(assigned.createdEvent) } };
 }
 
-/** The complete update for a partial one: a copy deep enough that offsets can be changed without changing the input. */
+/** The complete update for a partial one. It is a copy deep enough for changing offsets without changing the input. */
 export function canonicalUpdate(input: UpdateInput): Update {
   if ('Transaction' in input) {
     const transaction = input.Transaction.value;
@@ -194,7 +194,7 @@ export function canonicalUpdate(input: UpdateInput): Update {
   return { TopologyTransaction: { value: { ...head, ...input.TopologyTransaction.value } } };
 }
 
-/** The fields every kind of update has. */
+/** The fields that every kind of update has. */
 export function valueOf(update: Update): Transaction | Reassignment | TopologyTransaction {
   if ('Transaction' in update) return update.Transaction.value;
   if ('Reassignment' in update) return update.Reassignment.value;

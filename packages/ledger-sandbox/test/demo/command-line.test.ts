@@ -34,13 +34,13 @@ describe('command-line settings', () => {
     });
   });
 
-  it('are rejected all at once, each with the name it was given by', () => {
+  it('are rejected together, each with the name of its flag or variable', () => {
     const wrong = (): unknown => settingsOf(['--port', '65536', '--speed', '1.5'], { INDEXER_DEMO_SEED: '-1' });
     expect(wrong).toThrow(UsageError);
     expect(wrong).toThrow(/--port: .+65535\nINDEXER_DEMO_SEED: .+\n--speed: /);
   });
 
-  it.each([['--prot', '1'], ['word'], ['--port']])('are rejected for %s', (...argv) => {
+  it.each([['--prot', '1'], ['word'], ['--port']])('are rejected for the arguments %s', (...argv) => {
     expect(() => settingsOf(argv, {})).toThrow(UsageError);
   });
 

@@ -1,4 +1,4 @@
-/** The three queries of the startup banner, verbatim, on a running demo; and the traffic that dashboards rely on. */
+/** The three queries of the startup banner, verbatim, on a running demo, and the traffic that dashboards rely on. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formatBanner } from '../../../../src/cli/demo/banner.ts';
 import { startDemoLedger, type DemoLedger } from '../../src/demo/demo-ledger.ts';
@@ -30,7 +30,7 @@ beforeAll(async () => {
   );
   const where = { ledgerUrl: ledger.url, databaseUrl: database.url, embeddedLedger: true, embeddedDatabase: true };
   const text = formatBanner(where, indexer.httpUrl, 'ledger');
-  // As printed: over several lines, each up to its semicolon.
+  // The banner prints a query over several lines, up to its semicolon.
   queries = [...text.matchAll(/^ {4}(select [^;]*;)$/gm)].map(([, sql = '']) => sql);
   expect(queries).toHaveLength(3);
 }, 240_000);
@@ -97,7 +97,7 @@ describe('queries that users run', () => {
     expect(Number(found['renewals'])).toBeGreaterThanOrEqual(Number(found['paid']));
   }, 240_000);
 
-  it('find balances locked and free', async () => {
+  it('find locked and free balances', async () => {
     const sql = `select payload->'instrumentId'->>'id' as id,
         sum(case when jsonb_typeof(payload->'lock') = 'null' then (payload->>'amount')::decimal else 0 end) as free,
         sum(case when jsonb_typeof(payload->'lock') = 'null' then 0 else (payload->>'amount')::decimal end) as locked

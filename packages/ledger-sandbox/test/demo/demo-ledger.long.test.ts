@@ -1,4 +1,4 @@
-/** A restart of the demo's ledger: it is the same ledger as before. */
+/** The demo's ledger is the same ledger after a restart. */
 import { appendFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ async function post(url: string, path: string, body: object): Promise<string> {
   return answer.text();
 }
 
-/** The last updates, as the ledger prints them. */
+/** The last updates in the form in which the ledger prints them. */
 function newest(ledger: DemoLedger): Promise<string> {
   const wildcard = {
     cumulative: [{ identifierFilter: { WildcardFilter: { value: { includeCreatedEventBlob: false } } } }],
@@ -44,7 +44,7 @@ function newest(ledger: DemoLedger): Promise<string> {
 }
 
 describe('the demo ledger', () => {
-  it('returns the same offsets and updates after a restart, submitted commands included', async () => {
+  it('returns the same offsets and updates after a restart, including those of submitted commands', async () => {
     const first = await start();
     const owner = 'alice::1220aa';
     const submitted = await post(first.url, '/v2/commands/submit-and-wait', {

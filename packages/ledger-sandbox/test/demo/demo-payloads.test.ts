@@ -1,4 +1,4 @@
-/** The demo's traffic writes only values that are valid for the types that its packages declare. */
+/** Values in the demo's traffic are valid for the types that its packages declare. */
 import { demoWorld, demoPackages } from '../../src/demo/sandbox.ts';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readPackageArchive } from '../../../../src/daml/package-archive.ts';
@@ -27,13 +27,13 @@ function choiceOf(id: string, name: string): ChoiceModel | undefined {
   return found?.choices.find((choice) => choice.name === name);
 }
 
-/** Type errors by entity, each once. */
+/** Type errors by entity, without repetitions. */
 const faults = new Map<string, Set<string>>();
 const created = new Map<string, number>();
 const exercised = new Map<string, number>();
 
 function note(what: string, found: readonly string[]): void {
-  // Ids and amounts differ from row to row, type errors do not.
+  // Ids and amounts differ from row to row, but type errors do not.
   for (const fault of found) faults.set(what, (faults.get(what) ?? new Set()).add(fault.slice(0, 160)));
 }
 

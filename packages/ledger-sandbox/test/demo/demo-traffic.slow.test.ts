@@ -1,4 +1,7 @@
-/** The demo's traffic: its balances add up, its shares are as specified, and a seed gives the same history. */
+/**
+ * The demo's traffic: its balances add up, shares of actions are as specified, and a seed always gives the same
+ * history.
+ */
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Ledger } from '../../src/ledger/ledger.ts';
@@ -30,7 +33,9 @@ function expectShare(part: number, total: number, least: number, most: number): 
   expect(part / total).toBeLessThan(most);
 }
 
-/** Requests to the factories: whether the receiver was another user, and whether the transfer took one step. */
+/**
+ * Counts requests to the factories: by whether the receiver was another user, and whether the transfer took one step.
+ */
 function transfers(): { own: number; oneStep: number; twoSteps: number } {
   const started = exercisesOf(transactions).filter(({ choice }) => choice === 'TransferFactory_Transfer');
   const toSelf = started.filter(
@@ -45,7 +50,7 @@ function transfers(): { own: number; oneStep: number; twoSteps: number } {
 }
 
 describe('the holdings of the demo', () => {
-  it('add up: all holdings of an instrument are its mints less its burns', () => {
+  it('add up: for each instrument they equal its mints minus its burns', () => {
     const held = heldSums(ledger);
     expect([...held.keys()].sort()).toEqual(['Amulet', 'EURX', 'TWGBP', 'TWUSD', 'XS2931000017']);
     const issued = issuedSums(transactions);
@@ -53,8 +58,8 @@ describe('the holdings of the demo', () => {
   });
 });
 
-describe('the shares of the demo', () => {
-  it('are 70 % transfers in one step; of the others 85 % are accepted, 8 % rejected, 7 % withdrawn', () => {
+describe('the traffic of the demo', () => {
+  it('makes 70 % of transfers in one step; of the others 85 % are accepted, 8 % rejected, 7 % withdrawn', () => {
     const { oneStep, twoSteps } = transfers();
     expectShare(oneStep, oneStep + twoSteps, 0.66, 0.74);
     const responseCount =
@@ -65,7 +70,7 @@ describe('the shares of the demo', () => {
     expectShare(count('TransferInstruction_Withdraw'), responseCount, 0.035, 0.105);
   });
 
-  it('are 6 % merges and splits, and 4 % trades of which 90 % settle, 7 % are cancelled, 3 % missed', () => {
+  it('has 6 % merges and splits, and 4 % trades, of which 90 % settle, 7 % are cancelled, 3 % missed', () => {
     const { own, oneStep, twoSteps } = transfers();
     expectShare(own, own + oneStep + twoSteps, 0.04, 0.09);
     const proposed = createsOf(transactions).filter((c) => at(c.createArgument, 'approvers', '1') === undefined);
@@ -81,7 +86,7 @@ describe('the shares of the demo', () => {
     );
   });
 
-  it('leave users with a few holdings each, seldom more than a dozen', () => {
+  it('leaves users with a few holdings each, seldom more than a dozen', () => {
     const perUser = new Map<string, number>();
     for (const { activation } of ledger.activeAt(ledger.ledgerEnd())) {
       const { templateId, createArgument: payload } = activation.created;
@@ -95,7 +100,7 @@ describe('the shares of the demo', () => {
     expect(counts[Math.floor(counts.length * 0.95)]).toBeLessThanOrEqual(14);
   });
 
-  it('keep three rounds open and forty users with a license', () => {
+  it('keeps three rounds open and forty users with a license', () => {
     const active = [...ledger.activeAt(ledger.ledgerEnd())].map(({ activation }) => activation.created.templateId);
     const of = (entity: string): number => active.filter((id) => id.endsWith(`:${entity}`)).length;
     expect(of('OpenMiningRound')).toBe(3);
@@ -104,7 +109,7 @@ describe('the shares of the demo', () => {
     expect(of('LicenseRenewalRequest')).toBeGreaterThan(0);
   });
 
-  it('include the traffic cost of own submissions of the participant only', () => {
+  it('has a traffic cost only for submissions of its own participant', () => {
     for (const { commandId, paidTrafficCost, traceContext } of transactions) {
       expect(paidTrafficCost === null).toBe(commandId === '');
       if (commandId === '') expect(traceContext).toBeNull();
@@ -112,14 +117,14 @@ describe('the shares of the demo', () => {
     expectShare(transactions.filter(({ commandId }) => commandId === '').length, transactions.length, 0.2, 0.6);
   });
 
-  it('record every update 0.2 to 1.5 s after its effective time, later only if another was as late', () => {
+  it('records every update 0.2 to 1.5 s after its effective time, or later if another update was as late', () => {
     const delays = transactions.map((t) => Date.parse(t.recordTime) - Date.parse(t.effectiveAt));
     expect(Math.min(...delays)).toBeGreaterThanOrEqual(199);
     expect(delays.filter((delay) => delay > 1_501).length).toBeLessThan(transactions.length / 10);
   });
 });
 
-it('demo traffic is the same for the same seed, and different for another', () => {
+it('the demo traffic is the same for the same seed, and different for another seed', () => {
   const digest = (seed: number): string => {
     const all = playedLedger(600, seed);
     const hash = createHash('sha256');

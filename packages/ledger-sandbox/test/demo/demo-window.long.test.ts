@@ -1,5 +1,5 @@
 /**
- * A demo that runs for days keeps a window of updates and the active contracts, and a start loads a snapshot instead of
+ * A demo that runs for days keeps a window of updates and the active contracts. A start loads a snapshot instead of
  * replaying.
  */
 import { copyFile, mkdir, mkdtemp, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promises';
@@ -21,11 +21,11 @@ afterEach(async () => {
 });
 
 const keeps = { offsets: 1_000, tail: 1_000 };
-/** Five updates a second; the test's own clock lets days pass. */
+/** Five updates a second. The test has a clock of its own, so that days pass. */
 const perSecond = 5;
 const begin = Date.UTC(2026, 2, 2, 12);
 
-/** Starts the demo that was stopped after this many updates, and lets it make more. */
+/** Starts the demo that was stopped after `from` updates, and lets it continue to `to` updates. */
 async function run(from: number, to: number, more: Partial<DemoLedgerOptions> = {}): Promise<DemoLedger> {
   let time = begin + from * 300;
   const now = (): number => (time += 100_000);
@@ -67,7 +67,7 @@ async function everything(
 }
 
 describe('a demo that runs for a long time', () => {
-  it('keeps no more after 18,000 updates than after 8,000', async () => {
+  it('keeps no more data after 18,000 updates than after 8,000', async () => {
     const early = await run(0, 8_000);
     const before = await everything(early);
     const { size: sizeBefore } = await stat(`${journal}.snapshot`);
@@ -78,7 +78,7 @@ describe('a demo that runs for a long time', () => {
     expect(late.ledgerEnd() - late.prunedTo()).toBeLessThanOrEqual(keeps.offsets * 1.1);
     expect(after.updates.length).toBeLessThan(keeps.offsets * 1.1);
     expect(after.active.length).toBeLessThan(before.active.length * 1.3);
-    // The complete memory of the demo is in the snapshot.
+    // The snapshot contains the complete state of the demo.
     const { size } = await stat(`${journal}.snapshot`);
     expect(size).toBeLessThan(sizeBefore * 1.3);
     expect((await stat(journal)).size).toBeLessThan(1_000);
@@ -102,7 +102,7 @@ describe('a demo that runs for a long time', () => {
     const loaded = await goOn(keeps.tail);
     const head = /"steps":(\d+)/.exec(await readFile(`${journal}.snapshot`, 'latin1'))?.[1];
     expect(Number(head)).toBeGreaterThan(4_000);
-    // The same demo, replayed from its beginning at every start.
+    // The same demo, which is replayed from its beginning at every start.
     journal = join(folder, 'another');
     expect(await goOn(Infinity)).toEqual(loaded);
   });
@@ -161,7 +161,7 @@ describe('a snapshot of a demo', () => {
     await third.close();
   });
 
-  it('of another demo is ignored', async () => {
+  it('is ignored if it belongs to another demo', async () => {
     const first = await start();
     for (const command of ['a', 'b', 'c', 'd']) await submit(first, command);
     await first.close();

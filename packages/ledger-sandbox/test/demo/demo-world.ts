@@ -1,4 +1,4 @@
-/** Facts about a demo ledger, read from its own history. */
+/** Facts about a demo ledger, computed from its history. */
 import { demoWorld } from '../../src/demo/sandbox.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { parseNumeric } from '../../src/wire/values.ts';

@@ -1,4 +1,4 @@
-/** The description documents: valid documents of exactly the served endpoints. */
+/** The API descriptions are valid documents of exactly the served endpoints. */
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { endpoints, streamEndpoints } from '../../src/endpoints/endpoints.ts';
@@ -31,7 +31,7 @@ function expectResolved(document: unknown): void {
 const releases: readonly Release[] = ['3.4', '3.5', '3.6'];
 
 describe.each(releases)('the descriptions of %s', (release) => {
-  it('name every endpoint of the release, once, and no other', async () => {
+  it('name every endpoint of the release once, and no other endpoint', async () => {
     const document = await described(release, 'openapi');
     expect([at(document, 'openapi'), String(at(document, 'info', 'version')).slice(0, 3)]).toEqual(['3.0.3', release]);
     const served = endpoints.filter(

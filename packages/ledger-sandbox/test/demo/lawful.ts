@@ -1,6 +1,6 @@
 /**
- * Checks that a JSON value is valid for its Daml type, as the ledger prints it: with the fields of the type and no
- * others.
+ * Checks that a JSON value is valid for its Daml type in the form in which the ledger prints it: with the fields of the
+ * type and no others.
  */
 import type { DamlField, DamlType, DataType, PackageLookup, PackageModel } from '../../../../src/daml/package-model.ts';
 
@@ -17,7 +17,7 @@ function isObject(value: unknown): value is Values {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Reports errors in values: the position, and the expected type. */
+/** Reports errors in values, with their position and the expected type. */
 export class Lawful {
   readonly #packages: PackageLookup;
 
@@ -79,7 +79,7 @@ export class Lawful {
     return this.faults(value['value'], typeOf(chosen), `${at}.${chosen.name}`);
   }
 
-  /** Fields that are Optional may be missing at the end, and only there. */
+  /** Optional fields may be missing, but only at the end. */
   #record(
     value: Values,
     fields: readonly DamlField[],

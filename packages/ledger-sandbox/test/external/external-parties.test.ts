@@ -1,4 +1,7 @@
-/** The onboarding of external parties: topology to sign, and allocation that only the party's own key authorizes. */
+/**
+ * The onboarding of external parties: the topology to sign, and the allocation, which only the party's own key
+ * authorizes.
+ */
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/demo/sandbox.ts';
@@ -54,7 +57,7 @@ describe('the onboarding of an external party', () => {
     expect([again.status, again.body['code']]).toEqual([400, 'INVALID_ARGUMENT']);
   });
 
-  it('accepts signatures of each transaction instead of one over all', async () => {
+  it('accepts a signature of each transaction instead of one over all', async () => {
     const { body } = await generate(sandbox.url, alice);
     const onboardingTransactions = (body['topologyTransactions'] as string[]).map((transaction) => {
       const purpose = Buffer.from([0, 0, 0, 11]);

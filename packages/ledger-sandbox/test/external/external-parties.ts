@@ -12,7 +12,7 @@ export interface Keys {
   readonly fingerprint: string;
 }
 
-/** A new Ed25519 pair, and its fingerprint computed from the documented rule. */
+/** Creates an Ed25519 key pair, with its fingerprint computed by the documented rule. */
 export function keys(): Keys {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const raw = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32);
@@ -38,7 +38,7 @@ const synchronizer = partyId('global-domain', 'global-domain');
 
 type Posted = ReturnType<typeof post>;
 
-/** Requests the topology of a party `alice` with a raw key, or with another key as given. */
+/** Requests the topology of a party `alice` with a raw key, or with the key in `key`. */
 export function generate(url: string, of: Keys, key: object = {}): Posted {
   const format = { format: 'CRYPTO_KEY_FORMAT_RAW', keySpec: 'SIGNING_KEY_SPEC_EC_CURVE25519' };
   const publicKey = { ...format, keyData: of.raw.toString('base64'), ...key };

@@ -1,6 +1,6 @@
 /**
- * Submissions that external parties sign: prepared without a trace, executed only with the right signature, and only
- * once.
+ * Submissions that external parties sign: they are prepared without a trace, and executed only with the right
+ * signature, and only once.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -207,7 +207,7 @@ describe('the execution of a prepared submission', () => {
     expect((await post(sandbox.url, `${executePath}AndWait`, old)).body['cause']).toContain('24 hours');
   });
 
-  it('is the only way to act for an external party', async () => {
+  it('is the only way to act as an external party', async () => {
     const party = await onboard(sandbox.url, alice);
     const body = { commands: [iou(party)], commandId: 'c-1', actAs: [party] };
     const answer = await post(sandbox.url, '/v2/commands/submit-and-wait', body);
@@ -216,7 +216,7 @@ describe('the execution of a prepared submission', () => {
 });
 
 describe('the demo ledger', () => {
-  it('has its external parties, their transactions and completions after a restart', async () => {
+  it('keeps external parties, their transactions and their completions at a restart', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'external-'));
     const options = { seed: 5, updatesPerSecond: 0, journal: join(folder, 'journal') };
     const first = await startDemoLedger(options);

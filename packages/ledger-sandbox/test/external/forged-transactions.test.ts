@@ -1,4 +1,4 @@
-/** Transactions that a party signed and no preparation created: trusted like a request, and no more. */
+/** Transactions that a party has signed but no preparation created. They are trusted no more than a request. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/server/sandbox.ts';
 import { token } from '../../../../test/support/tokens.ts';
@@ -14,9 +14,9 @@ const [eveParty, alice] = ['eve::1220', 'alice::1220'];
 let sandbox: Sandbox;
 type By = (what: string, body?: unknown) => Promise<Answered>;
 let admin: By;
-/** Acts as `eve`. */
+/** A client that acts as the party `eve`. */
 let eve: By;
-/** Executes as any party, and reads as none. */
+/** A client that may execute as any party, but read as none. */
 let relay: By;
 
 const argumentOf = (party: string): Record<string, string | string[]> => ({
@@ -67,7 +67,7 @@ describe('signed transactions that no preparation created', () => {
     party = String(at(allocated.body, 'partyId'));
   });
 
-  /** Signs any bytes; the participant reports the hash in its first refusal. */
+  /** Signs any bytes, with the hash that the participant reports in its first refusal. */
   async function executed(content: object): Promise<Answered> {
     const request = (signed: object[]): object => ({
       preparedTransaction: preparedOf(content),
@@ -116,7 +116,7 @@ describe('signed transactions that no preparation created', () => {
     expect(status).toBe(400);
   });
 
-  it('reveal to the signer nothing that only others may see', async () => {
+  it('reveal nothing to the signer that only other parties may see', async () => {
     const observedArgument = { ...argumentOf(party), observers: [alice] };
     const commands = [{ CreateCommand: { templateId: iou, createArguments: observedArgument } }];
     const { status, text } = await executed({ ...validTransaction(), commandId: 'readers', commands, readAs: [alice] });

@@ -96,7 +96,7 @@ export const streamRows: readonly FaultRow[] = [
     async run() {
       await using quick = await startSandbox({ idleTimeoutMs: 60 });
       expect((await watch(quick.url, updates, after(0))).code).toBe(1006);
-      // A busy machine may delay a ping for longer than the first limit allows.
+      // With the first limit, a ping that a busy machine delays could end the connection.
       await using patient = await startSandbox({ idleTimeoutMs: 1_500 });
       const opened = (socket: WebSocket): void => {
         const timer = setInterval(() => socket.ping(), 15);

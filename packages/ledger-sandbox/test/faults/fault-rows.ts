@@ -1,15 +1,15 @@
-/** Shape of a row of the fault matrix as a test of the sandbox. */
+/** A row of the fault matrix in the form of a test of the sandbox. */
 import type { Sandbox } from '../../src/server/sandbox.ts';
 
 export interface FaultRow {
-  /** Ids of the rows of the matrix that the fault serves. */
+  /** Ids of the rows of the matrix that use this fault. */
   readonly rows: readonly string[];
   readonly says: string;
-  /** Switches the fault on and asserts the frames on the wire; the sandbox holds 40 updates. */
+  /** Switches the fault on and asserts the frames on the wire. The sandbox has 40 updates. */
   run(sandbox: Sandbox): Promise<void>;
 }
 
-/** Rows that the ledger cannot cause, and why. */
+/** Rows that the ledger cannot cause, with the reason. */
 export const elsewhere: Readonly<Record<string, string>> = {
   L7: 'the client misreads its own pause',
   K4: 'the configuration of the client changes, not the ledger',

@@ -1,4 +1,4 @@
-/** Every ledger-side row of the fault matrix can be switched on, and is visible on the raw wire. */
+/** Every row of the fault matrix that concerns the ledger can be switched on, and is visible on the wire. */
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox } from '../../src/server/sandbox.ts';
@@ -34,7 +34,7 @@ describe('the fault matrix', () => {
     });
   }
 
-  it('is covered: every row is tested here or concerns no ledger', () => {
+  it('is covered: every row is tested here or does not concern the ledger', () => {
     const served = new Set([...all.flatMap(({ rows }) => rows), ...Object.keys(elsewhere)]);
     expect(matrix.filter((row) => !served.has(row))).toEqual([]);
     expect(matrix).toEqual(expect.arrayContaining([...served]));
@@ -48,7 +48,7 @@ describe('the fault matrix', () => {
 });
 
 describe('the endpoints that script the sandbox', () => {
-  it('set, list and remove faults, and leave the others unchanged', async () => {
+  it('set, list and remove faults without changing other faults', async () => {
     const { url } = sandbox;
     const set = await ask(url, '/sandbox/faults', { stall: { afterFrames: 2 }, duplicateCheckpoints: true });
     expect(set).toMatchObject({ status: 200, body: '{"stall":{"afterFrames":2},"duplicateCheckpoints":true}' });
@@ -90,7 +90,7 @@ describe('the endpoints that script the sandbox', () => {
     });
   });
 
-  it('are absent by default, and for pages of a browser and other names of this host', async () => {
+  it('do not exist by default, nor for browser pages and other names of this machine', async () => {
     await using usual = await startSandbox();
     expect((await ask(usual.url, '/sandbox/faults')).status).toBe(404);
     for (const headers of [{ origin: 'http://127.0.0.1' }, { host: 'ledger.example.org' }]) {

@@ -1,12 +1,13 @@
 /**
- * A reset leaves nothing behind, at whatever moment it comes. Runs in its own process, which has to end without help.
+ * A reset leaves nothing behind, whenever it happens. The test uses a process of its own, which has to end without
+ * help.
  */
 import { spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 
 const module = new URL('../../dist/faults/connection.js', import.meta.url).href;
 
-/** `before` runs on a connected socket immediately before the reset. */
+/** Runs a process that resets a connected socket. `before` is code that runs immediately before the reset. */
 function ended(before: string): { readonly status: number | null; readonly stdout: string } {
   const script = `
     import { once } from 'node:events';

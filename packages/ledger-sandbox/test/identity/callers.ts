@@ -5,10 +5,10 @@ import { sharedSecret } from '../../../../test/support/tokens.ts';
 
 export const secret = 'a shared secret for tests of the sandbox';
 export const shared = sharedSecret(secret);
-/** The redacted body of every refusal for lack of a token or of a right. */
+/** The redacted body of every refusal because of a missing token or right. */
 export const refused = { code: 'NA', cause: 'A security-sensitive error has been received', errorCategory: -1 };
 
-/** A sandbox that accepts tokens of `shared`, with one user `alice` that may read everything. */
+/** Starts a sandbox that accepts tokens of `shared`, with one user `alice` that may read everything. */
 export async function startSecured(auth: SandboxOptions['auth'] = {}, options: SandboxOptions = {}): Promise<Sandbox> {
   const users = [{ id: 'alice', rights: [{ kind: 'CanReadAsAnyParty' as const }] }];
   return await startSandbox({ seed: 5, ...options, auth: { secret, users, ...auth } });

@@ -1,4 +1,4 @@
-/** Authorization: the handshake, rights, and how running streams notice that a token or a right ended. */
+/** Authorization: the handshake, rights, and how running streams detect that a token or a right has ended. */
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
@@ -99,7 +99,7 @@ const submission = {
   actAs: [party],
 };
 const page = { activeAtOffset: 0 };
-/** Every kind of endpoint, with a request that is refused with 403 or passes the check of rights. */
+/** A request to every kind of endpoint, which is refused with 403 or passes the check of rights. */
 const requests = {
   public: ['GET /v2/state/ledger-end', undefined],
   admin: ['GET /v2/users', undefined],
@@ -147,7 +147,7 @@ describe('rights', () => {
     },
   );
 
-  it('to execute as a party come from executing or acting as it', () => {
+  it('to execute as a party are implied by CanExecuteAs and CanActAs', () => {
     const may = (held: Right): boolean =>
       suffices((right) => JSON.stringify(right) === JSON.stringify(held), { executeAs: party }, '');
     expect(may({ kind: 'CanExecuteAs', party })).toBe(true);
@@ -159,7 +159,7 @@ describe('rights', () => {
     expect(may({ kind: 'ParticipantAdmin' })).toBe(false);
   });
 
-  it('are required on a stream as well: reading, and topology of all parties', async () => {
+  it('are required on streams too, for reading and for the topology of all parties', async () => {
     const headers = { authorization: `Bearer ${await token(shared, { sub: 'user3' })}` };
     const ask = async (format: unknown): Promise<unknown> => {
       const request = { beginExclusive: 0, endInclusive: null, updateFormat: format };
@@ -172,7 +172,7 @@ describe('rights', () => {
 });
 
 describe('the authorization of a running stream', () => {
-  /** Appends until the stream has ended, so that there is always a next element. */
+  /** Appends updates until the stream has ended, so that there is always a next element. */
   async function whileUpdatesFlow(sandbox: Sandbox, run: () => Promise<Received>): Promise<Received> {
     let seed = 0;
     const timer = setInterval(() => generateHistory(sandbox.ledger, { seed: (seed += 1), updates: 1 }), 10);
@@ -186,7 +186,7 @@ describe('the authorization of a running stream', () => {
   const follow = async (sandbox: Sandbox, bearer: string, enough?: (frames: readonly string[]) => boolean) =>
     stream(sandbox.url, '/v2/updates', everything, enough, { headers: { authorization: `Bearer ${bearer}` } });
 
-  it('ends it with ACCESS_TOKEN_EXPIRED instead of the first element after the expiry of its token', async () => {
+  it('ends the stream with ACCESS_TOKEN_EXPIRED instead of the first element after the expiry of its token', async () => {
     const clock = stopClock();
     const sandbox = await start();
     const bearer = await token(shared, { exp: endsIn(700) });
@@ -213,14 +213,14 @@ describe('the authorization of a running stream', () => {
     });
   });
 
-  it('lets it outlive its token by the configured grace', async () => {
+  it('lets the stream outlive its token by the configured grace period', async () => {
     const clock = stopClock();
     const sandbox = await start({ expiryGraceMs: 700 });
     const bearer = await token(shared, { exp: endsIn(500) });
     const received = await whileUpdatesFlow(sandbox, () =>
       follow(sandbox, bearer, (frames) => {
         if (frames.length === 3) clock.advance(1_100);
-        // Elements sent before the clock moved may still be on their way.
+        // Elements that were sent before the clock moved may still arrive.
         if (frames.length === 200) clock.advance(100);
         return false;
       }),
@@ -229,7 +229,7 @@ describe('the authorization of a running stream', () => {
     expect(received.frames.length).toBeGreaterThan(200);
   });
 
-  it('lets it outlive its token while no element is to be sent', async () => {
+  it('lets the stream outlive its token while there is no element to send', async () => {
     const clock = stopClock();
     const sandbox = await start();
     const bearer = await token(shared, { exp: endsIn(50) });
@@ -237,9 +237,9 @@ describe('the authorization of a running stream', () => {
     let requestCount = 0;
     const received = await follow(sandbox, bearer, (frames) => {
       if (frames.length > 1) return false;
-      // Too little for an OffsetCheckpoint, which would be an element to send.
+      // Too short for an OffsetCheckpoint, which would be an element to send.
       clock.advance(60);
-      // Many turns of the sandbox, in which it would end a stream with an expired token.
+      // Many turns of the event loop, in which the sandbox would end a stream with an expired token.
       void (async () => {
         const other = await token(shared);
         while (requestCount < 20) {
@@ -255,7 +255,7 @@ describe('the authorization of a running stream', () => {
 
   const grant = { userId: 'alice', rights: [{ kind: { CanReadAs: { value: { party } } } }] };
 
-  it('ends it with STALE_STREAM_AUTHORIZATION when the rights of its user change, and not before', async () => {
+  it('ends the stream with STALE_STREAM_AUTHORIZATION when the rights of its user change, and not before', async () => {
     const sandbox = await start({ rightsCheckMs: 30 });
     const bearer = await token(shared);
     const quiet = await whileUpdatesFlow(sandbox, () => follow(sandbox, bearer, (frames) => frames.length > 20));
@@ -276,7 +276,7 @@ describe('the authorization of a running stream', () => {
     ]);
   });
 
-  it('ends it for a changed or deleted user although no element is to be sent', async () => {
+  it('ends the stream for a changed or deleted user although there is no element to send', async () => {
     const sandbox = await start({ rightsCheckMs: 30 });
     generateHistory(sandbox.ledger, { seed: 1, updates: 1 });
     const bearer = await token(shared);

@@ -1,4 +1,6 @@
-/** Attempts to bypass missing rights: each has to end in a refusal, or with nothing visible. */
+/**
+ * Attempts to bypass missing rights. Each attempt has to be refused, or to return nothing that the caller may not see.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/server/sandbox.ts';
 import { serveJwks, keyPair, token } from '../../../../test/support/tokens.ts';
@@ -16,9 +18,9 @@ let sandbox: Sandbox;
 let jwks: JwksServer;
 let signer: Signer;
 let admin: (what: string, body?: unknown) => Promise<Answered>;
-/** A user with the party `eve` and no other right. */
+/** Sends requests of a user that may act as the party `eve` and has no other right. */
 let eve: typeof admin;
-/** Administers the identity provider `theirs` only. */
+/** Sends requests of a user that administers only the identity provider `theirs`. */
 let theirAdmin: typeof admin;
 let eveToken: string;
 
@@ -143,7 +145,7 @@ describe('reading as a party without the right', () => {
     ],
   ];
 
-  it.each(reading.map(([what, body]) => ({ what, body })))('$what refuses it', async ({ what, body }) => {
+  it.each(reading.map(([what, body]) => ({ what, body })))('is refused by $what', async ({ what, body }) => {
     expect(await eve(what, body)).toMatchObject(denied);
   });
 
@@ -153,7 +155,7 @@ describe('reading as a party without the right', () => {
     ['/v2/state/active-contracts', { activeAtOffset: 1, eventFormat }],
     ['/v2/commands/completions', { parties: [alice] }],
     ['/v2/commands/command-completions', {}],
-  ])('the stream %s refuses it', async (path, request) => {
+  ])('is refused by the stream %s', async (path, request) => {
     const headers = { authorization: `Bearer ${eveToken}` };
     const { frames, code } = await stream(sandbox.url, path, request, undefined, { headers });
     expect([code, frames.map((frame) => JSON.parse(frame) as unknown)]).toEqual([
@@ -162,7 +164,7 @@ describe('reading as a party without the right', () => {
     ]);
   });
 
-  it('a page token of a user with more rights opens nothing', async () => {
+  it('is refused with a page token of a user with more rights', async () => {
     const reader = await token(shared, { sub: 'reader' });
     const rights = [{ kind: { CanReadAsAnyParty: { value: {} } } }];
     expect((await admin('POST /v2/users', { user: { id: 'reader' }, rights })).status).toBe(200);
@@ -185,7 +187,7 @@ describe('reading as a party without the right', () => {
 });
 
 describe('acting as a party without the right', () => {
-  it('by hosting a hosted party for oneself on another synchronizer', async () => {
+  it('is refused by hosting a hosted party for oneself on another synchronizer', async () => {
     const [global, other] = sandbox.ledger.synchronizers;
     const allocation = { partyIdHint: 'victim', synchronizerId: global.id };
     const { body } = await admin('POST /v2/parties', allocation);
@@ -196,7 +198,7 @@ describe('acting as a party without the right', () => {
     expect((await admin('POST /v2/parties', { ...allocation, synchronizerId: other.id })).status).toBe(200);
   });
 
-  it('by the administration of another identity provider', async () => {
+  it('is refused to an administrator of another identity provider', async () => {
     const [global, other] = sandbox.ledger.synchronizers;
     const allocation = { partyIdHint: 'ours', synchronizerId: global.id };
     const party = String(at((await admin('POST /v2/parties', allocation)).body, 'partyDetails', 'party'));
@@ -220,7 +222,7 @@ describe('acting as a party without the right', () => {
     expect((await admin('POST /v2/users/puppet/rights', grant)).status).toBe(200);
   });
 
-  it('by archiving the holdings of others in a transfer of its own', async () => {
+  it('is refused by archiving the holdings of others in a transfer of its own', async () => {
     const { ledger } = sandbox;
     const rules = ledger.create(factory, { dso: 'dso' }, ['dso']);
     const holding = { dso: 'dso', owner: alice, amount: { initialAmount: '5.0' } };

@@ -25,7 +25,7 @@ afterEach(async () => {
   await sandbox.close();
 });
 
-/** A request of a user; lists are parsed too. */
+/** Sends a request of a user. A response that is a list is parsed too. */
 async function as(sub: string, request: string, body: object): Promise<Answered> {
   const response = await call(sandbox.url, await token(shared, { sub }), request, body);
   return { ...response, body: JSON.parse(response.text) as unknown };
@@ -45,7 +45,7 @@ describe('a user', () => {
     expect(at(body, 0, 'completionResponse', 'Completion', 'value', 'userId')).toBe('actor');
   });
 
-  it('reads completions of its own, for parties it may read as', async () => {
+  it('reads only its own completions, for parties it may read as', async () => {
     await submit('actor');
     const list = (sub: string, body: object): Promise<Answered> =>
       as(sub, 'POST /v2/commands/completions?stream_idle_timeout_ms=10', body);
@@ -57,7 +57,7 @@ describe('a user', () => {
     expect(at(all.body, 0, 'completionResponse', 'Completion', 'value', 'commandId')).toBe('c-1');
   });
 
-  it('prepares what it may read and executes what it may execute', async () => {
+  it('prepares transactions of parties it may read as, and executes those of parties it may execute as', async () => {
     const prepare = (sub: string): Promise<Answered> =>
       as(sub, 'POST /v2/interactive-submission/prepare', {
         commands,

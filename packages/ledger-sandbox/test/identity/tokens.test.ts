@@ -1,4 +1,4 @@
-/** Valid tokens: claims, lifetimes, signatures, and the source of public keys. */
+/** Validity of tokens: claims, lifetimes, signatures, and the source of public keys. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox } from '../../src/server/sandbox.ts';
@@ -8,7 +8,7 @@ import { call, refused, shared, startSecured } from './callers.ts';
 
 const end = '/v2/state/ledger-end';
 
-/** The status of a request with such a token. */
+/** The status of a request with a token that has these claims. */
 async function statusWith(sandbox: Sandbox, claims: Record<string, unknown>, signer: Signer = shared): Promise<number> {
   return (await call(sandbox.url, await token(signer, claims), `GET ${end}`)).status;
 }
@@ -44,7 +44,7 @@ describe('a token', () => {
     expect(await statusWith(sandbox, { sub: undefined })).toBe(401);
     expect(await statusWith(sandbox, { exp: endsIn(310_000) })).toBe(401);
     expect(await statusWith(sandbox, { exp: endsIn(290_000) })).toBe(200);
-    // The lifetime is the remaining one, not the one the issuer gave.
+    // The remaining lifetime counts, not the one that the issuer gave.
     expect(await statusWith(sandbox, { exp: endsIn(290_000), iat: endsIn(-3_600_000) })).toBe(200);
     await using brief = await startSecured({ maxTokenLifetimeMs: 1_000 });
     expect(await statusWith(brief, {})).toBe(401);
@@ -53,7 +53,7 @@ describe('a token', () => {
     expect(await statusWith(unlimited, { exp: endsIn(-1) })).toBe(401);
   });
 
-  it('is refused if missing, malformed, signed by another key or not signed at all', async () => {
+  it('is refused if missing, malformed, signed by another key or not signed', async () => {
     await using sandbox = await startSecured();
     const unsigned = `${btoa('{"alg":"none"}')}.${btoa('{"sub":"alice","scope":"daml_ledger_api"}')}.`;
     const foreign = await token(sharedSecret('some other secret, as long as the other'));
@@ -77,7 +77,7 @@ describe('public keys', () => {
     [rsa, elliptic, long] = await Promise.all([keyPair('RS256'), keyPair('ES256'), keyPair('ES512')]);
   });
 
-  it('come from a JWKS URL, are kept, and are fetched again for a key that is new', async () => {
+  it('come from a JWKS URL, are cached, and are fetched again for an unknown key', async () => {
     await using jwks = await serveJwks(rsa, elliptic);
     const users = [{ id: 'alice', rights: [] }];
     await using sandbox = await startSandbox({ auth: { jwksUrl: jwks.url, users } });
@@ -89,7 +89,7 @@ describe('public keys', () => {
     expect(await statusWith(sandbox, {}, long)).toBe(200);
   });
 
-  it('may be given directly, and a shared secret does not bypass them', async () => {
+  it('may be configured directly, and a shared secret does not bypass them', async () => {
     const users = [{ id: 'alice', rights: [] }];
     await using sandbox = await startSandbox({ auth: { jwks: keySet(rsa, long), users } });
     expect(await statusWith(sandbox, {}, rsa)).toBe(200);

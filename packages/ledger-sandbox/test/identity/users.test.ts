@@ -1,4 +1,4 @@
-/** User management over HTTP: shapes as in the samples, refusals, paging, and rights to manage users. */
+/** User management over HTTP: responses as in the samples, refusals, paging, and rights to manage users. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox, SandboxOptions } from '../../src/server/sandbox.ts';
@@ -36,7 +36,7 @@ async function refusal(what: string, body?: unknown, bearer?: string): Promise<u
 }
 
 describe('users', () => {
-  it('are listed and described as in the sample, with one key more since 3.5', async () => {
+  it('are listed and read as in the sample, with one more key since 3.5', async () => {
     await restart({ release: '3.4' });
     await call('POST /v2/users', { user: { id: 'clerk' }, rights: [] });
     expect((await call('GET /v2/users')).text).toBe(sample('users/users.json'));
@@ -75,7 +75,7 @@ describe('users', () => {
     expect(await refusal('GET /v2/users?pageSize=x')).toEqual([400, 'Invalid value for: query parameter pageSize']);
   });
 
-  it('are refused with the code of the mistake', async () => {
+  it('are refused with the matching error code if a request is invalid', async () => {
     const admins = 'participant_admin';
     const mask = (...paths: string[]): unknown => ({ paths, unknownFields: { fields: {} } });
     const body = { user: { id: admins, isDeactivated: true }, updateMask: mask('is_deactivated') };
@@ -141,7 +141,7 @@ describe('rights of a user', () => {
     expect(await refusal('GET /v2/users/eve')).toEqual([404, 'USER_NOT_FOUND']);
   });
 
-  it('are refused with the code of the mistake', async () => {
+  it('are refused with the matching error code if a request is invalid', async () => {
     const noParty = { kind: { CanActAs: { value: {} } } };
     const later = { kind: { CanActAsAnyParty: { value: {} } } };
     expect(await refusal('POST /v2/users/bob/rights', change([{ kind: { Empty: {} } }]))).toEqual([
@@ -218,7 +218,7 @@ describe('an identity provider', () => {
     expect(await refusal('GET /v2/idps/partner')).toEqual([404, 'IDP_CONFIG_NOT_FOUND']);
   });
 
-  it('authenticates its own users only, and its administrator manages only those', async () => {
+  it('authenticates only its own users, and its administrator manages only these', async () => {
     const key = await keyPair('ES256');
     await using jwks = await serveJwks(key);
     await restart({ auth: { secret, users: [{ id: 'alice', rights: [] }] } });

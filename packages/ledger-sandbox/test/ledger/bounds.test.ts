@@ -1,4 +1,4 @@
-/** Memory of a long run: nothing that pruning and time have made useless is kept. */
+/** Memory of a long run: data that are no longer needed, because of pruning or age, are not kept. */
 import { describe, expect, it } from 'vitest';
 import { Completions } from '../../src/ledger/completions.ts';
 import { longestPeriod } from '../../src/ledger/deduplication.ts';

@@ -87,7 +87,7 @@ describe('contract keys', () => {
     expect(at(again, 'transaction', 'events', 0, 'ArchivedEvent', 'contractId')).toBe(at(next, 'contractId'));
   });
 
-  it('do not find what the same transaction archived already', async () => {
+  it('do not find contracts that the same transaction has archived', async () => {
     const older = await created('1');
     const newer = await created('1', { nickname: 'second' });
     const archive = {
@@ -104,7 +104,7 @@ describe('contract keys', () => {
     expect((await wait(archive, 'third')).body['code']).toBe('CONTRACT_KEY_NOT_FOUND');
   });
 
-  it('are not found if no contract has them, or no submitting party sees the contract', async () => {
+  it('find nothing if no contract has them, or no submitting party sees the contract', async () => {
     await created('1');
     const byKey = (number: string): object => ({
       ExerciseByKeyCommand: {
@@ -146,7 +146,7 @@ describe('the other commands', () => {
     expect(at(body, 'transaction', 'events', 0, 'CreatedEvent', 'acsDelta')).toBe(false);
   });
 
-  it('exercise through an interface that the template implements, and only then', async () => {
+  it('exercise through an interface only if the template implements it', async () => {
     const token = '#splice-amulet:Splice.Amulet:Amulet';
     const createArguments = { dso: bank, owner: alice, amount: { initialAmount: '1.0000000000' } };
     const { body } = await transact({ CreateCommand: { templateId: token, createArguments } }, 'a');
@@ -235,7 +235,7 @@ describe('deduplication', () => {
     expect((await wait(create, 'same', end)).status).toBe(200);
   });
 
-  it('leaves the result to the completion if no client waits', async () => {
+  it('reports the result only in the completion if the client does not wait', async () => {
     await wait(create, 'same');
     const again = { commands: [create], commandId: 'same', actAs: [bank, alice] };
     expect(await post(sandbox.url, '/v2/commands/async/submit', again)).toEqual({ status: 200, body: {} });
@@ -245,7 +245,7 @@ describe('deduplication', () => {
 });
 
 describe('a refusal of a submission', () => {
-  it('names the failure of the model and the exercises it passed', async () => {
+  it('names the failure of the model and the exercises in which it occurred', async () => {
     const contractId = await created('1');
     const withdraw = {
       ExerciseCommand: {

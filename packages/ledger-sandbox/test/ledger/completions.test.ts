@@ -1,4 +1,7 @@
-/** Completions: every submission of a user leaves one, accepted or refused, as a list and as a stream. */
+/**
+ * Completions: every submission of a user leaves one, whether accepted or refused. They are returned as a list and as a
+ * stream.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox } from '../../src/server/sandbox.ts';
@@ -99,7 +102,7 @@ describe('completions', () => {
     expect(await ids({ userId: 'nobody', parties: [alice] })).toEqual([]);
   });
 
-  it('of any user come from command-completions, which 3.4 does not have', async () => {
+  it('of any user are returned by command-completions, which 3.4 does not have', async () => {
     await submit('c-1');
     await submit('c-2', { userId: 'other' });
     const all = await list({}, '/v2/commands/command-completions');
@@ -124,7 +127,7 @@ describe('completions', () => {
     expect(close).toBe(1000);
   });
 
-  it('stream forever, with a checkpoint after the covered range', async () => {
+  it('are streamed without end, with a checkpoint after the covered range', async () => {
     await submit('c-1');
     const { frames } = await stream(
       sandbox.url,

@@ -1,4 +1,7 @@
-/** Consistency of the sandbox ledger: seeding is gap-free, shapes and filters hold, commands work, seeds repeat. */
+/**
+ * Consistency of the sandbox ledger: seeding leaves no gap, shapes and filters are respected, commands work, and seeds
+ * are reproducible.
+ */
 import { demoWorld, startSandbox } from '../../src/demo/sandbox.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { interfaces } from '../../src/demo/templates/names.ts';
@@ -33,7 +36,7 @@ async function updates(begin: number, format: unknown): Promise<unknown[]> {
 
 const key = (contract: unknown, synchronizer: unknown): string => `${String(contract)}@${String(synchronizer)}`;
 
-/** Active (contract, synchronizer) pairs, counting only full entries. */
+/** Active pairs of contract and synchronizer, counting only complete entries. */
 function active(entries: readonly unknown[]): Set<string> {
   const found = entries.map((entry) => at(entry, 'contractEntry', 'JsActiveContract')).filter((e) => e !== undefined);
   return new Set(found.map((entry) => key(at(entry, 'createdEvent', 'contractId'), at(entry, 'synchronizerId'))));
@@ -75,7 +78,7 @@ describe('the active contracts at N and the updates after N', () => {
     },
   );
 
-  it('add up for a party as well, which also sees creates of contracts that are not its own', async () => {
+  it('add up for a party too, which also sees creates of contracts of other parties', async () => {
     generateHistory(sandbox.ledger, { seed: 2, updates: 300 });
     let witnessed = 0;
     for (const party of sandbox.ledger.localParties().slice(-6)) {
@@ -189,7 +192,7 @@ describe('commands', () => {
     });
   });
 
-  it('refuse what the submitter may not authorize, or no uploaded package defines', async () => {
+  it('are refused if the submitter may not authorize them, or no uploaded package defines their names', async () => {
     const create = (templateId: string): unknown => ({ CreateCommand: { templateId, createArguments: iou } });
     expect(await submit(create('#model-tests:Iou:Iou'), ['Eve::1220aa'])).toMatchObject({
       status: 400,
@@ -224,8 +227,8 @@ describe('commands', () => {
   });
 });
 
-describe('the same seed', () => {
-  it('gives the same frames, byte for byte', async () => {
+describe('generated traffic', () => {
+  it('results in the same frames, byte for byte, for the same seed', async () => {
     await using twin = await startSandbox({ seed: 5 });
     const request = (end: number): unknown => ({
       beginExclusive: 0,
@@ -241,7 +244,7 @@ describe('the same seed', () => {
     expect(frames[0]).toEqual(frames[1]);
   });
 
-  it('offers live traffic that can be stopped', async () => {
+  it('can be live, and stopped', async () => {
     const ledger = new Ledger(demoWorld(), { seed: 1 });
     const traffic = startTraffic(ledger, { seed: 1, updatesPerSecond: 200, history: 50 });
     const before = ledger.ledgerEnd();

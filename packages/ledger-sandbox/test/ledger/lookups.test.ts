@@ -28,7 +28,7 @@ async function snapshot(activeAtOffset: number): Promise<string[]> {
 }
 
 describe('an update', () => {
-  it('is found by its id, whatever kind it is and whether it was recorded', async () => {
+  it('is found by its id, whatever its kind, and also if it was recorded', async () => {
     const contractId = iou();
     unassign(sandbox.ledger, contractId);
     const recorded = '{"update":{"Novelty":{"value":{"updateId":"1220aa","offset":9}}}}';
@@ -96,7 +96,7 @@ function eventsOfAlice(): [{ CreatedEvent: never }] {
 describe('a contract', () => {
   const path = '/v2/events/events-by-contract-id';
 
-  it('has a create, then an archive, then nothing when both are pruned', async () => {
+  it('returns its create, then also its archive, then nothing when both are pruned', async () => {
     const contractId = iou();
     const look = (eventFormat: unknown = anyParty): ReturnType<typeof post> =>
       post(sandbox.url, path, { contractId, eventFormat });

@@ -28,7 +28,7 @@ describe('reassignment commands', () => {
       eventFormat,
     });
 
-  it('take a contract to the other synchronizer', async () => {
+  it('move a contract to the other synchronizer', async () => {
     const contractId = created();
     const [source, target] = sandbox.ledger.synchronizers.map(({ id }) => id);
     const eventFormat = { filtersByParty: { [alice]: {} } };

@@ -25,7 +25,7 @@ function updateOf(frame: string): [string, unknown] {
 }
 
 describe('trees', () => {
-  it('carry every event of a transaction below its node id, with a value level', async () => {
+  it('contain every event of a transaction by node id, wrapped in a value object', async () => {
     const { frames, code } = await stream(sandbox.url, '/v2/updates/trees', legacy());
     expect(code).toBe(1000);
     const trees = frames.map(updateOf).filter(([kind]) => kind === 'TransactionTree');
@@ -52,7 +52,7 @@ describe('trees', () => {
     expect(at(tree, 'eventsById')).toEqual(Object.fromEntries(expected));
   });
 
-  it('know transactions and reassignments, and no topology', async () => {
+  it('contain transactions and reassignments, but no topology', async () => {
     const { ledger } = sandbox;
     const [active] = ledger.activeAt(ledger.ledgerEnd());
     unassign(ledger, active?.activation.created.contractId ?? '');
@@ -64,7 +64,7 @@ describe('trees', () => {
     expect([...kinds].toSorted()).toEqual(['Reassignment', 'TransactionTree']);
   });
 
-  it('contain everything a party sees, whatever template its legacy filter names', async () => {
+  it('contain everything that a party sees, whatever template its legacy filter names', async () => {
     const [party = ''] = sandbox.ledger.localParties();
     const templateId = '#model-tests:Iou:Iou';
     const cumulative = [{ identifierFilter: { TemplateFilter: { value: { templateId } } } }];

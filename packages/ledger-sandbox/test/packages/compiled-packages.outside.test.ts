@@ -1,4 +1,4 @@
-/** Packages from compilers: read and accepted by the sandbox, and equal to its own generated ones. */
+/** Packages of compilers are read and accepted by the sandbox, and are equal to its own generated ones. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { unzipSync } from 'fflate';
@@ -17,7 +17,7 @@ import { sha256 } from './dars.ts';
 const all = [...demoPackages, licensingUpgrade];
 
 describe('real DARs', needs(noDars), () => {
-  it('are read: names and versions, and ids that are the hashes their compilers computed', () => {
+  it('are read with their names, versions, and the ids that their compilers computed as hashes', () => {
     const mains = darNames().map((name) => {
       const archives = readSandboxDar(readFileSync(join(darsFolder, name))).map(readArchive);
       for (const { id, payload } of archives) expect(sha256(payload)).toBe(id);
@@ -46,7 +46,7 @@ describe('real DARs', needs(noDars), () => {
 });
 
 describe('compiled packages', needs(noDars), () => {
-  /** Interfaces and types with package names in place of ids, which differ; the order of interfaces is free. */
+  /** Interfaces and types with package names instead of ids, which differ. The order of interfaces does not matter. */
   const comparable = (model: PackageModel, nameOf: (packageId: string) => string | undefined): unknown => {
     const { dataTypes } = model;
     const interfaces = model.interfaces.toSorted((a, b) => a.entityName.localeCompare(b.entityName));

@@ -11,7 +11,7 @@ export interface PackageSource {
   readonly interfaces?: readonly string[];
 }
 
-/** The index of a text in a table, which grows as needed. */
+/** The index of a text in a table. A text that is not in the table is added. */
 function indexIn(table: string[], text: string): number {
   if (!table.includes(text)) table.push(text);
   return table.indexOf(text);
@@ -60,8 +60,8 @@ export function sha256(bytes: Uint8Array): string {
 }
 
 /**
- * An archive around a payload.
- * @param hash the hash it contains; by default the right one
+ * An archive of a payload.
+ * @param hash the hash in the archive; default: the right one
  */
 export function sealed(payload: Uint8Array, hash: string = sha256(payload)): Uint8Array {
   const writer = new BinaryWriter();
@@ -81,14 +81,14 @@ export function compiled(source: PackageSource): Compiled {
   return { id: sha256(payload), payload, archive: sealed(payload) };
 }
 
-/** A manifest with lines of at most 72 characters, continued with a space. */
+/** A manifest whose lines have at most 72 characters and are continued with a space. */
 export function manifestOf(names: readonly string[]): Uint8Array {
   const lines = ['Manifest-Version: 1.0', `Main-Dalf: ${names[0] ?? ''}`, `Dalfs: ${names.join(', ')}`];
   const folded = lines.map((line) => line.replaceAll(/(?<=^.{72}(?:.{71})*)(?=.)/g, '\r\n '));
   return Buffer.from([...folded, 'Format: daml-lf', 'Encryption: non-encrypted', ''].join('\r\n'));
 }
 
-/** A DAR of entries (name to archive), the first being the main one. */
+/** A DAR from entries (name to archive), of which the first is the main one. */
 export function darOf(
   entries: Readonly<Record<string, Uint8Array>>,
   extra: Readonly<Record<string, Uint8Array>> = {},

@@ -1,4 +1,4 @@
-/** DARs that no compiler created: each is refused with a code of the participant, quickly and within bounds. */
+/** DARs that no compiler creates. Each is refused with a code of the participant, quickly and within limits. */
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { zipSync } from 'fflate';
 import { array, asyncProperty, boolean, nat, tuple, uint8Array } from 'fast-check';
@@ -26,7 +26,7 @@ const good = darOfPackage({ name: 'harbor', version: '1.0.0', templates: ['Note'
 
 describe('a DAR', () => {
   it.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])(
-    'whose archive is named %s has none',
+    'whose archive is named %s is refused',
     async (name) => {
       const dar = zipSync({ 'META-INF/MANIFEST.MF': Buffer.from(manifestOf([name])) });
       expect(await uploaded(dar)).toEqual([400, 'INVALID_ZIP_ENTRY']);

@@ -33,7 +33,7 @@ async function preferred(): Promise<unknown> {
   return at(body, 'packageReferences', 0, 'packageVersion');
 }
 
-it('serves the bytes of every package it lists, and their ids are the hashes of them', async () => {
+it('the sandbox serves the bytes of every package it lists, and their hashes are the ids', async () => {
   const listed = await ids();
   for (const { id, name } of demoPackages) {
     expect(listed).toContain(id);
@@ -43,7 +43,7 @@ it('serves the bytes of every package it lists, and their ids are the hashes of 
   }
 });
 
-it('creates new contracts with the new version, and leaves the others unchanged', async () => {
+it('a newer version is used for new contracts, and existing ones are unchanged', async () => {
   const before = request(`#${installRequest}`);
   expect(before.packageId).toBe(licensingAtStart.id);
   expect(await preferred()).toBe('0.0.4');
@@ -65,13 +65,13 @@ it('creates new contracts with the new version, and leaves the others unchanged'
     'app',
   ]);
   expect(at(events, '0', 'ExercisedEvent', 'consuming')).toBe(true);
-  // A command may name either version.
+  // A command may name the older version too.
   expect(request(`${licensingAtStart.id}:${installRequest.slice(installRequest.indexOf(':') + 1)}`).packageId).toBe(
     licensingUpgrade.id,
   );
 });
 
-it('lists both versions as vetted', async () => {
+it('both versions of a package are listed as vetted', async () => {
   sandbox.ledger.model.vet(licensingUpgrade);
   const filter = { packageMetadataFilter: { packageNamePrefixes: ['quickstart-licensing'] } };
   const { body } = await post(sandbox.url, '/v2/package-vetting/list', filter);

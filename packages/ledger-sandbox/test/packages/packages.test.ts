@@ -1,4 +1,6 @@
-/** Packages: DARs are read as the participant reads them, refused with its codes, and can be downloaded and vetted. */
+/**
+ * Packages: DARs are read as the participant reads them, or refused with its codes, and can be downloaded and vetted.
+ */
 import { createHash } from 'node:crypto';
 import { zipSync } from 'fflate';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -56,7 +58,7 @@ async function status(id: string): Promise<unknown> {
 }
 
 describe('an uploaded DAR', () => {
-  it('gets the response {} on both paths, and lists every package of it once, however often it is sent', async () => {
+  it('gets the response {} on both paths, and its packages are listed once, however often it is sent', async () => {
     const base = compiled({ name: 'harbor-base', version: '1.0.0' });
     const main = compiled(notes);
     const dar = darOf({ 'a-long-name-for-a-folder/harbor-notes-1.0.0.dalf': main.archive, 'base.dalf': base.archive });
@@ -96,7 +98,7 @@ describe('an uploaded DAR', () => {
     expect(await refused(absent)).toEqual(['NO_TEMPLATES_FOR_PACKAGE_NAME_AND_QUALIFIED_NAME']);
   });
 
-  it('may be given at the start', async () => {
+  it('may be passed at the start of the sandbox', async () => {
     await using started = await startSandbox({ dars: [darOfPackage(notes)] });
     expect((await fetch(`${started.url}/v2/packages/${compiled(notes).id}`)).status).toBe(200);
   });
@@ -119,7 +121,7 @@ describe('an uploaded DAR', () => {
   });
 });
 
-describe('an upload is refused', () => {
+describe('an upload or lookup is refused', () => {
   it('as text when the body, vetAllPackages or synchronizerId cannot be read', async () => {
     const refusal = async (path: string, bytes: Uint8Array): Promise<unknown[]> => {
       const { status, type, text } = await send(path, bytes);
@@ -181,7 +183,7 @@ describe('an upload is refused', () => {
     expect((await send('/v2/dars', darOfPackage({ ...library, module: 'Other' }))).status).toBe(200);
   });
 
-  it('with PACKAGE_NOT_FOUND if a package is requested that is unknown, or of which only a name is known', async () => {
+  it('with PACKAGE_NOT_FOUND if the requested package is unknown, or only its name is known', async () => {
     sandbox.ledger.model.register({
       name: 'nowhere:Nowhere:Thing',
       signatories: () => [],

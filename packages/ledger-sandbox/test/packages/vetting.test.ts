@@ -1,4 +1,4 @@
-/** Vetting changes, and the packages preferred because of them. */
+/** Changes of vetting, and the packages that are preferred because of them. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox } from '../../src/server/sandbox.ts';
@@ -23,7 +23,7 @@ async function change(kind: 'Vet' | 'Unvet', reference: Reference, more: object 
   return [status, body];
 }
 
-/** The vetted versions of `notes` in a part of an answer. */
+/** The vetted versions of `notes` in a part of a response. */
 function versionsIn(body: unknown, part = 'newVettedPackages'): unknown[] {
   const all = at(body, part, 'packages') as Answer[];
   return all.filter(({ packageName }) => packageName === 'notes').map(({ packageVersion }) => packageVersion);
@@ -50,7 +50,7 @@ describe('changes of vetting', () => {
     ]);
   });
 
-  it('accept every package that a reference matches', async () => {
+  it('apply to every package that a reference matches', async () => {
     const [, body] = await change('Unvet', { packageName: 'notes' });
     expect(versionsIn(body)).toEqual([]);
   });
@@ -62,7 +62,7 @@ describe('changes of vetting', () => {
     expect(versionsIn(body, 'pastVettedPackages')).toHaveLength(3);
   });
 
-  it('are of one synchronizer', async () => {
+  it('apply to one synchronizer', async () => {
     const [first, second] = sandbox.ledger.synchronizers;
     await change('Unvet', { packageName: 'notes' }, { synchronizerId: second.id });
     const [, body] = await change('Vet', { packageName: 'notes' }, { synchronizerId: first.id });

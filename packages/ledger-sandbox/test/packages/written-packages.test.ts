@@ -1,4 +1,4 @@
-/** The packages that the sandbox generates, read by the client's reader. */
+/** The packages that the sandbox generates, read by the reader of the client. */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { readPackageArchive } from '../../../../src/daml/package-archive.ts';

@@ -50,7 +50,7 @@ function partiesIn(answer: unknown): unknown[] {
 }
 
 describe('an allocated party', () => {
-  it('has the hint in the namespace of the participant, and its annotations', async () => {
+  it('gets an id from the hint and the namespace of the participant, and keeps its annotations', async () => {
     const localMetadata = { annotations: { desk: 'rates' } };
     const { body } = await post(sandbox.url, '/v2/parties', { partyIdHint: 'alice', localMetadata });
     const party = `alice::${sandbox.participantId.split('::')[1]}`;
@@ -75,7 +75,7 @@ describe('an allocated party', () => {
     expect(at(value, 'events')).toEqual([{ event: { ParticipantAuthorizationAdded: { value: added } } }]);
   });
 
-  it('gets a generated name without a hint, the same one for the same seed', async () => {
+  it('gets a generated name if there is no hint, the same for the same seed', async () => {
     const [first, second] = [await allocated({}), await allocated({})];
     expect(first).toMatch(/^party-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}::1220/);
     expect(second).not.toBe(first);
@@ -84,13 +84,13 @@ describe('an allocated party', () => {
     expect(at(body, 'partyDetails', 'party')).toBe(first);
   });
 
-  it('may be acted for by the user named in the request', async () => {
+  it('gives the user in the request the right to act as it', async () => {
     const party = await allocated({ partyIdHint: 'carol', userId: 'participant_admin' });
     const [, rights] = await call('GET', '/v2/users/participant_admin/rights');
     expect(at(rights, 'rights')).toContainEqual({ kind: { CanActAs: { value: { party } } } });
   });
 
-  it('is refused if it exists there, or if the hint, metadata, synchronizer, provider or user is wrong', async () => {
+  it('is refused if it exists already, or if hint, metadata, synchronizer, provider or user is wrong', async () => {
     const [first, second] = sandbox.ledger.synchronizers;
     const party = await allocated({ partyIdHint: 'alice', synchronizerId: first.id });
     const exists = `Party already exists: party ${party} is already allocated on this node`;
@@ -136,7 +136,7 @@ describe('an allocated party', () => {
 });
 
 describe('the list of parties', () => {
-  it('has the participant, allocated parties and those of contracts, by id and in pages', async () => {
+  it('contains the participant, allocated parties and parties of contracts, sorted by id, in pages', async () => {
     const bank = 'bank::1220ab';
     sandbox.ledger.addLocalParty(bank);
     const alice = await allocated({ partyIdHint: 'alice' });
@@ -160,7 +160,7 @@ describe('the list of parties', () => {
     }
   });
 
-  it('omits unknown parties, and accepts more than one', async () => {
+  it('omits unknown parties, and accepts several parties in a request', async () => {
     const alice = await allocated({ partyIdHint: 'alice' });
     const path = `/v2/parties/nobody?parties=${encodeURIComponent(alice)}&parties=${encodeURIComponent(alice)}`;
     const [status, body] = await call('GET', path);
@@ -175,7 +175,7 @@ describe('the metadata of a party', () => {
   };
   const mask = ['local_metadata.annotations'];
 
-  it('is merged, and counted by the resource version', async () => {
+  it('is merged, and changes increment the resource version', async () => {
     const party = await allocated({ partyIdHint: 'alice', localMetadata: { annotations: { a: '1', b: '2' } } });
     const [status, body] = await change(party, { resourceVersion: '0', annotations: { a: '', c: '3' } }, mask);
     expect(status).toBe(200);
@@ -227,7 +227,7 @@ describe('connected synchronizers', () => {
 });
 
 describe('rights', () => {
-  it('are an administrator for parties and packages, oneself for an own party, and the party for its permissions', async () => {
+  it('let only administrators list parties and upload packages, and others allocate parties for themselves', async () => {
     const secret = 'a shared secret for tests of parties';
     const users = [{ id: 'reader', rights: [{ kind: 'CanReadAs' as const, party: 'bank::1220ab' }] }];
     await using locked = await startSandbox({ auth: { secret, users } });

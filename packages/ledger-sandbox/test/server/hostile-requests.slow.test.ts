@@ -1,4 +1,4 @@
-/** Hostile requests: each gets a response, a refusal for a client error, and leaves nothing behind. */
+/** Hostile requests: each gets a response, with a client error if it is refused, and leaves nothing behind. */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/demo/sandbox.ts';
@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 afterAll(() => sandbox.close());
 
-/** Writes a text to the port unchanged and returns the first line of the response; empty after a silence. */
+/** Writes a text to the port unchanged. Returns the first line of the response; empty if none arrives for a while. */
 function firstLine(text: string): Promise<string> {
   const { hostname, port } = new URL(sandbox.url);
   return new Promise((resolve) => {
@@ -44,14 +44,14 @@ async function statusOf(what: string, text: string): Promise<number> {
   return response.status;
 }
 
-/** A sample of the odd versions of a request, another part of them for each request. */
+/** Every nth of the mutations of a request, with another offset for each request. */
 function some(all: Iterable<unknown>, of: number, from: number): string[] {
   return [...all].filter((_, index) => index % of === from % of).map((one) => JSON.stringify(one));
 }
 
-describe('requests with a wrong value somewhere', () => {
+describe('requests with odd values', () => {
   it.each(samples.map(({ what, body }, index) => ({ what, body, index })))(
-    '$what ($index) never get an internal error',
+    'never get an internal error: $what ($index)',
     async ({ what, body, index }) => {
       const failed: string[] = [];
       for (const text of some(mutations(body), 29, index)) {
@@ -61,7 +61,7 @@ describe('requests with a wrong value somewhere', () => {
     },
   );
 
-  it.each(['constructor', '__proto__', 'toString'])('a choice named %s is unknown', async (choice) => {
+  it.each(['constructor', '__proto__', 'toString'])('are refused for a choice named %s', async (choice) => {
     const createArguments = { issuer: 'alice', owner: 'alice', currency: 'EUR', amount: '1.0', observers: [] };
     const command = { templateId: '#model-tests:Iou:Iou', createArguments, choice, choiceArgument: {} };
     const commands = [{ CreateAndExerciseCommand: command }];
@@ -73,7 +73,7 @@ describe('requests with a wrong value somewhere', () => {
     expect([status, body]).toEqual([404, expect.stringContaining('TEMPLATES_OR_INTERFACES_NOT_FOUND')]);
   });
 
-  it('values nested too deep are refused, also where they would be printed again', async () => {
+  it('are refused if values are nested too deep, also where they would be printed again', async () => {
     const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
     const format = `{"filtersForAnyParty":{},"filtersByParty":{},"deep":${deep}}`;
     const requests = [
@@ -84,7 +84,7 @@ describe('requests with a wrong value somewhere', () => {
     for (const [what = '', text = ''] of requests) expect(await statusOf(what, text)).toBe(400);
   });
 
-  it('brackets in texts do not count as nesting', async () => {
+  it('may contain texts with brackets, which do not count as nesting', async () => {
     const annotations = { brackets: `\\"${'['.repeat(20_000)}` };
     const user = { id: 'brackets', metadata: { annotations } };
     expect(await statusOf('POST /v2/users', JSON.stringify({ user }))).toBe(200);
@@ -102,8 +102,8 @@ describe('the endpoint that sets faults', () => {
   });
 });
 
-describe('request lines', () => {
-  it.each(['[', 'a b', ':::', 'x:99999', '\u00e9'])('a host header of %j does no harm', async (host) => {
+describe('the HTTP server', () => {
+  it.each(['[', 'a b', ':::', 'x:99999', '\u00e9'])('survives a host header of %j', async (host) => {
     expect(await firstLine(`GET /v2/version HTTP/1.1\r\nHost: ${host}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 [24]\d\d /);
     expect((await ask(sandbox.url, '/livez')).status).toBe(200);
   });
@@ -125,23 +125,23 @@ describe('request lines', () => {
     '\\v2\\version',
     '/v2/parties/%2e%2e%2f%2e%2e',
     '*',
-  ])('the path %s leads to no other endpoint', async (path) => {
+  ])('does not serve another endpoint for the path %s', async (path) => {
     const line = await firstLine(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
-    // Two of them are values of `{party}` and denote no party.
+    // Two of these paths contain values of `{party}` that denote no party.
     expect(line).toMatch(path.startsWith('/v2/parties/') ? /^HTTP\/1\.1 200 / : /^HTTP\/1\.1 40[04] /);
     expect((await ask(sandbox.url, '/livez')).status).toBe(200);
   });
 
-  it.each(['http://other', 'http://['])('a target of %s and a path is served as the path', async (authority) => {
+  it.each(['http://other', 'http://['])('serves the target %s and a path as the path', async (authority) => {
     expect(await firstLine(`GET ${authority}/v2/version?x=1 HTTP/1.1\r\nHost: a\r\n\r\n`)).toBe('HTTP/1.1 200 OK');
   });
 
-  it('too many headers are refused before any other check', async () => {
+  it('refuses too many headers before any other check', async () => {
     const flood = Array.from({ length: 5_000 }, (_, index) => `X-${index}: y\r\n`).join('');
     expect(await firstLine(`GET /v2/version HTTP/1.1\r\nHost: a\r\n${flood}\r\n`)).toMatch(/^HTTP\/1\.1 4\d\d /);
   });
 
-  it('a body that stops in the middle is not an internal error', async () => {
+  it('does not treat an incomplete body as an internal error', async () => {
     const warnings: string[] = [];
     const note = ({ message }: Error): unknown => warnings.push(message);
     process.on('warning', note);
@@ -156,7 +156,7 @@ describe('lists', () => {
   const open = { beginExclusive: 0, updateFormat: {} };
   const path = '/v2/updates?stream_idle_timeout_ms=300';
 
-  it('end after a silence, although the ledger changes without an element', async () => {
+  it('end after a time without an element, although the ledger changes', async () => {
     const timer = setInterval(() => sandbox.ledger.skipOffsets(1), 50);
     const answer = await ask(sandbox.url, path, open, { waitMs: 40_000 });
     clearInterval(timer);

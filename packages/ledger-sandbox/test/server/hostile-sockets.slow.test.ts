@@ -1,4 +1,4 @@
-/** Hostile sockets: whatever the peer does, the others are served and nothing is left behind. */
+/** Hostile sockets: whatever a peer does, the others are served and nothing is left behind. */
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
@@ -41,7 +41,7 @@ function opened(text: string): Promise<Socket> {
   });
 }
 
-/** The response to a text, until the peer ends or a while has passed. */
+/** The response to a text, until the peer ends the connection or some time has passed. */
 async function answerOf(socket: Socket, waitMs = 40_000): Promise<string> {
   let seen = '';
   socket.on('data', (chunk) => (seen += chunk.toString()));
@@ -57,7 +57,7 @@ async function expectServed(): Promise<void> {
 }
 
 describe('handshakes', () => {
-  it('that are abandoned in every way leave the sandbox up', async () => {
+  it('that are abandoned in any way leave the sandbox running', async () => {
     const unknown = await token(shared, { sub: 'nobody', aud: audience(), exp: endsIn(200_000) });
     const texts = [
       upgradeText('/v2/nothing'),
@@ -73,7 +73,7 @@ describe('handshakes', () => {
     await expectServed();
   });
 
-  it('that are refused hold no connection, and do not delay the end', async () => {
+  it('that are refused hold no connection, and do not delay the end of the sandbox', async () => {
     const sockets: Socket[] = [];
     for (let count = 0; count < 5; count += 1) sockets.push(await opened(upgradeText('/v2/nothing')));
     for (const socket of sockets) expect(await answerOf(socket)).toMatch(/^HTTP\/1\.1 404 /);
@@ -82,7 +82,7 @@ describe('handshakes', () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  it('for the token of an unknown user are refused, and refused again', async () => {
+  it('for the token of an unknown user are refused each time', async () => {
     const text = upgradeText(
       updates,
       `Authorization: Bearer ${await token(shared, { sub: 'x', aud: audience(), exp: endsIn(200_000) })}\r\n`,
@@ -115,7 +115,7 @@ describe('streams', () => {
       '{"beginExclusive":0,"updateFormat":{"includeTransactions":7,"includeTopologyEvents":[]},"x":1e999}',
     ],
     ['inherited keys', '{"__proto__":{"updateFormat":{}},"constructor":{}}'],
-  ])('answer a first frame of %s with one frame and code 1000', async (_, text) => {
+  ])('respond to a first frame of %s with one frame and code 1000', async (_, text) => {
     for (const path of [updates, contracts, '/v2/commands/completions']) {
       const seen = await new Promise<{ frames: string[]; code: number }>((resolve, reject) => {
         const socket = new WebSocket(`${open.url.replace('http', 'ws')}${path}`, ['daml.ws.auth']);
@@ -123,7 +123,7 @@ describe('streams', () => {
         socket.on('open', () => socket.send(text));
         socket.on('message', (data: Buffer) => {
           frames.push(data.toString());
-          // Wrong types that the lenient decoder reads as an empty request start a stream like any other.
+          // A frame with wrong types that the lenient decoder reads as an empty request starts a normal stream.
           if (frames.at(-1)?.includes('OffsetCheckpoint') === true) socket.terminate();
         });
         socket.on('error', reject);
@@ -135,7 +135,7 @@ describe('streams', () => {
     }
   });
 
-  it('take the first of several frames, and one that is binary', async () => {
+  it('use only the first of several frames, and accept a binary one', async () => {
     const seen = await watch(open.url, updates, after(0, 5), {
       opened: (socket) => {
         for (let count = 0; count < 50; count += 1) socket.send('{"beginExclusive":-1}');

@@ -1,4 +1,4 @@
-/** Requests in the legacy form (`filter`, `verbose`), and the refusals of mixed, missing and undecodable forms. */
+/** Requests in the legacy form (`filter`, `verbose`), and refusals of mixed, missing and malformed forms. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox } from '../../src/server/sandbox.ts';
@@ -35,7 +35,7 @@ describe('the legacy form', () => {
     expect(at(legacy.body, 'length')).toBeGreaterThan(2);
   });
 
-  it('is refused in these words next to the new form, and if both are missing', async () => {
+  it('is refused as recorded next to the new form, and if both are missing', async () => {
     const sample = (name: string): unknown => JSON.parse(fixture(`samples/refusals/${name}`));
     const both = { beginExclusive: 0, verbose: true, updateFormat: { includeTransactions: delta } };
     expect((await post(sandbox.url, '/v2/updates', both)).body).toEqual(sample('both-formats.json'));
@@ -43,7 +43,7 @@ describe('the legacy form', () => {
     expect(neither.body).toEqual(sample('neither-format.json'));
   });
 
-  it('is refused for active contracts with texts that name event_format', async () => {
+  it('is refused for active contracts with messages that name event_format', async () => {
     const path = '/v2/state/active-contracts';
     const cause = async (body: object): Promise<unknown> =>
       (await post(sandbox.url, path, { activeAtOffset: 0, ...body })).body['cause'];
@@ -55,7 +55,7 @@ describe('the legacy form', () => {
 });
 
 describe('a format', () => {
-  it('needs a transaction shape, and a known one', async () => {
+  it('requires a known transaction shape', async () => {
     const ask = (transactionShape?: string): ReturnType<typeof post> =>
       post(sandbox.url, '/v2/updates', {
         beginExclusive: 0,

@@ -1,4 +1,4 @@
-/** Refusals of 3.6.2 by default, and removals and changes of 3.7. */
+/** Refusals of 3.6.2 in its default configuration, and removals and changes of 3.7. */
 import { describe, expect, it } from 'vitest';
 import { accountTemplate, account } from '../../src/contracts/keyed-model.ts';
 import { startSandbox } from '../../src/demo/sandbox.ts';
@@ -12,7 +12,7 @@ const contracts = '/v2/state/active-contracts';
 const effects = updateFormat('LEDGER_EFFECTS');
 const disabled = JSON.parse(fixture('samples/refusals/deprecated-api-disabled.json')) as Record<string, unknown>;
 
-/** A sandbox with an active contract, one that left, and one that arrived before it left. */
+/** A sandbox with an active contract, one that has left its synchronizer, and one that arrived before it left. */
 async function inFlight(options: SandboxOptions): Promise<Sandbox> {
   const sandbox = await startSandbox({ seed: 3, ...options });
   const { ledger } = sandbox;
@@ -102,7 +102,7 @@ describe('3.6', () => {
     expect(await ask('3.5', 200)).toContain('MISSING_FIELD');
   });
 
-  it('has health under different names', async () => {
+  it('serves health checks at /health, unlike 3.5', async () => {
     const statuses = async (release: '3.5' | '3.6'): Promise<number[]> => {
       await using sandbox = await startSandbox({ release });
       const paths = ['/health/liveness', '/health/readiness'];
@@ -114,7 +114,7 @@ describe('3.6', () => {
     ]);
   });
 
-  it('finds the token behind another subprotocol, which earlier releases do not', async () => {
+  it('finds the token after another subprotocol, unlike earlier releases', async () => {
     const codeOf = async (release: '3.5' | '3.6'): Promise<unknown> => {
       await using sandbox = await startSandbox({ release, token: 'abc' });
       const request = { activeAtOffset: 0, eventFormat: anyParty };
@@ -135,7 +135,7 @@ describe('3.7', () => {
     'JsIncompleteUnassigned',
   ];
 
-  it('omits reassignments in flight unless they are requested, earlier releases never do', async () => {
+  it('omits reassignments in flight unless they are requested, unlike earlier releases', async () => {
     for (const [release, includeIncompleteReassignments, expected] of [
       ['3.6', false, all],
       ['3.7', true, all],
@@ -207,7 +207,7 @@ describe('3.7', () => {
   });
 });
 
-it('may refuse other offsets than the ledger end while reassignments are in flight, though nothing is pruned', async () => {
+it('a participant may refuse other offsets than the ledger end while reassignments are in flight', async () => {
   await using sandbox = await inFlight({ release: '3.7' });
   sandbox.faults.refuseInFlight = {};
   const end = sandbox.ledger.ledgerEnd();

@@ -1,8 +1,8 @@
-/** A well-formed request of every endpoint that takes a body; `odd-values.ts` changes them. */
+/** A well-formed request to every endpoint that takes a body. `odd-values.ts` changes these requests. */
 import { partyId } from '../../src/wire/random.ts';
 import { anyParty, updateFormat } from './sockets.ts';
 
-/** A request of one endpoint, e.g. `POST /v2/users`. */
+/** A request to one endpoint, e.g. `POST /v2/users`. */
 export interface Sample {
   readonly what: string;
   readonly body: unknown;
@@ -30,7 +30,7 @@ const transactionFormat = { eventFormat, transactionShape: 'TRANSACTION_SHAPE_LE
 const [source, target] = [partyId('global-domain', 'global-domain'), partyId('private-sync', 'private-sync')];
 const iou = { issuer: 'alice', owner: 'alice', currency: 'EUR', amount: '1.0', observers: ['bob'] };
 
-/** Arguments of every template that can be created, acted for by `alice`. */
+/** Templates that can be created, with arguments. The acting party is `alice`. */
 const creations: readonly (readonly [string, object])[] = [
   ['model-tests:Iou:Iou', iou],
   ['model-tests:Iou:IouTransfer', { iou, newOwner: 'bob' }],
@@ -47,7 +47,7 @@ const creations: readonly (readonly [string, object])[] = [
   ],
 ];
 
-/** Choices with arguments, on contracts of those templates by index. */
+/** Choices with arguments, by the index of the template of their contract. */
 const choices: readonly (readonly [number, string, object])[] = [
   [0, 'Iou_Transfer', { newOwner: 'bob' }],
   [2, 'Account_Deposit', { amount: '1.0' }],

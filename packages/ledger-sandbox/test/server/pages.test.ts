@@ -1,4 +1,4 @@
-/** Reads by pages: sizes, tokens, bounds, pruning, and following the ledger end without a socket. */
+/** Reads in pages: sizes, tokens, bounds, pruning, and following the ledger end without a socket. */
 import { request as httpRequest } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/demo/sandbox.ts';
@@ -17,7 +17,7 @@ afterEach(async () => {
 
 const format = updateFormat('LEDGER_EFFECTS');
 
-/** All elements of all pages, and the number of pages. */
+/** Reads all pages. Returns all elements, and the number of pages. */
 async function readAll(path: string, key: string, request: object): Promise<[unknown[], number]> {
   const elements: unknown[] = [];
   let pageToken: unknown;
@@ -39,7 +39,7 @@ async function updatesOnSocket(): Promise<unknown[]> {
 describe('updates by pages', () => {
   const path = '/v2/updates/get-updates-page';
 
-  it('are together what the stream delivers, in either direction', async () => {
+  it('are together the updates that the stream delivers, in either direction', async () => {
     const range = { endOffsetInclusive: sandbox.ledger.ledgerEnd(), maxPageSize: 7, updateFormat: format };
     const streamed = await updatesOnSocket();
     const [ascending, pages] = await readAll(path, 'updates', range);
@@ -49,7 +49,7 @@ describe('updates by pages', () => {
     expect(descending).toEqual(streamed.toReversed());
   });
 
-  it('come in the same descending order from the stream, over more than one slice', async () => {
+  it('have the same descending order as those of the stream, over more than one slice', async () => {
     generateHistory(sandbox.ledger, { seed: 2, updates: 150 });
     const range = { beginExclusive: 5, endInclusive: sandbox.ledger.ledgerEnd(), updateFormat: format };
     const ascending = await stream(sandbox.url, '/v2/updates', range);
@@ -86,7 +86,7 @@ describe('updates by pages', () => {
     expect(next['nextPageToken']).not.toBeNull();
   });
 
-  it('begin at the pruned offset if all are requested, and name it when they refuse an older start', async () => {
+  it('begin at the pruned offset if all are requested, and refuse an older start with that offset', async () => {
     sandbox.ledger.pruneTo(20);
     const all = await post(sandbox.url, path, { updateFormat: format });
     expect(all.body['lowestPageOffsetExclusive']).toBe(20);
@@ -106,7 +106,7 @@ describe('updates by pages', () => {
     expect(await post(other.url, path, { ...request, pageToken })).toMatchObject(refused);
   });
 
-  it('hold 100 updates by default, and never more than 2000', async () => {
+  it('contain 100 updates by default, and never more than 2000', async () => {
     generateHistory(sandbox.ledger, { seed: 2, updates: 100 });
     expect((await post(sandbox.url, path, { updateFormat: format })).body['updates']).toHaveLength(100);
     const tooMany = await post(sandbox.url, path, { updateFormat: format, maxPageSize: 2001 });

@@ -23,7 +23,7 @@ async function refusal(request: unknown, path = '/v2/updates'): Promise<unknown[
 }
 
 describe('the handshake', () => {
-  it('answers daml.ws.auth whatever other names are offered next to it', async () => {
+  it('selects daml.ws.auth whatever other names are offered', async () => {
     generateHistory(sandbox.ledger, { seed: 1, updates: 3 });
     const request = { beginExclusive: 0, updateFormat: effects };
     const { protocol } = await stream(sandbox.url, '/v2/updates', request, (frames) => frames.length > 0, {
@@ -32,13 +32,13 @@ describe('the handshake', () => {
     expect(protocol).toBe('daml.ws.auth');
   });
 
-  it('answers ledger.ws.auth to a client that offers only that name', async () => {
+  it('selects ledger.ws.auth for a client that offers only that name', async () => {
     const options = { protocols: ['ledger.ws.auth'] };
     const { protocol } = await stream(sandbox.url, '/v2/state/active-contracts', 'x', undefined, options);
     expect(protocol).toBe('ledger.ws.auth');
   });
 
-  it('answers the subprotocol even to a client that offers none', async () => {
+  it('selects the subprotocol even for a client that offers none', async () => {
     const socket = new WebSocket(`${sandbox.url.replace('http', 'ws')}/v2/updates`);
     const error = await new Promise<Error>((resolve) => {
       socket.on('error', resolve);
@@ -46,7 +46,7 @@ describe('the handshake', () => {
     expect(error.message).toMatch(/subprotocol but none was requested/);
   });
 
-  it('accepts a socket without a token and refuses after the request, with code NA and a normal close', async () => {
+  it('accepts a socket without a token and refuses it after the request, with code NA and a normal close', async () => {
     await using locked = await startSandbox({ token: 'right' });
     const request = { beginExclusive: 0, endInclusive: null, updateFormat: effects };
     const wrong = await stream(locked.url, '/v2/updates', request, undefined, {
@@ -63,7 +63,7 @@ describe('the handshake', () => {
 });
 
 describe('refusals', () => {
-  it('come as one JSON frame before a normal close', async () => {
+  it('are sent as one JSON frame before a normal close', async () => {
     expect(await refusal('hello')).toEqual([
       1,
       1000,
@@ -72,7 +72,7 @@ describe('refusals', () => {
     ]);
   });
 
-  it('check the format conflict before the offsets, and the offsets before the filters', async () => {
+  it('depend on the format first, then on the offsets, then on the filters', async () => {
     const unknown = {
       filtersByParty: {},
       filtersForAnyParty: {
@@ -98,7 +98,7 @@ describe('refusals', () => {
     );
   });
 
-  it('report an end before the start, and answer an empty range with a normal close', async () => {
+  it('report an end before the start, but not an empty range', async () => {
     sandbox.ledger.skipOffsets(20);
     expect((await refusal({ beginExclusive: 10, endInclusive: 5, updateFormat: effects }))[2]).toBe(
       'OFFSET_OUT_OF_RANGE',
@@ -196,7 +196,7 @@ describe('faults', () => {
 });
 
 describe('HTTP', () => {
-  it('answers the state calls in compact JSON', async () => {
+  it('responds to the state calls with compact JSON', async () => {
     generateHistory(sandbox.ledger, { seed: 1, updates: 10 });
     const text = async (path: string): Promise<string> => (await fetch(`${sandbox.url}${path}`)).text();
     expect(await text('/v2/state/ledger-end')).toBe(`{"offset":${sandbox.ledger.ledgerEnd()}}`);

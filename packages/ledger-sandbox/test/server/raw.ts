@@ -1,4 +1,4 @@
-/** Clients that expose the wire: `ws`, `node:http` and plain TCP, without code of the product. */
+/** Clients that expose the wire: `ws`, `node:http` and plain TCP, without code of the indexer. */
 import { randomBytes } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
@@ -11,7 +11,7 @@ export const updates = '/v2/updates';
 export const contracts = '/v2/state/active-contracts';
 export const effects = updateFormat('LEDGER_EFFECTS');
 
-/** A request for the updates after an offset, up to another one if given. */
+/** A request for the updates after an offset, and up to another one if that is passed. */
 export const after = (beginExclusive: number, endInclusive?: number): object => ({
   beginExclusive,
   ...(endInclusive === undefined ? {} : { endInclusive }),
@@ -26,9 +26,9 @@ export interface Seen {
   readonly binary: boolean[];
   /** Close code; undefined while the socket is open. */
   readonly code: number | undefined;
-  /** Code of the error, if any: the system's, the library's, or the status of a refused handshake. */
+  /** Code of the error, if any: that of the system or the library, or the status of a refused handshake. */
   readonly error: string | undefined;
-  /** Bytes read from TCP. */
+  /** Number of bytes read from TCP. */
   readonly bytes: number;
 }
 
@@ -41,7 +41,7 @@ export interface WatchOptions {
 }
 
 /**
- * Opens a stream, sends the request and returns the received frames, until the close, until `enough`, or for `waitMs`.
+ * Opens a stream and sends the request. Returns the frames received until the close, until `enough`, or for `waitMs`.
  */
 export async function watch(url: string, path: string, request: unknown, options: WatchOptions = {}): Promise<Seen> {
   const { waitMs = 40_000, maxPayload = 0, deflate = false } = options;
@@ -84,12 +84,12 @@ function maskedText(text: string): Buffer {
 }
 
 export interface RawSeen {
-  /** All bytes behind the head of the handshake's response. */
+  /** All bytes after the header of the handshake's response. */
   readonly bytes: Buffer;
   readonly end: 'fin' | 'rst' | 'none';
 }
 
-/** As above over plain TCP, to the byte. `then` runs on the open socket; its effect is included. */
+/** The same over plain TCP, byte by byte. `then` runs on the open socket. */
 export async function watchBytes(
   url: string,
   path: string,
@@ -155,5 +155,5 @@ export function ask(
   });
 }
 
-/** The offset a frame names first. */
+/** The first offset in a frame. */
 export const offsetOf = (frame = ''): number => Number(/"offset":(\d+)/.exec(frame)?.[1]);

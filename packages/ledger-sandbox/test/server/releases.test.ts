@@ -42,7 +42,7 @@ describe('a created event', () => {
     expect(Object.keys(then)).toEqual(Object.keys(now).filter((key) => key !== 'contractKeyHash'));
   });
 
-  it('has views that name their package since 3.5 only', async () => {
+  it('has views that name their package only since 3.5', async () => {
     const holding = 'splice-api-token-holding-v1:Splice.Api.Token.HoldingV1:Holding';
     const value = { interfaceId: `#${holding}`, includeInterfaceView: true };
     const filters = { cumulative: [{ identifierFilter: { InterfaceFilter: { value } } }] };
@@ -72,7 +72,7 @@ describe('3.6', () => {
     expect(Object.keys(at(body, 'update', 'Transaction', 'value') as object).at(-1)).toBe('transactionHash');
   });
 
-  it('prints the kinds of resources without a wrapper, earlier releases do not', async () => {
+  it('prints the kinds of resources without a wrapper, unlike earlier releases', async () => {
     const kind = async (release: Release): Promise<unknown> => {
       await using sandbox = await startSandbox({ release });
       const request = { offset: 7, updateFormat: effects };
@@ -100,7 +100,7 @@ describe('3.4', () => {
     expect(await ask('3.5')).toEqual([400, 'INVALID_FIELD']);
   });
 
-  it('knows neither pages nor a descending order nor the onboarding of a party', async () => {
+  it('supports neither pages nor descending order nor the onboarding of a party', async () => {
     await using sandbox = await withAccount('3.4');
     sandbox.ledger.create(`#${accountTemplate}`, { bank: 'bank', owner: 'alice', balance: '1', version: '0' }, [
       'bank',
@@ -131,7 +131,7 @@ describe('the HTTP server', () => {
     await expect(stream(root, '/v2/state/active-contracts', request)).rejects.toThrow('404');
   });
 
-  it('answers a plain GET on the path of a stream with its JSON 404', async () => {
+  it('responds to a plain GET on the path of a stream with its JSON 404', async () => {
     await using sandbox = await startSandbox();
     const response = await fetch(`${sandbox.url}/v2/updates`);
     expect([response.status, await response.json()]).toEqual([

@@ -1,4 +1,4 @@
-/** Keys for which a participant's decoder has no default, even if its description calls them optional. */
+/** Keys for which a participant's decoder has no default, even if its API description calls them optional. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox } from '../../src/server/sandbox.ts';

@@ -1,4 +1,4 @@
-/** Raw protocol access for the sandbox tests: plain `ws` and `fetch`, without client code of the product. */
+/** Raw access to the protocol for the sandbox tests: plain `ws` and `fetch`, without client code of the indexer. */
 import { WebSocket } from 'ws';
 
 export interface Received {
@@ -7,7 +7,7 @@ export interface Received {
   readonly protocol: string;
 }
 
-/** Opens a stream, sends one request and collects frames until the close or until `enough` returns true. */
+/** Opens a stream and sends one request. Collects frames until the close, or until `enough` returns true. */
 export async function stream(
   url: string,
   path: string,
@@ -24,7 +24,7 @@ export async function stream(
     socket.on('error', reject);
     socket.on('open', () => socket.send(typeof request === 'string' ? request : JSON.stringify(request)));
     socket.on('message', (data: Buffer) => {
-      // More may have come with the last one.
+      // More frames may have arrived with the last one.
       if (isEnough) return;
       frames.push(data.toString());
       isEnough = enough(frames);

@@ -17,7 +17,7 @@ export const catalogue = {
   ...processSide,
 };
 
-/** In the order of the documentation. */
+/** Groups in the order of the documentation. */
 export const metricGroups: readonly { readonly title: string; readonly metrics: readonly AnyDescription[] }[] = [
   { title: 'Stream', metrics: Object.values({ ...state, ...flow }) },
   { title: 'Participant', metrics: Object.values(ledgerSide) },

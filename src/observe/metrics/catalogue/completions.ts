@@ -1,4 +1,4 @@
-/** Results of submitted commands. */
+/** Metrics of the results of submitted commands. */
 import { counter, gauge } from './description.ts';
 
 export const completions = {

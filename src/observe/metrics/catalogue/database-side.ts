@@ -1,8 +1,8 @@
-/** The database, its upkeep and background jobs. */
+/** Metrics of the database, its maintenance and background jobs. */
 import { jobNames } from '../../../model/stream.ts';
 import { counter, gauge, histogram } from './description.ts';
 
-/** Purpose of a query. */
+/** Purposes of queries, for the label `op`. */
 export const queryOps = ['batch', 'copy', 'finish', 'commit', 'read', 'write', 'ddl', 'session'] as const;
 const verifyKinds = ['invariants', 'acs', 'tail', 'range', 'tokens'] as const;
 

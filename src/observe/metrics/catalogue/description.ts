@@ -1,19 +1,22 @@
-/** Static description of a metric: enough to create it, to export it from the start, and to generate its documentation. */
+/**
+ * Static description of a metric. It is enough to create the metric, to export it from the start, and to generate its
+ * documentation.
+ */
 
-/** The values of a label: all of them, or a description if they are not known beforehand. */
+/** The values of a label: a complete list, or a description if they are not known beforehand. */
 export type LabelValues = readonly string[] | { readonly words: string; readonly first?: readonly string[] };
 
 export interface Description<T extends 'gauge' | 'counter' | 'histogram', L extends string> {
   readonly type: T;
-  /** Without the prefix `indexer_`. */
+  /** Name without the prefix `indexer_`. */
   readonly name: string;
   readonly help: string;
-  /** How to use it: one sentence for operators. */
+  /** One sentence for operators on how to use the metric. */
   readonly use: string;
   readonly labels: Readonly<Record<L, LabelValues>>;
-  /** Value of a gauge while nothing is known. */
+  /** Value of a gauge before anything is known. */
   readonly initial: number;
-  /** Upper bounds of a histogram. */
+  /** Upper bounds of the buckets of a histogram. */
   readonly buckets: readonly number[];
 }
 
@@ -49,7 +52,7 @@ function common<L extends string>({ name, help, use, labels }: Words<L>) {
   return { name, help, use, labels: labels ?? ({} as Record<L, LabelValues>), initial: 0, buckets: [] };
 }
 
-/** All label sets that are known beforehand; one empty set for a metric without labels. */
+/** All label sets that are known beforehand; for a metric without labels, one empty set. */
 export function knownSets<L extends string>(
   labels: Readonly<Record<L, LabelValues>>,
 ): readonly Readonly<Record<L, string>>[] {

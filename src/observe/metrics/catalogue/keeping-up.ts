@@ -1,11 +1,11 @@
-/** Progress and throughput of the stream. */
+/** Metrics of the progress and throughput of the stream. */
 import { phases } from '../../../model/stream.ts';
 import { tables } from '../../../model/tables.ts';
 import { unknownKinds } from '../../../model/unknown.ts';
 import { workParts } from '../../figures/work-clock.ts';
 import { counter, gauge, histogram } from './description.ts';
 
-/** Kinds of updates; any other kind counts as unknown. */
+/** Kinds of updates; any other kind is counted as unknown. */
 export const updateKinds = ['transaction', 'reassignment', 'topology', 'offset_checkpoint', 'unknown'] as const;
 const eventTypes = ['created', 'archived', 'exercised', 'assigned', 'unassigned', 'topology'] as const;
 const probeAnswers = ['empty', 'undelivered', 'obsolete', 'refused'] as const;

@@ -1,7 +1,7 @@
-/** Connections and requests to the participant. */
+/** Metrics of connections and requests to the participant. */
 import { counter, gauge, histogram } from './description.ts';
 
-/** Endpoints that the running program calls; any other counts as other. */
+/** Endpoints that the running program calls; any other is counted as `other`. */
 export const endpoints = [
   '/v2/version',
   '/v2/state/ledger-end',
@@ -12,7 +12,7 @@ export const endpoints = [
   '/v2/events/events-by-contract-id',
   'other',
 ] as const;
-/** HTTP statuses with a label of their own; none: no response. */
+/** HTTP statuses with a label of their own; `none` means that there was no response. */
 export const statuses = ['200', '400', '401', '403', '404', '413', '429', '500', '503', 'other', 'none'] as const;
 const disconnectCodes = [
   '1000',
@@ -70,7 +70,7 @@ export const ledgerSide = {
     name: 'access_token_expiry_timestamp_seconds',
     help: 'When the access token in use expires; NaN if unknown.',
     use: 'Alert if less than five minutes remain: it is renewed at 80 % of its lifetime.',
-    // 0 would mean a token that expired long ago, and trigger the alert.
+    // The value 0 would mean a token that expired long ago, and trigger the alert.
     initial: Number.NaN,
   }),
   accessTokenRenewals: counter({
@@ -87,7 +87,7 @@ export const ledgerSide = {
     name: 'prune_headroom_offsets',
     help: 'Checkpoint minus participant_pruned_offset; NaN if unknown.',
     use: 'Below 0, updates are lost that were not stored. Alert earlier if it shrinks.',
-    // 0 would mean that updates are about to be lost.
+    // The value 0 would mean that updates are about to be lost.
     initial: Number.NaN,
   }),
 };

@@ -1,4 +1,4 @@
-/** The process; `prom-client` adds the metrics of Node and of the operating system. */
+/** Metrics of the process. `prom-client` adds the metrics of Node and of the operating system. */
 import { counter, gauge } from './description.ts';
 
 const stages = ['ledger', 'store', 'pipeline'] as const;

@@ -1,4 +1,4 @@
-/** Deliveries of webhooks. */
+/** Metrics of deliveries of webhooks. */
 import { counter, gauge, type LabelValues } from './description.ts';
 
 const webhook: LabelValues = { words: 'names of the webhooks' };

@@ -15,8 +15,9 @@ export function inside(element, selector) {
 }
 
 /**
- * Replaces format characters by escapes such as `\u202e`: unescaped, they reorder or hide the text around them, and a name
- * could look like another one. @param {string} text
+ * Replaces format characters by escapes such as `\u202e`. Unescaped, they reorder or hide the text around them, so a
+ * name could look like another one.
+ * @param {string} text
  */
 export function visible(text) {
   return text.replaceAll(/[\p{Cf}\u2028\u2029]/gu, (found) =>
@@ -26,13 +27,13 @@ export function visible(text) {
   );
 }
 
-/** Writes only what changes. @param {Element} element @param {string} text */
+/** Writes the text only if it has changed. @param {Element} element @param {string} text */
 export function setText(element, text) {
   const shown = visible(text);
   if (element.textContent !== shown) element.textContent = shown;
 }
 
-/** Sets the text that appears when an element is pointed at. @param {HTMLElement} element @param {string} text */
+/** Sets the text that appears when the pointer is over an element. @param {HTMLElement} element @param {string} text */
 export function setHint(element, text) {
   element.title = visible(text);
 }
@@ -55,14 +56,16 @@ export function make(tag, className = '', text = '') {
   return element;
 }
 
-/** Announces text to screen readers; the same text is not repeated. @param {string} text */
+/** Announces text to screen readers; the same text is not announced twice in a row. @param {string} text */
 export function announce(text) {
   show('announced', text);
 }
 
 /**
- * A line with a button that copies it and, if the query page is available to the viewer, a link that runs it there.
- * @param {string} text @param {string} what label of the buttons for screen readers @param {string} [address] of it on the query page
+ * A line of text with a button that copies it. If the viewer may use the query page, a link runs the text there.
+ * @param {string} text
+ * @param {string} what label of the buttons for screen readers
+ * @param {string} [address] address of the text on the query page
  */
 export function snippet(text, what, address) {
   const line = make('li');

@@ -42,7 +42,7 @@ export function clock(at) {
   return new Date(at).toLocaleTimeString('en-GB');
 }
 
-/** Time of day, with the day unless it is today. @param {string} at */
+/** Time of day, with the date unless it is today. @param {string} at */
 export function moment(at) {
   const then = new Date(at);
   const today = new Date().toDateString() === then.toDateString();

@@ -1,4 +1,4 @@
-/** Background jobs: one line and one bar for each. */
+/** Background jobs: one line of text and one bar for each. */
 import { byId, make, setText } from './elements.js';
 import { count, moment, rate, span } from './format.js';
 

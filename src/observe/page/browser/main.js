@@ -25,9 +25,9 @@ const plots = [
 /** Placeholder for a missing value. */
 const none = '–';
 const keptSamples = 300;
-/** A browser whose connection was refused does not reconnect automatically. */
+/** Delay before reconnecting, because a browser whose connection was refused does not reconnect automatically. */
 const againMs = 3_000;
-/** Messages arrive every second; without one for this long, the connection counts as lost. */
+/** Messages arrive every second. If none arrives for this long, the connection counts as lost. */
 const silentMs = 5_000;
 const oldAfterSeconds = 10;
 /** States in which the ledger is known to be reachable. */
@@ -89,7 +89,7 @@ function showState({ state, delay, remedy }) {
 function showFacts(status) {
   const { checkpoint, seed, catchUp } = status;
   const seeding = status.state === 'seeding';
-  // The ledger end is polled every few seconds; newer updates may be beyond it.
+  // The ledger end is polled every few seconds, so newer updates may be past it.
   const end = status.ledgerEnd === null ? checkpoint : Math.max(status.ledgerEnd, checkpoint ?? 0);
   const old = isOld(status);
   const age = old ? `, ${span(status.ledgerEndAgeSeconds)} ago` : '';
@@ -126,7 +126,7 @@ function timeLeft(status) {
   return catchUp.etaSeconds === null ? 'not shrinking' : span(catchUp.etaSeconds);
 }
 
-/** Whether the ledger end is out of date: it is polled every few seconds. @param {Status} status */
+/** Whether the ledger end is out of date, because polls have failed. @param {Status} status */
 function isOld({ state, ledgerEndAgeSeconds }) {
   return !following.has(state) && ledgerEndAgeSeconds !== null && ledgerEndAgeSeconds > oldAfterSeconds;
 }

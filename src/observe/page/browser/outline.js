@@ -1,4 +1,4 @@
-/** One update, opened over the page: its tree by names and ids. */
+/** One update, in a dialog over the page: its tree by names and ids. */
 import { byId, make, setHint, setText, show, snippet } from './elements.js';
 import { count, templateName } from './format.js';
 
@@ -7,7 +7,7 @@ import { count, templateName } from './format.js';
  * @typedef {import('../update-outline.ts').OutlineNode} OutlineNode
  */
 
-/** Levels of the tree that are indented. */
+/** Maximum depth of the tree that is indented. */
 const mostLevels = 12;
 
 /** @type {Readonly<Record<string, string>>} */
@@ -18,7 +18,7 @@ function dialog() {
   return /** @type {HTMLDialogElement} */ (byId('outline'));
 }
 
-/** Opens the update at an offset, in place of the open one. @param {number} offset */
+/** Opens the update at an offset, and closes the open one. @param {number} offset */
 export async function openUpdate(offset) {
   const box = dialog();
   box.dataset.offset = String(offset);
@@ -27,7 +27,7 @@ export async function openUpdate(offset) {
   byId('outline-body').hidden = true;
   if (!box.open) box.showModal();
   const answer = await read(offset);
-  // The user may have opened another one meanwhile.
+  // The user may have opened another update meanwhile.
   if (box.dataset.offset !== String(offset)) return;
   if (typeof answer === 'string') return show('outline-state', answer);
   show('outline-state', '');
@@ -101,7 +101,7 @@ function idOf(id, before) {
   return shown;
 }
 
-/** To be called once, after the page has loaded. */
+/** Call it once, after the page has loaded. */
 export function prepareOutline() {
   byId('outline-close').addEventListener('click', () => dialog().close());
   for (const id of ['outline-before', 'outline-after']) {

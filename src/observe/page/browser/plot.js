@@ -4,9 +4,9 @@ import { inside, setText } from './elements.js';
 const svg = 'http://www.w3.org/2000/svg';
 const width = 300;
 const height = 64;
-/** Uses the shortest window that holds all samples: a page of a young process has more than an empty plot. */
+/** Uses the shortest window that contains all samples, so that the plot of a young process is not nearly empty. */
 const windowsMs = [60_000, 120_000, 300_000];
-/** A longer pause between samples is a gap: the indexer was not running. */
+/** A longer pause between samples is drawn as a gap: the indexer was not running. */
 const gapMs = 5_000;
 
 /**
@@ -77,12 +77,16 @@ export function reach(values) {
   return usual > 0 && highest > 8 * usual ? 1.3 * usual : highest;
 }
 
-/** The top of a scale is a round number and needs no decimals. @param {number} top @param {Format} format */
+/**
+ * Text at the top of a scale, which is a round number and needs no decimals.
+ * @param {number} top
+ * @param {Format} format
+ */
 function scaleText(top, format) {
   return format(top).replace(/\.0(?!\d)/, '');
 }
 
-/** The next of 1, 2, 5, 10, 20 … above a value, so that the scale rarely changes. @param {number} value */
+/** The next number of 1, 2, 5, 10, 20 … above a value, so that the scale rarely changes. @param {number} value */
 export function niceTop(value) {
   if (!(value > 0)) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
@@ -90,7 +94,10 @@ export function niceTop(value) {
   return step * power;
 }
 
-/** Runs of consecutive points. @param {readonly (Omit<Point, 'y'> & { readonly y: number | null })[]} points */
+/**
+ * Splits the points into runs without a gap.
+ * @param {readonly (Omit<Point, 'y'> & { readonly y: number | null })[]} points
+ */
 function unbroken(points) {
   /** @type {[Point, ...Point[]][]} */
   const runs = [];

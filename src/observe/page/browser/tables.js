@@ -1,4 +1,6 @@
-/** Templates, updates and errors. Rows do not move: there is a fixed number, empty rows included. */
+/**
+ * Templates, updates and errors. Rows do not move, because a table has a fixed number of rows, including empty ones.
+ */
 import { byId, make, setHint, setText, visible } from './elements.js';
 import { clock, count, moment, rate, templateName } from './format.js';
 import { offsetButton } from './outline.js';
@@ -22,9 +24,9 @@ export function showTemplates(templates) {
 }
 
 /**
- * The rows do not change while the user is about to open one.
+ * Writes the updates, unless the user is about to open one.
  * @param {readonly UpdateFacts[]} updates
- * @returns whether they are held
+ * @returns whether the rows were kept
  */
 export function showUpdates(updates) {
   const body = byId('updates');

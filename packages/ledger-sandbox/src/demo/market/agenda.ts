@@ -1,4 +1,4 @@
-/** Planned errands by time, those of the same time in the order in which they were added. */
+/** Planned errands, ordered by time. Errands of the same time are in the order in which they were added. */
 
 import type { Errand } from './errand.ts';
 
@@ -54,7 +54,7 @@ export class Agenda {
     this.#added = added;
   }
 
-  /** Removes the next errand that is due at this time. */
+  /** Removes and returns the next errand that is due at this time. */
   take(at: number): Errand | undefined {
     const [first] = this.#heap;
     if (first === undefined || first.at > at) return undefined;

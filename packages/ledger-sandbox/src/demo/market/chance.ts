@@ -1,13 +1,13 @@
-/** Random draws from the distributions of people and amounts. */
+/** Random draws from the distributions of persons and amounts. */
 import type { Random } from '../../wire/random.ts';
 
-/** Standard normal. */
+/** Draws from the standard normal distribution. */
 function normal(random: Random): number {
   const radius = Math.sqrt(-2 * Math.log(1 - random.float()));
   return radius * Math.cos(2 * Math.PI * random.float());
 }
 
-/** Log-normal with the given median; `spread` is the standard deviation of the logarithm. */
+/** Draws from a log-normal distribution with this median. `spread` is the standard deviation of the logarithm. */
 export function logNormal(random: Random, median: number, spread: number): number {
   return median * Math.exp(spread * normal(random));
 }
@@ -18,7 +18,7 @@ export function amountOf(random: Random, median: number, spread = 1.1): bigint {
 }
 
 /**
- * A waiting time of people in microseconds.
+ * Draws how long a person waits, in microseconds.
  * @param medianSeconds half of the waiting times are shorter
  */
 export function drawDelayMicros(random: Random, medianSeconds: number): number {

@@ -1,5 +1,5 @@
 /**
- * Deposits of the bank: paid in, paid out and transferred, by version 1 of the token standard if it knows both
+ * Deposits of the bank: paid in, paid out and transferred. Version 1 of the token standard is used if it knows both
  * accounts.
  */
 import type { JsonObject } from '../../wire/json.ts';
@@ -13,10 +13,10 @@ import type { MarketState } from './market-state.ts';
 import { executeWithin } from './payment.ts';
 import type { Payment } from './payment.ts';
 
-/** Share of the transfers between basic accounts that a wallet still requests by version 1. */
+/** Share of the transfers between basic accounts for which a wallet still uses version 1. */
 const version1Share = 0.35;
 
-/** A user pays money in. */
+/** A user pays in money. */
 export function mintDeposit(
   state: MarketState,
   { id: currency }: Instrument,
@@ -30,7 +30,7 @@ export function mintDeposit(
   return true;
 }
 
-/** A user has a deposit paid out. */
+/** The bank pays out a deposit of a user. */
 export function payOutDeposit(state: MarketState, owner: string, at: number): boolean {
   const { random, wallets } = state;
   const [holding] = deposits.flatMap((instrument) => wallets.of(owner, instrument).slice(0, 1));
@@ -40,7 +40,7 @@ export function payOutDeposit(state: MarketState, owner: string, at: number): bo
   return true;
 }
 
-/** Requests a transfer from the bank; returns the instruction of one in two steps, empty for one in one step. */
+/** Requests a transfer from the bank. Returns the instruction of a transfer in two steps; empty for one in one step. */
 export function startDeposit(state: MarketState, payment: Payment, at: number): string {
   const { instrument, sender, receiver, units, inputs, reason, oneStep } = payment;
   const { people, random } = state;
@@ -67,7 +67,7 @@ export function startDeposit(state: MarketState, payment: Payment, at: number): 
   return state.made(done, instrument.instruction);
 }
 
-/** Ending of a transfer of two steps. */
+/** Ending of a transfer in two steps. */
 export interface DepositEnd {
   readonly by: string;
   readonly instruction: string;
@@ -82,7 +82,7 @@ export function endDeposit(
   at: number,
 ): boolean {
   const { random } = state;
-  // The context of the second step contains the rules, like that of the first.
+  // The context of the second step contains the rules, like that of the first step.
   const byVersion1 = random.chance(version1Share) && knowsVersion1(state.payload(instruction));
   const argument = byVersion1 ? { extraArgs } : { actors: [by], extraArgs };
   const declaredBy = (byVersion1 ? interfaces : interfacesV2).transferInstruction;

@@ -1,4 +1,6 @@
-/** A later action in the demo. Data without functions, so that a snapshot of the demo can store pending errands. */
+/**
+ * A later action in the demo. It is data without functions, so that a snapshot of the demo can store pending errands.
+ */
 
 /** A contract id. */
 type Cid = string;
@@ -17,7 +19,7 @@ export interface Leg {
   readonly units: bigint;
 }
 
-/** A delivery versus payment under way: all its errands share the object. */
+/** A delivery versus payment in progress. All its errands share this object. */
 export interface Trade {
   readonly workflowId: string;
   readonly legs: Readonly<Record<LegId, Leg>>;

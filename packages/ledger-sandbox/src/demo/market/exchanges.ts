@@ -1,4 +1,7 @@
-/** Two users exchange dollars for pounds through the venue: both allocate their amount, then both move in one batch. */
+/**
+ * Two users exchange dollars for pounds through the venue. Both allocate their amount, then one batch moves both
+ * amounts.
+ */
 import type { JsonObject } from '../../wire/json.ts';
 import { formatNumeric, formatTimestamp } from '../../wire/values.ts';
 import { legSide } from '../registry/holdings-change.ts';
@@ -14,12 +17,12 @@ import type { MarketState } from './market-state.ts';
 const second = 1_000_000;
 const settleWithin = 300 * second;
 /**
- * Endings of exchanges: settled, cancelled by the venue, or abandoned because the other user never came. As in
- * `tradeEndings`.
+ * Weights of the endings of exchanges: settled, cancelled by the venue, or abandoned because the other user never
+ * allocated. In the order of `tradeEndings`.
  */
 const endingWeights = new Weights([0.88, 0.07, 0.05]);
 const legMedian = 150;
-/** Pounds for a dollar, in hundredths, by day. */
+/** Range of the price of a dollar, in hundredths of a pound. */
 const rates = [74, 79] as const;
 
 /** Two users agree; the first allocates the dollars in the same update. */
@@ -60,7 +63,7 @@ function sidesFor(state: MarketState, trade: Trade, party: string): JsonObject[]
   });
 }
 
-/** Allocates one currency. A user with too little pays in first. */
+/** Allocates one currency. A user who has too little pays in first. */
 export function allocateExchange(state: MarketState, trade: Trade, leg: LegId, at: number): boolean {
   const { agenda, wallets, random, people } = state;
   const { instrumentId, sender, units } = trade.legs[leg];
@@ -98,7 +101,7 @@ export function allocateExchange(state: MarketState, trade: Trade, leg: LegId, a
   return true;
 }
 
-/** The venue settles both at once, or returns the first one and then the other. */
+/** The venue settles both allocations at once, or returns the first one and then the other. */
 export function concludeExchange(state: MarketState, trade: Trade, at: number): boolean {
   const { people, agenda } = state;
   const [extraArgs, actors] = [state.extraArgs(dollars), [people.venue]];
@@ -129,7 +132,7 @@ export function concludeExchange(state: MarketState, trade: Trade, at: number): 
   return true;
 }
 
-/** The other user never came: the first one takes the dollars back. */
+/** The other user never allocated, so the first user takes the dollars back. */
 export function leaveExchange(state: MarketState, trade: Trade, at: number): boolean {
   const allocation = trade.allocations.get('delivery') ?? '';
   if (state.payload(allocation) === undefined) return false;

@@ -1,4 +1,4 @@
-/** Creation and end of holdings: mints, burns, coupons of the bond, dust, traffic. */
+/** Creation and end of holdings: mints, burns, coupons of the bond, Amulet dust and purchases of traffic. */
 import { textAt } from '../../wire/json.ts';
 import type { JsonObject } from '../../wire/json.ts';
 import type { CreatedEvent } from '../../wire/wire.ts';
@@ -16,20 +16,20 @@ import type { Bought } from '../templates/traffic.ts';
 import { otherParticipants } from './participant-id.ts';
 import { executeWithin } from './payment.ts';
 
-/** Median of a mint, in units of its instrument. */
+/** Median amount of a mint, in units of its instrument. */
 const mintMedian = 900;
-/** Amulets below this many units of 10^-10 are dust. */
+/** Amulets below this amount are dust, in units of 10^-10. */
 const dust = 20n * 10n ** 10n;
-/** Bytes of traffic that a member buys at a time. */
+/** Minimum and maximum of the bytes of traffic that a member buys at a time. */
 const trafficBytes = [8_000_000, 30_000_000] as const;
 /** One purchase in this many is made by a transfer. */
 const byTransferEvery = 3n;
-/** Traffic contracts of one member that are merged into one. */
+/** Number of traffic contracts of one member that are merged into one. */
 const manyPurchases = 4;
 /** Maximum number of inputs of one transfer of Amulet. */
 const mostInputs = 100;
 
-/** Gives a party a new holding. A request that is created and granted in one transaction is a transient contract. */
+/** Creates a holding for a party. A request that is created and granted in one transaction is a transient contract. */
 export function mint(state: MarketState, instrument: Instrument, owner: string, at: number, units?: bigint): boolean {
   const { people, random } = state;
   const amount = formatNumeric(units ?? amountOf(random, mintMedian));
@@ -51,7 +51,7 @@ export function mint(state: MarketState, instrument: Instrument, owner: string, 
   return true;
 }
 
-/** Ends a holding: a redemption of stable-coins or bonds, a deposit that is paid out, or Amulet dust. */
+/** Ends a holding: a redemption of stable-coins or bonds, a payout of a deposit, or the end of Amulet dust. */
 export function burn(state: MarketState, at: number): boolean {
   const { people, random, wallets } = state;
   const owner = people.user(random);
@@ -97,13 +97,13 @@ export function buyTraffic(state: MarketState, at: number): boolean {
   const bought = { memberId, synchronizerId: ledger.synchronizers[0].id, migrationId: '0', bytes };
   if (bytes % byTransferEvery === 0n) transferForTraffic(state, provider, inputs, bought, at);
   else buyByRules(state, provider, inputs, bought, at);
-  // Only once, because more may arrive while it waits.
+  // Planned only at exactly this number, because more purchases may arrive while the errand waits.
   if (state.traffic.get(memberId)?.length === manyPurchases)
     state.agenda.add(at + drawDelayMicros(random, 30), { what: 'merge-traffic', member: memberId });
   return true;
 }
 
-/** By the choice of the rules. */
+/** Buys traffic with a choice of the rules. */
 function buyByRules(
   state: MarketState,
   provider: string,
@@ -122,7 +122,7 @@ function buyByRules(
   state.exercise(provider, state.single(names.amuletRules), 'AmuletRules_BuyMemberTraffic', argument, { at });
 }
 
-/** By a transfer of the token standard whose memo names the member. */
+/** Buys traffic with a transfer of the token standard whose memo names the member. */
 function transferForTraffic(
   state: MarketState,
   sender: string,
@@ -146,7 +146,7 @@ function transferForTraffic(
   state.exercise(sender, state.single(amulet.factory), 'TransferFactory_Transfer', argument, { at });
 }
 
-/** The purchases of a member become one contract, so that their number does not grow. */
+/** Merges the purchases of a member into one contract, so that their number does not grow. */
 export function mergeTraffic(state: MarketState, member: string, at: number): boolean {
   const { dso } = state.people;
   const bought = (state.traffic.get(member) ?? []).filter(({ contractId }) => state.payload(contractId) !== undefined);
@@ -158,7 +158,7 @@ export function mergeTraffic(state: MarketState, member: string, at: number): bo
   return true;
 }
 
-/** Rounds and rights that a transfer needs in its context. */
+/** Rounds and rights for the context of a transfer. */
 function transferContext(state: MarketState, party: string): JsonObject {
   const right = state.single(names.validatorRight, party);
   return {
@@ -168,7 +168,7 @@ function transferContext(state: MarketState, party: string): JsonObject {
   };
 }
 
-/** Name of an input of a transfer. */
+/** Names of the inputs of a transfer, by template. */
 const inputTags: ReadonlyMap<string, string> = new Map([
   [names.appRewardCoupon, 'InputAppRewardCoupon'],
   [names.validatorRewardCoupon, 'InputValidatorRewardCoupon'],
@@ -178,7 +178,7 @@ const inputTags: ReadonlyMap<string, string> = new Map([
   [names.developmentCoupon, 'InputDevelopmentFundCoupon'],
 ]);
 
-/** Whether a coupon can be collected: its round issues, or it is minted without a round and its time has come. */
+/** Whether a coupon can be collected: its round is issuing or, if it is minted without a round, its time has come. */
 function isDue(coupon: CreatedEvent, issuing: ReadonlySet<number>, at: number): boolean {
   const { createArgument: payload } = coupon;
   if (nameOf(coupon) === names.rewardCoupon) return Date.parse(textAt(payload, 'expiresAt')) * 1000 > at;
@@ -186,7 +186,7 @@ function isDue(coupon: CreatedEvent, issuing: ReadonlySet<number>, at: number): 
   return issuing.has(Number(textAt(payload, 'round', 'number')));
 }
 
-/** Turns every coupon of a party whose round issues, and its many Amulets, into one Amulet. */
+/** Merges all Amulets of a party, and the rewards of its coupons that can be collected, into one Amulet. */
 export function collectRewards(state: MarketState, party: string, at: number): boolean {
   const { people, wallets } = state;
   const numbers = new Set(state.issuing.map(({ number }) => number));
@@ -203,7 +203,7 @@ export function collectRewards(state: MarketState, party: string, at: number): b
     ...coupons.map((coupon) => ({ tag: inputTags.get(nameOf(coupon)) ?? '', value: coupon.contractId })),
     ...owned.map((value) => ({ tag: 'InputAmulet', value })),
   ];
-  // The existing Amulets become one; minted Amulet comes back as the change.
+  // The existing Amulets become one; minted Amulet is part of the change.
   const held = wallets.sum(owned);
   const outputs =
     held === 0n ? [] : [{ receiver: party, receiverFeeRatio: formatNumeric(0n), amount: formatNumeric(held) }];

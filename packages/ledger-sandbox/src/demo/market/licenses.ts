@@ -14,10 +14,10 @@ import type { Tempo } from './tempo.ts';
 
 const second = 1_000_000;
 const day = 86_400 * second;
-/** Number of users that finally have the application. */
+/** Number of users that have the application in the end. */
 const installs = 40;
 const renewalWithin = 600 * second;
-/** Share of the renewals that are never paid. */
+/** Share of renewals that are never paid. */
 const unpaidShare = 0.1;
 /** The fee of a renewal, in units of 10^-10 Amulet. */
 const fee = 25n * 10n ** 10n;
@@ -30,13 +30,13 @@ export interface SavedLicences {
   readonly renewals: number;
 }
 
-/** State of the application: its customers. */
+/** The application with its customers. */
 export class Licenses {
   readonly #state: MarketState;
   readonly #tempo: Tempo;
-  /** Licenses that are not being renewed, in the order of their last renewal. */
+  /** Licenses without a renewal in progress, in the order of their last renewal. */
   #idle: string[] = [];
-  /** The newest contract of every install. */
+  /** The newest contract of each install. */
   #installs: string[] = [];
   #asked = 0;
   #renewals = 0;
@@ -78,13 +78,13 @@ export class Licenses {
     return install === undefined ? false : this.license(install, at);
   }
 
-  /** Renews one license after the other. */
+  /** Requests the renewal of one license after the other. */
   renewAll(at: number): boolean {
     this.#state.agenda.add(at + this.#tempo(at).renewalGap, { what: 'renew-all' });
     return this.renew(at);
   }
 
-  /** Renews the license whose last renewal is the oldest. */
+  /** Requests the renewal of the license whose last renewal is the oldest. */
   renew(at: number): boolean {
     const { people, agenda, random } = this.#state;
     const license = this.#idle.shift();
@@ -133,7 +133,7 @@ export class Licenses {
     return true;
   }
 
-  /** The user allocates the fee of a renewal, and is topped up first if necessary. */
+  /** The user allocates the fee of a renewal; a user who has too little receives Amulet first. */
   pay({ request, license }: ErrandOf<'pay-renewal'>, at: number): boolean {
     const { people, agenda, random, wallets } = this.#state;
     const payload = this.#state.payload(request);
@@ -163,7 +163,7 @@ export class Licenses {
     return true;
   }
 
-  /** The provider takes the fee and renews. */
+  /** The provider takes the fee and renews the license. */
   complete({ request, license: licenseCid, allocation: allocationCid }: Payment, at: number): boolean {
     if ([request, licenseCid, allocationCid].some((one) => this.#state.payload(one) === undefined)) return false;
     const argument = { allocationCid, licenseCid, extraArgs: this.#state.extraArgs(amulet) };

@@ -17,12 +17,12 @@ import type { Population } from './population.ts';
 import { Wallets } from './wallets.ts';
 import type { SavedWallets } from './wallets.ts';
 
-/** Options of a submission besides its commands. */
+/** Options of a submission in addition to its commands. */
 export interface Submitting {
   /** Microseconds since 1970. */
   readonly at: number;
   readonly workflowId?: string;
-  /** The interface of an exercise, if two interfaces declare a choice of its name. */
+  /** The interface of the choice, if two interfaces declare a choice of its name. */
   readonly declaredBy?: string;
 }
 
@@ -50,19 +50,19 @@ export interface SavedMarketState {
   readonly submissions: number;
 }
 
-/** Smallest and largest traffic cost of a submission of this participant. */
+/** Minimum and maximum traffic cost of a submission of this participant. */
 const trafficCost = [2_000, 40_000] as const;
-/** Share of the own submissions that carry a trace context. */
+/** Share of this participant's submissions that have a trace context. */
 const tracedShare = 0.6;
-/** Templates with a single contract. */
+/** Templates that have a single contract. */
 const singletons: ReadonlySet<string> = new Set([names.amuletRules, names.externalPartyConfig]);
-/** Templates with one contract per party, with the field that names the party. */
+/** Templates that have one contract per party, with the field that names the party. */
 const singles: ReadonlyMap<string, string> = new Map([
   [names.validatorLicense, 'validator'],
   [names.validatorRight, 'validator'],
   [names.featuredAppRight, 'provider'],
 ]);
-/** The party that may collect a coupon without a beneficiary. */
+/** Field with the party that may collect a coupon if it has no beneficiary, by template. */
 const collectors: ReadonlyMap<string, string> = new Map([
   [names.appRewardCoupon, 'provider'],
   [names.validatorRewardCoupon, 'user'],
@@ -84,7 +84,7 @@ export class MarketState {
   summarizing: KnownRound[] = [];
   issuing: KnownRound[] = [];
   closedRounds: KnownRound[] = [];
-  /** Contract ids of requests for rewards of closed rounds, and of their batches that are not processed. */
+  /** Contract ids of requests for rewards of closed rounds, and of unprocessed batches of their results. */
   calculations: string[] = [];
   rewardBatches: string[] = [];
   /** Contract ids of activity markers. */
@@ -127,12 +127,12 @@ export class MarketState {
     this.#submissions = saved.submissions;
   }
 
-  /** The newest contract of a template with a single contract, in total or per party: empty before it exists. */
+  /** The newest contract of a template that has a single contract, or one per party; empty if none exists yet. */
   single(template: string, party = ''): string {
     return this.#single.get(`${template}${party}`) ?? '';
   }
 
-  /** Extra arguments with the contracts that Amulet and deposits need. */
+  /** Extra arguments with the contracts that Amulet and deposits require. */
   extraArgs(instrument: Instrument, preapproved = false): JsonObject {
     if (isDeposit(instrument)) return contextOf({ 'deposit-rules': this.single(names.depositRules) }, preapproved);
     if (instrument.id !== 'Amulet') return contextOf({}, preapproved);
@@ -141,7 +141,8 @@ export class MarketState {
   }
 
   /**
-   * Submits as one transaction and learns from it. Only submissions of this participant have a command id and a cost.
+   * Submits commands as one transaction, and updates the known contracts from it. Only submissions of this participant
+   * have a command id and a cost.
    */
   submit(actAs: readonly string[], commands: readonly Command[], { at, workflowId }: Submitting): Transaction {
     this.#submissions += 1;
@@ -165,19 +166,19 @@ export class MarketState {
     return transaction;
   }
 
-  /** As above, for a single exercise. */
+  /** The same for a single exercise. */
   exercise(actAs: string, contractId: string, choice: string, argument: JsonObject, more: Submitting): Transaction {
     const { declaredBy } = more;
     const of = declaredBy === undefined ? {} : { templateId: `#${declaredBy}` };
     return this.submit([actAs], [{ kind: 'exercise', contractId, choice, argument, ...of }], more);
   }
 
-  /** As above, for a single create. */
+  /** The same for a single create. */
   create(actAs: string, template: string, argument: JsonObject, more: Submitting): Transaction {
     return this.submit([actAs], [{ kind: 'create', templateId: `#${template}`, argument }], more);
   }
 
-  /** The first contract of a template that a transaction created; empty for none. */
+  /** Id of the first contract of a template that a transaction created; empty if there is none. */
   made(transaction: Transaction, template: string): string {
     for (const event of transaction.events) {
       if ('CreatedEvent' in event && nameOf(event.CreatedEvent) === template) return event.CreatedEvent.contractId;
@@ -185,7 +186,7 @@ export class MarketState {
     return '';
   }
 
-  /** An active contract's payload; undefined if it is not active. */
+  /** The payload of a contract; undefined if it is not active. */
   payload(contractId: string): JsonObject | undefined {
     return this.ledger.find(contractId)?.created.createArgument;
   }

@@ -1,6 +1,6 @@
 /**
- * The demo's economy: it decides the next action on a ledger. Every step appends exactly one update; the same seed,
- * options and times make the same steps.
+ * The demo's economy: it decides the next action on a ledger. Every step appends exactly one update. The same seed,
+ * options and times result in the same steps.
  */
 import type { Ledger } from '../../ledger/ledger.ts';
 import { Random } from '../../wire/random.ts';
@@ -36,19 +36,18 @@ export interface SavedMarket {
   readonly state: SavedMarketState;
   readonly licenses: SavedLicences;
   readonly hostings: number;
-  /** Number of openings that are still to be made. */
+  /** Number of opening actions that are still to be made. */
   readonly openings: number;
 }
 
 /**
- * Appends exactly one update and returns true, or false if there is nothing to do any more. `at`: microseconds since
- * 1970.
+ * Appends exactly one update and returns true; returns false if there is nothing to do. `at`: microseconds since 1970.
  */
 type Action = (at: number) => boolean;
 
 type Doings = { readonly [Kind in Errand['what']]: (errand: ErrandOf<Kind>, at: number) => boolean };
 
-/** Frequency of each spontaneous action, per hundred. */
+/** Frequency of each spontaneous action, in percent. */
 const habits = {
   transfer: 78,
   mergeSplit: 6,
@@ -111,7 +110,7 @@ export class Market {
 
   /**
    * Makes the next update.
-   * @param at its effective time, microseconds since 1970
+   * @param at effective time of the update, microseconds since 1970
    */
   step(at: number): void {
     const opening = this.#openings.shift();
@@ -133,7 +132,7 @@ export class Market {
   }
 }
 
-/** Spontaneous actions of users. */
+/** Actions that users begin spontaneously. */
 function actions(state: MarketState, hostings: Hostings): readonly Action[] {
   const byHabit: Record<keyof typeof habits, Action> = {
     transfer: (at) => transfer(state, at),
@@ -150,7 +149,7 @@ function actions(state: MarketState, hostings: Hostings): readonly Action[] {
   return (Object.keys(habits) as (keyof typeof habits)[]).map((habit) => byHabit[habit]);
 }
 
-/** Action for each kind of errand. */
+/** The action for each kind of errand. */
 function doings(state: MarketState, tempo: Tempo, licenses: Licenses): Doings {
   return {
     'advance-rounds': (_, at) => advance(state, tempo, at),
@@ -187,7 +186,7 @@ function doings(state: MarketState, tempo: Tempo, licenses: Licenses): Doings {
   };
 }
 
-/** First actions on an empty ledger: rules, factories and rounds. The last one starts the regular events. */
+/** The first actions on an empty ledger: rules, factories and rounds. The last one starts the regular events. */
 function openings(state: MarketState, tempo: Tempo): Action[] {
   const { people, agenda } = state;
   const create = (party: string, template: string, argument: Record<string, string | boolean>): Action => {

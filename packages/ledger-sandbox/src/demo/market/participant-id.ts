@@ -1,11 +1,11 @@
 /** Participant ids of the demo's network. */
 import { partyId } from '../../wire/random.ts';
 
-/** Participant of every demo, and of a sandbox ledger without a given id. */
+/** Id of the participant of every demo, and of a sandbox ledger that is given no id. */
 export const demoParticipantId = partyId('participant1', 'participant1');
 
-/** A participant of the same network that also hosts some of the demo's parties. */
+/** Id of a participant of the same network that also hosts some of the demo's parties. */
 export const otherParticipantId = partyId('participant2', 'participant2');
 
-/** The participants of the other validators. */
+/** Ids of the participants of the other validators. */
 export const otherParticipants = [otherParticipantId, partyId('participant3', 'participant3')];

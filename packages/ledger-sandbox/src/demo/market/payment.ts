@@ -1,4 +1,4 @@
-/** A payment from one user to another, whatever the instrument. */
+/** A payment from one user to another, with any instrument. */
 import type { Instrument } from '../templates/instruments.ts';
 
 export interface Payment {

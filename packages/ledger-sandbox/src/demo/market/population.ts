@@ -1,5 +1,5 @@
 /**
- * Actors of the demo: one DSO, three validators, four applications, a bank and about fifty users of very different
+ * Actors of the demo: one DSO, three validators, four applications, a bank and about fifty users with very different
  * activity.
  */
 import type { JsonObject } from '../../wire/json.ts';
@@ -10,11 +10,11 @@ import { zipf } from './chance.ts';
 import type { Weights } from './chance.ts';
 
 const firstNames = ['alice', 'bob', 'carol', 'dora', 'emil', 'fatima', 'goran', 'hana', 'ivan', 'june', 'kofi', 'lena'];
-/** Skew of the activity over the users. */
+/** Exponent of the distribution of activity over the users. */
 const zipfExponent = 1.1;
 /** Share of the users whose submissions go through this participant. */
 const localShare = 0.6;
-/** One user in this many has its deposits with a custodian. */
+/** One user in this many has its deposits at a custodian. */
 const custodyEvery = 4;
 
 function userName(index: number): string {
@@ -37,7 +37,7 @@ export class Population {
   readonly #activity: Weights;
   readonly #local: ReadonlySet<string>;
 
-  /** @param users their number */
+  /** @param users number of users */
   constructor(users: number) {
     this.users = Array.from({ length: users }, (_, index) => partyId(userName(index), `namespace ${index % 5}`));
     this.#activity = zipf(this.users.length, zipfExponent);
@@ -45,17 +45,17 @@ export class Population {
     this.#local = new Set([...this.apps, this.bank, ...this.validators.slice(0, 1), ...localUsers]);
   }
 
-  /** Whether the party submits through this participant; other parties are only visible. */
+  /** Whether the party submits through this participant. Other parties are only visible here. */
   isLocal(party: string): boolean {
     return this.#local.has(party);
   }
 
-  /** A user, drawn by activity. */
+  /** A random user, weighted by activity. */
   user(random: Random): string {
     return this.users[this.#activity.draw(random)] ?? '';
   }
 
-  /** Another user than this one. */
+  /** A random user other than this one. */
   otherThan(party: string, random: Random): string {
     for (let tries = 0; tries < 5; tries += 1) {
       const user = this.user(random);
@@ -72,7 +72,7 @@ export class Population {
   }
 
   /**
-   * The account in which a party has its deposits: some users have a custodian and an account name given by the bank.
+   * The account for the deposits of a party. Some users have a custodian and an account name that the bank assigned.
    */
   accountOf(party: string): JsonObject {
     const index = this.users.indexOf(party);

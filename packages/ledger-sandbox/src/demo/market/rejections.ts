@@ -1,8 +1,8 @@
 /**
- * Completions of the demo's commands: every submission of this participant leaves a completion, and some are rejected.
- * The choice is a function of the number of submissions, so no randomness is used and the history stays the same.
- * Earlier submissions are not remembered for deduplication, because command ids are new: a demo that runs for weeks
- * would remember millions.
+ * Completions of the demo's commands. Every submission of this participant leaves a completion, and some are rejected.
+ * The choice is a function of the number of submissions, so it uses no random numbers and does not change the history.
+ * Earlier submissions are not remembered for deduplication, because command ids are never repeated: a demo that runs
+ * for weeks would remember millions.
  */
 import type { Command } from '../../ledger/commands.ts';
 import { longestPeriod } from '../../ledger/deduplication.ts';
@@ -20,11 +20,11 @@ export interface Accepted {
   readonly actAs: readonly string[];
   readonly commands: readonly Command[];
   readonly transaction: Transaction;
-  /** Its number among the submissions of this participant. */
+  /** Sequence number among the submissions of this participant. */
   readonly number: number;
 }
 
-/** Leaves the completion of an accepted submission, and perhaps of a rejected one after it. */
+/** Leaves the completion of an accepted submission, and perhaps that of a rejected one after it. */
 export function leaveCompletions(ledger: Ledger, accepted: Accepted): void {
   const { transaction, number } = accepted;
   const change = changeOf(accepted);
@@ -37,7 +37,8 @@ export function leaveCompletions(ledger: Ledger, accepted: Accepted): void {
   ledger.skipOffsets(1);
   const again = { ...change, ...refused.change, submissionId: `${change.submissionId}-again` };
   const refusal = { ...refused.failure.body, correlationId: again.submissionId };
-  // Interpreted, ordered, and then refused: the traffic cost of reaching all participants is paid nevertheless.
+  // The submission was interpreted and ordered before it was refused, so the traffic to reach all participants is paid
+  // nevertheless.
   const cost = refused.ordered ? Math.round((paidTrafficCost ?? 0) * 0.8) : 0;
   note(ledger, accepted, { ...again, offset: ledger.ledgerEnd(), updateId: '', refusal, paidTrafficCost: cost });
 }
@@ -51,7 +52,7 @@ function note(
   ledger.completions.note({ ...outcome, at: 1000 * Date.parse(recordTime), synchronizerId, recordTime, traceContext });
 }
 
-/** Each party has one application that submits for it. */
+/** The change of a submission. Each party has one application that submits for it. */
 function changeOf({ actAs, transaction: { commandId } }: Accepted): Change {
   const hint = (actAs[0] ?? '').split('::')[0] ?? '';
   return {
@@ -76,7 +77,7 @@ function exerciseOf({ commands }: Accepted) {
   return commands.find((command) => command.kind === 'exercise');
 }
 
-/** Two applications of a party exercise a choice on the same contract: the second comes too late. */
+/** Two applications of a party exercise a choice on the same contract, and the second one is too late. */
 function inactive(accepted: Accepted, { commandId }: Change): Refused | undefined {
   const exercised = accepted.transaction.events.find(
     (event) => 'ExercisedEvent' in event && event.ExercisedEvent.consuming,
@@ -89,7 +90,7 @@ function inactive(accepted: Accepted, { commandId }: Change): Refused | undefine
   return { failure: refused, ordered: true, change: { commandId: `${commandId}-late` } };
 }
 
-/** Both are under way at the same time. */
+/** Two exercises on the same contract are in progress at the same time. */
 function locked(accepted: Accepted, { commandId }: Change): Refused | undefined {
   const exercise = exerciseOf(accepted);
   if (exercise === undefined) return undefined;
@@ -100,7 +101,7 @@ function locked(accepted: Accepted, { commandId }: Change): Refused | undefined 
   return { failure: refused, ordered: true, change: { commandId: `${commandId}-beside` } };
 }
 
-/** An application that did not receive the first response. */
+/** An application that did not receive the first response submits again. */
 function duplicate({ transaction: { offset } }: Accepted, { submissionId }: Change): Refused {
   const cause = 'A command with the given command id has already been successfully processed';
   const context = { existing_submission_id: submissionId, completion_offset: String(offset), accepted: 'true' };

@@ -1,5 +1,6 @@
 /**
- * Mining rounds: three are open at a time. With every new one the oldest advances, and rewards are given and collected.
+ * Mining rounds. Three are open at a time. When a new one opens, the oldest one advances, and rewards are created and
+ * collected.
  */
 import { createHash } from 'node:crypto';
 import type { Command } from '../../ledger/commands.ts';
@@ -20,7 +21,7 @@ const second = 1_000_000;
 const tick = 600 * second;
 /** Number of the first round of a demo. */
 const firstRound = 17_719;
-/** Medians of the coupons of an application and of a validator, in Amulet. */
+/** Median amounts of the coupons of an application and of a validator, in Amulet. */
 const appCoupon = 60;
 const validatorCoupon = 25;
 const svWeight = '10000';
@@ -28,20 +29,22 @@ const svWeight = '10000';
 const promptShare = 0.35;
 /** Share of the rounds in which a featured application marks activity. */
 const markedShare = 0.3;
-/** Number of rounds that issue rewards at a time, and of closed ones that are not archived yet. */
+/**
+ * Number of rounds that issue rewards at a time; the next number is that of closed rounds that are not archived yet.
+ */
 const keptIssuing = 4;
 const keptClosed = 2;
 
-/** One round in this many has such rewards. */
+/** One round in this many has rewards that are computed outside the ledger. */
 const rewardedEvery = 4;
 /** One round in this many has a coupon of the development fund. */
 const fundedEvery = 60;
 const couponLifetime = { microseconds: String(36 * 3600 * second) };
 const day = 24 * 3600 * second;
-/** Smallest allowance, and the spread of allowances, in units of 10^-10 Amulet. */
+/** Minimum allowance; the next number is the spread of allowances. In units of 10^-10 Amulet. */
 const smallest = 80_000_000_000n;
 const spread = 420_000_000_000n;
-/** Delay and duration of a coupon of the development fund. */
+/** Delay before a coupon of the development fund can be collected, and its duration. */
 const [fundWaits, fundLasts] = [day, 30 * day];
 
 function create(template: string, argument: JsonObject): Command {
@@ -66,7 +69,7 @@ export function openRounds(state: MarketState, at: number): boolean {
   return true;
 }
 
-/** Opens a round, advances the older ones by a phase, and gives rewards; then schedules the next one. */
+/** Opens a round, moves the older ones to their next phase, requests rewards, and schedules the next round. */
 export function advance(state: MarketState, tempo: Tempo, at: number): boolean {
   const { dso } = state.people;
   const { agenda, rounds, summarizing, issuing, closedRounds } = state;
@@ -102,7 +105,7 @@ export function advance(state: MarketState, tempo: Tempo, at: number): boolean {
   return true;
 }
 
-/** Activity of a round, which the demo does not count. */
+/** The activity of a round, which the demo does not count. */
 const summary: JsonObject = {
   totalValidatorRewardCoupons: formatNumeric(0n),
   totalFeaturedAppRewardCoupons: formatNumeric(0n),
@@ -111,7 +114,7 @@ const summary: JsonObject = {
   optTotalValidatorFaucetCoupons: '0',
 };
 
-/** Coupons with their own amount of Amulet: no round determines it. */
+/** Templates of coupons that have an amount of Amulet of their own, which no round determines. */
 const amuletCoupons: ReadonlySet<string> = new Set([names.rewardCoupon, names.developmentCoupon]);
 
 /** Uncollected coupons of the round that closed last; undefined if there are none. */
@@ -144,7 +147,8 @@ function expiring(state: MarketState): JsonObject | undefined {
 }
 
 /**
- * Coupons for every application and validator, and for activity markers; some parties collect those of older rounds.
+ * Creates coupons for every application and validator, and for activity markers. Some parties then collect coupons of
+ * older rounds.
  */
 export function handOut(state: MarketState, number: number, at: number): boolean {
   const { people, random, agenda, markers } = state;
@@ -185,7 +189,7 @@ export function handOut(state: MarketState, number: number, at: number): boolean
   return true;
 }
 
-/** Requests the rewards of a round that closes: those of apps have no kind. */
+/** Requests the rewards of a round that closes. Rewards of apps have no kind. */
 function askForRewards({ people: { dso } }: MarketState, round: number, at: number): readonly Command[] {
   if (round % rewardedEvery !== 0) return [];
   const common = {
@@ -202,7 +206,7 @@ function askForRewards({ people: { dso } }: MarketState, round: number, at: numb
   }));
 }
 
-/** Once the super validators agree on a result, the request is processed. */
+/** Processes the request once the super validators agree on a result. */
 function startProcessing(state: MarketState): readonly Command[] {
   return [...state.calculations].map((calculateRewardsCid) => ({
     kind: 'exercise',
@@ -212,7 +216,7 @@ function startProcessing(state: MarketState): readonly Command[] {
   }));
 }
 
-/** Processes what exists: a root becomes two batches, and those become coupons. */
+/** Processes existing batches: a root becomes two batches, and a batch becomes coupons. */
 function processBatches(state: MarketState): readonly Command[] {
   return [...state.rewardBatches].map((contractId) => ({
     kind: 'exercise',
@@ -236,13 +240,13 @@ function batchOf({ people }: MarketState, payload: JsonObject | undefined): Json
   return { tag: 'BatchOfMintingAllowances', value };
 }
 
-/** Reward of a provider for a round: the same in every call. */
+/** Reward of a provider for a round; the same in every call. */
 function allowance(provider: string, payload: JsonObject | undefined): string {
   const digest = BigInt(`0x${hashOf(payload, provider).value.slice(0, 15)}`);
   return formatNumeric(smallest + (digest % spread));
 }
 
-/** The hash of a part of the result for a round and a kind. */
+/** The hash of a part of the result, for a round and a kind. */
 function hashOf(payload: JsonObject | undefined, part: string): { readonly value: string } {
   const text = `${textAt(payload, 'round', 'number')} ${textAt(payload, 'kind')} ${part}`;
   return { value: createHash('sha256').update(text).digest('hex') };

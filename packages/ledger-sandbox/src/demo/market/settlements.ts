@@ -16,11 +16,14 @@ import { settlementOf } from '../templates/settlement-templates.ts';
 const second = 1_000_000;
 const prepareWithin = 240 * second;
 const settleWithin = 360 * second;
-/** Endings of trades: settled, cancelled by the venue, or not settled in time. In the order of `tradeEndings`. */
+/**
+ * Weights of the endings of trades: settled, cancelled by the venue, or not settled in time. In the order of
+ * `tradeEndings`.
+ */
 const endingWeights = new Weights([0.9, 0.07, 0.03]);
 /** Share of the trades between basic accounts that are paid with deposits. */
 const depositShare = 0.6;
-/** Median sizes of the two legs, in units. */
+/** Median amounts of the two legs, in units of their instruments. */
 const legMedian = 60;
 
 function legJson(state: MarketState, { instrumentId: id, sender, receiver, units }: Leg): JsonObject {
@@ -28,7 +31,7 @@ function legJson(state: MarketState, { instrumentId: id, sender, receiver, units
   return { sender, receiver, amount: formatNumeric(units), instrumentId, meta: noMeta };
 }
 
-/** Two users agree on a trade: the first step is the proposal of the seller. */
+/** Two users agree on a trade. The first step is the proposal of the seller. */
 export function propose(state: MarketState, at: number): boolean {
   const { random, people } = state;
   const seller = people.user(random);
@@ -39,7 +42,7 @@ export function propose(state: MarketState, at: number): boolean {
     receiver: buyer,
     units: amountOf(random, legMedian, 0.7),
   };
-  // Stable-coins or deposits; the choices of version 1 know basic accounts only.
+  // The payment is in stable-coins or deposits. The choices of version 1 know only basic accounts.
   const basic = [seller, buyer].every((party) => isBasic(people.accountOf(party)));
   const payment = {
     instrumentId: (basic && random.chance(depositShare) ? dollars : stableCoin).id,
@@ -85,13 +88,13 @@ export function initiate(state: MarketState, trade: Trade, proposal: string, at:
   const wait = (): number => Math.min(drawDelayMicros(random, 20), prepareWithin - second);
   const [first, then] = [wait(), wait()];
   agenda.add(at + first, { what: 'allocate-leg', trade, leg: 'delivery' });
-  // A user who misses a settlement never allocated the payment.
+  // A user who misses a settlement never allocates the payment.
   if (trade.ending !== 'miss') agenda.add(at + first + then, { what: 'allocate-leg', trade, leg: 'payment' });
   else agenda.add(at + settleWithin + second, { what: 'take-back', trade });
   return true;
 }
 
-/** Allocates one leg. A trader with too little is topped up first. */
+/** Allocates one leg. A trader who has too little is topped up first. */
 export function allocate(state: MarketState, trade: Trade, leg: LegId, at: number): boolean {
   const { agenda, wallets, random, people } = state;
   const { instrumentId, sender, units } = trade.legs[leg];
@@ -132,7 +135,7 @@ export function conclude(state: MarketState, trade: Trade, at: number): boolean 
   return true;
 }
 
-/** After the time to settle: the seller takes its holding back, then the venue cancels the trade. */
+/** When the time to settle has passed, the seller takes its holding back, and then the venue cancels the trade. */
 export function takeBack(state: MarketState, trade: Trade, at: number): boolean {
   const allocation = trade.allocations.get('delivery') ?? '';
   const { instrumentId, sender } = trade.legs.delivery;

@@ -1,4 +1,4 @@
-/** Intervals of the regular events of the demo; compressed history has fewer of them. */
+/** Intervals of the regular events of the demo. In compressed history, these events are less frequent. */
 
 /** Gaps in microseconds. */
 export interface Gaps {
@@ -13,18 +13,18 @@ export type Tempo = (at: number) => Gaps;
 const second = 1_000_000;
 const hour = 3600 * second;
 
-/** Rounds every ten minutes, as on the network; installs and renewals frequent enough to be watched. */
+/** Rounds open every ten minutes, as on the network. Installs and renewals are frequent enough to be observed. */
 export const live: Gaps = { roundGap: 600 * second, installGap: 45 * second, renewalGap: 20 * second };
 
 /** A month in a few thousand updates: rounds, installs and renewals are hours apart. */
 const compressed: Gaps = { roundGap: 2 * hour, installGap: 15 * hour, renewalGap: 4 * hour };
 
-/** The last day before the live traffic has all its rounds. */
+/** On the last day before the live traffic, all rounds open. */
 const lastDay: Gaps = { roundGap: 600 * second, installGap: 8 * hour, renewalGap: 1 * hour };
 
 /**
  * Gaps of a history that ends at `liveFrom` (microseconds since 1970) and of the live traffic after it.
- * @param thin factor by which the history has fewer rounds and renewals than a full one
+ * @param thin factor by which the history has fewer rounds and renewals than usual
  */
 export function tempoBefore(liveFrom: number, thin = 1): Tempo {
   const thinned = (gaps: Gaps): Gaps => ({

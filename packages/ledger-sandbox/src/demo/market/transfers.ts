@@ -14,24 +14,24 @@ import { reasonMeta, noMeta } from '../templates/metadata.ts';
 
 const second = 1_000_000;
 const oneStepShare = 0.7;
-/** Median of a transfer, in units. */
+/** Median amount of a transfer, in units of its instrument. */
 const transferMedian = 120;
-/** Number of holdings of one owner above which a payment uses more of them than it needs. */
+/** If an owner has more holdings than this, a payment uses more of them than it needs. */
 const manyHoldings = 7;
 
-/** Frequency of movements of each instrument, in the order of `instruments`. */
+/** Weights of the instruments in transfers, in the order of `instruments`. */
 const popularity = new Weights([0.46, 0.24, 0.12, 0.12, 0.06]);
-/** Frequency of the endings of transfers of two steps, in the order of `transferEndings`. */
+/** Weights of the endings of transfers in two steps, in the order of `transferEndings`. */
 const endingWeights = new Weights([0.85, 0.08, 0.05, 0.02]);
 const waits = { Accept: 40, Reject: 70, Withdraw: 120 };
 const reasons = ['invoice', 'rent', 'salary', 'refund', 'settlement', 'subscription'];
 
-/** An instrument, drawn by frequency. */
+/** A random instrument, by these weights. */
 export function anyInstrument(state: MarketState): Instrument {
   return instruments[popularity.draw(state.random)] ?? instruments[0];
 }
 
-/** Exercises the factory; returns the instruction of a transfer in two steps, empty for one in one step. */
+/** Exercises the factory. Returns the instruction of a transfer in two steps; empty for one in one step. */
 function start(state: MarketState, payment: Payment, at: number): string {
   const { instrument, sender, receiver, units, inputs, reason, oneStep } = payment;
   if (isDeposit(instrument)) return startDeposit(state, payment, at);

@@ -1,6 +1,4 @@
-/**
- * Updates without a command: stable-coins that are reassigned between the synchronizers, and changes of party hosting.
- */
+/** Updates without a command: reassignments of stable-coins between the synchronizers, and changes of party hosting. */
 import { assign, authorize, unassign } from '../../ledger/reassignments.ts';
 import { drawDelayMicros } from './chance.ts';
 import type { ErrandOf } from './errand.ts';
@@ -8,11 +6,11 @@ import type { MarketState } from './market-state.ts';
 import { stableCoin } from '../templates/instruments.ts';
 import { otherParticipantId } from './participant-id.ts';
 
-/** Medians of the time between unassign and assign, and of a stay, in seconds. */
+/** Median time between unassign and assign; the next number is that of a stay. In seconds. */
 const journey = 20;
 const stay = 120;
 
-/** A stable-coin leaves for the other synchronizer, arrives, stays a while and comes back. */
+/** A stable-coin leaves for the other synchronizer, arrives, remains a while and returns. */
 export function travel(state: MarketState, at: number): boolean {
   const { people, random, wallets } = state;
   const [holding] = wallets.of(people.user(random), stableCoin);
@@ -27,7 +25,7 @@ function leave(state: MarketState, holding: string, at: number, outward: boolean
   state.agenda.add(at + drawDelayMicros(state.random, journey), { what: 'arrive', reassignmentId, outward });
 }
 
-/** A stable-coin arrives. On the other synchronizer it stays a while. */
+/** A stable-coin arrives. On the other synchronizer it remains a while. */
 export function arrive(state: MarketState, { reassignmentId, outward }: ErrandOf<'arrive'>, at: number): boolean {
   const { ledger, agenda, random, wallets } = state;
   const { created } = ledger.inFlight(reassignmentId);
@@ -47,9 +45,7 @@ export function comeBack(state: MarketState, holding: string, at: number): boole
   return true;
 }
 
-/**
- * Parties become hosted here one by one, then on another participant as well, which some of them leave and return to.
- */
+/** Parties become hosted here one by one, then on another participant as well; some of them leave it and return. */
 export class Hostings {
   readonly #state: MarketState;
   /** Number of hosting changes. */

@@ -7,20 +7,23 @@ import type { MarketState } from './market-state.ts';
 import { names } from '../templates/names.ts';
 
 const second = 1_000_000;
-/** Share of the rounds in which a validator reports itself active. */
+/** Share of the rounds in which a validator reports that it is active. */
 const presentShare = 0.4;
 /** Share of the heartbeats that report a newer version. */
 const upgradeShare = 0.03;
-/** Least time between two reports of a validator that is not rewarded for them, in microseconds. */
+/** Minimum time between two reports of a validator that is not rewarded for them, in microseconds. */
 const reportEvery = 3600 * second;
 
-/** Duration of the contract that replaces a round, and the least traffic that it lets a transfer buy. */
+/**
+ * Duration of the contract that replaces a round; the next number is the minimum traffic that a transfer may buy with
+ * it.
+ */
 const configLifetime = 48 * 3600 * second;
 const leastTraffic = '200000';
 
 /**
- * Licenses for the validators, with the rights to their own coupons, the rights of featured applications, and the
- * contract that transfers of the token standard use in place of a round.
+ * Creates licenses of validators with the rights to their own coupons, rights of featured applications, and the
+ * contract that transfers of the token standard use instead of a round.
  */
 export function license(state: MarketState, at: number): boolean {
   const { dso, validators, featured } = state.people;
@@ -54,7 +57,7 @@ export function license(state: MarketState, at: number): boolean {
   return true;
 }
 
-/** Selects the validators that are active in this round. */
+/** Selects the validators that will be active in this round. */
 export function planBeats(state: MarketState, at: number): void {
   const { people, random, agenda } = state;
   for (const party of people.validators) {
@@ -62,7 +65,7 @@ export function planBeats(state: MarketState, at: number): void {
   }
 }
 
-/** A validator records a heartbeat; the last validator, which gets no reward for it, reports itself active. */
+/** A validator records a heartbeat. The last validator, which gets no reward for it, only reports that it is active. */
 export function beThere(state: MarketState, validator: string, at: number): boolean {
   const { people, random } = state;
   const license = state.single(names.validatorLicense, validator);
@@ -88,7 +91,7 @@ export function beThere(state: MarketState, validator: string, at: number): bool
   return true;
 }
 
-/** A featured application marks activity; sometimes it shares the reward with a user. */
+/** A featured application marks activity, and sometimes shares the reward with a user. */
 export function markActivity(state: MarketState, provider: string, at: number): boolean {
   const { people, random } = state;
   const right = state.single(names.featuredAppRight, provider);

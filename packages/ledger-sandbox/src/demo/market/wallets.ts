@@ -1,4 +1,4 @@
-/** The free holdings of every party, learned from the transactions of the ledger. */
+/** The holdings of every party that are not locked, tracked from the transactions of the ledger. */
 import { parseNumeric } from '../../wire/values.ts';
 import type { CreatedEvent } from '../../wire/wire.ts';
 import { nameOf } from '../templates/funds.ts';
@@ -40,13 +40,13 @@ export class Wallets {
     this.#held.set(created.contractId, { wallet, units: parseNumeric(amount) ?? 0n });
   }
 
-  /** Removes an ended contract. */
+  /** Removes a contract that has ended. */
   remove(contractId: string): void {
     this.#held.get(contractId)?.wallet.delete(contractId);
     this.#held.delete(contractId);
   }
 
-  /** Contract ids, oldest first. */
+  /** Contract ids of the holdings of an owner, the oldest first. */
   of(owner: string, instrument: Instrument): readonly string[] {
     return [...this.#of(owner, instrument)];
   }
@@ -60,7 +60,9 @@ export class Wallets {
     return holdings.reduce((total, holding) => total + (this.#held.get(holding)?.units ?? 0n), 0n);
   }
 
-  /** The fewest oldest holdings that reach the amount; undefined if all of them are not enough. */
+  /**
+   * The oldest holdings that together reach the amount, as few as possible; undefined if all of them are not enough.
+   */
   covering(owner: string, instrument: Instrument, units: bigint): readonly string[] | undefined {
     const chosen: string[] = [];
     let sum = 0n;

@@ -49,7 +49,7 @@ export const validatorLicense: ModuleDeclaration = {
   ),
 };
 
-/** Fields that contracts of rewards computed outside the ledger have in common. */
+/** Fields that all contracts of rewards computed outside the ledger have. */
 const closedRound = {
   dso: 'Party',
   round: 'Round',
@@ -156,5 +156,5 @@ const results: ModuleDeclaration = {
   }),
 };
 
-/** Choices of AmuletRules and its module. */
+/** The choices of AmuletRules for these rewards, and the types of its module. */
 export const rewardRules = { choices, results };

@@ -1,6 +1,6 @@
 /**
- * The Amulet of the Global Synchronizer: the part of splice-amulet that the demo's traffic uses. Names are the real
- * ones; of AmuletRules and its choices only the fields that the demo needs are declared.
+ * The Amulet of the Global Synchronizer: the part of splice-amulet that the demo's traffic uses. Names are those of
+ * splice-amulet. Of AmuletRules and its choices, only the fields that the demo needs are declared.
  */
 import { consuming, enumeration, nonconsuming, record, template, variant } from '../../daml-lf/declaration.ts';
 import { writePackage } from '../../daml-lf/package-writer.ts';

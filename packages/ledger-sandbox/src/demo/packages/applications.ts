@@ -1,4 +1,6 @@
-/** Applications on top of the tokens: over-the-counter trades, licenses in two versions, and the Iou of the tutorials. */
+/**
+ * Applications that use the tokens: over-the-counter trades, licenses in two versions, and the Iou of the tutorials.
+ */
 import { consuming, nonconsuming, record, template } from '../../daml-lf/declaration.ts';
 import type { Definition, Fields, ModuleDeclaration, WrittenPackage } from '../../daml-lf/declaration.ts';
 import { writePackage } from '../../daml-lf/package-writer.ts';
@@ -55,7 +57,7 @@ export const tradingApp = writePackage({
   },
 });
 
-/** @param added fields at the end */
+/** @param added fields at the end of the record */
 function license(added: Fields): Definition {
   const fields = {
     provider: 'Party',
@@ -132,7 +134,7 @@ const installModule: ModuleDeclaration = {
   ),
 };
 
-/** @param added the fields that this version adds to a license: Optional, at the end */
+/** @param added Optional fields that this version adds at the end of a license */
 function licensing(version: string, added: Fields): WrittenPackage {
   return writePackage({
     name: 'quickstart-licensing',
@@ -151,7 +153,7 @@ function licensing(version: string, added: Fields): WrittenPackage {
 
 export const licensingAtStart = licensing('0.0.4', {});
 
-/** The version that the demo upgrades to: a license may have a number of seats. */
+/** The version that the demo upgrades to, in which a license may have a number of seats. */
 export const licensingUpgrade = licensing('0.0.5', { seats: 'Optional Int' });
 
 export const iou = writePackage({

@@ -6,7 +6,7 @@ import { writePackage } from '../../daml-lf/package-writer.ts';
 import { tokenStandard } from './token-standard.ts';
 import { tokenStandardV2 } from './token-standard-v2.ts';
 
-/** Names that both versions have, distinguished by their modules. */
+/** The name of a type in version 1, because both versions have some names in common. */
 const v1 = (api: string, name: string): string => `Splice.Api.Token.${api}V1:${name}`;
 const v2 = (api: string, name: string): string => `Splice.Api.Token.${api}V2:${name}`;
 

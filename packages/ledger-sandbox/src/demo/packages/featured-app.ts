@@ -1,4 +1,4 @@
-/** The interface by which applications mark their activity: splice-api-featured-app-v1. */
+/** The interface with which applications mark their activity: splice-api-featured-app-v1. */
 import { anInterface, nonconsuming, record } from '../../daml-lf/declaration.ts';
 import { writePackage } from '../../daml-lf/package-writer.ts';
 import { library } from './library.ts';

@@ -23,5 +23,5 @@ export const templateTypes = writePackage({
   modules: { 'DA.Internal.Template': { Archive: record({}) } },
 });
 
-/** All of them. */
+/** All packages of the library. */
 export const library = [pairTypes, timeTypes, templateTypes];

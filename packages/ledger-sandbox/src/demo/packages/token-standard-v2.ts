@@ -73,8 +73,8 @@ export const transferEventsV2 = writePackage({
 });
 
 /**
- * Actions on a pending contract.
- * @param prefix of the cases
+ * The actions on a pending contract.
+ * @param prefix of the names of the cases
  */
 function actionsOf(prefix: string, ...actions: readonly string[]): Definition {
   const cases = actions.map((action) => [`${prefix}_${action}`, '()'] as const);
@@ -272,7 +272,7 @@ export const allocationInstructionV2 = writePackage({
   },
 });
 
-/** The packages of version 2; they exist next to those of version 1, with the same metadata. */
+/** The packages of version 2. They coexist with those of version 1 and use the same metadata. */
 export const tokenStandardV2 = [
   holdingV2,
   transferEventsV2,

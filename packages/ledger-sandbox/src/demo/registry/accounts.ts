@@ -1,17 +1,19 @@
-/** Accounts of version 2 of the token standard: an owner, who may have a provider and more than one account. */
+/**
+ * Accounts of version 2 of the token standard. An account has an owner, who may have a provider and several accounts.
+ */
 import { asObject, asText } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
 
-/** Account of a party with neither provider nor name: the only kind that version 1 knows. */
+/** Account of a party without a provider and a name, the only kind that version 1 knows. */
 export function basicAccount(owner: string): JsonObject {
   return { owner, provider: null, id: '' };
 }
 
-/** The accounts of the issuer, which are the other side of mints and burns. */
+/** The account of the issuer, which is the other side of mints and burns. */
 export const mintAccount: JsonObject = { owner: null, provider: null, id: 'cip-112/mint' };
 export const burnAccount: JsonObject = { owner: null, provider: null, id: 'cip-112/burn' };
 
-/** Empty for an account of the issuer. */
+/** The owner of an account; empty for an account of the issuer. */
 export function ownerOf(account: Json | undefined): string {
   return asText(asObject(account)?.['owner']);
 }
@@ -21,7 +23,7 @@ export function isBasic(account: Json | undefined): boolean {
   return ownerOf(account) !== '' && provider === null && asText(id) === '';
 }
 
-/** Owner and provider. */
+/** The owner and the provider of an account. */
 export function partiesOf(account: Json | undefined): string[] {
   const { owner, provider } = asObject(account) ?? {};
   return [asText(owner), asText(provider)].filter((party) => party !== '');

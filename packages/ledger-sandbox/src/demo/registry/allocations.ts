@@ -1,5 +1,6 @@
 /**
- * Settlements by both versions of the token standard: holdings are allocated, then all of a settlement move at once.
+ * Settlements with both versions of the token standard: holdings are allocated, and then all holdings of a settlement
+ * move at once.
  */
 import { assertionFailed } from '../../wire/daml-failure.ts';
 import { asList, asObject, asText, asTexts, textAt } from '../../wire/json.ts';
@@ -18,8 +19,8 @@ function sidesOf({ allocation }: Pick<SetAside, 'allocation'>): JsonObject[] {
 }
 
 /**
- * Amount that an account receives less the amount it gives, by instrument.
- * @param only one of the two
+ * By instrument: the amount that an account receives minus the amount that it gives.
+ * @param only counts only one of the two sides
  */
 function sum(sides: readonly JsonObject[], only?: 'SenderSide' | 'ReceiverSide'): Sums {
   const sums: Sums = new Map();
@@ -31,7 +32,7 @@ function sum(sides: readonly JsonObject[], only?: 'SenderSide' | 'ReceiverSide')
   return sums;
 }
 
-/** Locks the amounts that an account gives, and returns the allocation and the change by instrument. */
+/** Locks the amounts that an account gives. Returns the allocation, and the change by instrument. */
 function setAside(
   { place, shape }: { readonly place: ChangeContext; readonly shape: Shape<SetAside> },
   reservation: Omit<SetAside, 'holdingCids'>,
@@ -61,7 +62,9 @@ function setAside(
   return { allocationCid: place.context.create(shape.template, payload), change };
 }
 
-/** Ends the allocations of an account, which receives its amounts, logged as the legs it took part in. */
+/**
+ * Ends the allocations of an account, and gives it the amounts that it receives. The legs of the account are logged.
+ */
 function settle(
   registryContext: ChangeContext,
   { allocation, holdingCids }: SetAside,
@@ -88,7 +91,7 @@ function giveBack(registryContext: ChangeContext, { allocation, holdingCids }: S
   return Object.fromEntries(back.map(([id, holding]) => [id, [holding]]));
 }
 
-/** The specification of version 1 in terms of version 2: the sender's side of one leg. */
+/** Converts the specification of version 1 to version 2: the sender's side of one leg. */
 function ofVersion1(argument: JsonObject, admin: string): Omit<SetAside, 'holdingCids'> {
   const allocationInput = asObject(argument['allocation']) ?? {};
   const {
@@ -167,7 +170,7 @@ function viewOfVersion2(reservation: SetAside): JsonObject {
   };
 }
 
-/** Choices that end allocations of one template, by ending. */
+/** The choices that end allocations of one template, by ending. */
 function endings(registry: Registry, { read }: Shape<SetAside>): Record<string, Choice> {
   const choice = (
     output: (held: SetAside, registryContext: ChangeContext, argument: JsonObject) => JsonObject,
@@ -209,7 +212,7 @@ function endings(registry: Registry, { read }: Shape<SetAside>): Record<string, 
 
 type Actors = (reservation: SetAside) => readonly string[];
 
-/** Executes the one leg of an allocation of version 1. */
+/** Executes the only leg of an allocation of version 1. */
 function execute(registryContext: ChangeContext, reservation: SetAside): Json {
   const [side = {}] = sidesOf(reservation);
   const { authorizer = null } = reservation.allocation;
@@ -287,7 +290,7 @@ export function allocationTemplates(registry: Registry): Template[] {
   return [template(registry, registry.allocation, 2), template(registry, registry.allocationV1, 1)];
 }
 
-/** Refuses legs that the allocations of both accounts do not agree to. */
+/** Refuses legs that the allocations of the two accounts do not agree on. */
 function requireAgreed(legs: readonly Json[], sides: readonly JsonObject[]): void {
   for (const leg of legs) {
     const id = textAt(leg, 'transferLegId');
@@ -323,7 +326,7 @@ function settleBatch(context: ChoiceContext, registry: Registry): Json {
   return { allocationSettleResults: results, meta: noMeta };
 }
 
-/** The choices by which the rules allocate holdings and settle. */
+/** The choices of the allocation factory, with which users allocate holdings and settle. */
 export function allocationFactoryChoices(registry: Registry): Template['choices'] {
   const adminIn = ({ contract }: ChoiceContext): string => textAt(contract.createArgument, 'admin');
   const registryContextOf = (context: ChoiceContext): ChangeContext => placeIn(context, registry, adminIn(context));

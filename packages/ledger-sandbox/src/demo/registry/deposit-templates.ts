@@ -26,7 +26,7 @@ function allocationShape(template: string): Shape<SetAside> {
   };
 }
 
-/** The names of its templates and the shapes of their payloads. */
+/** Names of the templates of this registry, and the shapes of their payloads. */
 export const depositRegistry: Registry = {
   rules: names.depositRules,
   rulesKey: 'deposit-rules',

@@ -1,4 +1,4 @@
-/** Holdings of an account that end and begin inside a choice, with the issuer's log of the change. */
+/** Ends and creates holdings of an account inside a choice, with the issuer's log of the change. */
 import { assertionFailed } from '../../wire/daml-failure.ts';
 import { asObject, asText, asTexts, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
@@ -23,7 +23,9 @@ export type Sums = Map<string, bigint>;
 
 export const units = (amount: Json | undefined): bigint => parseNumeric(asText(amount)) ?? 0n;
 
-/** The rules in the context of a choice; the contract itself if the choice is one of the rules. */
+/**
+ * The context of a change. The rules are those in the context of the choice, or the contract itself if it is the rules.
+ */
 export function placeIn(context: ChoiceContext, registry: Registry, admin: string): ChangeContext {
   const own = context.contract.contractId;
   const rules = asText(contextValue(context.argument['extraArgs'], registry.rulesKey));
@@ -31,7 +33,8 @@ export function placeIn(context: ChoiceContext, registry: Registry, admin: strin
 }
 
 /**
- * Archives holdings of an account. Throws for those of another account, and for locked ones unless they are expected.
+ * Archives holdings of an account. Throws for holdings of another account, and for locked ones unless they are
+ * expected.
  */
 export function take(
   { context, registry, admin }: ChangeContext,
@@ -54,7 +57,7 @@ export function take(
   return sums;
 }
 
-/** Creates a holding of an account; undefined for nothing. */
+/** Creates a holding of an account; undefined if the amount is 0. */
 export function give(
   { context, registry, admin }: ChangeContext,
   account: Json,
@@ -68,17 +71,17 @@ export function give(
   return context.create(registry.holding.template, registry.holding.write(view));
 }
 
-/** Information about an account in an event. */
+/** The change of an account in a log event. */
 export interface Logged {
   readonly account: Json;
   readonly inputs: readonly string[];
-  /** Each a `TransferLegSide`. */
+  /** Each element is a `TransferLegSide`. */
   readonly sides?: readonly JsonObject[];
   readonly outputs: readonly (string | undefined)[];
   readonly reason?: string;
 }
 
-/** Logs a change; no observer is notified of a change of an account of the issuer. */
+/** Logs a change. A change of an account of the issuer has no observers. */
 export function log(
   { context, admin, rules }: ChangeContext,
   { account, inputs, sides = [], outputs, reason = '' }: Logged,
@@ -96,7 +99,7 @@ export function log(
   context.exercise(rules, 'EventLog_HoldingsChange', argument, [admin], interfacesV2.eventLog);
 }
 
-/** One leg as its sender or its receiver sees it. */
+/** One leg from the point of view of its sender or receiver. */
 export function legSide(
   side: 'SenderSide' | 'ReceiverSide',
   leg: { readonly id?: string; readonly amount: string; readonly instrumentId: string; readonly meta: Json },
@@ -106,7 +109,7 @@ export function legSide(
   return { transferLegId: id, side, otherside, amount, instrumentId, meta };
 }
 
-/** The choice that the rules and other templates with an event log implement. */
+/** The choice that the rules, and other templates with an event log, implement. */
 export const eventLogChoice = {
   consuming: false,
   interface: interfacesV2.eventLog,

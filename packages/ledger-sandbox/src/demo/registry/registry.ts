@@ -4,24 +4,24 @@ import type { JsonObject } from '../../wire/json.ts';
 /** A transfer that waits for its receiver. */
 export interface WaitingTransfer {
   readonly admin: string;
-  /** `Transfer` of TransferInstructionV2; its inputs are the locked holding. */
+  /** `Transfer` of TransferInstructionV2. Its only input is the locked holding. */
   readonly transfer: JsonObject;
 }
 
-/** Holdings allocated to a settlement. */
+/** An allocation: holdings that are locked for a settlement. */
 export interface SetAside {
   /** `SettlementInfo` of AllocationV2. */
   readonly settlement: JsonObject;
   /** `AllocationSpecification` of AllocationV2. */
   readonly allocation: JsonObject;
-  /** The locked holdings. */
+  /** Ids of the locked holdings. */
   readonly holdingCids: readonly string[];
-  /** API timestamps. */
+  /** API timestamps, like the next field. */
   readonly requestedAt: string;
   readonly allocateBefore: string | null;
 }
 
-/** Payloads of a template: written, and read again. */
+/** Writes and reads the payloads of a template. */
 export interface Shape<Told> {
   /** `package:Module:Entity` */
   readonly template: string;
@@ -30,20 +30,21 @@ export interface Shape<Told> {
 }
 
 export interface Registry {
-  /** The template with the issuer in its field `admin`, which starts transfers and logs events. */
+  /** The template of the rules. It names the issuer in its field `admin`, starts transfers and logs events. */
   readonly rules: string;
-  /** The key of the rules in the context of a choice. */
+  /** The key of the rules' contract id in the context of a choice. */
   readonly rulesKey: string;
-  /** As `HoldingView` of HoldingV2. */
+  /** Holdings, as `HoldingView` of HoldingV2. */
   readonly holding: Shape<JsonObject>;
   readonly transfer: Shape<WaitingTransfer>;
-  /** Allocated by version 2, and by version 1. */
+  /** Allocations of version 2; the next field has those of version 1. */
   readonly allocation: Shape<SetAside>;
   readonly allocationV1: Shape<SetAside>;
   /**
-   * Every transfer locks its amount first, even one in a single step; transfers of an owner to itself then have legs.
+   * Whether every transfer locks its amount first, even one in a single step. Transfers of an owner to itself then have
+   * legs.
    */
   readonly locksAlways: boolean;
-  /** The choices of version 2 on a transfer exercise those of version 1, if version 1 knows both accounts. */
+  /** Whether the choices of version 2 on a transfer exercise those of version 1, if version 1 knows both accounts. */
   readonly callsVersion1: boolean;
 }

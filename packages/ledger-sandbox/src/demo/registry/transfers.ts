@@ -1,4 +1,6 @@
-/** Transfers by both versions of the token standard: the movement and its log are the same for the choices of both. */
+/**
+ * Transfers with both versions of the token standard. The movement and its log are the same for the choices of both.
+ */
 import { assertionFailed } from '../../wire/daml-failure.ts';
 import { asObject, asText, asTexts, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
@@ -10,7 +12,7 @@ import { give, legSide, log, placeIn, take, units } from './holdings-change.ts';
 import type { ChangeContext } from './holdings-change.ts';
 import type { Registry } from './registry.ts';
 
-/** Contents of a `Transfer` of version 2. */
+/** The fields of a `Transfer` of version 2. */
 function detailsOf(transfer: JsonObject): {
   id: string;
   amount: bigint;
@@ -23,13 +25,13 @@ function detailsOf(transfer: JsonObject): {
   return { id, amount: units(amount), sender, receiver, inputs: asTexts(transfer['inputHoldingCids']) };
 }
 
-/** The same transfer in terms of version 2. */
+/** Converts a transfer of version 1 to version 2. */
 function ofVersion1(transfer: JsonObject): JsonObject {
   const account = (key: string): JsonObject => basicAccount(asText(transfer[key]));
   return { ...transfer, sender: account('sender'), receiver: account('receiver') };
 }
 
-/** The same transfer in terms of version 1, which knows owners only. */
+/** Converts a transfer to version 1, which knows only owners. */
 function toVersion1(transfer: JsonObject): JsonObject {
   return { ...transfer, sender: ownerOf(transfer['sender']), receiver: ownerOf(transfer['receiver']) };
 }
@@ -38,7 +40,7 @@ function resultOf(output: JsonObject, change: string | undefined, meta: JsonObje
   return { output, senderChangeCids: change === undefined ? [] : [change], meta };
 }
 
-/** Pays with these holdings, locked ones or free, and returns the change. */
+/** Pays with these holdings, locked or not, and returns the change. */
 function pay(registryContext: ChangeContext, transfer: JsonObject, inputs: readonly string[], locked: boolean): Json {
   const { id, amount, sender, receiver } = detailsOf(transfer);
   const own = isSameAccount(sender, receiver);
@@ -60,7 +62,7 @@ function pay(registryContext: ChangeContext, transfer: JsonObject, inputs: reado
   return resultOf(output, change, kindMeta(kind, ownerOf(sender), reasonOf(meta)));
 }
 
-/** Turns an owner's holdings into one of the amount, and a remainder. */
+/** Converts an owner's holdings into one with the amount, and a remainder. */
 function rearrange(registryContext: ChangeContext, transfer: JsonObject): Json {
   const { id, amount, sender, inputs } = detailsOf(transfer);
   const held = take(registryContext, sender, inputs).get(id) ?? 0n;
@@ -90,7 +92,7 @@ function lock(
   return { locked: locked ?? '', change };
 }
 
-/** One step if the receiver approved in advance or is the sender, otherwise two. */
+/** Begins a transfer: in one step if the receiver has approved in advance or is the sender, otherwise in two. */
 function begin(registryContext: ChangeContext, transfer: JsonObject, extraArgs: Json | undefined): Json {
   const { context, registry, admin } = registryContext;
   const { amount, sender, receiver, inputs } = detailsOf(transfer);
@@ -120,7 +122,7 @@ function giveBack(registryContext: ChangeContext, transfer: JsonObject): Json {
   return resultOf(output, back, kindMeta('unlock', ownerOf(sender)));
 }
 
-/** Ends a pending transfer; the caller archives the contract itself. */
+/** Ends a pending transfer. The caller archives the contract itself. */
 function end(context: ChoiceContext, registry: Registry, action: Action): Json {
   const { admin, transfer } = registry.transfer.read(context.contract.createArgument);
   const registryContext = placeIn(context, registry, admin);
@@ -132,7 +134,7 @@ function end(context: ChoiceContext, registry: Registry, action: Action): Json {
 const actions = ['Accept', 'Reject', 'Withdraw'] as const;
 type Action = (typeof actions)[number];
 
-/** The party that may take an action: the issuer withdraws its own offers. */
+/** The party that may take an action. The issuer withdraws its own offers. */
 function actorOf({ admin, transfer }: { admin: string; transfer: JsonObject }, action: Action): string {
   return ownerOf(transfer[action === 'Withdraw' ? 'sender' : 'receiver']) || admin;
 }
@@ -204,7 +206,7 @@ export function waitingTransfers(registry: Registry): Template {
   };
 }
 
-/** The choices by which the rules begin transfers. */
+/** The choices of the rules that begin transfers. */
 export function transferFactoryChoices(registry: Registry): Template['choices'] {
   const started = (context: ChoiceContext, transfer: JsonObject): Json => {
     const admin = textAt(context.contract.createArgument, 'admin');

@@ -1,4 +1,4 @@
-/** The rules of Amulet: transfers, with coupons among their inputs, mints, and traffic purchases. */
+/** The rules of Amulet: transfers, whose inputs may include coupons, mints, and purchases of traffic. */
 import { assertionFailed } from '../../wire/daml-failure.ts';
 import { asList, asObject, asText, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
@@ -33,7 +33,7 @@ interface Taken {
   readonly round: string;
 }
 
-/** Archives Amulets and coupons; a coupon is worth the issuance of its round, which is minted here. */
+/** Archives Amulets and coupons. The value of a coupon is the issuance of its round, which is minted here. */
 function takeInputs(context: ChoiceContext, sender: string): Taken {
   const { argument } = context;
   const inputs = asList(asObject(argument['transfer'])?.['inputs'] ?? argument['inputs']);
@@ -152,7 +152,7 @@ const rules = ofDso(names.amuletRules, {
   ...accountingChoices,
 });
 
-/** The templates around Amulet. */
+/** The templates of Amulet. */
 export function amuletTemplates(): Template[] {
   return [rules, ofDso(names.memberTraffic, {})];
 }

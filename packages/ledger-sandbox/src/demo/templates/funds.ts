@@ -1,4 +1,4 @@
-/** Movement of holdings inside a choice: inputs are archived, outputs and the change are created. */
+/** Movement of holdings inside a choice: inputs are archived, and outputs and the change are created. */
 import { assertionFailed } from '../../wire/daml-failure.ts';
 import { asObject, asText, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
@@ -13,7 +13,7 @@ import { contextValue } from './metadata.ts';
 /** One output of a movement. */
 export interface Output {
   readonly receiver: string;
-  /** Numeric 10 text. */
+  /** Text of a Numeric 10. */
   readonly amount: string;
   readonly lock?: NewLock;
 }
@@ -24,11 +24,11 @@ export interface Movement {
   readonly sender: string;
   readonly inputs: readonly string[];
   readonly outputs: readonly Output[];
-  /** The context in which Amulet finds its rules; without them the factory does the work itself. */
+  /** The context in which Amulet finds its rules. Without it, the factory does the work itself. */
   readonly extraArgs: Json | undefined;
 }
 
-/** Results, in the order of the outputs. */
+/** Created contracts, in the order of the outputs. */
 export interface Moved {
   readonly made: readonly string[];
   readonly change: string | undefined;
@@ -46,14 +46,14 @@ export function holdingFacts(created: CreatedEvent): HoldingFacts {
   return instrument.read(created.createArgument);
 }
 
-/** Units of a Numeric 10; a refusal unless it is positive. */
+/** Units of a Numeric 10. Throws a refusal unless it is positive. */
 export function positive(amount: string): bigint {
   const units = parseNumeric(amount) ?? 0n;
   if (units <= 0n) throw assertionFailed('the amount must be positive');
   return units;
 }
 
-/** Archives inputs and returns their sum, and the latest of their rounds. */
+/** Archives inputs. Returns their sum and the latest of their rounds. */
 export function consume(
   context: ChoiceContext,
   inputs: readonly string[],
@@ -72,7 +72,7 @@ export function consume(
   return { sum, round: String(round) };
 }
 
-/** Creates the outputs and the change of a sum. Throws if the sum is too small. */
+/** Creates the outputs and the change from a sum. Throws if the sum is too small. */
 export function payOut(
   context: ChoiceContext,
   instrument: InstrumentV1,
@@ -133,7 +133,10 @@ function timeLock({ holders, expiresAt, context }: NewLock): JsonObject {
   return { holders: [...holders], expiresAt, optContext: context };
 }
 
-/** Ends the lock of a locked holding and returns the free holding, or the locked one if only an archive ends it. */
+/**
+ * Ends the lock of a locked holding and returns the free holding. If only an archive can end the lock, it returns the
+ * locked holding.
+ */
 export function unlock(
   context: ChoiceContext,
   instrument: InstrumentV1,

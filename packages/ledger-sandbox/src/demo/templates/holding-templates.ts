@@ -1,4 +1,4 @@
-/** Holdings: free and locked ones of every instrument, with their Holding view and the choices that end them. */
+/** Holdings of every instrument, free and locked, with their Holding view and the choices that end them. */
 import { asText, asTexts, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
 import type { Choice, Template } from '../../contracts/model.ts';
@@ -8,7 +8,7 @@ import type { InstrumentV1 } from './instruments.ts';
 import { kindMeta, noMeta } from './metadata.ts';
 import { interfaces, names } from './names.ts';
 
-/** Without fees an Amulet keeps its price from round to round. */
+/** Price of an Amulet in USD. It is the same in all rounds, because the demo has no fees. */
 export const amuletPrice = '0.0050000000';
 
 function holdingView(instrument: InstrumentV1, payload: JsonObject): JsonObject {
@@ -41,7 +41,7 @@ const owner = (payload: JsonObject): string[] => [asText(payload['owner'])];
 const dso = (payload: JsonObject): string[] => [asText(payload['dso'])];
 const registrar = (payload: JsonObject): string[] => [asText(payload['registrar'])];
 
-/** Dust that is worth less than its holding fees ends without a payment. */
+/** Ends dust that is worth less than its holding fees, without a payment. */
 const expireDust: Choice = {
   consuming: true,
   controllers: dso,

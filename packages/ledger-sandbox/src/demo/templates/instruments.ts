@@ -1,17 +1,17 @@
 /**
- * The instruments of the demo: Amulet, a stable-coin and a bond by version 1 of the token standard, deposits in two
- * currencies by both. Includes the payloads of their holdings, free and locked.
+ * The instruments of the demo. Amulet, a stable-coin and a bond use version 1 of the token standard; deposits in two
+ * currencies use both versions. Includes the payloads of their holdings, free and locked.
  */
 import { asObject, asText, textAt } from '../../wire/json.ts';
 import type { JsonObject } from '../../wire/json.ts';
 import { names } from './names.ts';
 
-/** Amounts are Numeric 10 texts. */
+/** A holding to be created. Amounts are texts of Numeric 10. */
 export interface NewHolding {
   readonly admin: string;
   readonly owner: string;
   readonly amount: string;
-  /** Number of the mining round; only Amulet has it. */
+  /** Number of the mining round; only holdings of Amulet have it. */
   readonly round: string;
 }
 
@@ -36,14 +36,14 @@ export interface HoldingFacts {
 export interface Instrument {
   readonly id: string;
   readonly holding: string;
-  /** The template of locked holdings; the template of free ones if holdings have a lock field. */
+  /** The template of locked holdings. It is that of free ones if holdings have a lock field. */
   readonly lockedHolding: string;
   readonly factory: string;
   readonly instruction: string;
   /** The template of allocations by version 1. */
   readonly allocation: string;
   read(payload: JsonObject): HoldingFacts;
-  /** Whether a holding of its template is of this instrument; absent if the template has one instrument. */
+  /** Whether a holding of the template is of this instrument. Absent if the template has only one instrument. */
   isOf?(payload: JsonObject): boolean;
 }
 
@@ -53,7 +53,7 @@ export interface InstrumentV1 extends Instrument {
   readonly adminField: string;
   free(holding: NewHolding): JsonObject;
   locked(holding: NewHolding, lock: NewLock): JsonObject;
-  /** The payload of a transfer instruction or an allocation, which name the locked holding in different ways. */
+  /** The payload of a transfer instruction or an allocation. They name the locked holding in different fields. */
   waiting(admin: string, lockedHolding: string, field: 'transfer' | 'allocation', value: JsonObject): JsonObject;
   /** The locked holding and the issuer of such a payload. */
   behind(payload: JsonObject): { readonly admin: string; readonly lockedHolding: string };
@@ -113,7 +113,7 @@ export const amulet: InstrumentV1 = {
   }),
 };
 
-/** Position of the field `lock`, and other contents of a holding. */
+/** Reads the payload of a stable-coin or bond. @returns its field `lock` and other contents */
 function readToken(payload: JsonObject): HoldingFacts {
   const { registrar, owner, amount, lock } = payload;
   return {

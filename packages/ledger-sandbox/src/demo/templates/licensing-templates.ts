@@ -42,7 +42,7 @@ const installRequest: Template = {
 
 /** Duration of a license before its first renewal, microseconds. */
 const firstTerm = 30 * 86_400_000_000;
-/** Seats of a new license of the version with seats. */
+/** Seats of a new license in the version that has seats. */
 const seatsOfNew = '25';
 
 function createLicense({ contract, argument, create, time }: ChoiceContext, seats: boolean): Json {
@@ -121,7 +121,7 @@ function completeRenewal({ contract, argument, create, exercise, fetch }: Choice
   return create(names.license, { ...license.createArgument, expiresAt: formatTimestamp(from + extension) });
 }
 
-/** Metadata in the allocation that pays a renewal. */
+/** Metadata of the allocation that pays a renewal. */
 export function renewalSettlement(request: JsonObject): JsonObject {
   return {
     executor: request['provider'] ?? null,
@@ -133,7 +133,7 @@ export function renewalSettlement(request: JsonObject): JsonObject {
   };
 }
 
-/** The one leg of a renewal: the fee, from the user to the provider. */
+/** The only leg of a renewal: the fee, from the user to the provider. */
 export function renewalLeg(request: JsonObject): JsonObject {
   return {
     sender: request['user'] ?? null,
@@ -197,7 +197,7 @@ export function licensingTemplates(seats = false): Template[] {
   return [installRequest, installTemplate(seats), license, renewalRequest];
 }
 
-/** The upgrade of the licensing package: vetted, and used for new licenses. */
+/** Upgrades the licensing package: vets it, and uses it for new licenses. */
 export function upgradeLicensing(model: Model): void {
   model.vet(licensingUpgrade);
   for (const template of licensingTemplates(true)) model.register(template);

@@ -1,4 +1,4 @@
-/** Metadata of the token standard: text by key, with the entries that Splice writes about a transaction. */
+/** Metadata of the token standard: texts by key. Includes the entries that Splice writes about a transaction. */
 import { asObject, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
 
@@ -13,12 +13,12 @@ export const noMeta: JsonObject = { values: {} };
 /** Extra arguments without entries. */
 export const noExtraArgs: JsonObject = { context: { values: {} }, meta: noMeta };
 
-/** Metadata with the reason of a transfer. */
+/** Metadata with the reason for a transfer. */
 export function reasonMeta(reason: string): JsonObject {
   return { values: { [`${prefix}/reason`]: reason } };
 }
 
-/** The reason in metadata; empty for none. */
+/** The reason in metadata; empty if there is none. */
 export function reasonOf(meta: Json | undefined): string {
   return textAt(meta, 'values', `${prefix}/reason`);
 }
@@ -34,7 +34,7 @@ export function kindMeta(kind: TxKind, sender = '', reason = ''): JsonObject {
   };
 }
 
-/** As above for a burn, with the amount. */
+/** The same for a burn, with the amount. */
 export function burnMeta(sender: string, reason: string, burned: string): JsonObject {
   const { values } = kindMeta('burn', sender, reason);
   return { values: { [`${prefix}/burned`]: burned, ...(values as JsonObject) } };

@@ -1,4 +1,7 @@
-/** Names of the demo's interfaces and templates, as `package-name:Module:Entity`. Names of Splice are the real ones. */
+/**
+ * Names of the demo's interfaces and templates, as `package-name:Module:Entity`. Names of Splice are those of its
+ * packages.
+ */
 
 const token = (version: 1 | 2, api: string, module: string, entity: string): string =>
   `splice-api-token-${api}-v${version}:Splice.Api.Token.${module}V${version}:${entity}`;
@@ -24,7 +27,7 @@ export const interfacesV2 = {
   allocationFactory: token(2, 'allocation-instruction', 'AllocationInstruction', 'AllocationFactory'),
 } as const;
 
-/** The interfaces by which applications mark their activity. */
+/** The interfaces with which applications mark their activity. */
 export const featuredAppInterfaces = {
   right: 'splice-api-featured-app-v1:Splice.Api.FeaturedAppRightV1:FeaturedAppRight',
   activityMarker: 'splice-api-featured-app-v1:Splice.Api.FeaturedAppRightV1:FeaturedAppActivityMarker',
@@ -70,7 +73,7 @@ export const names = {
   iouTransfer: 'model-tests:Iou:IouTransfer',
 } as const;
 
-/** Interfaces of the demo's templates, as a filter names them. */
+/** Interfaces of the demo's templates, in the form of a filter. */
 export const demoInterfaces: readonly string[] = [
   interfaces.holding,
   interfaces.transferInstruction,

@@ -1,6 +1,6 @@
 /**
- * Rewards that are computed outside the ledger: a contract requests those of a closed round, batches of the result are
- * processed, and become coupons. Names as in daml/splice-amulet of canton-network/splice
+ * Rewards that are computed outside the ledger. A contract requests the rewards of a closed round. Batches of the
+ * result are processed and become coupons. Names are those of daml/splice-amulet in canton-network/splice
  * (Splice/Amulet/RewardAccountingV2.daml).
  */
 import { asList, asObject, asText, textAt } from '../../wire/json.ts';
@@ -76,7 +76,7 @@ export function requireMintable({ time }: ChoiceContext, coupon: JsonObject): vo
     throw assertionFailed(`the coupon is minted after ${after}`);
 }
 
-/** The templates of these rewards, and the contract that replaces a round if parties sign long before. */
+/** The templates of these rewards, and of the contract that replaces a round if parties sign long before. */
 export function accountingTemplates(): Template[] {
   const observers = (...fields: readonly string[]) => ({
     observers: (payload: JsonObject) => [

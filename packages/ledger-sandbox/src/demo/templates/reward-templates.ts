@@ -1,4 +1,4 @@
-/** Coupons for rewards, licenses of validators, rights of featured apps; and the worth of collected coupons. */
+/** Coupons for rewards, licenses of validators, rights of featured apps, and the value of collected coupons. */
 import { assertionFailed } from '../../wire/daml-failure.ts';
 import { asList, asObject, asText, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
@@ -10,13 +10,13 @@ import { featuredAppInterfaces, names } from './names.ts';
 import { requireMintable } from './reward-accounting.ts';
 import { dso, ofDso, product } from './round-templates.ts';
 
-/** Units of 10^-10 by kind of reward; rewards for being active are among those of validators. */
+/** Units of 10^-10 by kind of reward. Rewards for being active count as those of validators. */
 export interface Rewards {
   readonly app: bigint;
   readonly validator: bigint;
   readonly sv: bigint;
   readonly liveness: bigint;
-  /** Of the development fund. */
+  /** Coupons of the development fund. */
   readonly development: bigint;
 }
 
@@ -56,7 +56,7 @@ export function issuances({ fetch }: ChoiceContext, value: Json | undefined): Is
   };
 }
 
-/** Archives a coupon and returns its worth. Refuses a coupon whose round does not issue. */
+/** Archives a coupon and returns its value. Refuses a coupon whose round is not issuing. */
 export function collect(
   context: ChoiceContext,
   coupon: string,
@@ -69,7 +69,7 @@ export function collect(
     requireMintable(context, payload);
     context.exercise(coupon, 'Archive', {}, signatories);
     const amulets = parseNumeric(asText(payload['amount'])) ?? 0n;
-    // The summary of a transfer counts the coupon to the apps, whatever its recipient.
+    // The summary of a transfer counts the coupon as a reward of apps, whatever its recipient.
     return entity === 'RewardCouponV2' ? { app: amulets } : { development: amulets };
   }
   const issuing = rounds.get(textAt(payload, 'round', 'number'));
@@ -102,7 +102,7 @@ export function collect(
   }
 }
 
-/** A choice of the DSO by which a coupon expires. */
+/** The choice of the DSO that lets a coupon expire. */
 function expiry(result: (payload: JsonObject) => Json): Choice {
   return { consuming: true, controllers: dso, run: ({ contract }) => result(contract.createArgument) };
 }
@@ -159,7 +159,7 @@ function coupons(): Template[] {
   ];
 }
 
-/** Replaces the license by one that was active at the time of the choice. */
+/** Replaces the license by one whose last activity is the time of the choice. */
 function renewed({ contract, create, time }: ChoiceContext, change: JsonObject = {}): string {
   const { validator = '', dso: admin = '', faucetState = null, metadata = null } = contract.createArgument;
   const license = { validator, sponsor: validator, dso: admin, faucetState, metadata, lastActiveAt: time, ...change };

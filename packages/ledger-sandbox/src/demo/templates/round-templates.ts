@@ -1,4 +1,4 @@
-/** Mining rounds: they open, summarize, issue rewards and close, each by a choice of the rules of Amulet. */
+/** Mining rounds. They open, summarize, issue rewards and close, each by a choice of the rules of Amulet. */
 import { asList, asObject, asText, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
 import type { ChoiceContext, Template } from '../../contracts/model.ts';
@@ -9,20 +9,20 @@ import { names } from './names.ts';
 /** Length of half a round, in microseconds. */
 const tickMicros = 600_000_000;
 const tick = { microseconds: String(tickMicros) };
-/** USD for a million bytes. */
+/** Price of a million bytes of traffic in USD. */
 const trafficPrice = '0.0150000000';
-/** USD for a marker of weight 1, in units of 10^-10. */
+/** Value of a marker of weight 1 in USD, in units of 10^-10. */
 const markerUsd = 10_000_000_000n;
 const one = 10n ** 10n;
 
 export const dso = (payload: JsonObject): string[] => [asText(payload['dso'])];
 
-/** A template signed by the DSO only, without interfaces. */
+/** A template without interfaces that only the DSO signs. */
 export function ofDso(name: string, choices: Template['choices'], more: Partial<Template> = {}): Template {
   return { name, signatories: dso, observers: () => [], interfaces: [], choices, ...more };
 }
 
-/** The product of two numbers of 10^-10 units, rounded as the language does: halves to the even neighbor. */
+/** The product of two numbers in units of 10^-10, rounded as in Daml: halves to the even neighbor. */
 export function product(a: bigint, b: bigint): bigint {
   const quotient = (a * b) / one;
   const rest = ((a * b) % one) * 2n;
@@ -30,7 +30,7 @@ export function product(a: bigint, b: bigint): bigint {
   return up ? quotient + 1n : quotient;
 }
 
-/** Times are API timestamps. */
+/** A round to be opened. Times are API timestamps. */
 export interface NewRound {
   readonly dso: string;
   readonly number: number;
@@ -72,7 +72,7 @@ export function openRoundPayload({ dso: admin, number, opensAt, targetClosesAt }
   };
 }
 
-/** Issuance of a round for its coupons: near the caps, with small variations. */
+/** Issuance of a round per coupon: near the caps, with small variations. */
 function issued(number: number): JsonObject {
   const below = (cap: bigint, spread: number): string =>
     formatNumeric(cap - BigInt((number * 7_919_777) % (spread * 1_000_000_000)));
@@ -87,7 +87,7 @@ function issued(number: number): JsonObject {
 
 const numberOf = (payload: JsonObject): number => Number(textAt(payload, 'round', 'number'));
 
-/** Fetches a contract of the DSO that a choice names, and archives it. */
+/** Fetches the contract of the DSO that a choice names, and archives it. */
 function taken(context: ChoiceContext, cid: string): JsonObject {
   const { createArgument, signatories } = context.fetch(cid);
   context.exercise(cid, 'Archive', {}, signatories);
@@ -142,7 +142,7 @@ function close(context: ChoiceContext): Json {
   return { closedRoundCid: context.create(names.closedRound, round) };
 }
 
-/** Uncollected coupons of a closed round become an unclaimed reward. */
+/** Converts uncollected coupons of a closed round to an unclaimed reward. */
 function claimExpired(context: ChoiceContext): Json {
   const { argument, contract, create, exercise, fetch } = context;
   const closedRoundCid = asText(argument['closedRoundCid']);
@@ -171,7 +171,7 @@ function claimExpired(context: ChoiceContext): Json {
   return { unclaimedRewardCid: unclaimed > 0n ? create(names.unclaimedReward, reward) : null };
 }
 
-/** Markers become coupons: one for each provider and beneficiary. */
+/** Converts markers to coupons: one for each provider and beneficiary. */
 function convertMarkers(context: ChoiceContext): Json {
   const { argument, contract, create, fetch } = context;
   const [admin = ''] = dso(contract.createArgument);
@@ -198,7 +198,7 @@ function convertMarkers(context: ChoiceContext): Json {
   return { appRewardCouponCids };
 }
 
-/** The purchases of a member become one contract. */
+/** Merges the purchases of a member into one contract. */
 function mergeTraffic(context: ChoiceContext): Json {
   const bought = asList(context.argument['trafficCids']).map((cid) => taken(context, asText(cid)));
   const texts = (field: string): readonly string[] => bought.map((traffic) => asText(traffic[field]));
@@ -221,7 +221,7 @@ const byDso = (run: (context: ChoiceContext) => Json): Template['choices'][strin
   run,
 });
 
-/** Choices of the rules of Amulet that only the DSO exercises. */
+/** Choices of the rules of Amulet that only the DSO may exercise. */
 export const roundChoices: Template['choices'] = {
   AmuletRules_AdvanceOpenMiningRounds: byDso(advance),
   AmuletRules_MiningRound_StartIssuing: byDso(startIssuing),

@@ -1,4 +1,4 @@
-/** Delivery versus payment: a trade that is proposed, accepted, allocated leg by leg and settled by its venue. */
+/** Delivery versus payment: a trade is proposed, accepted, allocated leg by leg, and settled by its venue. */
 import { asObject, asText, asTexts, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
 import type { Choice, ChoiceContext, Template } from '../../contracts/model.ts';
@@ -55,7 +55,7 @@ const proposal: Template = {
   },
 };
 
-/** Ends every given allocation by a choice; the results by leg. */
+/** Ends every allocation in the argument with a choice. Returns the results by leg. */
 function endAllocations(context: ChoiceContext, choice: string): JsonObject {
   const { venue, transferLegs } = context.contract.createArgument;
   const allocations = asObject(context.argument['allocationsWithContext']) ?? {};
@@ -78,7 +78,7 @@ function tradeView(payload: JsonObject): JsonObject {
   };
 }
 
-/** Settlement data in the allocations for a trade. */
+/** Settlement data for the allocations of a trade. */
 export function settlementOf(trade: JsonObject): JsonObject {
   return {
     executor: trade['venue'] ?? null,

@@ -1,4 +1,6 @@
-/** Traffic bought with Amulet: its cost, the contract that counts it, and transfers that buy it by their memo. */
+/**
+ * Traffic that is bought with Amulet: its cost, the contract that counts it, and transfers that buy it with their memo.
+ */
 import { formatNumeric, parseNumeric } from '../../wire/values.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
 import { assertionFailed } from '../../wire/daml-failure.ts';
@@ -9,7 +11,7 @@ import { reasonOf } from './metadata.ts';
 const unitsPerByte = 30_000n;
 const one = 10n ** 10n;
 
-/** Recipient of traffic. */
+/** The member that receives the traffic. */
 export interface Member {
   readonly memberId: string;
   readonly synchronizerId: string;
@@ -21,8 +23,8 @@ export interface Bought extends Member {
 }
 
 /**
- * The receiver of a transfer that buys traffic; no participant hosts this party. As in daml/splice-amulet of
- * canton-network/splice (Splice/ExternalPartyAmuletRules.daml), where the number of the CIP is not assigned yet.
+ * The receiver of transfers that buy traffic; no participant hosts this party. Its name is that of daml/splice-amulet
+ * in canton-network/splice (Splice/ExternalPartyAmuletRules.daml), where the number of the CIP is not assigned yet.
  */
 export const trafficReceiver =
   'cip-xxx_traffic-purchase::1220000000000000000000000000000000000000000000000000000000000000abcd';
@@ -45,7 +47,7 @@ export function trafficOf(admin: string, { bytes, ...member }: Bought): JsonObje
   };
 }
 
-/** The memo by which a transfer buys traffic. */
+/** The memo with which a transfer buys traffic. */
 export function trafficMemo({ memberId, synchronizerId, migrationId, bytes }: Bought): string {
   const fields = { memberId, synchronizerId, migrationId, trafficAmount: String(bytes) };
   return Object.entries(fields)
@@ -53,7 +55,7 @@ export function trafficMemo({ memberId, synchronizerId, migrationId, bytes }: Bo
     .join('&');
 }
 
-/** The purchase in the memo of a transfer's metadata. Refuses a text that is not such a memo. */
+/** Parses the purchase in the memo of a transfer's metadata. Refuses a text that is not such a memo. */
 export function readTrafficMemo(meta: Json | undefined): Bought {
   const fields = new Map(
     reasonOf(meta)

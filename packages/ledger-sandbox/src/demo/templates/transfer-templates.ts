@@ -1,4 +1,4 @@
-/** Transfers of the token standard: factories that start them, instructions that wait for their receiver. */
+/** Transfers of the token standard: factories that start them, and instructions that wait for their receiver. */
 import { assertionFailed } from '../../wire/daml-failure.ts';
 import { asObject, asText, asTexts, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
@@ -26,7 +26,7 @@ function completed(made: readonly string[], change: string | undefined, meta: Js
   return { output, senderChangeCids: change === undefined ? [] : [change], meta };
 }
 
-/** A transfer that buys traffic: its cost is burnt, the remainder goes back to the sender. */
+/** Runs a transfer that buys traffic: its cost is burnt, and the remainder is returned to the sender. */
 function buyTraffic(context: ChoiceContext, admin: string, transfer: JsonObject): Json {
   const [sender, amount] = [asText(transfer['sender']), asText(transfer['amount'])];
   const bought = readTrafficMemo(transfer['meta']);
@@ -40,7 +40,8 @@ function buyTraffic(context: ChoiceContext, admin: string, transfer: JsonObject)
 }
 
 /**
- * One step if the receiver approved in advance or is the sender, otherwise two: the amount is locked until a response.
+ * Starts a transfer: in one step if the receiver has approved in advance or is the sender, otherwise in two. In two
+ * steps, the amount is locked until a response.
  */
 function startTransfer(context: ChoiceContext, instrument: InstrumentV1): Json {
   const { argument, contract } = context;
@@ -84,7 +85,7 @@ function endTransfer(context: ChoiceContext, instrument: InstrumentV1, to: 'send
   const meta = kindMeta(to === 'receiver' ? 'transfer' : 'unlock', sender, reasonOf(asObject(extraArgs)?.['meta']));
   const output = { receiver: textAt(payload, 'transfer', to), amount: textAt(payload, 'transfer', 'amount') };
   if (to === 'sender') {
-    // An unlocked Amulet is the sender's already.
+    // An unlocked Amulet belongs to the sender already.
     const back =
       held !== lockedHolding
         ? [held]
@@ -119,7 +120,7 @@ function instructionView(payload: JsonObject): JsonObject {
   };
 }
 
-/** The template of transfers of an instrument that wait for their receiver. */
+/** The template of an instrument's transfers that wait for their receiver. */
 export function instructionTemplate(instrument: InstrumentV1): Template {
   return {
     name: instrument.instruction,
@@ -138,7 +139,7 @@ function factoryView(instrument: InstrumentV1, payload: JsonObject): JsonObject 
   return { admin: asText(payload[instrument.adminField]), meta: noMeta };
 }
 
-/** The registry's contract that starts transfers and allocations of an instrument. */
+/** The template of the registry's contract that starts transfers and allocations of an instrument. */
 export function factoryTemplate(instrument: InstrumentV1): Template {
   const view = (payload: JsonObject): JsonObject => factoryView(instrument, payload);
   const publicFetch = {

@@ -1,4 +1,7 @@
-/** The result as a chart: a line over time, otherwise bars. One numeric column at a time, by the first other column. */
+/**
+ * Draws the result as a chart: a line over time, otherwise bars. It has one numeric column at a time; the x axis is the
+ * first other column.
+ */
 import uPlot from 'uplot';
 import { byId, make, setText, show } from '../elements.js';
 import { count } from '../format.js';
@@ -6,7 +9,7 @@ import { count } from '../format.js';
 /** @typedef {import('../../console-messages.ts').ConsoleRows} ConsoleRows */
 
 const height = 300;
-/** Bars that can be distinguished. */
+/** Maximum number of bars that can be distinguished. */
 const mostBars = 200;
 /** Space for a name below a bar, pixels, and the characters that fit into it. */
 const nameRoom = 84;
@@ -39,7 +42,7 @@ function axisOf({ columns, rows }) {
   return Math.max(0, times >= 0 ? times : names);
 }
 
-/** Seconds since 1970 of a UTC time in the format of Postgres. @param {string | null | undefined} text */
+/** Converts a UTC time in the format of Postgres to seconds since 1970. @param {string | null | undefined} text */
 function secondsOf(text) {
   const found = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d(?:\.\d+)?)(?:\+00)?)?$/.exec(text ?? '');
   return found === null ? null : Date.parse(`${found[1]}T${(found[2] ?? '00:00:00').slice(0, 12)}Z`) / 1000;
@@ -145,7 +148,7 @@ const timeAxis = {
     }),
 };
 
-/** As many names as fit. @param {readonly string[]} names @returns {uPlot.Axis} */
+/** An axis with as many names as fit. @param {readonly string[]} names @returns {uPlot.Axis} */
 function namedAxis(names) {
   const short = (/** @type {number} */ at) => {
     const name = Number.isInteger(at) ? (names[at] ?? '') : '';
@@ -154,7 +157,7 @@ function namedAxis(names) {
   return { space: nameRoom, incrs: [1, 2, 5, 10, 20, 50, 100], values: (_plot, splits) => splits.map(short) };
 }
 
-/** To be called once, after the page has loaded. */
+/** Call it once, after the page has loaded. */
 export function followWindow() {
   let width = 0;
   new ResizeObserver(([entry]) => {

@@ -29,7 +29,7 @@ function tell(text, tone = 'calm') {
 }
 
 /**
- * One query at a time: a running one is cancelled first.
+ * Runs one query; a running query is cancelled first.
  * @param {(statement: string, signal: AbortSignal) => Promise<void>} work
  */
 async function ask(work) {
@@ -106,7 +106,8 @@ function choose(statement) {
 }
 
 /**
- * Runs the prepared query whose number is in the address. Addresses contain no statements: a link on another page could run any.
+ * Runs the prepared query whose number is in the address. Addresses contain no statements, because a link on another
+ * page could then run any statement.
  * @param {readonly ReadyQuery[]} queries
  */
 function runNamed(queries) {

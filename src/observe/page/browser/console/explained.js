@@ -1,4 +1,7 @@
-/** Output of the command `explain` for an id, opened over the page. Its address is part of the page's, so going back closes it. */
+/**
+ * Output of the command `explain` for an id, in a dialog over the page. Its address is part of the page's, so going
+ * back closes it.
+ */
 import { byId, make, setHint, show } from '../elements.js';
 import { post } from './questions.js';
 
@@ -31,13 +34,13 @@ async function follow() {
   if (!box.open) box.showModal();
   /** @type {import('./questions.js').Posted<ConsoleExplained>} */
   const answer = await post('query/explain', { id });
-  // The user may have opened another one meanwhile.
+  // The user may have opened another id meanwhile.
   if (box.dataset.id !== id) return;
   show('explained-state', answer.failure ?? '');
   show('explained-text', answer.found?.text ?? '');
 }
 
-/** To be called once, after the page has loaded. */
+/** Call it once, after the page has loaded. */
 export function prepareExplained() {
   const box = dialog();
   byId('explained-close').addEventListener('click', () => box.close());

@@ -9,8 +9,10 @@ import { whoAsks } from './token.js';
  */
 
 /**
- * Returns the result, or a failure as text; neither if it was cancelled.
- * @param {string} path @param {unknown} question @param {AbortSignal} [signal]
+ * Sends a request. Resolves to the result, or to a failure as text; to neither if it was cancelled.
+ * @param {string} path
+ * @param {unknown} question
+ * @param {AbortSignal} [signal]
  */
 export async function post(path, question, signal) {
   try {

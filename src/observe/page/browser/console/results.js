@@ -7,7 +7,7 @@ import { explainLink } from './explained.js';
  * @typedef {ConsoleRows['columns'][number]} Column
  */
 
-/** Characters of a value in its cell; the hint has up to the longer limit. */
+/** Maximum number of characters of a value in its cell; the next number is that of its hint. */
 const longest = 200;
 const longestHint = 4_000;
 
@@ -42,7 +42,11 @@ function cell({ name, isNumber }, value) {
   return box;
 }
 
-/** An id of an update or a contract, by its format or by its column; an offset by its column. @param {string} column @param {string} value */
+/**
+ * Whether the value is an id of an update or a contract (by its format or its column), or an offset (by its column).
+ * @param {string} column
+ * @param {string} value
+ */
 function isExplainable(column, value) {
   if (/^(?:1220[0-9a-f]{64}|00[0-9a-f]{64,})$/.test(value)) return true;
   if (/(?:^|_)(?:update|contract)_id$/.test(column)) return value !== '';

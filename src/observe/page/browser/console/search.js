@@ -11,7 +11,7 @@ const shortest = 2;
 /** @type {AbortController | undefined} */
 let looking;
 
-/** @param {string} explore its name @param {(statement: string) => void} choose */
+/** @param {string} explore name of the schema `explore` @param {(statement: string) => void} choose */
 export function prepareSearch(explore, choose) {
   const input = /** @type {HTMLInputElement} */ (byId('search'));
   /** @type {ReturnType<typeof setTimeout> | undefined} */

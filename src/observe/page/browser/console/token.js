@@ -1,6 +1,6 @@
 /**
- * Identity of the requests: this machine, or a reader token. The token is kept for this tab only, until it is closed; the policy of the page runs no
- * script but ours, and sends data to no server but the indexer.
+ * Identifies the sender of requests: this machine, or a reader token. The token is kept only for this tab, until it is
+ * closed. The policy of the page allows no script but ours, and no data to any server but the indexer.
  */
 import { byId, setText } from '../elements.js';
 
@@ -12,14 +12,17 @@ export function whoAsks() {
   return token === null ? {} : { authorization: `Bearer ${token}` };
 }
 
-/** Results of one user must not stay visible to another: reloads the page. @param {string | undefined} token */
+/**
+ * Reloads the page, because results of one user must not remain visible to another.
+ * @param {string | undefined} token
+ */
 function askAs(token) {
   if (token === undefined) sessionStorage.removeItem(stored);
   else sessionStorage.setItem(stored, token);
   location.reload();
 }
 
-/** To be called once, after the page has loaded. */
+/** Call it once, after the page has loaded. */
 export function prepareToken() {
   const isShown = sessionStorage.getItem(stored) !== null;
   const field = /** @type {HTMLInputElement} */ (byId('token'));
