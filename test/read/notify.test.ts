@@ -62,7 +62,7 @@ it('a listener on the channel of the stream receives committed checkpoints once 
   for (const { payload, readable } of heard) expect(await readable).toBeGreaterThanOrEqual(Number(payload));
 });
 
-it('a listener of the stream's channel receives nothing if notifications are switched off', async () => {
+it('a listener on the channel of the stream receives nothing if notifications are switched off', async () => {
   await write({ notify: false });
   await listener.query(`select pg_notify('some_stream_offset', 'last')`);
   await waitFor('the last notification', () => (heard.length > 0 ? true : undefined));

@@ -20,7 +20,7 @@ export interface Movement {
   readonly leg: string;
 }
 
-/** What is reported: events of version 2, choices of both versions with or without events, or nothing. */
+/** Reported are: events of version 2, choices of both versions with or without events, or nothing. */
 export type Telling = 'events' | 'all' | 'choices' | 'nothing';
 
 export interface Step {
