@@ -1,7 +1,9 @@
 /** Triggers that limit the changes of the redactor. On Citus, only tables on the coordinator have them. */
 import { expect, it } from 'vitest';
 import { needs } from '../support/skips/needs.ts';
-import { citusPlace, citusUrl, noCitus } from './places.ts';
+import { citusPlace, citusUrl, noCitus, takeTurn } from './places.ts';
+
+takeTurn();
 
 it(
   'the triggers of the stream row and of redactions exist, and reject roles other than the owner',
@@ -14,6 +16,7 @@ it(
     );
     expect(guards.map(({ guard }) => guard)).toEqual([
       'redactions: own_redaction',
+      'stream: filter_before_history',
       'stream: next_epoch',
       'stream: pruned_to_offset_in_history',
     ]);

@@ -9,7 +9,9 @@ import { digestOf } from '../support/digest.ts';
 import { needs } from '../support/skips/needs.ts';
 import { pause } from '../support/wait-for.ts';
 import { leftByFailure } from './left-by-failure.ts';
-import { citusPlace, citusUrl, killCommand, noCitus, noKill, plainPlace, type CitusPlace } from './places.ts';
+import { citusPlace, citusUrl, killCommand, noCitus, noKill, plainPlace, takeTurn, type CitusPlace } from './places.ts';
+
+takeTurn();
 
 const history = randomHistory(21, 240);
 

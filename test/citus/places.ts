@@ -1,5 +1,6 @@
 /** Schemas on a plain server and, if available, on Citus, to run the same on both and compare the results. */
 import { Client, escapeIdentifier } from 'pg';
+import { afterAll, beforeAll } from 'vitest';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { readSchemas } from '../../src/store/connection/read-schemas.ts';
 import type { Distribution } from '../../src/store/schema/distribution.ts';
@@ -23,6 +24,20 @@ export const noCitus =
   citusUrl === undefined ? 'needs Citus (TEST_CITUS_URL names a database of a coordinator with workers)' : undefined;
 export const noKill =
   killCommand === undefined ? 'needs a command that kills a Citus worker (TEST_CITUS_KILL)' : undefined;
+
+/**
+ * Lets one test file at a time use the Citus server: files use the same schemas, and one of them kills the workers of
+ * all. To be called once in a file, outside of tests.
+ */
+export function takeTurn(): void {
+  if (citusUrl === undefined) return;
+  const client = new Client({ connectionString: citusUrl });
+  beforeAll(async () => {
+    await client.connect();
+    await client.query(`select pg_advisory_lock(hashtext('test/citus'))`);
+  }, 1_800_000);
+  afterAll(() => client.end());
+}
 
 export interface CitusPlace extends AsyncDisposable {
   readonly url: string;
