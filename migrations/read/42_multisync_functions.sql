@@ -141,7 +141,9 @@ begin atomic
          coalesce(r.reassignment_counter, case r.origin when 'create' then 0 end), r.synchronizer_id,
          ((select jsonb_object_agg(m.template_pk, m.tpe_pk) from :pqs.__tpe_of m) ->> r.type_pk::text)::bigint,
          r.record_time, r.update_id, r.indexed_at
-    from :pqs.__lookup_rows r
+    -- Workers do not have __unassign_node: they only find the rows of the contract.
+    from /*workers (select l.* from workers*/ :pqs.__lookup_rows /*workers l
+                     where l.contract_id = lookup_contract.contract_id offset 0) workers*/ r
    where r.contract_id = lookup_contract.contract_id and r.type_pk = any (:pqs.__type_pks(qname))
      /*alone*/and (qname is null or array_position((select :pqs.__type_pks(qname)), r.type_pk) is not null)/*alone*/
      /*alone*/
