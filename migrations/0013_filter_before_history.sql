@@ -1,11 +1,12 @@
 -- The first start stores its filter before the ledger has responded. While no history is stored under that filter, the
 -- writer may replace the filter: nothing is lost, and otherwise a mistake would be permanent. A column right does not
--- limit when a change is made, so a trigger does. Owners of the tables are not limited.
+-- limit when a change is made, so a trigger does. Owners of the tables are not limited. Citus needs a
+-- column in each exists.
 create function filter_before_history() returns trigger
   language plpgsql as $$
 begin
   if (new.seeded_at is not null or new.checkpoint is not null or new.seed_contracts > 0
-      or exists (select from coverage) or exists (select from updates))
+      or exists (select 1 from coverage) or exists (select 1 from updates))
      and not pg_has_role((select relowner from pg_class where oid = tg_relid), 'usage') then
     raise insufficient_privilege using message = 'only the owner of the tables may change the filter of a stream with history';
   end if;

@@ -49,7 +49,7 @@ export async function filterChanged(
   newFilter: string,
 ): Promise<IndexerError> {
   const { rows } = await client.query<{ stored: boolean }>(
-    'select exists (select from contracts) or exists (select from updates) as stored',
+    'select exists (select 1 from contracts) or exists (select 1 from updates) as stored',
   );
   const isEmpty = rows[0]?.stored !== true;
   const none = isEmpty ? ', under which nothing is stored' : '';

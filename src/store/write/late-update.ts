@@ -22,8 +22,8 @@ export async function isStored(database: Database, offset: number): Promise<bool
   const { rows } = await database.withClient((client) =>
     client.query<{ stored: boolean }>(
       `select $1 <= greatest(seed_offset, pruned_to_offset) or $1 > checkpoint
-              or exists (select from updates where "offset" = $1)
-              or exists (select from quarantine where "offset" = $1) as stored
+              or exists (select 1 from updates where "offset" = $1)
+              or exists (select 1 from quarantine where "offset" = $1) as stored
          from stream`,
       [offset],
     ),

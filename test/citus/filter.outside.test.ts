@@ -1,0 +1,30 @@
+/** Another filter on Citus: replaces one under which nothing is stored, and is refused with the differences otherwise. */
+import { expect, it } from 'vitest';
+import { openSession } from '../../src/store/write/session.ts';
+import { randomHistory } from '../read/random-history.ts';
+import { identity } from '../support/schemas.ts';
+import { needs } from '../support/skips/needs.ts';
+import { citusPlace, citusUrl, noCitus, takeTurn } from './places.ts';
+
+takeTurn();
+
+const other = {
+  ...identity,
+  filter: identity.filter.replace('"templates":[]', '"templates":["#iou:Main:A"]'),
+  filterHash: 'other',
+};
+
+it('another filter replaces one under which nothing is stored', needs(noCitus), async () => {
+  await using place = await citusPlace(citusUrl ?? '', 'citus_filter', 4, false);
+  await openSession(place.database, identity);
+  await openSession(place.database, other);
+  expect(await place.query('select filter_hash from stream')).toEqual([{ filter_hash: 'other' }]);
+});
+
+it('another filter is refused for a history, with the differences', needs(noCitus), async () => {
+  await using place = await citusPlace(citusUrl ?? '', 'citus_filter', 4);
+  const refused = { code: 'FILTER_CHANGED', message: expect.stringContaining('iou:Main:A') as string };
+  await expect(openSession(place.database, other)).rejects.toMatchObject(refused);
+  await place.write(randomHistory(5, 3), 3);
+  await expect(openSession(place.database, other)).rejects.toMatchObject(refused);
+});
