@@ -64,7 +64,7 @@ export interface MixedWorld {
 
 /** Writes `count` templates with `each` contracts. If `archives` is set, most contracts are archived. */
 export async function writeMixedWorld(
-  database: ReadDatabase,
+  database: Pick<ReadDatabase, 'url' | 'writeTogether'>,
   random: Random,
   shape: { readonly count: number; readonly each: number; readonly archives: boolean },
 ): Promise<MixedWorld> {
