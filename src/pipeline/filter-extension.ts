@@ -161,6 +161,8 @@ async function gathered(
   if (!(await note.now({ step: 'preparing the contracts that were read', perSecond: null }))) return undefined;
   const filled = await staging.begin();
   if (!(await added(context, staging, note, filled))) return undefined;
+  const { total } = filled;
+  if (!(await note.now({ step: 'adding contracts', done: total, total, perSecond: null }))) return undefined;
   const completeFrom = await staging.finish(connected.session.state.epoch);
   connected.parts.observers.filterExtension.changed({ kind: 'done', offset: completeFrom });
   return 'done';
@@ -251,6 +253,8 @@ class Notes {
   readonly #parts: PipelineParts;
   readonly #over = new AbortController();
   #updatedAt = -Infinity;
+  /** The newest count of contracts, of the list and then of the contracts that were added. */
+  #done: number | undefined;
 
   constructor(parts: PipelineParts) {
     this.#parts = parts;
@@ -261,14 +265,18 @@ class Notes {
     return this.#over.signal;
   }
 
-  async now(note: Note): Promise<boolean> {
+  /** Without a count of its own, a note keeps the newest count, which may not have been stored yet. */
+  async now({ done = this.#done, ...note }: Note): Promise<boolean> {
     this.#updatedAt = performance.now();
-    const isActive = await this.#parts.sink.filterExtension.note({ ...note, unit: 'contracts', problem: null });
+    this.#done = done;
+    const facts = { ...note, ...(done !== undefined && { done }), unit: 'contracts', problem: null } as const;
+    const isActive = await this.#parts.sink.filterExtension.note(facts);
     if (!isActive) this.#over.abort();
     return isActive;
   }
 
   async rarely(note: Note): Promise<void> {
+    this.#done = note.done;
     if (performance.now() - this.#updatedAt >= this.#parts.pace.progressMs) await this.now(note);
   }
 }

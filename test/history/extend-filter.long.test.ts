@@ -44,6 +44,9 @@ async function extendsTo(from: Filter, to: Filter): Promise<number> {
   await indexer.reaches(end());
   world.sandbox.faults.streamFailure = undefined;
   const at = await untilExtended(world);
+  const { done, total } = await world.row(`select done, total from ledger.jobs where name = 'filter-extend'`);
+  expect(done).toBe(total);
+  expect(Number(total)).toBeGreaterThan(1);
   world.grow(40);
   await indexer.reaches(end());
   await world.index('fresh', { ...genesis, ...to });
