@@ -135,6 +135,15 @@ describe('check', { timeout: 180_000 }, () => {
     expect(lines.get('stored history')?.found).toContain(`checkpoint ${String(sandbox.ledger.ledgerEnd())}, 0 behind`);
   });
 
+  it('skips the rights of the user if the participant has no authorization, although a token is configured', async () => {
+    await using open = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
+    const lines = await check(env({ LEDGER_URL: open.url }));
+    expect(lines.get('user rights')).toMatchObject({
+      state: 'skip',
+      found: expect.stringContaining('the participant has no authorization') as string,
+    });
+  });
+
   it('prints one line with a mark per check, and the fix below each failure', async () => {
     const { code, stdout } = await program(['check'], {
       DATABASE_URL: 'postgres://a:hidden@127.0.0.1:1/b',

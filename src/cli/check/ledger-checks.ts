@@ -1,6 +1,7 @@
 /** Checks of the participant: identity, connection, token, and rights for the configured filter. */
 import { type LedgerAccess, openAccess } from '../../ledger/open-access.ts';
 import type { Config, LedgerConfig } from '../../config/config.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
 import { createLedgerClient, type LedgerClient } from '../../ledger/api/client.ts';
 import type { Right } from '../../ledger/api/users.ts';
 import { type Check, fail, type Finding, pass, skip, warn } from './outcome.ts';
@@ -102,10 +103,19 @@ export function ledgerChecks(view: LedgerView): readonly Check[] {
 
 async function rights({ client, access, config }: LedgerView): Promise<Finding> {
   if ((await access.tokenSource.read()) === undefined) return skip('no token is configured, so there is no user');
-  const user = await client.users.authenticated();
+  const user = await client.users.authenticated().catch((thrown: unknown) => {
+    if (isWithoutUser(thrown)) return undefined;
+    throw thrown;
+  });
+  if (user === undefined) return skip('the participant has no authorization: it ignores tokens, so there is no user');
   if (user.isDeactivated === true)
     return fail(`user ${user.id} is deactivated`, 'activate the user on the participant');
   return judgedRights(user.id, await client.users.rights(user.id), config.ledger);
+}
+
+/** A participant without authorization reads no user from a token that it is sent. */
+function isWithoutUser(thrown: unknown): boolean {
+  return thrown instanceof IndexerError && thrown.facts['ledgerCode'] === 'INVALID_TOKEN';
 }
 
 function judgedRights(user: string, granted: readonly Right[], { parties }: LedgerConfig): Finding {
