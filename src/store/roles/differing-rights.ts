@@ -37,8 +37,33 @@ export async function differingRoles(client: ClientBase, storage: string): Promi
     const superfluous = [...has].filter((right) => !expectedRights.has(right));
     if (missing.length + superfluous.length > 0) differing.push({ role, prefix, missing, superfluous });
   }
+  for (const prefix of new Set(rows.map((row) => row.prefix))) {
+    for (const { role, lost } of (await client.query<{ role: string; lost: string[] }>(lostInDatabase, [prefix]))
+      .rows) {
+      const at = differing.findIndex((other) => other.role === role);
+      const found = differing[at] ?? { role, prefix, missing: [], superfluous: [] };
+      differing.splice(at < 0 ? differing.length : at, 1, { ...found, missing: [...found.missing, ...lost] });
+    }
+  }
   return differing;
 }
+
+/** SQL: what `grant-roles` sets in the database itself, as far as it is missing. A restore by `pg_restore` without `--create` loses it. */
+const lostInDatabase = `
+select e.role, array_agg(e.lost order by e.lost) as lost
+  from (select r.rolname::text as role, 'the setting ' || m.setting || ' in this database' as lost
+          from (values ('_migrator', 'role'), ('_writer', 'idle_in_transaction_session_timeout'),
+                       ('_redactor', 'idle_in_transaction_session_timeout')) m (kind, setting)
+          join pg_roles r on r.rolname = $1 || m.kind
+         where not exists (select from pg_db_role_setting s join pg_database d on d.oid = s.setdatabase
+                            cross join unnest(s.setconfig) c
+                            where d.datname = current_database() and s.setrole = r.oid and starts_with(c, m.setting || '='))
+        union all
+        select r.rolname::text, 'create on the database'
+          from pg_roles r
+         where r.rolname = $1 || '_owner' and not has_database_privilege(r.oid, current_database(), 'create')) e
+ group by e.role
+ order by e.role`;
 
 function listRights({ inserted: rows, updated, deleted }: Rights): readonly string[] {
   return [

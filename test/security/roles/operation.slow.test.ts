@@ -66,6 +66,27 @@ describe('rights that differ from those of this version', () => {
   });
 });
 
+describe('settings and rights in the database', () => {
+  it('are reported by check if a restore lost them, and are restored by grant-roles', async () => {
+    const { prefix } = world;
+    const [{ name } = {}] = await world.query('select quote_ident(current_database()) as name');
+    await world.query(
+      `alter role ${prefix}_migrator in database ${String(name)} reset role; alter role ${prefix}_writer in database ${String(name)} reset all;
+       revoke create on database ${String(name)} from ${prefix}_owner`,
+    );
+    expect(await checked('writer', 'rights of roles')).toMatchObject({
+      state: 'warn',
+      found: [
+        `role "${prefix}_migrator" lacks the setting role in this database`,
+        `role "${prefix}_owner" lacks create on the database`,
+        `role "${prefix}_writer" lacks the setting idle_in_transaction_session_timeout in this database`,
+      ].join('; '),
+    });
+    await world.succeeds('administrator', ['grant-roles', ...world.named]);
+    expect(await checked('writer', 'rights of roles')).toMatchObject({ state: 'pass' });
+  });
+});
+
 describe('an idle session in a transaction', () => {
   it.each(['writer', 'redactor'] as const)('of the %s is ended after a timeout', async (login) => {
     const client = await session(login);
