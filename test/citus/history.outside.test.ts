@@ -1,4 +1,7 @@
-/** The same history on plain Postgres and over Citus workers: equal rows, also when workers fail meanwhile. */
+/**
+ * Writes the same history to plain Postgres and to Citus workers. The rows are equal, even if workers fail during the
+ * writes.
+ */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -26,7 +29,7 @@ describe('a history over Citus workers', needs(noCitus), () => {
     await plain[Symbol.asyncDispose]();
   });
 
-  it('stores the same rows when its connections are closed six times', async () => {
+  it('stores the same rows as plain Postgres when its connections are closed six times', async () => {
     const stop = new AbortController();
     const cutting = cutConnections(distributed, stop.signal);
     const met = await writeInSpiteOfLosses(distributed, 60_000);
@@ -37,7 +40,7 @@ describe('a history over Citus workers', needs(noCitus), () => {
     expect(await digestOf(distributed.url, distributed.schema)).toBe(await digestOf(plain.url, plain.schema));
   }, 90_000);
 
-  it('stores the same rows when workers are killed six times', { timeout: 300_000, ...needs(noKill) }, async () => {
+  it('stores the same rows as plain Postgres when workers are killed six times', { timeout: 300_000, ...needs(noKill) }, async () => {
     await using killed = await citusPlace(citusUrl ?? '', 'citus_killed', 4);
     const met = new Set<string>();
     const kills = 6;
@@ -53,7 +56,7 @@ describe('a history over Citus workers', needs(noCitus), () => {
     expect(await digestOf(killed.url, killed.schema)).toBe(await digestOf(plain.url, plain.schema));
   });
 
-  it('leaves no row of a batch in which one statement fails, on any worker', async () => {
+  it('stores no row on any worker if one statement of the batch fails', async () => {
     expect(await leftByFailure(distributed)).toEqual([{ left: 0 }]);
   });
 
