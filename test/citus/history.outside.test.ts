@@ -29,7 +29,7 @@ describe('a history over Citus workers', needs(noCitus), () => {
     await plain[Symbol.asyncDispose]();
   });
 
-  it('stores the same rows as plain Postgres when its connections are closed six times', async () => {
+  it('stores the same rows when its connections are closed six times', async () => {
     const stop = new AbortController();
     const cutting = cutConnections(distributed, stop.signal);
     const met = await writeInSpiteOfLosses(distributed, 60_000);
@@ -40,7 +40,7 @@ describe('a history over Citus workers', needs(noCitus), () => {
     expect(await digestOf(distributed.url, distributed.schema)).toBe(await digestOf(plain.url, plain.schema));
   }, 90_000);
 
-  it('stores the same rows as plain Postgres when workers are killed six times', { timeout: 300_000, ...needs(noKill) }, async () => {
+  it('stores the same rows when workers are killed six times', { timeout: 300_000, ...needs(noKill) }, async () => {
     await using killed = await citusPlace(citusUrl ?? '', 'citus_killed', 4);
     const met = new Set<string>();
     const kills = 6;
