@@ -1,4 +1,6 @@
-/** Faults of the stream of active contracts: a seed is published completely at one offset, or not at all. */
+/**
+ * Tests faults of the stream of active contracts. A seed is either published completely at one offset or not published.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../packages/ledger-sandbox/src/wire/json.ts';
 import { query } from '../support/database.ts';
@@ -31,7 +33,7 @@ describe('a seed', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(await digestOf(world.database.url, 'fresh'));
   });
 
-  it('is not treated as empty if its request format is disabled: the indexer parks and reports the remedy', async () => {
+  it('is not treated as empty if its request format is disabled, and the indexer parks and reports the remedy', async () => {
     const body = JSON.parse(fixture('samples/refusals/deprecated-api-disabled.json')) as JsonObject;
     world.sandbox.faults.errorFrameOnce = { body };
     await using indexer = await world.run('ledger', seeding);
