@@ -54,7 +54,7 @@ function run(schema: string): Promise<IndexerRun> {
 }
 
 describe('a token file', () => {
-  it('that is renewed in time lets the stream change to the new token under load and when idle, without a phase change', async () => {
+  it('that is renewed in time makes the stream use the new token under load and when idle, without a phase change', async () => {
     await rotate();
     await using indexer = await run('file');
     const traffic = startTraffic(sandbox.ledger, { seed: 8, updatesPerSecond: 100 });

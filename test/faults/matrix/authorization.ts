@@ -9,7 +9,7 @@ export const authorizationFaults: readonly Fault[] = [
       'Renews it at 80 % of its life between two batches. If too late, the stream is idle until the ledger has something for it, and is then reopened (see A12)',
     tests: {
       'test/e2e/token-file.slow.test.ts': [
-        'that is renewed in time lets the stream change to the new token under load and when idle, without a phase change',
+        'that is renewed in time makes the stream use the new token under load and when idle, without a phase change',
       ],
       'test/e2e/seed.slow.test.ts': [
         'continues without parking however many tokens expire, if entries are stored with each token',
