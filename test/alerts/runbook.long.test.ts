@@ -114,7 +114,7 @@ describe('the runbook', () => {
     }
   });
 
-  it('names every code that parks', () => {
+  it('names every error code that parks the indexer', () => {
     const codes = Object.entries(catalogue).flatMap(([code, { retry, retryLimit }]) =>
       retry === 'park' || retry === 'refresh-token' || retryLimit !== undefined ? [code] : [],
     );

@@ -37,7 +37,7 @@ function contextOf(report: Report, some: Partial<TierContext>): TierContext {
   };
 }
 
-it('the indexer stores the same rows when it dies before every fortieth message of both connections', async () => {
+it('the indexer stores the same rows when it is killed before every fortieth message of both connections', async () => {
   const report = new Report();
   await crashPoints.run(contextOf(report, { stride: 40 }));
   expect(report.failures).toEqual([]);

@@ -42,7 +42,7 @@ describe('query prints', () => {
       '{"n":12345678901234567890.123456789012345678,"nothing":null,"empty":"","text":"a,\\"b","yes":true,' +
         '"at":"2026-01-05T08:00:00+00:00","list":["x",null],"body":{"deep": [1.10]}}\n',
     );
-    // A column with the same name as the alias of the row inside the program.
+    // This column has the same name as the alias of the row inside the program.
     expect(await printed('select 1 as answer;')).toBe('{"answer":1}\n');
   });
 

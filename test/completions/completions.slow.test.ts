@@ -13,7 +13,7 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 describe('the completion of a command', () => {
-  it('is stored as a row: accepted with its update, or rejected with its reason', async () => {
+  it('is stored as a row, with its update if it was accepted and with the reason if it was rejected', async () => {
     await using indexer = await world.run();
     const { body } = await world.submit('c-1', { submissionId: 's-1', actAs: [bank, alice] });
     expect((await world.submit('c-1', { submissionId: 's-2', actAs: [bank, alice] })).status).toBe(409);

@@ -148,7 +148,7 @@ describe('the provisioning of Grafana', () => {
     expect(lintProvisioning(without({ uid: undefined }), [])).toEqual(['data source Ledger: no uid']);
   });
 
-  it('is rejected without a provider that reads files, and without versions', () => {
+  it('is rejected if it has no provider that reads files, or no versions', () => {
     const broken = { ...files, providers: [{ providers: [{ name: 'x', type: 'file' }] }] };
     expect(lintProvisioning(broken, [])).toEqual([
       'a file without apiVersion: 1',

@@ -43,7 +43,7 @@ describe('a seed', () => {
     expect(await query(world.database.url, 'select seeded_at from ledger.stream')).toEqual([{ seeded_at: null }]);
   });
 
-  it('and the stream after it meet at one offset, however far the ledger moves', async () => {
+  it('ends at the offset at which the stream begins, however far the ledger moves', async () => {
     const at = world.sandbox.ledger.ledgerEnd();
     world.sandbox.faults.slowFrames = { path, delayMs: 20 };
     await using indexer = await world.run('ledger', seeding);
@@ -59,7 +59,7 @@ describe('a seed', () => {
     const next = world.sandbox.ledger.range(at, world.sandbox.ledger.ledgerEnd(), 1)[0]?.offset;
     expect(row?.['first']).toBe(next);
     const active = `select count(*)::int as n from ledger.lifetimes where deactivated_offset is null`;
-    // Contracts in flight are in the list, but are not active on any synchronizer.
+    // Contracts in flight are in the list, although they are not active on any synchronizer.
     const listed = [...world.sandbox.ledger.activeAt(world.sandbox.ledger.ledgerEnd())];
     const expected = listed.filter(({ as }) => as === 'JsActiveContract').length;
     expect((await query(world.database.url, active))[0]?.['n']).toBe(expected);

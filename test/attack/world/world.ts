@@ -20,7 +20,7 @@ export interface TokenOf {
   readonly token: string;
   readonly id: string;
   readonly role: string;
-  /** The Postgres login that was created for the token. */
+  /** Postgres login of the token. */
   readonly login: string;
 }
 

@@ -115,7 +115,7 @@ describe('a participant that stops', () => {
     expect(stream.frames.join('\n')).not.toContain('errorCategory');
   });
 
-  it('does not send new updates after it is restored to a stream that was already waiting', async () => {
+  it('does not send new updates to a stream that was waiting before the participant was restored', async () => {
     await using sandbox = await startSandbox();
     generateHistory(sandbox.ledger, { seed: 1, updates: 60 });
     const end = sandbox.ledger.ledgerEnd();

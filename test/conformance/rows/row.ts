@@ -54,7 +54,7 @@ export interface Case {
   /** Further successful calls, by name; only on sandboxes. */
   readonly also?: Readonly<Record<string, Call | Pick<Refusal, 'run' | 'releases'>>>;
   /**
-   * Kind of invalid body to send: `json` for incomplete JSON, `bytes` for an empty body; absent if the operation has no
+   * Kind of invalid body to send: `json` for incomplete JSON, `bytes` for an empty body. Absent if the operation has no
    * body.
    */
   readonly body?: 'json' | 'bytes';

@@ -28,7 +28,7 @@ export const connectionFaults: readonly Fault[] = [
         'is reopened without losing updates when it breaks in the middle of a frame',
       ],
       'test/chaos/campaign.long.test.ts': [
-        'the indexer stores the same rows when it dies before every fortieth message of both connections',
+        'the indexer stores the same rows when it is killed before every fortieth message of both connections',
       ],
     },
   },
@@ -205,7 +205,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'The ledger advances during the seed',
     indexer: 'Opens the stream at the stored offset of the seed',
     tests: {
-      'test/faults/seed.slow.test.ts': ['and the stream after it meet at one offset, however far the ledger moves'],
+      'test/faults/seed.slow.test.ts': ['ends at the offset at which the stream begins, however far the ledger moves'],
     },
   },
   {

@@ -28,7 +28,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'As S02',
     tests: {
       'test/chaos/campaign.long.test.ts': [
-        'the indexer stores the same rows when it dies before every fortieth message of both connections',
+        'the indexer stores the same rows when it is killed before every fortieth message of both connections',
       ],
     },
   },
