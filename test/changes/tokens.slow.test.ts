@@ -46,7 +46,7 @@ describe('a reader token', needs(noLimits), () => {
     stream.close();
   }
 
-  it('is the only output of the command, is stored as a hash, and is never listed or readable', async () => {
+  it('is the only output of the command and is stored as a hash, and its text is neither listed nor readable', async () => {
     const { lines, noted } = await world.token('create', '--role', one.role);
     expect(lines).toEqual([expect.stringMatching(/^lir_[\w-]{43}$/)]);
     expect(noted).not.toContain(lines[0]);
@@ -351,7 +351,7 @@ describe('a reader token', needs(noLimits), () => {
     expect(lines).not.toContain('lir_');
   });
 
-  describe('a request from a page of another origin', () => {
+  describe('from a page of another origin', () => {
     const preflight = { 'access-control-request-method': 'GET', 'access-control-request-headers': 'authorization' };
 
     it('is accepted from a configured origin, and no response allows *', async () => {

@@ -264,7 +264,7 @@ describe('a command line or configuration that cannot be used', () => {
     expect(ended.stderr).toContain('what to do: correct the listed values');
   });
 
-  it('ends the program with 2 and suggests the nearest command when the command does not exist', async () => {
+  it('ends the program with 2 and suggests the nearest command and the command list when the command does not exist', async () => {
     const ended = await runToEnd({}, ['indx']);
     expect(ended.code).toBe(2);
     expect(ended.stderr).toContain('there is no command "indx"');
