@@ -1,6 +1,6 @@
 /**
- * The alert rules: each alert has a case in which it fires and one in which it does not, uses existing metrics, and is
- * documented.
+ * Checks the alert rules: each alert has a case in which it fires and one in which it does not, uses existing metrics,
+ * and is documented.
  */
 import { readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,7 +1,7 @@
 /**
- * Runs every command and query in a code block of the runbook against a running indexer. Each succeeds, and its output
- * contains the names in the output block after it. Commands that change something are inline in the text and are not
- * run here.
+ * Runs every command and query in a code block of the runbook against a running indexer. Each must succeed. If an
+ * output block follows, the output must contain the names in it. Commands that change something are inline in the text,
+ * so this test does not run them.
  */
 import { execFile } from 'node:child_process';
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ interface Block {
   readonly heading: string;
   readonly language: string;
   readonly body: string;
-  /** The code block after this one, if it is expected output. */
+  /** The next code block, if it contains expected output. */
   readonly expectedOutput: { readonly language: string; readonly body: string } | undefined;
 }
 
@@ -114,7 +114,7 @@ describe('the runbook', () => {
     }
   });
 
-  it('names every code that parks', () => {
+  it('names every error code that parks the indexer', () => {
     const codes = Object.entries(catalogue).flatMap(([code, { retry, retryLimit }]) =>
       retry === 'park' || retry === 'refresh-token' || retryLimit !== undefined ? [code] : [],
     );

@@ -27,7 +27,7 @@ describe('an indexer behind a ledger with traffic', needs(noLimits), () => {
     expect(results.length).toBeGreaterThan(2);
   });
 
-  it('is attacked by more than a hundred quick attempts with unique names', () => {
+  it('is attacked by more than a hundred quick attempts, each with a unique name', () => {
     const ids = groups.flatMap(({ attempts }) => attempts.map(({ id }) => id));
     expect(new Set(ids).size).toBe(ids.length);
     expect(quick.flatMap(({ attempts }) => attempts).length).toBeGreaterThan(100);

@@ -4,7 +4,6 @@
  */
 import type { World } from './world/world.ts';
 
-/** The result of an attempt. */
 export interface Verdict {
   /** Whether the product kept its promise. */
   readonly held: boolean;
@@ -15,7 +14,7 @@ export interface Verdict {
 export interface Attempt {
   /** Unique and readable, for example `two-host-headers`. */
   readonly id: string;
-  /** The action of the attacker. */
+  /** What the attacker does. */
   readonly what: string;
   /** The result if the product keeps its promise. */
   readonly expected: string;
@@ -25,7 +24,10 @@ export interface Attempt {
 export interface Group {
   readonly name: string;
   readonly what: string;
-  /** Whether `npm test` also runs the group. Such a group takes seconds and exhausts no shared resource. */
+  /**
+   * Whether `npm test` also runs the group. This requires that the group takes only seconds and exhausts no shared
+   * resource.
+   */
   readonly quick: boolean;
   readonly attempts: readonly Attempt[];
 }

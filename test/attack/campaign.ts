@@ -1,4 +1,4 @@
-/** Runs the attempts one after the other, and records the observations of the watcher during each. */
+/** Runs the attempts one at a time, and records what the watcher observes during each attempt. */
 import { broken, type Attempt, type Group, type Verdict } from './attempt.ts';
 import { pause } from '../support/wait-for.ts';
 import type { World } from './world/world.ts';

@@ -1,7 +1,10 @@
 /** Formats the results of a run as lines and as JSON. */
 import type { Result } from './campaign.ts';
 
-/** Longest interruption of ingestion that counts as normal, in seconds. A busy machine causes it without an attack. */
+/**
+ * Longest interruption of ingestion that counts as normal, in seconds. A busy machine can cause such an interruption
+ * without an attack.
+ */
 const longestStop = 2;
 
 export interface Report {

@@ -1,5 +1,5 @@
 /**
- * Checks that each baseline layout of the benchmark contains every event of the recording, and that missing events are
+ * Checks that each baseline layout of the benchmark contains every event of the recording, and that a missing event is
  * reported.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -122,10 +122,10 @@ describe('a recording in the tables of the indexer', () => {
   });
 });
 
-describe('a recording with contracts that were created before its beginning', () => {
+describe('a recording that archives contracts created before it began', () => {
   const preloaded = 1_000;
 
-  it('archives old contracts in half of the cases, in the layout and in the tables of the indexer', async () => {
+  it('archives such old contracts in half of the cases, in the baseline layout and in the tables of the indexer', async () => {
     const recording = recorded(preloaded);
     const template = await preloadedDatabase(server, preloaded);
     const database = await server.createDatabase(template);

@@ -1,4 +1,7 @@
-/** JSON output of the benchmark: the same values as in its columns, with null for values that were not measured. */
+/**
+ * Tests the JSON output of the benchmark. It contains the same values as the printed columns, and null for values that
+ * were not measured.
+ */
 import { describe, expect, it } from 'vitest';
 import { figureOf, type Figure, type Line } from '../../bench/figures/figures.ts';
 import { keyFigures, type Measured } from '../../bench/figures/report.ts';
@@ -53,7 +56,7 @@ describe('measurements of a benchmark call', () => {
     });
   });
 
-  it('are null when a value was not measured, or only in a run that failed', () => {
+  it('are null when a value was not measured, or was measured only in a run that failed', () => {
     const lines = [line('ingest', { ...figure(1_000, 20), error: 'wrong' }), line(`PQS's layout`, figure(2_000, 40))];
     expect(keyFigures(measuredOf(lines), 'default')).toMatchObject({
       bytes_per_event: null,
@@ -68,7 +71,7 @@ describe('measurements of a benchmark call', () => {
     });
   });
 
-  it('count the events of one checkpoint cycle', () => {
+  it('include the number of events of one checkpoint cycle', () => {
     expect(figure(1_000, 20)).toMatchObject({ cycleEvents: 500, fullPages: 0.1 });
   });
 });

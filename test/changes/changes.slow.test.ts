@@ -1,4 +1,7 @@
-/** `/changes` of a running indexer: committed changes, once and in order, limited to what the client may see. */
+/**
+ * `/changes` of a running indexer returns every committed change once and in order. Clients get only changes that they
+ * may see.
+ */
 import { request as ask, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,7 +11,7 @@ import { query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { listen, type Heard } from './listener.ts';
 
-/** More streams than any test except the one of the limit opens. */
+/** This limit is higher than the number of streams that any test opens, except the test of the limit. */
 const mostStreams = 70;
 let world: HistoryWorld;
 let indexer: IndexerRun;
@@ -79,7 +82,7 @@ describe('a stream of changes', () => {
     rest.close();
   });
 
-  it('begins with the next change when the request has no position', async () => {
+  it('begins with the next committed change when the request has no position', async () => {
     const next = listen(`${indexer.httpUrl}/changes`);
     await next.begun;
     const before = await stored();
@@ -91,7 +94,7 @@ describe('a stream of changes', () => {
     next.close();
   });
 
-  it('waits for a position that is not stored yet', async () => {
+  it('waits if its position has not been stored yet', async () => {
     const [last, before] = [world.sandbox.ledger.ledgerEnd(), (await stored()).length];
     const ahead = listen(`${indexer.httpUrl}/changes?after=${String(last + 3)}`);
     await ahead.begun;
@@ -181,7 +184,7 @@ describe('a stream of changes', () => {
     expect(Number(ahead.headers['indexer-checkpoint'])).toBeGreaterThan(0);
   });
 
-  it('opens without its note when the note cannot be read', async () => {
+  it('opens without a note when the note cannot be read from the database', async () => {
     await query(world.database.url, 'alter function explore.is_known_party(text) rename to is_known_party_away');
     try {
       const { status, headers, body } = await sendRequest('/changes?party=Mistyped::1220ab');
@@ -205,7 +208,7 @@ describe('a stream of changes', () => {
     expect(places.map(({ offset, node_id }) => `${String(offset)}-${String(node_id)}`)).toEqual(ids);
   });
 
-  it('costs the database one page read for all clients, not one per client', async () => {
+  it('reads each page from the database once for all clients', async () => {
     const many = Array.from({ length: 60 }, () => listen(`${indexer.httpUrl}/changes`));
     await Promise.all(many.map(({ begun }) => begun));
     expect(await indexer.metric('indexer_changes_clients')).toBeGreaterThanOrEqual(many.length);
@@ -265,7 +268,7 @@ describe('a request to /changes', () => {
     for (const one of all) one.close();
   });
 
-  it('occupies no slot after its connection is closed, also with a hundred requests on one connection', async () => {
+  it('frees its slot when its connection closes, also after a hundred requests on one connection', async () => {
     const socket = connect(Number(new URL(indexer.httpUrl).port), '127.0.0.1');
     const request = 'GET /changes?party=none::1220 HTTP/1.1\r\nHost: localhost\r\n\r\n';
     socket.on('error', () => undefined).write(request.repeat(100));
@@ -279,7 +282,7 @@ describe('a request to /changes', () => {
     expect((await sendRequest('/changes', {}, method)).status).toBe(405);
   });
 
-  it('returns nothing for SQL in its parameters, and the table still exists', async () => {
+  it('with SQL in its parameters returns nothing, and the SQL is not executed', async () => {
     const before = await stored();
     const odd = listen(
       `${indexer.httpUrl}/changes?after=0&template=${encodeURIComponent("p:M:'; drop table ledger.updates; --")}`,
@@ -303,7 +306,7 @@ describe('a request to /changes', () => {
     there.close();
   });
 
-  it('gets the first available offset when its position was pruned; open streams end with the reason', async () => {
+  it('gets the first available offset when its position was pruned, and open streams end with the reason', async () => {
     const [row] = await query(world.database.url, 'select checkpoint::int from ledger.stream');
     const checkpoint = Number(row?.['checkpoint']);
     const there = listen(`${indexer.httpUrl}/changes?after=${String(checkpoint)}`);

@@ -1,6 +1,6 @@
 /**
- * `/changes` with one token that sends many concurrent requests: measures the delay for another token. The requests are
- * real; the test decides when each page read ends.
+ * Measures how long one token delays another token at `/changes` by many concurrent requests. The requests are real,
+ * and the test decides when each page read ends.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ChangesPage, ChangesRequest } from '../../src/model/push/changes.ts';
@@ -23,7 +23,7 @@ interface Read {
   readonly finish: () => void;
 }
 
-/** Page reads that have begun, in order. The test ends each of them. */
+/** Page reads that have begun, in order. The test decides when each of them ends. */
 let reads: Read[];
 let server: RunningHttpServer;
 let waiters: CheckpointWaiters;
@@ -99,7 +99,7 @@ describe('a token with many concurrent requests', () => {
     other.catch(() => undefined);
     await waitFor('the request', () => (requestCount === 41 ? true : undefined));
     expect(reads.length).toBe(turnsAtOnce);
-    // The reads that had already begun, and one of the other client.
+    // Expected: the reads that had already begun, and one read of the other client.
     expect(await turnsBefore('wanted')).toBeLessThanOrEqual(turnsAtOnce + 1);
     expect(await other).toBe(200);
   });
@@ -127,7 +127,7 @@ describe('a token with many concurrent requests', () => {
     expect(reads.filter(({ kind }) => kind === 'busy-39').length).toBe(1);
   });
 
-  it('is rejected when it has as many streams as there are free slots; other tokens and local requests are accepted', async () => {
+  it('is rejected when it has as many streams as there are free slots, while other tokens and local requests are accepted', async () => {
     await flood('busy', most / 2 + 1);
     const refused = await fetch(`${server.url}/changes`, { headers: { authorization: 'busy' }, signal: left.signal });
     expect(refused.status).toBe(429);

@@ -1,6 +1,6 @@
 /**
- * Tokens whose login has a changed password. Postgres lets every role change its own password, and then rejects the
- * password that the indexer uses.
+ * Tokens whose login has a changed password. Postgres allows every role to change its own password. The password that
+ * the indexer uses is then rejected.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loginPasswordOf } from '../../src/reader-token.ts';
@@ -9,7 +9,7 @@ import { needs } from '../support/skips/needs.ts';
 import { noLimits } from '../support/skips/server-version.ts';
 import { elsewhere, TokenWorld, type Reader } from './token-world.ts';
 
-describe('a token whose login has another password', needs(noLimits), () => {
+describe('a token whose login changed its password', needs(noLimits), () => {
   let world: TokenWorld;
   let [reader, other]: Reader[] = [];
   let login: string;
@@ -31,7 +31,7 @@ describe('a token whose login has another password', needs(noLimits), () => {
     return { status, body: JSON.parse(body) as Readonly<Record<string, unknown>> };
   };
 
-  it('gets the cause and the commands that fix it from the query page', async () => {
+  it('gets a response from the query page with the cause and the commands that fix it', async () => {
     expect(await runQuery(reader?.token)).toEqual({
       status: 403,
       body: {
@@ -59,7 +59,7 @@ describe('a token whose login has another password', needs(noLimits), () => {
     expect((await runQuery(other?.token)).status).toBe(200);
   });
 
-  it('gets another remedy than a token whose login may not log in', async () => {
+  it('is reported with a different remedy than a token whose login may not log in', async () => {
     const rows = await world.sql(
       `select login_name as login from ledger.reader_tokens where id = '${String(other?.id)}'`,
     );
@@ -70,7 +70,7 @@ describe('a token whose login has another password', needs(noLimits), () => {
     expect(body['remedy']).toContain(`alter role "${its}" login`);
   });
 
-  it('is replaced by the commands in the remedy', async () => {
+  it('is replaced by a working token when the commands in the remedy are run', async () => {
     await world.token('revoke', String(reader?.id));
     const { lines } = await world.token('create', '--role', String(reader?.role));
     expect(await runQuery(lines[0])).toMatchObject({ status: 200, body: { rows: [['1']] } });

@@ -1,4 +1,6 @@
-/** A ledger with many parties, an indexer and its standby, and readers of two of the parties, each with a token. */
+/**
+ * Sets up a ledger with many parties, an indexer and its standby, and readers of two of the parties, each with a token.
+ */
 import { randomBytes } from 'node:crypto';
 import { request as ask } from 'node:http';
 import { Writable } from 'node:stream';
@@ -68,7 +70,7 @@ export class TokenWorld {
     return query(this.history.database.url, text);
   }
 
-  /** The parties that see most events; none of them sees all events. */
+  /** The parties that see the most events. None of them sees all events. */
   async parties(count: number): Promise<readonly string[]> {
     const rows = await this.sql(
       `select p as party from explore.events e cross join unnest(e.parties) p group by p

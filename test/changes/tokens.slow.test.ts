@@ -1,6 +1,6 @@
 /**
- * Reader tokens: a request with a token, from any machine, sees the rows that the token's role may see, until the token
- * ends.
+ * Reader tokens: until its token ends, a request from any machine sees exactly the rows that the role of the token may
+ * see.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loginPasswordOf } from '../../src/reader-token.ts';
@@ -46,7 +46,7 @@ describe('a reader token', needs(noLimits), () => {
     stream.close();
   }
 
-  it('is printed alone, stored as a hash, listed without its text, and hidden from all readers', async () => {
+  it('is the only output of the command and is stored as a hash, and its text is neither listed nor readable', async () => {
     const { lines, noted } = await world.token('create', '--role', one.role);
     expect(lines).toEqual([expect.stringMatching(/^lir_[\w-]{43}$/)]);
     expect(noted).not.toContain(lines[0]);
@@ -63,7 +63,7 @@ describe('a reader token', needs(noLimits), () => {
     }
   });
 
-  it('is created only for roles of grant-reader', async () => {
+  it('is created only for roles that grant-reader created', async () => {
     const [me] = await world.sql('select current_user as name');
     for (const role of ['nobody_here', String(me?.['name'])]) {
       await expect(world.token('create', '--role', role)).rejects.toMatchObject({ code: 'READER_TOKEN_REFUSED' });
@@ -135,7 +135,7 @@ describe('a reader token', needs(noLimits), () => {
     expect(await queryStatus()).toBe(400);
   });
 
-  it('returns only changes of its role at /changes, also while other tokens read the same offset', async () => {
+  it('returns only changes that its role may see at /changes, also while other tokens read the same offset', async () => {
     const [all, ofOne, ofOther] = [
       await world.visible(null),
       await world.visible(one.role),
@@ -148,7 +148,7 @@ describe('a reader token', needs(noLimits), () => {
     const local = listen(`${world.indexer.httpUrl}/changes?after=0`);
     opened.push(local);
     await heard(local, all.length);
-    // One after the other, so that the second request finds the rows of the first one in the cache.
+    // The requests run one after the other, so that the second request finds the rows of the first one in the cache.
     const [first, second] = [hear(one.token, '?after=0'), hear(other.token, '?after=0')];
     await heard(first, ofOne.length);
     await heard(second, ofOther.length);
@@ -162,7 +162,7 @@ describe('a reader token', needs(noLimits), () => {
     }
   });
 
-  it('returns only rows of its role at /query, whatever the statement tries', async () => {
+  it('returns only rows that its role may see at /query, whatever the statement tries', async () => {
     const counted = async ({ token }: Reader, statement: string) => {
       const { status, body } = await world.question(token, statement);
       return { status, value: (JSON.parse(body) as { rows?: readonly string[][] }).rows?.[0]?.[0], body };
@@ -170,7 +170,7 @@ describe('a reader token', needs(noLimits), () => {
     for (const reader of [one, other]) {
       const seen = String((await world.visible(reader.role)).length);
       expect(await counted(reader, 'select count(*) from explore.events')).toMatchObject({ status: 200, value: seen });
-      // Session settings that a statement can change, and reads by a nested statement.
+      // These statements change session settings or read through a nested statement.
       for (const [name, value] of [
         ['role', 'none'],
         ['role', (reader === one ? other : one).role],
@@ -255,7 +255,7 @@ describe('a reader token', needs(noLimits), () => {
     expect(row?.['hash']).not.toBe(Buffer.from(one.token).toString('hex'));
   });
 
-  it('of a role that reads everything is required from other machines for endpoints that return all parties', async () => {
+  it('must belong to a role that reads everything if another machine requests an endpoint that returns all parties', async () => {
     const everything = await world.readerOf(await world.roleOfAll(), one.party);
     const [newest] = await world.sql('select max("offset") as at from ledger.updates');
     for (const path of ['/status', `/update?offset=${String(newest?.['at'])}`]) {
@@ -273,7 +273,7 @@ describe('a reader token', needs(noLimits), () => {
     for (const path of ['/livez', '/metrics']) expect((await world.request(path, elsewhere)).status).toBe(200);
   });
 
-  it('is required from other machines, under any host name', async () => {
+  it('is required from other machines, whatever host name they use', async () => {
     expect((await world.request('/changes', elsewhere)).status).toBe(403);
     expect((await world.request('/changes', { host: 'evil.example' })).status).toBe(421);
     expect((await world.request('/changes', { host: 'evil.example', ...bearer(one.token) })).status).toBe(421);
@@ -298,7 +298,7 @@ describe('a reader token', needs(noLimits), () => {
     expect((await world.token('list')).lines.find((line) => line.startsWith(reader.id))).toContain(' revoked ');
   });
 
-  it('that is revoked loses the objects of its login, and the command reports objects that remain', async () => {
+  it('that is revoked loses the objects of its login, and the command reports any objects that remain', async () => {
     const [plain, far] = [await world.readerOf(one.role, one.party), await world.readerOf(one.role, one.party)];
     const other = await createTestDatabase();
     try {
@@ -311,7 +311,7 @@ describe('a reader token', needs(noLimits), () => {
         );
         const own = new URL(url);
         [own.username, own.password] = [String(found?.['login']), loginPasswordOf(reader.token)];
-        // Sets up the effect of a manual grant of the function.
+        // Grants the function in the same way as a manual grant would.
         await query(url, `grant execute on function lo_from_bytea(oid, bytea) to ${String(found?.['login'])}`);
         const making = `begin read write; select lo_from_bytea(0, 'x');
                         alter default privileges grant select on tables to public; commit`;
@@ -331,7 +331,7 @@ describe('a reader token', needs(noLimits), () => {
     await world.token('revoke', far.id);
   });
 
-  it('ends when it expires, and when its role is dropped and created again', async () => {
+  it('stops working when it expires, and when its role is dropped and created again', async () => {
     const party = other.party;
     const [short, dropped] = [await world.readerOf(other.role, party, '--expires', '1m'), await world.reader(party)];
     const [shortStream, droppedStream] = [hear(short.token), hear(dropped.token)];
@@ -384,7 +384,7 @@ describe('a reader token', needs(noLimits), () => {
         expect(headers['access-control-allow-origin'], `${method} ${path}`).toBeUndefined();
         if (path === '/changes') expect(headers['vary']).toBe('Origin');
       }
-      // Without a token, a page of another origin gets no response to local requests either.
+      // A page of another origin also gets no response to local requests without a token.
       expect((await world.request('/changes', { origin })).status).toBe(403);
       expect((await world.request('/changes', { origin: appOrigin })).status).toBe(200);
       expect((await world.request('/changes', { origin: appOrigin, ...elsewhere })).status).toBe(403);

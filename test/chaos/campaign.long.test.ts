@@ -1,6 +1,6 @@
 /**
- * A short run of the chaos suite: some of the crash points and seeds that `npm run chaos` runs completely. Whatever
- * happens to the indexer, in the end it stores the same rows as an undisturbed indexer.
+ * A short run of the chaos suite. It runs some of the crash points and seeds of `npm run chaos`. Whatever happens to
+ * the indexer, in the end it stores the same rows as an indexer without faults.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { crashPoints } from './tiers/crash-points.ts';
@@ -37,7 +37,7 @@ function contextOf(report: Report, some: Partial<TierContext>): TierContext {
   };
 }
 
-it('the indexer stores the same rows when it dies before every fortieth message of both connections', async () => {
+it('the indexer stores the same rows when it is killed before every fortieth message of both connections', async () => {
   const report = new Report();
   await crashPoints.run(contextOf(report, { stride: 40 }));
   expect(report.failures).toEqual([]);

@@ -11,7 +11,7 @@ import { pause } from '../support/wait-for.ts';
 /** Schema of the tables in every database. */
 export const schema = 'ledger';
 
-/** The suite tests the indexer, not the disk. A server that never waits for the disk handles more runs. */
+/** The suite does not test the disk. A server that never waits for the disk can handle more runs. */
 const settings = {
   max_connections: '300',
   fsync: 'off',
@@ -25,7 +25,7 @@ const settings = {
 export interface ChaosServer extends AsyncDisposable {
   readonly host: string;
   readonly port: number;
-  /** Lends a migrated, empty database: a new one, or one that was returned and emptied. */
+  /** Returns a migrated, empty database. It is either new, or was used before and then emptied. */
   lend(): Promise<ChaosDatabase>;
 }
 
@@ -64,7 +64,7 @@ export async function openChaosServer(url?: string): Promise<ChaosServer> {
         await known.empty();
         return known;
       }
-      // Sequentially, because a database must not be the template of two copies at the same time.
+      // The copies are made sequentially, because a database must not be the template of two copies at the same time.
       making = making.then(() => createDatabase(admin, address, template.name));
       const clone = await making;
       const clients = { client: await clientOf(clone.url), aside: await clientOf(clone.url, 'chaos aside') };

@@ -1,6 +1,6 @@
 /**
- * Must be imported first. The compiled program expects its migrations, its page, its version and its requirements of
- * Node in its own folder, and reads the last two as soon as it is imported.
+ * This file must be imported first. The compiled program expects its migrations, its page, its version and its
+ * requirements of Node in its own folder, and reads the last two as soon as it is imported.
  */
 import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
 

@@ -1,5 +1,5 @@
 /** `npm run chaos`: runs the suite. Prints faults and findings; the exit code is 1 if there are findings. */
-// For its side effect: the other modules need these files as soon as they are imported.
+// This import has a side effect. The other modules need these files as soon as they are imported.
 // oxlint-disable-next-line import/no-unassigned-import
 import './link-files.ts';
 import { causes } from './causes/causes.ts';

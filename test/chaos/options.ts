@@ -38,12 +38,12 @@ const defaultSeeds = 500;
 const greatestSeed = 1_000_000_000;
 /** A kind of fault that happens fewer times in a full run counts as untested. */
 const leastOfFull = 5;
-/** A step that takes one second on an idle machine may take many on a busy one, which is not a failure. */
+/** A step that takes one second on an idle machine may take many seconds on a busy machine. This is not a failure. */
 const defaultStepTimeoutSeconds = 60;
 
 /** The number used for the results in docs/explanation/reliability.md. */
 const contractsOfOperations = 50_000;
-/** A rebuild of those contracts is one step. */
+/** A rebuild of these contracts is a single step. */
 const operationStepTimeoutSeconds = 600;
 
 /** Undefined when help was requested. @throws TypeError on an unknown option */

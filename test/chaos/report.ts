@@ -69,7 +69,7 @@ export class Report {
     if (this.#bail && this.failures.length === 1) process.kill(process.pid, 'SIGTERM');
   }
 
-  /** Kinds of faults that happened fewer than `least` times, so that bugs that only they reveal may remain. */
+  /** Kinds of faults that happened fewer than `least` times. Bugs that only they reveal may be undetected. */
   missed(least: number): readonly string[] {
     return [...this.hits].filter(([, count]) => count < least).map(([kind, count]) => `${kind} (${String(count)})`);
   }

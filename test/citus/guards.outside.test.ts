@@ -1,4 +1,7 @@
-/** Triggers that limit the changes of the redactor. On Citus, only tables on the coordinator have them. */
+/**
+ * Tests the triggers that limit what the redactor may change. On Citus, only tables on the coordinator have these
+ * triggers.
+ */
 import { expect, it } from 'vitest';
 import { needs } from '../support/skips/needs.ts';
 import { citusPlace, citusUrl, noCitus, takeTurn } from './places.ts';

@@ -1,4 +1,7 @@
-/** The same history on plain Postgres and over Citus workers: equal rows, also when workers fail meanwhile. */
+/**
+ * Writes the same history to plain Postgres and to Citus workers. The rows are equal, even if workers fail during the
+ * writes.
+ */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -55,7 +58,7 @@ describe('a history over Citus workers', needs(noCitus), () => {
     expect(await digestOf(killed.url, killed.schema)).toBe(await digestOf(plain.url, plain.schema));
   });
 
-  it('leaves no row of a batch in which one statement fails, on any worker', async () => {
+  it('stores no row on any worker if one statement of the batch fails', async () => {
     expect(await leftByFailure(distributed)).toEqual([{ left: 0 }]);
   });
 

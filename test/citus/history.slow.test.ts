@@ -34,6 +34,6 @@ it('a history stores the same rows in batches of one update, each committed by i
   expect(await digestOf(other.url, other.schema)).toBe(await digestOf(plain.url, plain.schema));
 });
 
-it('a batch in which one statement fails leaves no row', async () => {
+it('a batch stores no row if one of its statements fails', async () => {
   expect(await leftByFailure(plain)).toEqual([{ left: 0 }]);
 });

@@ -3,7 +3,10 @@ import { expect } from 'vitest';
 import { inOneTransaction, type Statement } from '../../src/store/connection/round-trip.ts';
 import type { CitusPlace } from './places.ts';
 
-/** Writes rows that are each on one worker, then a row that fails. Returns the rows that remain, which must be none. */
+/**
+ * Writes rows to different workers in one transaction, then a row that fails. Returns the rows that remain. There must
+ * be none.
+ */
 export async function leftByFailure(place: CitusPlace): Promise<unknown> {
   const insert = (offset: number): Statement => ({
     name: 'add-completion',

@@ -1,4 +1,4 @@
-/** Schemas on a plain server and, if available, on Citus, to run the same on both and compare the results. */
+/** Creates schemas on a plain server and, if available, on Citus. Tests do the same on both and compare the results. */
 import { Client, escapeIdentifier } from 'pg';
 import { afterAll, beforeAll } from 'vitest';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
@@ -97,7 +97,7 @@ async function writeAll(database: Database, frames: readonly JsonRecord[], inBat
     const batch = session.newBatch(at);
     for (const frame of frames.slice(at, at + inBatch)) batch.add(decodeUpdate(text(frame)));
     const written = session.writeBatch(batch, at, before);
-    // The caller awaits `written` and gets the error. Until then it must not end the process.
+    // The caller awaits `written` and gets the error. Before that, an unhandled rejection must not end the process.
     written.catch(() => undefined);
     await before;
     before = written;

@@ -1,6 +1,6 @@
 /**
- * One indexer over Citus workers and one on plain Postgres, both of the same ledger: readers get equal results for
- * their statements.
+ * Runs one indexer with Citus workers and one with plain Postgres, both for the same ledger. Statements of readers
+ * return equal results on both.
  */
 import { Client, DatabaseError } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -39,7 +39,7 @@ describe('the statements of readers', needs(noCitus), () => {
     places = [await plainPlace('ledger', false), await citusPlace(citusUrl ?? '', 'ledger', 2, false)];
     await index(sandbox, places);
     on = [await connect(places[0].url), await connect(places[1].url)];
-    // The servers stored the rows at different times, so the column is overwritten.
+    // The two servers stored the rows at different times, so the test overwrites this column.
     for (const place of places) await place.query(`update batches set indexed_at = '2026-01-01Z'`);
   }, 120_000);
   afterAll(async () => {
@@ -49,7 +49,7 @@ describe('the statements of readers', needs(noCitus), () => {
   });
 
   it.each([[['--tail', '100']], [['--acs']], [['--invariants']]])(
-    'return data that verify %j finds equal to the ledger',
+    'return data that verify %j reports as equal to the ledger',
     async (words) => {
       const stdout = new Captured({ env: {} });
       const env = { DATABASE_URL: places[1].url, LEDGER_URL: sandbox.url, INDEXER_HTTP_PORT: '1' };
@@ -59,7 +59,7 @@ describe('the statements of readers', needs(noCitus), () => {
     },
   );
 
-  it('return the same result as on plain Postgres', async () => {
+  it('return the same results on Citus as on plain Postgres', async () => {
     const statementsByKind = {
       documented: documented.filter((sql) => !/^(?:create|refresh|listen) /m.test(sql)),
       views: (await viewNames(on[0])).map((name) => `select * from ${name}`),

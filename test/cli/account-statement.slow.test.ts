@@ -86,7 +86,7 @@ describe('account-statement', () => {
     expect(printed.sha256).toBe(createHash('sha256').update(lines).digest('hex'));
   });
 
-  it('begins with the balance at an offset or a time, and ends at the requested offset or time', async () => {
+  it('begins with the balance at the requested start, and ends at the requested end; both can be an offset or a time', async () => {
     const later = await statement('--from', '1', '--to', '2', '--instrument', 'Amulet');
     expect(later.rows.map((row) => [row[0], row[7], row[11]])).toEqual([
       ['1', 'opening', '10.5'],
@@ -160,7 +160,7 @@ describe('account-statement on text of other parties', () => {
     expect(rows.map((row) => row[6])).toContain(evil);
   });
 
-  it('does not return the same instrument of another admin', async () => {
+  it('does not include an instrument with the same id of another admin', async () => {
     const words = ['--party', carol, '--instrument', 'Amulet', '--admin', 'dso::1220'];
     const { rows } = JSON.parse((await runProgram('account-statement', ...words, '--json')).stdout) as Printed;
     expect(rows.map((row) => [row[5], row[11]])).toEqual([['dso::1220', '1']]);
@@ -185,7 +185,7 @@ describe('account-statement on text of other parties', () => {
     expect([backwards.code, backwards.stderr]).toEqual([2, expect.stringMatching(/ends before it begins/)]);
   });
 
-  it('notes that it ends at the checkpoint when the requested time is later', async () => {
+  it('contains a note that it ends at the checkpoint when the requested time is later', async () => {
     const printed = await runProgram('account-statement', '--party', carol, '--to', '2100-01-01T00:00:00Z', '--json');
     expect(JSON.parse(printed.stdout)).toMatchObject({
       notes: ['2100-01-01T00:00:00Z is later than all that is here: it ends at the checkpoint'],
@@ -196,7 +196,7 @@ describe('account-statement on text of other parties', () => {
 });
 
 describe('verify --account-statement', () => {
-  it('reports an equal statement, a changed file, and a difference from the tables', async () => {
+  it('accepts an unchanged statement, and reports a changed file and a difference from the tables', async () => {
     const file = join(folder, 'alice.json');
     const { stdout } = await run('account-statement', '--party', alice, '--to', '3', '--json');
     await writeFile(file, stdout);

@@ -1,4 +1,4 @@
-/** Runs with an end: they store exactly a prefix of the history, also if they are killed meanwhile. */
+/** Runs with an end offset. They store exactly the history up to it, even if they are killed in the middle. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
@@ -55,10 +55,10 @@ async function checkpoint(schema: string): Promise<number> {
   return Number(row?.['checkpoint']);
 }
 
-/** Digests by start option. The sandbox of each test has the same history. */
+/** Digests of the stored history, by start option. The sandbox of each test has the same history. */
 const digests = new Map<string, string>();
 
-/** Digest of the first part, as stored by a run without an end while the ledger has no more updates. */
+/** Digest of the first part of the history, stored by a run without an end on a ledger that has only this part. */
 async function digestOfFirstPart(start: string): Promise<string> {
   const known = digests.get(start);
   if (known !== undefined) return known;
@@ -160,13 +160,13 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
     expect(await run.metric('indexer_access_token_renewals_total')).toBe(0);
   });
 
-  it('stores everything up to the ledger end at the start if the end is "end"', async () => {
+  it('with the value "end" stores everything up to the ledger end at the time of the start', async () => {
     await bounded('ledger', 'run', '--start', 'genesis', '--stop-at', 'end');
     expect(await checkpoint('ledger')).toBe(stop);
     await bounded('ledger', 'run', '--stop-at', String(stop));
   });
 
-  it('rejects an end before the checkpoint and names the command that resets', async () => {
+  it('rejects an end before the checkpoint and names the command that resets the stream', async () => {
     await bounded('ledger', 'run', '--start', 'genesis', '--stop-at', 'end');
     const ended = await program(['run', '--stop-at', '100'], env('ledger'));
     expect(ended.code).toBe(78);
@@ -183,7 +183,7 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
 });
 
 describe('backfill', { timeout: 240_000 }, () => {
-  it('stores a range and exits; the same command again resumes or has nothing to do', async () => {
+  it('stores a range and exits, and the same command resumes it or reports that it is complete', async () => {
     await bounded('ledger', 'backfill', '--from', '0', '--to', '100');
     await bounded('ledger', 'backfill', '--from', '0', '--to', '200');
     expect(await checkpoint('ledger')).toBe(200);

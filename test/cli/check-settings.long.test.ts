@@ -1,6 +1,6 @@
 /**
- * Settings of Postgres in `check`: it warns about settings that are expensive with a long history, each with a fix that
- * works. A warning does not fail the check.
+ * Tests how `check` reports Postgres settings. It warns about settings that are expensive with a long history. Each
+ * warning has a fix that works, and does not make the check fail.
  */
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -23,7 +23,10 @@ interface Line {
   readonly fix?: string;
 }
 
-/** Returns a function that finds the line of a setting. The missing ledger is the only failure. */
+/**
+ * Returns a function that finds the output line of a setting. The only failure in the output must be the missing
+ * ledger.
+ */
 async function advice(url: string): Promise<(name: string) => Line | undefined> {
   const { code, stdout, stderr } = await program(['check', '--json', '--timeout', '30'], { DATABASE_URL: url });
   expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
@@ -108,7 +111,7 @@ describe('check of server settings', { timeout: 180_000 }, () => {
     for (const [name, found] of Object.entries(large)) expect(line(name)).toEqual({ name, state: 'pass', found });
   });
 
-  it('suggests changing the start command of the server if it contains the settings, because no statement overrides it', async () => {
+  it('suggests changing the start command of the server if it contains the settings, because no statement can override them', async () => {
     await using server = await startEmbeddedPostgres({ dataDir: folder, settings: small });
     const line = await advice(server.url);
     for (const name of Object.keys(small)) {

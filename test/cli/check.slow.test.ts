@@ -1,4 +1,4 @@
-/** `check` against real servers: correct setups pass, and each line fails for its own reason. */
+/** Runs `check` against real servers. It accepts correct setups, and each of its lines fails for a separate reason. */
 import { createServer, request, type Server } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import { Client } from 'pg';
@@ -88,7 +88,7 @@ async function listening(server: Server | ReturnType<typeof createTcpServer>): P
 }
 
 /**
- * A proxy that forwards requests but no upgrades, and can return another date. It calls `beforeAnswer` before it
+ * A proxy that forwards requests, but rejects upgrades. It can return another date, and calls `beforeAnswer` before it
  * forwards each response.
  */
 async function startProxy(
@@ -224,7 +224,7 @@ describe('check', { timeout: 180_000 }, () => {
     expect(hint.get('configuration')?.found).toMatch(/LEDGER_PARTIES: expected complete party ids.*got "alice"/);
   });
 
-  it('names the nearest party in other capitals, and of the same namespace', async () => {
+  it('finds the nearest party regardless of capitals, and prefers the same namespace', async () => {
     const [party = ''] = sandbox.ledger.localParties();
     const [hint = '', fingerprint = ''] = party.split('::');
     const capitals = await check(env({ LEDGER_PARTIES: `${hint.toUpperCase()}::1220ab` }));
@@ -250,7 +250,7 @@ describe('check', { timeout: 180_000 }, () => {
     expect((await check(env({ LEDGER_INTERFACES: holding }))).get('filter')?.state).toBe('pass');
   });
 
-  it('fails for a proxy that rejects the WebSocket upgrade, and for a ledger clock with another time', async () => {
+  it('fails for a proxy that rejects the WebSocket upgrade, and for a ledger whose clock is wrong', async () => {
     await using proxy = await startProxy(sandbox.url, new Date(Date.now() + 3_600_000).toUTCString());
     const lines = await check(env({ LEDGER_URL: proxy.url }));
     expect(lines.get('ledger end')?.state).toBe('pass');
@@ -264,7 +264,7 @@ describe('check', { timeout: 180_000 }, () => {
     expect(lines.get('websocket')).toMatchObject({ state: 'fail', code: 'LEDGER_FILTER_UNKNOWN' });
   });
 
-  it('detects another participant at the URL, and another filter', async () => {
+  it('fails if the URL leads to another participant, or if the filter was changed', async () => {
     await store();
     await using other = await startLedger('participant2::1220bb');
     const participant = await check(env({ LEDGER_URL: other.url }));
@@ -315,7 +315,7 @@ describe('check', { timeout: 180_000 }, () => {
     expect((await check(env())).get('stored history')?.found).toContain('before the checkpoint 100000');
   });
 
-  it('passes while an indexer moves the checkpoint during the ledger-end request', async () => {
+  it('passes if an indexer moves the checkpoint during the ledger-end request', async () => {
     await store();
     const writer = new Client({ connectionString: database.url });
     await writer.connect();
@@ -388,7 +388,7 @@ describe('check', { timeout: 180_000 }, () => {
     expect(lines.get('writer')?.found).toContain(`:${String(daemon.pid)}`);
   });
 
-  it('fails at once for closed ports, and within the limit for silent ones, separately for ledger and database', async () => {
+  it('fails at once for closed ports, and within the time limit for servers that do not respond', async () => {
     const closed = await check({ LEDGER_URL: 'http://127.0.0.1:1', DATABASE_URL: 'postgres://a:b@127.0.0.1:1/c' });
     expect(failures(closed)).toEqual(['ledger', 'postgres']);
     const sockets = new Set<Socket>();

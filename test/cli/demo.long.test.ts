@@ -1,6 +1,6 @@
 /**
- * The demo as a new user meets it: two demos start at the same moment in two folders. Each prints its banner when its
- * first query has rows. Other commands find the demo by its folder, and a restart uses the same ports.
+ * Tests the demo as new users run it. Two demos start at the same moment in two folders. Each prints its banner when
+ * its first query returns rows. Other commands find the demo by its folder, and a restart uses the same ports.
  */
 import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo, type Server } from 'node:net';
@@ -15,7 +15,10 @@ import { programInProcess } from './in-process.ts';
 import { main, program, startProgram, type Ended, type RunningProgram } from './program.ts';
 import { needs } from '../support/skips/needs.ts';
 
-/** Enough history for every command in this file, and no traffic after it, because an idle demo needs little CPU. */
+/**
+ * The history is long enough for every command in this file. There is no traffic after it, because an idle demo needs
+ * little CPU.
+ */
 const small = { INDEXER_DEMO_MAX_UPDATES: '1200' };
 /** Time limit for two demos on a busy machine. */
 const limitMs = 240_000;
@@ -54,7 +57,7 @@ function startDemo(folder: string): Demo {
     },
     limitMs,
   );
-  // The tests await it; until then a rejection must not end the process.
+  // The tests await the promise. Before that, an unhandled rejection must not end the process.
   greeted.catch(() => undefined);
   const stop = async (): Promise<Ended> => {
     running.signal('SIGINT');
@@ -94,7 +97,8 @@ let banners: readonly { readonly facts: Facts; readonly rows: number }[];
 beforeAll(async () => {
   const folder = (): Promise<string> => mkdtemp(join(tmpdir(), 'ledger-indexer-demo-'));
   folders = [await folder(), await folder()];
-  // Ports that other demos on this machine do not try first. Both demos try the same ports, so one must choose others.
+  // These are ports that other demos on this machine do not try first. Both demos try the same ports, so that one of
+  // them must choose other ports.
   const basePort = 20_000 + (process.pid % 10_000);
   const ports = JSON.stringify({ postgres: basePort, ledger: basePort + 10, http: basePort + 20 });
   for (const each of folders) {
@@ -141,7 +145,7 @@ describe('a demo', () => {
     expect(demo.running.stdout()).not.toContain(password);
   });
 
-  it('is left unchanged by a second demo in its folder, which prints where the first one is', async () => {
+  it('is not changed by a second demo in its folder, which prints the address of the first demo', async () => {
     const { demo, facts } = first();
     const { code, stderr } = await demo.run('demo');
     expect(stderr).toContain('DEMO_RUNNING');
@@ -243,7 +247,7 @@ const calls: Readonly<Record<string, readonly [shows: RegExp, ...argv: string[]]
 };
 
 describe('in the folder of a demo, without options', () => {
-  it('the tests cover every command that needs a database or a ledger', () => {
+  it('every command that needs a database or a ledger is tested', () => {
     const needing = commands.filter(({ alone }) => alone === undefined).map(({ name }) => name);
     expect(Object.keys(calls).sort()).toEqual(needing.sort());
   });
@@ -253,7 +257,7 @@ describe('in the folder of a demo, without options', () => {
     expect(stdout + stderr).toMatch(pattern);
   });
 
-  it('the command status queries the demo of the folder and prints which one', async () => {
+  it('the command status queries the demo of the folder and prints which demo it queries', async () => {
     for (const [at, demo] of demos.entries()) {
       const status = JSON.parse((await demo.runInProcess('status', '--json')).stdout) as {
         source: string;
@@ -323,7 +327,7 @@ describe('the ports of a demo', { timeout: 2 * limitMs }, () => {
     expect(portsOf(await next.greeted)).toEqual(ports);
   });
 
-  it('are replaced when another process has them, and the log names that process', async () => {
+  it('are replaced when another process uses them, and the log names that process', async () => {
     const [{ folder }] = demos;
     const ports = portsOf(first().facts);
     const holders = await Promise.all(ports.map(hold));

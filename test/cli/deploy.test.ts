@@ -1,4 +1,4 @@
-/** The examples of docs/deploy: their options exist, the indexer serves their paths, and the files are valid. */
+/** Checks the examples in docs/deploy: the files are valid, their options exist, and the indexer serves their paths. */
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -54,7 +54,7 @@ describe('docs/deploy/kubernetes.yaml', () => {
     for (const { name } of container.env) expect(known, name).toContain(name);
   });
 
-  it('allows requests with the name of its service', () => {
+  it('allows requests whose host name is the name of its service', () => {
     const service = parsed.find(({ kind }) => kind === 'Service') as unknown as { metadata: { name: string } };
     const names = container.env.find(({ name }) => name === 'INDEXER_HTTP_ALLOWED_HOSTS')?.value;
     expect(names?.split(',')).toContain(service.metadata.name);
@@ -99,7 +99,7 @@ describe('docs/deploy/ledger-indexer.service', () => {
     expect(values('RestartPreventExitStatus')).toEqual(['2 77 78']);
   });
 
-  it('is accepted by systemd, if available', async () => {
+  it('is accepted by systemd, if it is installed', async () => {
     if (spawnSync('systemd-analyze', ['--version']).status !== 0) {
       process.stdout.write('the unit was only parsed: no systemd-analyze here\n');
       return;

@@ -1,4 +1,4 @@
-/** The embedded database when a demo restarts from scratch: only data of a demo is deleted. */
+/** Restarts a demo from scratch with an embedded database. Only data of a demo is deleted. */
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -98,7 +98,7 @@ it(
   { timeout: 120_000 },
   async () => {
     await using _server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
-    // The parent process is certainly running, and it is another process.
+    // The parent process is used because it is certainly running and is another process.
     await writeFile(join(folder, 'postgres', 'owner.pid'), String(process.ppid));
     await expect(updatesLeft()).rejects.toMatchObject({ code: 'DEMO_RUNNING', exitCode: 78 });
     await expect(stat(journal())).rejects.toMatchObject({ code: 'ENOENT' });

@@ -25,14 +25,14 @@ describe('a table', () => {
     ).toBe('name      n\none       7\nthree  1234\n');
   });
 
-  it('truncates its widest values, but no numbers', () => {
+  it('truncates its widest values, but never numbers', () => {
     const rows = [[`00${'a'.repeat(130)}`, 'short', '12345678901234567890']];
     expect(fitRows([id, name, count], rows, 50)(rows)).toBe(
       'contract_id            name                      n\n00aaaaaaaaaaaaaaaaaa…  short  12345678901234567890\n',
     );
   });
 
-  it('prints its titles once, and truncates wider values of later rows', () => {
+  it('prints its titles once, and truncates values of later rows that are too wide', () => {
     const format = fitRows([name, { title: 'note' }], [['a', 'b']], 30);
     expect(format([['a', 'b']])).toBe('name  note\na     b\n');
     expect(format([['longer', 'the rest of the line is for the last']])).toBe('lon…  the rest of the line is…\n');
@@ -75,7 +75,7 @@ describe('rows that are too wide for columns', () => {
     expect(format([['next', '', '', '']]).split('\n')[0]).toBe('-[ 3 ]--------------');
   });
 
-  it('include rows with a number that is wider than the terminal', () => {
+  it('include rows whose number is wider than the terminal', () => {
     const rows = [['1'.repeat(30), '2'.repeat(30)]];
     expect(fitRows([count, { title: 'm', right: true }], rows, 50)(rows)).toContain(`n  ${'1'.repeat(30)}\n`);
   });
@@ -107,7 +107,10 @@ it('the lines of a table are never wider than the terminal, and a single column 
   );
 });
 
-/** An independent definition for the generated characters: a character outside of ASCII takes at most two columns. */
+/**
+ * Computes the width independently of the program, for the generated characters. A character outside of ASCII takes at
+ * most two columns.
+ */
 function widthOf(line: string): number {
   return Array.from(line).filter((character) => !/[\p{Mn}\p{Me}\p{Cf}]/u.test(character)).length;
 }

@@ -1,4 +1,4 @@
-/** Help, version, suggestions and completion, generated from one list of all commands. */
+/** Help, version, suggestions and completion are generated from one list of all commands. */
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -140,7 +140,7 @@ describe('the completion script', () => {
       expect(completionScript(shell, commands)).not.toMatch(/ledger-token(?!-)/);
   });
 
-  it.each(['bash', 'zsh', 'fish'])('is accepted by %s, if available', (shell) => {
+  it.each(['bash', 'zsh', 'fish'])('is accepted by %s, if it is installed', (shell) => {
     const script = completionScript(shell, commands);
     for (const { name } of commands) expect(script).toContain(name);
     const checked = spawnSync(shell, ['-n'], { input: script, encoding: 'utf8' });

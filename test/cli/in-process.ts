@@ -1,6 +1,7 @@
 /**
- * Runs commands without a new process, with a tenth of the CPU time. Same result as `program()` of program.ts. For
- * tests of the effect of a command. Tests of signals, of uncaught errors and of the start need a real process.
+ * Runs commands in the process of the test, which needs a tenth of the CPU time. The result is the same as with
+ * `program()` of program.ts. Use it to test the effect of a command. Tests of signals, uncaught errors and the start of
+ * the program need a real process.
  */
 import { Readable, Writable } from 'node:stream';
 import { tmpdir } from 'node:os';
@@ -12,8 +13,8 @@ import { scrub } from '../../src/observe/figures/scrub.ts';
 import type { Ended } from './program.ts';
 
 /**
- * Runs the command to its end, in the folder `cwd`, with only these variables. Only one call at a time, because the
- * current folder belongs to the process.
+ * Runs the command to its end in the folder `cwd`, with only these variables. Only one call may run at a time, because
+ * a process has only one current folder.
  */
 export async function programInProcess(
   [name = '', ...words]: readonly string[],

@@ -1,11 +1,11 @@
-/** Help and completion import no packages: they load the file of every command, but not its dependencies. */
+/** Help and completion do not import packages. They load the file of every command, but not its dependencies. */
 import { readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Modules that a file imports when it is loaded, without types and dynamic imports. */
+/** Modules that a file imports when it is loaded. Type imports and dynamic imports are not included. */
 function imports(file: string): readonly string[] {
   const statements = readFileSync(file, 'utf8').matchAll(/^(?:import|export)\s+(?!type\b)([^;]*?)\bfrom\s+'([^']+)'/gm);
   return [...statements].flatMap(([, names = '', target = '']) =>

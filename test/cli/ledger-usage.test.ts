@@ -1,4 +1,4 @@
-/** The command line of `ledger-indexer ledger`: rejected arguments, configuration options, help. */
+/** Tests the command line of `ledger-indexer ledger`: rejected arguments, configuration options and help. */
 import { describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
@@ -14,7 +14,7 @@ describe('the command line of ledger', () => {
     message: expect.stringContaining(message) as string,
   });
 
-  it('is rejected with a hint for each wrong subcommand, flag and value, all at once', async () => {
+  it('is rejected with one message that has a hint for each wrong subcommand, flag and value', async () => {
     await expect(run(['acd'], { env })).rejects.toMatchObject(usage('did you mean acs?'));
     await expect(run([], { env })).rejects.toMatchObject(usage('expected a verb'));
     const wrong = run(['acs', '--tempalte', 'x', '--at', 'soon', 'more'], { env });

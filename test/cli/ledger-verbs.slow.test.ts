@@ -1,4 +1,7 @@
-/** `ledger-indexer ledger`: every subcommand against a sandbox over real sockets, and one with the built program. */
+/**
+ * Runs every subcommand of `ledger-indexer ledger` against a sandbox over real sockets, and one subcommand with the
+ * built program.
+ */
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -109,7 +112,7 @@ describe('active contracts and updates', () => {
     generateHistory(sandbox.ledger, { seed: 2, updates: 900 });
   });
 
-  it('are printed as the ledger sent them, without the limit of 200 of lists over HTTP', async () => {
+  it('are printed as the ledger sent them, also if there are more than the 200 that an HTTP list can return', async () => {
     const contracts = await rows('acs');
     expect(contracts.length).toBeGreaterThan(200);
     expect(contracts[0]).toHaveProperty('contractEntry.JsActiveContract.createdEvent.contractId');
@@ -135,7 +138,7 @@ describe('active contracts and updates', () => {
     expect(await rows('updates', '--from', '100', '--limit', '3')).toHaveLength(3);
   });
 
-  it('are aligned columns with shortened ids in a table, also in a pipe', async () => {
+  it('are printed as aligned columns with shortened ids in table format, also in a pipe', async () => {
     const lines = (await run(['updates', '--table', '--limit', '40'])).text.trimEnd().split('\n');
     const column = lines[0]?.indexOf('CONTRACT') ?? -1;
     expect(lines[1]?.slice(column)).toMatch(/^00[0-9a-f]{10}…[0-9a-f]{6} {2}\S/);
@@ -157,7 +160,7 @@ describe('active contracts and updates', () => {
     expect(stdout.text).not.toContain('OffsetCheckpoint');
   });
 
-  it('continue with the next token when one expires, without a gap or repetition', async () => {
+  it('continue with the next token when a token expires, without a gap or repetition', async () => {
     await using secured = await startSecured();
     const file = join(folder, 'token');
     const clock = stopClock();
@@ -258,7 +261,7 @@ describe('commands', () => {
 });
 
 describe('rights', () => {
-  it('are those of the user of the token, unless another user is named', async () => {
+  it('are printed for the user of the token, unless another user is named', async () => {
     await using secured = await startSecured({
       secret,
       users: [{ id: 'alice', rights: [{ kind: 'CanReadAsAnyParty' }] }],

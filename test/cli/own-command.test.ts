@@ -1,4 +1,6 @@
-/** Commands in messages to users must run this program, not a package of the same name in a registry. */
+/**
+ * Commands in messages to users must run this program. They must not run a package with the same name from a registry.
+ */
 import { describe, expect, it } from 'vitest';
 import { formatBanner, ownCommand } from '../../src/cli/demo/banner.ts';
 

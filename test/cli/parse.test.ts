@@ -1,4 +1,4 @@
-/** Common rules for the command lines of all commands: flags, their values, operands. */
+/** Tests the rules that the command lines of all commands have in common, for flags, their values and operands. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { commandNamed, commands as allCommands, runCommandNamed, type Typed } from '../../src/cli/commands.ts';
@@ -14,7 +14,7 @@ import { verbArguments } from '../../src/cli/ledger/verb.ts';
 import { optionList } from '../../src/config/option-table.ts';
 import { expectProperty } from '../support/chance/property.ts';
 
-/** No server listens on these ports, in case a command begins its work. */
+/** No server listens on these ports. They are used in case a command begins its work. */
 const env = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', LEDGER_URL: 'http://127.0.0.1:1' };
 
 function run(verb: string, argv: readonly string[]): Promise<unknown> {
@@ -35,7 +35,7 @@ const commands = allCommands.filter(({ name }) => name !== 'ledger');
 /** Operands as users write them: none begins with a hyphen. */
 const word = fc.string({ minLength: 1, maxLength: 12 }).filter((text) => !text.startsWith('-') && !text.includes('\0'));
 
-/** A flag with possible values, as a group of words that must stay together. */
+/** A flag with its values, as a group of words that must stay together. */
 function groupOf({ name, value, type }: CommandFlag): fc.Arbitrary<readonly string[]> {
   if (value === undefined) return fc.constant([`--${name}`]);
   const isOfType = (text: string): boolean => type === undefined || 'value' in type.parse(text);
@@ -142,7 +142,7 @@ describe.each(commands.map((command) => [command.name, command] as const))('%s',
   });
 });
 
-describe('command lines that were once parsed wrong', () => {
+describe('command lines that earlier versions parsed incorrectly', () => {
   it.each([
     ['redact', ['contract', '00ab', '--reason', '--json'], '--reason: expected TEXT after it, found "--json"'],
     ['grant-reader', ['r', '--party', '--dry-run'], '--party: expected PARTY after it, found "--dry-run"'],

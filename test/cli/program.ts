@@ -23,7 +23,7 @@ export interface RunningProgram {
 
 /**
  * Starts the program with only these variables, without the configuration of the caller.
- * @param cwd the folder it is started in; by default outside of the project, where a developer's demo may run
+ * @param cwd the folder in which it starts; by default outside of the project, because a developer may run a demo there
  */
 export function startProgram(
   argv: readonly string[],

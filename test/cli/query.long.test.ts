@@ -1,4 +1,4 @@
-/** `query`: its output and its arguments. It never changes data. */
+/** Tests the output and the arguments of `query`, which never changes data. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, openSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -42,7 +42,7 @@ describe('query prints', () => {
       '{"n":12345678901234567890.123456789012345678,"nothing":null,"empty":"","text":"a,\\"b","yes":true,' +
         '"at":"2026-01-05T08:00:00+00:00","list":["x",null],"body":{"deep": [1.10]}}\n',
     );
-    // A column with the same name as the alias of the row inside the program.
+    // This column has the same name as the alias of the row inside the program.
     expect(await printed('select 1 as answer;')).toBe('{"answer":1}\n');
   });
 
@@ -108,7 +108,7 @@ describe('query rejects', () => {
     expect(await query(database.url, 'select n from kept.rows')).toEqual([{ n: 1 }]);
   });
 
-  it('a large object, which Postgres 16 and later do not create at all', async () => {
+  it('a large object on Postgres 16 or later, and creates none on earlier releases', async () => {
     const { code } = await ask("select lo_from_bytea(0, 'x')");
     const [server] = await query(database.url, `select current_setting('server_version_num')::integer as version`);
     expect(code).toBe(Number(server?.['version']) < 160_000 ? 0 : 2);
@@ -235,7 +235,7 @@ it('query reports that its output cannot be written', needs(noFullDevice), () =>
   expect(status).toBe(75);
 });
 
-it('query allows the reader of its output to pause for an hour', async () => {
+it('query keeps running if the reader of its output pauses for an hour', async () => {
   expect(await printed('show idle_in_transaction_session_timeout', '--csv')).toContain('1h');
 });
 

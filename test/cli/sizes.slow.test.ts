@@ -1,4 +1,4 @@
-/** `status --sizes` compared with values from Postgres, and its output if a value is not available. */
+/** Compares `status --sizes` with values from Postgres, and tests its output if a value is not available. */
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -105,7 +105,7 @@ function as(role: string): string {
 }
 
 describe('status --sizes', () => {
-  it('prints the size of every table as Postgres reports it, and the rows after analyze', async () => {
+  it('prints the size of every table as Postgres reports it, and the number of rows after analyze', async () => {
     const { tables, groups, bytes, indexes } = await sizesAt(database.url);
     const named = (a: { readonly table?: unknown }, b: { readonly table?: unknown }): number =>
       String(a.table) < String(b.table) ? -1 : 1;
@@ -155,7 +155,7 @@ describe('status --sizes', () => {
       await query(database.url, `create role ${none} login password 'secret'`);
       const [asOwner, reader] = [await sizesAt(database.url), await sizesAt(as(fullReader))];
       expect(reader).toEqual({ ...asOwner, takenAt: reader.takenAt });
-      // First the role may not use the schema, then it may not read the tables.
+      // At first the role may not use the schema. Then it may use the schema, but may not read the tables.
       for (const grant of ['select', `grant usage on schema ledger to ${none}`]) {
         await query(database.url, grant);
         const unprivileged = await sizesAt(as(none));

@@ -1,4 +1,4 @@
-/** `status --watch`: without a terminal, one line of JSON per second; with a terminal, a screen. */
+/** `status --watch` prints one line of JSON per second without a terminal, and a screen on a terminal. */
 import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { statusScreen } from '../../src/cli/inspect/status-screen.ts';
@@ -17,7 +17,7 @@ function states(output: string): readonly string[] {
 }
 
 describe('status --watch', () => {
-  it('follows the indexer, reports its end by reading the database, and exits with 0 on SIGINT', async () => {
+  it('follows the indexer, reads the database after the indexer ends, and exits with 0 on SIGINT', async () => {
     await using sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
     generateHistory(sandbox.ledger, { seed: 5, updates: 30 });
     await using database = await createTestDatabase();
@@ -94,7 +94,7 @@ describe('the screen of status --watch', () => {
     expect(lines.join('\n')).toContain('990 offsets,');
   });
 
-  it('prints the age of the last known distance while the ledger does not respond, and a remedy', () => {
+  it('prints a remedy and the age of the last known lag while the ledger does not respond', () => {
     const away = { ...catchingUp, state: 'backing_off', ledgerEndAgeSeconds: 158.2, remedy: 'start the participant' };
     const text = statusScreen(away, 120).join('\n');
     expect(text).toContain('990 offsets 158 s ago, unknown since then');

@@ -8,7 +8,7 @@ export interface RunOptions {
   readonly stdin?: string;
   readonly isTTY?: boolean;
   readonly stop?: AbortSignal;
-  /** Number of writes that succeed. Later writes fail like a pipe whose reader has closed it. */
+  /** Number of writes that succeed. Later writes fail as if the reader had closed the pipe. */
   readonly writes?: number;
 }
 

@@ -1,4 +1,4 @@
-/** Types of packages from compilers: generated for all of them together, and for each DAR separately. */
+/** Generates types of packages that real compilers wrote, for all packages together and for each DAR separately. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ExitCode } from '../../src/errors/exit-code.ts';

@@ -1,6 +1,6 @@
 /**
- * Generated types and the demo: the types compile, and the rows of the demo fit them. Columns that are marked as never
- * null contain no null. Part of test/read/demo/demo-queries.long.test.ts, which indexes the demo.
+ * Compares generated types with the demo. The types compile, the rows of the demo fit them, and columns that are marked
+ * as never null contain no null. Part of test/read/demo/demo-queries.long.test.ts, which indexes the demo.
  */
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -19,7 +19,7 @@ async function codegen(url: string): Promise<string> {
   return text;
 }
 
-/** A program with sample rows of each view as values of the generated type. */
+/** A program that contains sample rows of each view as values of the generated type. */
 function program(views: readonly ViewRows[]): string {
   const lines = views.map(
     ({ view, sample }, at) => `export const rows${String(at)}: DB['${view}'][] = [${sample.map(literal).join(',\n')}];`,
@@ -30,7 +30,7 @@ function program(views: readonly ViewRows[]): string {
 /** @param demo returns the database after the demo is indexed */
 export function describeGeneratedTypes(demo: () => DemoDatabase): void {
   describe('codegen of the demo', () => {
-    /** Connected as programs do, without settings. */
+    /** A connection with default settings, as programs open it. */
     let client: Client;
     let types: string;
     let views: readonly ViewRows[];
@@ -50,7 +50,7 @@ export function describeGeneratedTypes(demo: () => DemoDatabase): void {
       expect(await codegen(demo().url)).toBe(types);
     });
 
-    it('types the columns of a view for Kysely, and the payload of a contract for programs', async () => {
+    it('has types for the columns of a view for Kysely, and for the payload of a contract', async () => {
       const use = `
       import type { Kysely } from 'kysely';
       import type { ContractOf, DB, Interfaces } from './ledger.js';
@@ -74,7 +74,7 @@ export function describeGeneratedTypes(demo: () => DemoDatabase): void {
       expect(await complaints({ 'ledger.ts': types, 'use.ts': use })).toBe('');
     });
 
-    it('marks only columns without null as never null, and marks most of them', async () => {
+    it('marks only columns without nulls as never null, and marks most columns in this way', async () => {
       const { never, nullable } = declaredColumns(types);
       const counted = views.flatMap(({ columns }) => columns);
       expect(counted.filter(({ column, nulls }) => nulls > 0 && never.has(column))).toEqual([]);
@@ -89,7 +89,7 @@ export function describeGeneratedTypes(demo: () => DemoDatabase): void {
       expect(known.length / filled.length).toBeGreaterThan(0.75);
     });
 
-    it('marks every column as never null for which the planner can derive it', async () => {
+    it('marks a column as never null whenever the planner can derive it', async () => {
       const { rows } = await client.query<{ version: number }>(
         "select current_setting('server_version_num')::int as version",
       );
@@ -113,7 +113,7 @@ export function describeGeneratedTypes(demo: () => DemoDatabase): void {
       expect([...neverNull].filter((column) => !there.has(column))).toEqual([]);
     });
 
-    it('allows null in contents after contents were redacted', async () => {
+    it('allows null in contents after a redaction', async () => {
       const before = declaredColumns(types).never;
       await client.query(
         "insert into ledger.redactions (redaction_id, subject, reason, requested_by) values ('r', 'party', 'a test', 'test')",

@@ -1,4 +1,7 @@
-/** Types of packages that could break the generated file: names, incompatible versions, nested arguments. */
+/**
+ * Generates types of packages that could break the generated file by their names, incompatible versions or nested
+ * arguments.
+ */
 import { describe, expect, it } from 'vitest';
 import type { DamlType, PackageModel, TemplateModel } from '../../src/daml/package-model.ts';
 import { complaints } from './compiled.ts';
@@ -11,7 +14,10 @@ const from = (packageId: string, name: string, ...args: DamlType[]): DamlType =>
   arguments: args,
 });
 
-/** Names with a meaning to the compiler, to objects or to the generated file, and names that are easily confused. */
+/**
+ * Names that have a meaning for the compiler, for objects or for the generated file, and names that are easily
+ * confused.
+ */
 const words = (
   'eval arguments constructor __proto__ prototype toString hasOwnProperty let static yield await async undefined NaN type require ' +
   'exports module default globalThis Promise Array Partial Record Date Object string unique out using DB db Templates ContractOf ' +
@@ -121,7 +127,7 @@ describe('the generated file compiles', () => {
     expect(types).toContain('readonly key: null | made_up.Main.Box_2<string, string> | daml.Party;');
   });
 
-  it('with renamed type parameters in another version, as one type', async () => {
+  it('with one type for two versions that only name type parameters differently', async () => {
     const boxed = (packageId: string, parameter: string, added: Readonly<Record<string, DamlType>>): PackageModel =>
       model(
         packageId,

@@ -16,7 +16,6 @@ const views = `
    where n.nspname in ('explore', 'typed', 'pqs') and c.relkind = 'v' and c.relname !~ '^__'
    group by 1 order by 1`;
 
-/** Contents of a view. */
 export interface ViewRows {
   readonly view: string;
   readonly columns: readonly ColumnNulls[];

@@ -1,4 +1,4 @@
-/** Types of packages that are built in the test: each kind of type, with values that fit and values that do not. */
+/** Generates types of packages that are built in the test. For each kind of type, some values fit and others do not. */
 import { describe, expect, it } from 'vitest';
 import {
   fits,
@@ -46,7 +46,7 @@ describe('generated payload types', () => {
     await fits(types, [value, ...good.map(changed)], [...bad.map(changed), '{}']);
   });
 
-  it('are renamed if the name is ambiguous, a keyword of TypeScript or a reserved name', async () => {
+  it('get another name if their name is ambiguous, a keyword of TypeScript or reserved', async () => {
     const own = model('p1', {
       'Main:T': record({
         class: named('Main:String'),
@@ -94,7 +94,7 @@ describe('generated payload types', () => {
     expect(both).toContain('/** Versions 1.0.0, 1.9.0, 1.10.0. */');
   });
 
-  it('accept every value in unknown parts', async () => {
+  it('accept every value for parts whose type is unknown', async () => {
     const types = generated(
       model('p1', { 'Main:T': record({ far: { kind: 'named', name: 'p9:Far:Away', arguments: [] } }) }),
     );

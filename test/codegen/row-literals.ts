@@ -1,4 +1,6 @@
-/** Writes values as node-postgres returns them as TypeScript, so that the compiler compares them with a type. */
+/**
+ * Writes values that node-postgres returned as TypeScript expressions, so that the compiler compares them with a type.
+ */
 
 /** An expression that evaluates to the value. */
 export function literal(value: unknown): string {

@@ -1,6 +1,6 @@
 /**
- * Completions, followed concurrently with the stream: the outcome of every command is stored, even if no update
- * contains it.
+ * Completions are read concurrently with the stream. The outcome of every command is stored, even if no update contains
+ * it.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { waitFor } from '../support/wait-for.ts';
@@ -13,7 +13,7 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 describe('the completion of a command', () => {
-  it('is stored as a row: accepted with its update, or rejected with its reason', async () => {
+  it('is stored as a row, with its update if it was accepted and with the reason if it was rejected', async () => {
     await using indexer = await world.run();
     const { body } = await world.submit('c-1', { submissionId: 's-1', actAs: [bank, alice] });
     expect((await world.submit('c-1', { submissionId: 's-2', actAs: [bank, alice] })).status).toBe(409);
@@ -56,7 +56,7 @@ describe('the completion of a command', () => {
 });
 
 describe('completions that the indexer does not read', () => {
-  it('are reported once in the log, in /status and in the metrics for a participant before 3.5.7', async () => {
+  it('are reported in the log (once), in /status and in the metrics if the participant is older than 3.5.7', async () => {
     const older = await CompletionWorld.open({ release: '3.4' });
     await using indexer = await older.run();
     await older.submit('c-1');
@@ -80,7 +80,7 @@ describe('completions that the indexer does not read', () => {
     expect(await world.rows('select from ledger.completion_ranges')).toEqual([]);
   });
 
-  it('do not delay the stream while requests for them fail, and are read from the last position afterwards', async () => {
+  it('do not delay the stream while requests for them fail, and are later read from the last position', async () => {
     const path = '/v2/commands/command-completions';
     world.sandbox.faults.refuseUpgrade = { path, as: 'SERVICE_NOT_RUNNING' };
     await using indexer = await world.run();

@@ -1,4 +1,4 @@
-/** `explain` of commands: the reason for a rejection, the effects of a command, and ambiguous ids. */
+/** `explain` of commands prints why a command was rejected and what a command changed, and handles ambiguous ids. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { program, type Ended } from '../cli/program.ts';
 import { alice, bank, CompletionWorld } from './completion-world.ts';

@@ -1,5 +1,6 @@
 /**
- * Completions behind the fence of the stream: a replaced writer stores none, and a new writer waits for running writes.
+ * Completions are only stored by the current writer of the stream. A replaced writer stores none, and a new writer
+ * waits for running writes.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Client } from 'pg';
@@ -68,12 +69,12 @@ const start = { begin: 0, parties: [] };
 const fenced = { code: 'WRITER_FENCED', retry: 'fenced' };
 
 describe('completions', () => {
-  it('are stored together with their checkpoint, or not at all', async () => {
+  it('are stored in one transaction with their checkpoint', async () => {
     const session = await streamAt(10);
     const from = await session.completions.open(start);
     await session.completions.write([completion(3), completion(7)], from, 8);
     expect(await session.completions.open(start)).toBe(8);
-    // Repeats the write, as after a commit whose response was lost.
+    // Repeats the write, as the indexer does after a commit whose response was lost.
     await expect(session.completions.write([completion(3), completion(7)], from, 8)).rejects.toMatchObject(fenced);
     // A failed write does not move the checkpoint.
     await expect(session.completions.write([completion(7)], 8, 9)).rejects.toMatchObject({ code: 'STORE_DUPLICATE' });
@@ -102,7 +103,7 @@ describe('completions', () => {
     expect(await stored()).toEqual([]);
   });
 
-  it('delay a takeover while they are being stored, but never a batch of updates', async () => {
+  it('delay a takeover while they are being stored, but never delay a batch of updates', async () => {
     const session = await streamAt(10);
     const from = await session.completions.open(start);
     await client.query('begin');

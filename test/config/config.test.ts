@@ -103,7 +103,7 @@ describe('loadConfig', () => {
     });
   });
 
-  it('prefers a flag to a secret file, a secret file to the environment, and the environment to the default', () => {
+  it('uses a flag first, then a secret file, then the environment, then the default', () => {
     withFile('postgres://file/db\n', (path) => {
       const env = { DATABASE_URL: 'postgres://environment/db', DATABASE_URL_FILE: path };
       expect(loadConfig(env, flags('--database-url', 'postgres://flag/db')).database.url).toBe('postgres://flag/db');
@@ -127,7 +127,7 @@ describe('loadConfig', () => {
     expect(loadConfig({}, allowed).database.url).toContain('me@db');
   });
 
-  it('keeps the path of the token file instead of its content, and ignores a fixed token', () => {
+  it('keeps the path of the token file without reading it, and ignores a fixed token', () => {
     const { ledger } = loadConfig({ LEDGER_TOKEN: 'abc', LEDGER_TOKEN_FILE: '/nowhere/token' });
     expect(ledger).toMatchObject({ token: undefined, tokenFile: '/nowhere/token' });
   });
@@ -301,7 +301,7 @@ describe('loadConfig', () => {
   });
 
   it.each(['-----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----', '{"kty":"OKP","d":"hunter2"}'])(
-    'rejects a private key in place of its path, and does not print it: %s',
+    'rejects a private key that is given instead of its path, and does not print it: %s',
     (text) => {
       for (const name of ['LEDGER_OAUTH_CLIENT_KEY_FILE', 'LEDGER_KEY_FILE']) {
         const { message } = refusal({ [name]: text });

@@ -1,4 +1,4 @@
-/** Addresses in command-line arguments, which every user of the machine can read. */
+/** Tests addresses in command-line arguments. Every user of the machine can read these arguments. */
 import { describe, expect, it } from 'vitest';
 import { addressFromFlags } from '../../src/cli/command-line/database-address.ts';
 import type { Args } from '../../src/cli/command-line/parse.ts';
@@ -22,7 +22,7 @@ describe('an address that contains a password', () => {
     expect(JSON.stringify(refused)).not.toContain('hunter2');
   });
 
-  it('is read from a file, of which both the content and the path are kept', () => {
+  it('is read from a file, and both its content and the path of the file are kept', () => {
     const file = secretFile(secret);
     expect(addressFromFlags(argsWith({ 'url-file': file }), 'url', '')).toEqual({ url: secret, urlFile: file });
     expect(() => addressFromFlags(argsWith({ 'url-file': file, url: 'postgres://db/x' }), 'url', '')).toThrow(

@@ -1,6 +1,6 @@
 /**
- * Combinations that a demo must reject: the database of another application, and the data folder of another demo or of
- * a participant. Nothing is written before the error.
+ * Combinations that a demo must reject: the database of another application, or the data folder of another demo or of a
+ * participant. The error must occur before anything is written.
  */
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ const run = (words: readonly string[], env: Readonly<Record<string, string>>): P
   program(words, { INDEXER_DATA_DIR: folder, INDEXER_HTTP_PORT: '0', ...env });
 
 describe('a configured database without a ledger', () => {
-  it.each([[['run']], [['backfill']]])('makes %s fail, and stays unchanged', async (words) => {
+  it.each([[['run']], [['backfill']]])('makes %s fail, and is not changed', async (words) => {
     await using database = await createTestDatabase();
     const { code, stdout, stderr } = await run(words, { DATABASE_URL: database.url });
     expect(code).toBe(78);
@@ -92,7 +92,7 @@ describe('the data folder of a participant', () => {
     expect(await readFile(join(folder, 'participant'), 'utf8')).not.toContain('hidden');
   });
 
-  it('can be used by the same participant again, and keeps its address until another participant is confirmed', async () => {
+  it('can be used again by the same participant, and keeps its address until the user confirms another participant', async () => {
     expect(takeDataDir(folder, { ledgerUrl: taken })).toBeUndefined();
     expect(takeDataDir(folder, { ledgerUrl: ledger })).toBe('ledger.example:7575');
     expect(await readFile(join(folder, 'participant'), 'utf8')).toBe('ledger.example:7575\n');

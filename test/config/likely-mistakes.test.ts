@@ -1,4 +1,7 @@
-/** Likely mistakes in a first configuration that a value reveals: each is reported before anything is done. */
+/**
+ * Tests likely mistakes in a first configuration that the value of an option reveals. Each is reported before the
+ * command does anything.
+ */
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
 import { IndexerError } from '../../src/errors/indexer-error.ts';

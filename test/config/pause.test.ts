@@ -1,4 +1,4 @@
-/** A wait that ends early without an error. */
+/** Tests a pause that can end early without an error. */
 import { describe, expect, it } from 'vitest';
 import { pause } from '../../src/config/pause.ts';
 

@@ -1,4 +1,4 @@
-/** Unknown names in arguments of commands: each command reports them, with the nearest names. */
+/** Commands report unknown names in their arguments, with the nearest known names. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createReadDatabase, type ReadDatabase } from '../read/read-database.ts';

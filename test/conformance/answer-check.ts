@@ -1,5 +1,5 @@
 /**
- * Checks recorded responses and frames against the participant's own descriptions, those of release 3.5.10. Known
+ * Checks recorded responses and frames against the descriptions that a participant of release 3.5.10 publishes. Known
  * differences of other releases, or of the real server, are listed here.
  */
 import type { Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
@@ -47,7 +47,7 @@ function isCompact(text: string, value: unknown): boolean {
   return text === JSON.stringify(value);
 }
 
-/** This is the only recorded rejection that has just the first four keys. */
+/** Only this recorded rejection has just the first four keys. */
 const disabledKeys = refusalKeys.slice(0, 4);
 
 function isDisabled(body: unknown): boolean {
@@ -109,7 +109,7 @@ export function answerCheck(templates: readonly string[]): AnswerCheck {
         return [400, 413, 503].includes(status) ? [] : [`${status} as text/plain`];
       }
       const content = parsed(body);
-      // The rejection of an unknown path is the only one that is not an error object.
+      // Only the rejection of an unknown path is not an error object.
       if (status === 404 && isObject(content) && 'errors' in content) return [];
       return refused(body, release);
     },

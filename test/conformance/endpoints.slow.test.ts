@@ -1,7 +1,7 @@
 /**
- * Every endpoint of the client, with every rejection that it can receive: checks the result of the client, and that the
- * response matches the participant's own descriptions. Runs against a sandbox of each release. If LEDGER_URL is set, it
- * runs against that participant, with read-only calls.
+ * Calls every endpoint of the client and provokes every rejection that it can receive. Checks the result of the client,
+ * and that the response matches the descriptions that the participant publishes. Runs against a sandbox of each
+ * release. If LEDGER_URL is set, it also runs against that participant, with read-only calls.
  */
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';

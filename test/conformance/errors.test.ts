@@ -1,6 +1,6 @@
 /**
- * Every error of the interface, raised by the sandbox and classified by the client, over HTTP and WebSocket: code,
- * retry class, exit code, facts and remedy. Every entry of the client's tables must have decided at least one of them.
+ * Raises every error of the interface in the sandbox, over HTTP and WebSocket, and checks how the client classifies it:
+ * code, retry class, exit code, facts and remedy. Every entry of the client's tables must decide at least one error.
  */
 import { afterAll, describe, expect, it } from 'vitest';
 import { ExitCode } from '../../src/errors/exit-code.ts';
@@ -40,7 +40,7 @@ const classes: Readonly<Record<string, readonly [RetryClass, ExitCode]>> = {
   LEDGER_NOT_A_LEDGER: ['park', ExitCode.configuration],
 };
 
-/** The table entry that must have decided, according to the facts of the error. */
+/** The table entry that decided, according to the facts of the error. */
 function decider({ facts }: IndexerError): string {
   if (byLedgerCode.has(String(facts['ledgerCode']))) return `code ${facts['ledgerCode']}`;
   if (byCategory.has(Number(facts['category'] ?? NaN))) return `category ${facts['category']}`;
@@ -99,7 +99,7 @@ describe('the table of error classes', () => {
     expect(end).toBeUndefined();
   });
 
-  it('has only entries that decided at least one row', () => {
+  it('has no entry that decided no row', () => {
     expect(entries.filter((entry) => !seen.http.has(entry) && !seen.ws.has(entry))).toEqual([]);
   });
 

@@ -1,4 +1,6 @@
-/** Compares two messages by their form: keys, order of the keys, and types. Daml values are not compared. */
+/**
+ * Compares the form of two messages: their keys, the order of the keys, and the types. Daml values are not compared.
+ */
 
 /** Fields with Daml values, whose keys belong to a template and not to the interface. */
 const payloads = new Set([

@@ -1,4 +1,4 @@
-/** For each sample: how to make the sandbox send the same message, and the permitted differences. */
+/** Defines for each sample how to make the sandbox send the same message, and which differences are permitted. */
 import { assign, assignAhead, authorize, unassign } from '../../packages/ledger-sandbox/src/ledger/reassignments.ts';
 import type { FailureName } from '../../packages/ledger-sandbox/src/faults/named-failures.ts';
 import type { Release } from '../../packages/ledger-sandbox/src/wire/release.ts';

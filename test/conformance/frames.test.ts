@@ -1,6 +1,6 @@
 /**
- * Frames and responses of the sandbox, read without the client, have the form of the samples of participants: the same
- * keys in the same order, the same types, and the same rejections.
+ * Compares frames and responses of the sandbox, read without the client, with samples of participants. They must have
+ * the same keys in the same order, the same types, and the same rejections.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { releases, type Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
@@ -71,7 +71,7 @@ describe('a message of the sandbox', () => {
     expect(typesOf(message?.['resources'])).toEqual(typesOf(sample['resources']));
   });
 
-  it('is compared for the sample of every frame, entry, response and rejection', () => {
+  it('is compared with every sample of a frame, entry, response or rejection', () => {
     const covered = new Set([...sources, ...refusals].map(({ sample }) => sample));
     // The sandbox does not support the older formats. A separate test compares users.
     const files = sampleNames().filter((name) => !/^(?:older|users)\//u.test(name));

@@ -1,6 +1,6 @@
 /**
- * The documented rejections: HTTP status and code of the response, and the resulting error of the client. In streams,
- * the codes are the same and there is no status.
+ * The documented rejections, each with the HTTP status and code of the response and the resulting error of the client.
+ * In streams, the codes are the same, but there is no status.
  */
 
 export interface Expected {

@@ -1,5 +1,5 @@
 /**
- * The table that the script generates from a participant's descriptions: it has every fact and no prose. If a fact
+ * The script generates a table from the descriptions of a participant. The table has every fact and no prose. If a fact
  * would be lost, the script fails with an error that names the position.
  */
 import { spawnSync } from 'node:child_process';

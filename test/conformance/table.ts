@@ -79,7 +79,8 @@ function rowOf(of: Case, outcome: Row['outcome'], refusal: Refusal, how = ''): R
 }
 
 /**
- * The client refuses operations that a release has removed. Streams are only opened by this suite and are not refused.
+ * The client refuses operations that a release has removed. This does not apply to streams, which only this suite
+ * opens.
  */
 function absentRows(of: Case, absent: readonly Release[]): readonly Row[] {
   const { call, as = 'reader', operation, deprecated = false } = of;

@@ -1,7 +1,7 @@
 /**
- * The descriptions of a participant as validators. A response of the sandbox passes if the described type accepts it
- * and has every key of it. `scripts/wire/reduce-descriptions.mjs` generates the table from the descriptions of 3.5.10,
- * which contain every operation and type of 3.5.6 unchanged.
+ * Validators from the descriptions of a participant. A response of the sandbox passes if the described type accepts it
+ * and the response has every key of the type. `scripts/wire/reduce-descriptions.mjs` generates the table from the
+ * descriptions of 3.5.10, which contain every operation and type of 3.5.6 unchanged.
  */
 import { Ajv, type ValidateFunction } from 'ajv';
 import { fixture } from '../support/wire/fixtures.ts';

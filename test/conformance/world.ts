@@ -1,6 +1,6 @@
 /**
- * The participant under test: a sandbox with users, history, parties and a DAR, or the participant of LEDGER_URL, on
- * which nothing is changed.
+ * The participant under test. It is either a sandbox with users, history, parties and a DAR, or the participant of
+ * LEDGER_URL, on which the tests change nothing.
  */
 import { createLedgerClient, type LedgerClient } from '../../src/ledger/api/client.ts';
 import type { IndexerError } from '../../src/errors/indexer-error.ts';
@@ -134,8 +134,8 @@ interface Furnished {
 }
 
 /**
- * Adds traffic, a pruned beginning, parties, a package, and more contracts, updates and completions than a list may
- * contain.
+ * Adds traffic, parties and a package, prunes the first updates, and adds more contracts, updates and completions than
+ * a list may contain.
  */
 async function furnish(sandbox: Sandbox, { client }: Session): Promise<Furnished> {
   generateHistory(sandbox.ledger, { seed: 2, updates: 60 });

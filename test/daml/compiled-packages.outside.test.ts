@@ -1,4 +1,7 @@
-/** Packages from real compilers: mutated archives, the columns of payloads, and their omitted fields. */
+/**
+ * Reads packages from real compilers: archives with changed bytes, the columns of payloads, and fields that payloads
+ * omit.
+ */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { omittedFieldsOf } from '../../src/daml/optional-fields.ts';
@@ -48,7 +51,7 @@ describe('the reader of compiled packages', needs(noDars), () => {
     ]);
   });
 
-  it('splits the view of Holding into columns, across packages', () => {
+  it('splits the view of Holding into columns, also where its types are in other packages', () => {
     const { main, packages } = readDar('splice-api-token-holding-v1-1.0.0.dar', 'splice-api-token-holding-v1');
     const found = columnsOf(`${main.packageId}:Splice.Api.Token.HoldingV1:HoldingView`, packages);
     expect(brief(found)).toEqual([
@@ -80,7 +83,7 @@ describe('the reader of compiled packages', needs(noDars), () => {
     ]);
   });
 
-  it('completes the lock of a Holding, but not the Holding itself, because its last field is meta', () => {
+  it('completes omitted fields in the lock of a Holding, but none in the Holding itself, whose last field is meta', () => {
     const { main, packages } = readDar('splice-api-token-holding-v1-1.0.0.dar', 'splice-api-token-holding-v1');
     expect(omittedFieldsOf(`${main.packageId}:Splice.Api.Token.HoldingV1:HoldingView`, packages)).toEqual({
       nulls: {},

@@ -11,7 +11,7 @@ export const noDars = existsSync(darsFolder)
   ? undefined
   : 'needs DARs of other compilers (LEDGER_DARS names their folder)';
 
-/** Names of the DAR files. If there are none, a placeholder, so that the cases are counted as skipped. */
+/** Names of the DAR files. If there are none, the list has a placeholder, so that the cases are counted as skipped. */
 export function darNames(): readonly string[] {
   return noDars === undefined ? readdirSync(darsFolder).filter((name) => name.endsWith('.dar')) : ['every DAR'];
 }
@@ -37,7 +37,9 @@ export function readDar(dar: string, mainName: string): Dar {
   return { main, packages: (packageId) => models.find((model) => model.packageId === packageId) };
 }
 
-/** The payload in an archive, in the format of participants' responses: it follows the length of the first field. */
+/**
+ * The payload of an archive, in the format of the responses of a participant. It follows the length of the first field.
+ */
 export function payloadIn(bytes: Uint8Array): Uint8Array {
   let length = 0;
   let at = 1;

@@ -1,6 +1,4 @@
-/**
- * Packages that no compiler has written: the reader reads or rejects each within a short time, with no other result.
- */
+/** Tests packages that no compiler wrote. The reader must either read or reject each of them within a short time. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { omittedFieldsOf } from '../../src/daml/optional-fields.ts';

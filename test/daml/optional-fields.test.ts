@@ -1,4 +1,4 @@
-/** Fields that a payload can omit, and completed values in the format of the ledger. */
+/** Tests which fields a payload can omit, and how omitted values are completed in the format of the ledger. */
 import { describe, expect, it } from 'vitest';
 import { omittedFieldsOf, type OmittedFields } from '../../src/daml/optional-fields.ts';
 import type { DamlType, DataType, PackageModel } from '../../src/daml/package-model.ts';

@@ -35,7 +35,7 @@ function failure(read: () => unknown): IndexerError {
 }
 
 describe('the reader of compiled packages', needs(noDars), () => {
-  it.each(darNames())('reads everything in %s, equally with and without envelope', (dar) => {
+  it.each(darNames())('reads everything in %s, with the same result with and without envelope', (dar) => {
     for (const [file, bytes] of archivesOf(dar)) {
       const model = readPackageArchive(bytes);
       expect(file).toContain(model.packageId);

@@ -1,4 +1,4 @@
-/** Reads packages that are built here, with features that other compilers do not use. */
+/** Reads packages that the test builds. They have features that other compilers do not use. */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';

@@ -1,4 +1,4 @@
-/** Columns that are derived from the type of a payload. */
+/** Tests the columns that are derived from the type of a payload. */
 import { describe, expect, it } from 'vitest';
 import type { DamlField, DamlType, DataType, PackageModel } from '../../src/daml/package-model.ts';
 import { columnsOf, type PayloadColumn } from '../../src/daml/payload-columns.ts';
@@ -42,7 +42,7 @@ describe('the mapping of a payload to columns', () => {
     expect(columns(dataTypes)).toEqual(['x__1 bigint x._1', 'x__2__1 text x._2._1', 'x__2__2 boolean x._2._2']);
   });
 
-  it('has no column for unit, and uses jsonb if null and a value could be confused', () => {
+  it('has no column for unit, and uses a jsonb column if null and a value could be confused', () => {
     const fields = {
       nothing: type.unit,
       maybe: type.optional(type.unit),
@@ -65,7 +65,7 @@ describe('the mapping of a payload to columns', () => {
     expect(columns(dataTypes)).toEqual(['x_inside text x.inside']);
   });
 
-  it('has text for enums, a tag and a value for variants, and the same for Optional ones', () => {
+  it('has a text column for enums, and a tag and a value column for variants, also if they are Optional', () => {
     const dataTypes: PackageModel['dataTypes'] = {
       'M:R': record({ colour: type.optional(type.named('p:M:Colour')), shape: type.optional(type.named('p:M:Shape')) }),
       'M:Colour': { kind: 'enum', cases: ['Red'] },
@@ -110,7 +110,7 @@ describe('the mapping of a payload to columns', () => {
     ]);
   });
 
-  it('truncates long names, with a different ending for each path', () => {
+  it('truncates long names and adds a different ending for each path', () => {
     const long = 'a'.repeat(80);
     const fields = { [`${long}X`]: type.text, [`${long}Y`]: type.text };
     const names = columnsOf('p:M:R', lookup(modelOf({ 'M:R': record(fields) }))).map(({ name }) => name);

@@ -39,7 +39,7 @@ describe('names of generated views', () => {
     expect(nameOf(packageName, template, choice)).toBe(name);
   });
 
-  it('are extended on a conflict: by the full choice name, the package, the module', () => {
+  it('are extended if they conflict: by the full choice name, then the package, then the module', () => {
     expect(nameOf('app', 'Main:Trade', 'Trade_Settle', ['app__trade__settle'])).toBe('app__trade__trade_settle');
     const short = nameOf('acme-wallet-payments', 'Main:Request');
     expect(short).toBe('wallet_payments__request');
@@ -57,7 +57,7 @@ describe('names of generated views', () => {
     expect(second).not.toBe(first);
   });
 
-  it('are shortened without a hash if they are too long: words of the package, then of the module, then letters', () => {
+  it('are shortened without a hash if they are too long: first by words of the package, then of the module, then by letters', () => {
     const [entity, choice] = ['AnEntityWithAFairlyLongNameIndeed', 'Choose'];
     expect(nameOf('very-long-words-of-a-packagename-alltogether', `Main:${entity}`, choice)).toBe(
       'alltogether__an_entity_with_a_fairly_long_name_indeed__choose',
@@ -73,7 +73,7 @@ describe('names of generated views', () => {
     expect(cut).toBe(`package__main__t__${'l'.repeat(45)}`);
   });
 
-  it('never equal the name of the history of another view', () => {
+  it('are never the same as the name of the history view of another view', () => {
     expect(nameOf('iou', 'Main:Iou', 'History', ['iou__iou'])).toBe('iou__main__iou__history');
     expect(nameOf('iou', 'Main:Iou', '', ['iou__iou__history'])).toBe('iou__main__iou');
   });

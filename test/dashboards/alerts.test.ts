@@ -1,4 +1,4 @@
-/** Rules about tested alerts. Other tests check that promtool accepts the rules and the cases. */
+/** Tests the check that every alert is tested. Other tests check that promtool accepts the rules and the cases. */
 import { expect, it } from 'vitest';
 import { checkAlerts, pairUp } from '../../scripts/dashboards/alerts.ts';
 

@@ -1,4 +1,4 @@
-/** Each rule of the dashboard lint, with a small dashboard that violates only that rule. */
+/** Tests each rule of the dashboard lint with a small dashboard that violates only that rule. */
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readDashboards, type Dashboard, type DashboardFile, type Panel } from '../../scripts/dashboards/dashboard.ts';
@@ -139,7 +139,7 @@ describe('the provisioning of Grafana', () => {
     [{ secureJsonData: {} }, 'data source Ledger: no password in secureJsonData, taken from the environment'],
     [{ type: 'mysql' }, 'no data source of type grafana-postgresql-datasource, which dashboard ledger wants'],
   ])('is rejected with the change %j', (change, problem) => {
-    // One dashboard per data source, because further dashboards would report the same problem.
+    // The test uses one dashboard per data source, because further dashboards would report the same problem.
     const two = dashboards.filter(({ name }) => name === 'ledger' || name === 'operations');
     expect(lintProvisioning(without(change), two)).toEqual([problem]);
   });
@@ -148,7 +148,7 @@ describe('the provisioning of Grafana', () => {
     expect(lintProvisioning(without({ uid: undefined }), [])).toEqual(['data source Ledger: no uid']);
   });
 
-  it('is rejected without a provider that reads files, and without versions', () => {
+  it('is rejected if it has no provider that reads files, or no versions', () => {
     const broken = { ...files, providers: [{ providers: [{ name: 'x', type: 'file' }] }] };
     expect(lintProvisioning(broken, [])).toEqual([
       'a file without apiVersion: 1',

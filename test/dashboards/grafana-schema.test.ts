@@ -1,6 +1,6 @@
 /**
- * Checks the dashboards against the types of Grafana, in the oldest supported release, in the one that we use and in
- * the newest. Each kind of mistake is injected once and must be found.
+ * Checks the dashboards against the types of three Grafana releases: the oldest supported, the one that we use, and the
+ * newest. Each kind of mistake is inserted once and must be found.
  */
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';

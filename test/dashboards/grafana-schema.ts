@@ -31,7 +31,7 @@ export async function misfits(
   files: Readonly<Record<string, string>>,
   schema: SchemaPackage,
 ): Promise<readonly string[]> {
-  // The text starts on the first line, so that line numbers are those of the file.
+  // The text starts on the first line, so that line numbers in errors match the file.
   const source = (text: string): string =>
     `import type { GrafanaDashboard } from '${types}'; export const dashboard: GrafanaDashboard = ${text}`;
   const compilerOutput = await complaints(

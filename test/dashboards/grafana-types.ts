@@ -1,7 +1,7 @@
 /**
- * Dashboards as the packages of Grafana declare them, converted to JSON: enums by their values, and no unknown fields.
- * Options of panels and of their fields may be omitted, because Grafana completes them. All other fields are as strict
- * as in Grafana.
+ * The types of dashboards from the packages of Grafana, converted to JSON: enums become their values, and unknown
+ * fields are rejected. Options of panels and of their fields may be omitted, because Grafana completes them. All other
+ * fields are as strict as in Grafana.
  */
 import type * as prometheus from '@grafana/grafana-foundation-sdk/prometheus';
 import type * as units from '@grafana/grafana-foundation-sdk/units';
@@ -44,7 +44,7 @@ interface PrometheusQuery extends Plain<Omit<prometheus.Dataquery, '_implementsD
   rawQuery?: never;
 }
 
-/** Not declared in any package that we may use. */
+/** These types are not declared in any package that we may use. */
 interface SqlQuery {
   refId: string;
   datasource: Plain<schema.DataSourceRef>;

@@ -1,4 +1,4 @@
-/** Queries as Grafana sends them: variables and macros are expanded as in its data sources. */
+/** Tests queries as Grafana sends them. Variables and macros are expanded as in the data sources of Grafana. */
 import { describe, expect, it } from 'vitest';
 import {
   duration,
@@ -53,7 +53,7 @@ describe('expansion of SQL', () => {
 });
 
 describe('expansion of PromQL', () => {
-  it('uses the larger of four scrape intervals and one interval plus one scrape interval for rates', () => {
+  it('uses for rates four scrape intervals, or the query interval plus one scrape interval if that is longer', () => {
     expect(expandPromQl('rate(x[$__rate_interval])', view, choices)).toBe('rate(x[75s])');
     expect(expandPromQl('rate(x[$__rate_interval])', { ...view, intervalMs: 5_000 }, choices)).toBe('rate(x[1m])');
   });

@@ -1,4 +1,4 @@
-/** The Helm chart, rendered by Helm and checked against the schemas of Kubernetes. */
+/** Renders the Helm chart with Helm and checks the result against the schemas of Kubernetes. */
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -170,7 +170,7 @@ describe('the chart, rendered by Helm', needs(noHelm), () => {
     expect(kubernetes.problemsOf({ ...first, replica: 2 } as unknown as KubernetesObject)).toHaveLength(1);
   });
 
-  it('passes an environment that the program accepts, with unchanged numbers', async () => {
+  it('passes numbers unchanged in an environment that the program accepts', async () => {
     const objects = await rendered(everything);
     const env = environmentOf(one(objects, 'Deployment', 'indexer'));
     expect(env).toMatchObject({
@@ -212,7 +212,7 @@ describe('the chart, rendered by Helm', needs(noHelm), () => {
     };
     expect(one(objects, 'Service', 'indexer-metrics').metadata.labels).toMatchObject(monitor.spec.selector.matchLabels);
     expect(one(objects, 'Service', 'indexer').metadata.labels).not.toMatchObject(monitor.spec.selector.matchLabels);
-    // The job name in the queries of the alerts.
+    // This is the job name in the queries of the alerts.
     expect(read('grafana/alerts/ledger-indexer.rules.yaml')).toContain('up{job="ledger-indexer"}');
     expect(monitor.spec.endpoints[0].relabelings).toEqual([{ targetLabel: 'job', replacement: 'ledger-indexer' }]);
   });
@@ -253,7 +253,7 @@ describe('the chart, rendered by Helm', needs(noHelm), () => {
     expect(stderr).toMatch(pattern);
   });
 
-  it('is the source of the plain YAML: npm run docs:chart', () => {
+  it('equals the plain YAML file (if not, run npm run docs:chart)', () => {
     expect(read(plainFile)).toBe(plainYaml(root));
   });
 });

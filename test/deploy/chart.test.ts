@@ -9,7 +9,7 @@ import { root } from '../docs/pages.ts';
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
 describe('the chart', () => {
-  it('has the current alerts, dashboards, options and table of values: npm run docs:chart', async () => {
+  it('has the current alerts, dashboards, options and table of values (if not, run npm run docs:chart)', async () => {
     const files = await chartFiles(root);
     for (const [path, text] of files) expect(read(path), path).toBe(text);
     const copies = readdirSync(join(root, chartFolder, 'files'), { recursive: true, withFileTypes: true });

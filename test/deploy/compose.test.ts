@@ -1,6 +1,6 @@
 /**
- * docker-compose.yml and Dockerfile, checked as text; `.ci/compose-test` starts them. These are mistakes that a run
- * would not detect: an image without a version, a port open to the network, an option that no longer exists.
+ * Checks docker-compose.yml and Dockerfile as text. `.ci/compose-test` starts them. This test finds mistakes that a run
+ * would not detect: an image without a version, a port that is open to the network, or an option that no longer exists.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -64,7 +64,7 @@ describe('docker-compose.yml', () => {
     expect(variableNames.filter((name) => !known.has(name))).toEqual(['NODE_OPTIONS']);
   });
 
-  it('passes the storage of exercises to the migration, through its script', () => {
+  it('passes the column type of exercises to the migration, through its script', () => {
     expect(file.services['setup']?.environment).toContain('INDEXER_EXERCISE_JSON');
     expect(read('scripts/compose/set-up.mjs')).toMatch(/const env = \{[^}]*INDEXER_EXERCISE_JSON/);
   });
@@ -79,7 +79,7 @@ describe('docker-compose.yml', () => {
     expect(missing.sort()).toEqual(Object.keys(settled).sort());
   });
 
-  it('allows requests with the name that Prometheus uses', () => {
+  it('allows requests with the host name that Prometheus uses', () => {
     const scraped = /targets: \['(.+):7580'\]/.exec(read('grafana/prometheus.yml'))?.[1] ?? '';
     expect(Object.keys(file.services)).toContain(scraped);
     const names = ((indexer?.environment ?? []) as readonly string[]).find((entry) =>

@@ -72,7 +72,7 @@ function roomOf(path: string): string {
 }
 
 describe('the tree in docs/explanation/architecture.md', () => {
-  it('has every folder of src, and no other', () => {
+  it('has every folder of src and no other folder', () => {
     expect([...drawn(), ...parts].toSorted()).toEqual([...folders()].toSorted());
   });
 
@@ -80,7 +80,7 @@ describe('the tree in docs/explanation/architecture.md', () => {
     const positions = new Map(drawn().map((path, at) => [path, at]));
     const upwards = arrows().filter(([from, to]) => {
       const [a, b] = [drawnOf(from), drawnOf(to)];
-      // Files directly in a module may import its submodules, but not the other way round.
+      // Files directly in a module may import its submodules. The submodules may not import them.
       return a !== b && roomOf(a) === roomOf(b) && (positions.get(a) ?? -1) > (positions.get(b) ?? -1);
     });
     expect(upwards.map((pair) => pair.join(' -> '))).toEqual([]);

@@ -1,6 +1,6 @@
 /**
  * Runs the commands and queries of README.md, CONTRIBUTING.md and docs, against a ledger with traffic and an indexed
- * database. Commands that are not run are listed with a reason. Needs the built program.
+ * database. Commands that this test does not run are listed with a reason. Needs the built program.
  */
 import { execFile } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -108,7 +108,7 @@ describe('shell commands of the documentation', () => {
     await runInShell(commands.map((command) => inPlace(command, place)).join('\n'));
   });
 
-  it('are part of a page if they are listed as not run', () => {
+  it('exist on a page if they are listed as not run', () => {
     const listed = shell.flatMap((block) => commandsOf(block).map((command) => reasonNotToRun(block.path, command)));
     expect(notRun.filter((entry) => !listed.includes(entry))).toEqual([]);
     for (const test of elsewhere.values()) expect(isThere(test), test).toBe(true);

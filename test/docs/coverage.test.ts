@@ -1,5 +1,5 @@
 /**
- * Compares docs/reference/coverage.md with the migrations and with the samples of participants: every named column
+ * Compares docs/reference/coverage.md with the migrations and with the samples of participants. Every column in it
  * exists, and every field of a sample has a row.
  */
 import { readdirSync, readFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * No page instructs users to install or run a package by a name that anyone could register. Every file that the program
- * names is in the installed package.
+ * No page instructs users to install or run a package by a name that anyone could register. The installed package
+ * contains every file that the program names.
  */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';

@@ -60,7 +60,7 @@ describe('the documentation pages', () => {
 });
 
 describe('README.md', () => {
-  it('is short: longer texts are on separate pages', () => {
+  it('is short, because longer texts are on separate pages', () => {
     const readme = all.find(({ path }) => path === 'README.md');
     expect(readme?.text.split('\n').length).toBeLessThan(200);
   });

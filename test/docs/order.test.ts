@@ -1,4 +1,4 @@
-/** Pages that are followed from top to bottom name nothing before it is created. */
+/** Checks pages that users follow from top to bottom. They use nothing before it is created. */
 import { expect, it } from 'vitest';
 import { blocksOf, pages } from './pages.ts';
 

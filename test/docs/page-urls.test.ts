@@ -1,4 +1,4 @@
-/** Pages that the program, its alerts and its messages name: their URL works from anywhere. */
+/** Checks the URLs of pages that the program, its alerts and its messages name. They work from anywhere. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

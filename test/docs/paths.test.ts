@@ -1,4 +1,4 @@
-/** Paths in pages and in comments of the sources exist. A comment could otherwise outlive the file that it names. */
+/** Paths in pages and in comments of the sources exist. Otherwise a comment could name a file that was deleted. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -14,7 +14,7 @@ function pathOf(mention: string): string | undefined {
   if (!/^[\w.-]+(?:\/[\w.-]+)*\/(?:[\w.-]+\.(?:ts|mjs|md|sql|json|ya?ml))?$/.test(mention)) return undefined;
   const [first = ''] = mention.split('/');
   if (roots.includes(first)) return mention;
-  // Only files, because a folder name could belong to another module.
+  // Only files are checked, because a folder name could belong to another module.
   return rooms.some(({ name }) => name === first) && mention.endsWith('.ts') ? join('src', mention) : undefined;
 }
 

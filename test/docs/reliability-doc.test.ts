@@ -1,6 +1,6 @@
 /**
- * The fault matrix and the promises of docs/explanation/reliability.md: their tests exist, and each fault has a test or
- * a reason why there is none.
+ * Checks the fault matrix and the promises of docs/explanation/reliability.md. Their tests exist, and each fault has a
+ * test or a reason why it has none.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -51,7 +51,7 @@ describe('the fault matrix', () => {
     expect(ids.filter((id) => !/^[A-Z]\d\d$/u.test(id))).toEqual([]);
   });
 
-  it('has a test for each fault, or the reason why there is none', () => {
+  it('has a test or the reason why there is none for each fault', () => {
     const open = faults.filter(
       ({ tests = {}, untested }) => (Object.keys(tests).length === 0) === (untested === undefined),
     );

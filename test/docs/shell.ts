@@ -1,6 +1,6 @@
 /**
- * The shell commands of the pages: values for the names in them, and the commands that the test in this folder does not
- * run, each with a reason.
+ * The shell commands of the pages. Defines values for the names in them, and lists the commands that the test in this
+ * folder does not run, each with a reason.
  */
 import type { Block } from './pages.ts';
 
@@ -11,7 +11,7 @@ export interface ShellContext {
   readonly spareUrl: string;
   readonly databaseUrl: string;
   readonly httpUrl: string;
-  /** Folder with the files that commands name. */
+  /** Folder that contains the files that commands name. */
   readonly folder: string;
   /** A party of the ledger, a template of one of its contracts, an update, an exercise and an archived contract. */
   readonly party: string;

@@ -1,4 +1,4 @@
-/** The search of the site, with an index of the staged pages and the search settings of the site. */
+/** Tests the search of the site, with an index of the staged pages and the search settings of the site. */
 import MiniSearch from 'minisearch';
 import { describe, expect, it } from 'vitest';
 import { addressOf, keywords, searchSettings } from '../../scripts/site/generator/search.ts';

@@ -25,12 +25,12 @@ function between(page: string, name: string): string {
   return new RegExp(`<!-- ${name} -->\n(.*)\n<!-- /${name} -->`, 's').exec(pageText(page))?.[1]?.trim() ?? '';
 }
 
-it('docs/reference/configuration.md documents exactly the options of the program: npm run docs:generate', () => {
+it('docs/reference/configuration.md documents exactly the options of the program (if not, run npm run docs:generate)', () => {
   expect(between('docs/reference/configuration.md', 'configuration')).toBe(configMarkdown());
 });
 
 describe('docs/reference/error-codes.md', () => {
-  it('contains the catalogue, with a remedy for every code: npm run docs:generate', () => {
+  it('contains the catalog, with a remedy for every code (if not, run npm run docs:generate)', () => {
     expect(between('docs/reference/error-codes.md', 'troubleshooting')).toBe(troubleshootingMarkdown());
   });
 
@@ -61,19 +61,19 @@ describe('the reference of the commands', () => {
     expect(Object.values(commandPages).flat().toSorted()).toEqual(commands.map(({ name }) => name).toSorted());
   });
 
-  it('lists the commands in docs/reference/commands.md: npm run docs:generate', () => {
+  it('lists the commands in docs/reference/commands.md (if not, run npm run docs:generate)', () => {
     expect(between('docs/reference/commands.md', 'commands')).toBe(commandIndex(commands));
   });
 
-  it.each(pages)('has the current sections in docs/reference/commands/%s.md: npm run docs:generate', (page) => {
+  it.each(pages)('has the current sections in docs/reference/commands/%s.md (if not, run npm run docs:generate)', (page) => {
     expect(between(`docs/reference/commands/${page}.md`, 'commands')).toBe(commandSections(commands, page, verbs));
   });
 });
 
-it('docs/reference/graphql-names.md lists the relations: npm run docs:generate', () => {
+it('docs/reference/graphql-names.md lists the relations (if not, run npm run docs:generate)', () => {
   expect(between('docs/reference/graphql-names.md', 'relations')).toBe(relationsMarkdown());
 });
 
-it('docs/how-to/secure/roles.md lists the role that each feature needs at least: npm run docs:generate', () => {
+it('docs/how-to/secure/roles.md lists the minimal role for each feature (if not, run npm run docs:generate)', () => {
   expect(between('docs/how-to/secure/roles.md', 'least-roles')).toBe(leastRolesMarkdown());
 });

@@ -1,6 +1,6 @@
 /**
- * A ledger that is unreachable, or that sends Retry-After. Requests wait as long as it demands, and the indexer follows
- * it as soon as it returns.
+ * Tests a ledger that is unreachable or that sends Retry-After. Requests wait as long as the ledger demands, and the
+ * indexer resumes as soon as the ledger returns.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -26,7 +26,7 @@ function shortestPause(times: readonly number[]): number {
 }
 
 describe('an unreachable participant', () => {
-  it('is followed within five seconds of its return, however long it was away, with few log lines meanwhile', async () => {
+  it('is followed within five seconds of its return, however long it was away, and causes few log lines until then', async () => {
     await using ledger = await GuardedLedger.start('good');
     await using daemon = start(ledger, { INDEXER_RETRY_MAX_DELAY: '30s' });
     await storesUpTo(daemon, 3);
@@ -50,7 +50,7 @@ describe('a Retry-After', () => {
     ['seconds, of a handshake', 503, '2', 'upgrade'],
     ['a date, of a request', 503, new Date(2_000).toUTCString(), 'http'],
   ])(
-    'in %s is honored: no request is sent earlier',
+    'in %s is honored, and no request is sent before it ends',
     async (_form, status, value, where) => {
       await using ledger = await GuardedLedger.start('good');
       // The date is relative to the clock of the sender, which may differ from ours.

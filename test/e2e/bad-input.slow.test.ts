@@ -1,6 +1,6 @@
 /**
- * Every kind of wrong input leads to one clear error with its remedy, to the right exit code or to a parked state in
- * `/status` and `/readyz`. Nothing is written, and no run prints a secret.
+ * Every kind of wrong input leads to one clear error with its remedy. The program ends with the right exit code, or the
+ * indexer parks and reports this at `/status` and `/readyz`. Nothing is written, and no run prints a secret.
  */
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -170,7 +170,7 @@ describe('a ledger that cannot be used', () => {
 });
 
 describe('a database that cannot be used', () => {
-  it('ends the program with 77 and the missing grant when the role may not create the schema', async () => {
+  it('ends the program with 77 and names the missing grant when the role may not create the schema', async () => {
     await using own = await createTestDatabase();
     const role = `limited_${randomBytes(6).toString('hex')}`;
     await query(own.url, `create role ${role} login password '${canaryPassword}'`);
@@ -193,7 +193,7 @@ describe('a database that cannot be used', () => {
     await expectState('parked', 'STORE_DATABASE_MISSING', databaseEnv(url.href), /does not exist.*3D000/);
   });
 
-  it('is retried when the password is wrong, in case it is being rotated, without printing it', async () => {
+  it('is retried when the password is wrong, because it may soon be replaced; the password is not printed', async () => {
     const url = new URL(database.url);
     url.password = canaryPassword;
     await expectState('backing_off', 'STORE_PASSWORD_REFUSED', databaseEnv(url.href), /password/, startRun);
@@ -204,7 +204,7 @@ describe('a database that cannot be used', () => {
     await expectState('backing_off', 'STORE_UNREACHABLE', env, /cannot be reached at 127\.0\.0\.1:9 \(ECONNREFUSED\)/);
   });
 
-  it('ends the program with 78 when the database does not store UTF8, and nothing is created in it', async () => {
+  it('ends the program with 78 when its encoding is not UTF8, and nothing is created in it', async () => {
     const name = `ascii_${randomBytes(6).toString('hex')}`;
     const provider = `encoding 'SQL_ASCII' locale_provider libc locale 'C' template template0`;
     await query(database.url, `create database ${name} ${provider}`);
@@ -219,7 +219,7 @@ describe('a database that cannot be used', () => {
     }
   });
 
-  it('ends the program with 78 when a newer version created the schema, which stays unchanged', async () => {
+  it('ends the program with 78 when a newer version created the schema, and the schema is not changed', async () => {
     await using own = await createTestDatabase();
     await commandToEnd(databaseEnv(own.url), ['migrate']);
     await query(own.url, `insert into ${schema}.schema_migrations (id) values ('9999_from_the_future')`);
@@ -264,7 +264,7 @@ describe('a command line or configuration that cannot be used', () => {
     expect(ended.stderr).toContain('what to do: correct the listed values');
   });
 
-  it('ends the program with 2, the nearest command and a pointer to the list when the command does not exist', async () => {
+  it('ends the program with 2 and suggests the nearest command and the command list when the command does not exist', async () => {
     const ended = await runToEnd({}, ['indx']);
     expect(ended.code).toBe(2);
     expect(ended.stderr).toContain('there is no command "indx"');
@@ -305,7 +305,7 @@ describe('secrets', () => {
     expect((await commandToEnd(env, ['config', '--json'])).code).toBe(0);
   });
 
-  it('are in no line that these runs printed', () => {
+  it('are not in any line that these runs printed', () => {
     const printed = everythingPrinted();
     expect(printed.length).toBeGreaterThan(5_000);
     expect(printed).not.toContain(canaryToken);

@@ -1,7 +1,6 @@
 /**
- * Completions while the built program is killed repeatedly and commands are submitted, accepted and rejected. In the
- * end every command is found by its id, with its outcome, exactly once. The same applies to a token that loses its
- * rights and gets them back.
+ * Kills the built program repeatedly while commands are submitted, accepted and rejected. In the end every command is
+ * found by its id, with its outcome, exactly once. The same applies when a token loses its rights and gets them back.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';

@@ -1,15 +1,17 @@
-/** A daemon that is stopped, replaced or disconnected under load stores the same rows as an undisturbed one. */
+/**
+ * A daemon that is stopped, replaced or disconnected under load stores the same rows as a daemon without interruptions.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
 import { createWorld, progress, type World } from './runs/daemon-world.ts';
 
-/** Longer than the time in which the daemon treats a second signal as an echo of the first. */
+/** This is longer than the time in which the daemon treats a second signal as a repetition of the first. */
 const echoMs = 1_000;
 
-describe('a daemon that is disturbed under load', () => {
+describe('a daemon that is interrupted under load', () => {
   const fast = { INDEXER_START: 'genesis' };
-  /** Small batches, used until the disturbance is over. The remaining updates are stored in large batches. */
+  /** Small batches are used until the interruption is over. The remaining updates are stored in large batches. */
   const slow = { ...fast, INDEXER_BATCH_UPDATES: '3' };
   let world: World;
   let expected: string;

@@ -1,6 +1,6 @@
 /**
- * A party whose key is never on the participant. The client onboards it, and prepares, signs and executes its
- * transaction. The transaction is then found in Postgres with the hash that was signed.
+ * Tests a party whose key is never on the participant. The client onboards the party, and prepares, signs and executes
+ * its transaction. The transaction is then found in Postgres with the hash that was signed.
  */
 import { Client } from 'pg';
 import { beforeAll, expect, it } from 'vitest';
@@ -81,7 +81,7 @@ async function stored(url: string, offset: number): Promise<Stored | undefined> 
 it('an externally signed transaction is in Postgres with the hash that was signed', async () => {
   await using database = await createTestDatabase();
   await using sandbox = await startSandbox();
-  // Starts at genesis: a seed would store the contracts of earlier updates without their updates.
+  // The indexer starts at genesis, because a seed would store the contracts of earlier updates without their updates.
   const env = { INDEXER_START: 'genesis' };
   await using daemon = startDaemon({ ledgerUrl: sandbox.url, databaseUrl: database.url, schema: 'external', env });
   const tokenSource = createTokenSource({});

@@ -1,6 +1,6 @@
 /**
- * Hostile defaults for all settings of a role: stored rows, and the results of commands and readers, are the same as
- * with a role without defaults.
+ * Sets unusual defaults for all settings of a role. Stored rows, and the results of commands and readers, are the same
+ * as with a role without defaults.
  */
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
@@ -41,7 +41,7 @@ const meaning = {
   synchronous_commit: 'off',
   gin_fuzzy_search_limit: '1',
 };
-/** Settings for planning and for the display of numbers. Readers may choose them. */
+/** Settings for planning and for the display of numbers. A reader may choose them. */
 const ownChoice = {
   extra_float_digits: '-15',
   work_mem: `'64kB'`,
@@ -231,8 +231,8 @@ const functions = [
   );
 
 /**
- * Rows of each query in a fixed order. Times and intervals are compared as numbers, because their output format is a
- * choice of the reader.
+ * Rows of each query in a fixed order. Times and intervals are compared as numbers, because readers choose their output
+ * format.
  */
 async function answersOf(url: string, questions: readonly string[]): Promise<readonly (readonly string[])[]> {
   const client = new Client({ connectionString: url });

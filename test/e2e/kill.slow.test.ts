@@ -1,6 +1,7 @@
 /**
- * The main promise of the product. However and whenever the daemon is killed or disconnected, in the end it stores the
- * same rows as an undisturbed daemon. Uses real processes, a real database, and a ledger over real sockets.
+ * Tests the main promise of the product. However and whenever the daemon is killed or disconnected, in the end it
+ * stores the same rows as a daemon that was never interrupted. The test uses real processes, a real database, and a
+ * ledger over real sockets.
  */
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
@@ -14,8 +15,8 @@ import { createWorld } from './runs/daemon-world.ts';
  */
 const kills = Number(process.env['KILLS'] ?? 6);
 /**
- * Minimum number of unstored updates when a daemon is killed while it follows. It cannot store them all before the
- * kill.
+ * Minimum number of updates that are not stored yet when a daemon is killed while it follows. It cannot store them all
+ * before the kill.
  */
 const atLeastLeft = 1_500;
 
@@ -23,7 +24,7 @@ describe(`a daemon killed with SIGKILL ${String(kills)} times`, () => {
   const seededUpdates = 700;
   const killsBySeeding = Math.ceil(kills / 4);
 
-  it('stores the same rows as an uninterrupted one, killed while starting, seeding and following', async () => {
+  it('stores the same rows as an uninterrupted daemon, although it is killed while starting, seeding and following', async () => {
     // The database is not migrated, so the daemon can also be killed while it creates its tables.
     await using world = await createWorld(41, await createTestDatabase());
     const { stored, sandbox } = world;
@@ -62,7 +63,8 @@ describe(`a daemon killed with SIGKILL ${String(kills)} times`, () => {
           const found = await stored.seeded('killed');
           return found > 0 && found !== before ? found : undefined;
         });
-      // In every other case, the kill comes after the seed has certainly stored something, however slow the machine is.
+      // In every other case, the kill happens after the seed has certainly stored something, however slow the machine
+      // is.
       if (hits.seeding % 2 === 0) await hit('seeding', 'seeding', [5, 60]);
       else await hit('seeding', 'seeding', [0, 20], entries);
       if ((await stored.seeded('killed')) > 0 && (await stored.checkpoint('killed')) === undefined) midSeed += 1;
@@ -75,7 +77,7 @@ describe(`a daemon killed with SIGKILL ${String(kills)} times`, () => {
     hits.following += 1;
     let midFollow = 0;
     while (hits.starting + hits.seeding + hits.following < kills) {
-      // Keep more updates than one life can store, whatever the speed of the machine.
+      // More updates are pending than the daemon can store before it is killed, whatever the speed of the machine.
       const left = sandbox.ledger.ledgerEnd() - ((await stored.checkpoint('killed')) ?? 0);
       if (left < atLeastLeft) world.grow(1_000);
       await hit('following', 'catching up', [20, 250]);

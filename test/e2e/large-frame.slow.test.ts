@@ -1,6 +1,6 @@
 /**
- * Without LEDGER_MAX_FRAME_BYTES, the memory of the process determines the size limit of frames, and the process
- * survives larger ones.
+ * Without LEDGER_MAX_FRAME_BYTES, the memory of the process determines the size limit of frames. The process survives
+ * frames that are larger.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { frameLimitFor } from '../../src/config/config.ts';

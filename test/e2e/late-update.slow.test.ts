@@ -1,5 +1,5 @@
 /**
- * Updates that the ledger sends after later updates that are already stored: they are not lost, and no update of
+ * Tests updates that the ledger sends after later updates that are already stored. They are not lost, and no update of
  * another history is stored.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

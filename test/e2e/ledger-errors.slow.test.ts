@@ -1,4 +1,4 @@
-/** Reactions of the indexer to errors of the ledger: resume, wait, or park with the tables untouched. */
+/** Tests how the indexer reacts to errors of the ledger: it resumes, waits, or parks without changing the tables. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLedgerClient } from '../../src/ledger/api/client.ts';
 import { createTokenSource } from '../../src/ledger/access/token.ts';
@@ -80,7 +80,7 @@ describe('the indexer', () => {
     await expectUndisturbed();
   });
 
-  it('opens a new stream with the new rights when they were extended', async () => {
+  it('opens a new stream when its rights are extended', async () => {
     await using indexer = await run();
     await indexer.reaches(sandbox.ledger.ledgerEnd());
     await changeRights('grant');
@@ -92,7 +92,7 @@ describe('the indexer', () => {
     await expectUndisturbed();
   });
 
-  it('parks when the right to read was revoked, and keeps its rows', async () => {
+  it('parks when the right to read is revoked, and keeps its rows', async () => {
     await using indexer = await run();
     await indexer.reaches(sandbox.ledger.ledgerEnd());
     const before = await digestOf(database.url, 'ledger');

@@ -1,7 +1,7 @@
 /**
- * A ledger that rejects requests while a stream stays open and idle, as participants do when a token expires. The
- * indexer must not report that all is well, and must notice at once when an operator has fixed the problem. Requests
- * use HTTP.
+ * Tests a ledger that rejects requests while a stream stays open and idle, as participants do when a token expires. The
+ * indexer must report that it is not ready. When an operator has fixed the problem, the indexer must detect it at once.
+ * Requests use HTTP.
  */
 import { mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Replaces the token as a mounted secret is replaced, by swapping a symbolic link. */
+/** Replaces the token by swapping a symbolic link, as happens to a mounted secret. */
 async function putToken(token: string): Promise<void> {
   await writeFile(join(folder, token), token);
   await symlink(join(folder, token), join(folder, 'link'));
@@ -80,7 +80,7 @@ const becomes = (daemon: Daemon, states: readonly string[], limitMs?: number): P
   );
 
 describe('an indexer whose token has expired while its stream is idle', () => {
-  it('is not ready after ten seconds and reports why, until it reads a renewed token, which also reopens the stream', async () => {
+  it('is not ready after ten seconds and reports why, until it reads a renewed token and reopens the stream with it', async () => {
     await using ledger = await GuardedLedger.start('first');
     await putToken('first');
     await using daemon = start(ledger);
@@ -111,7 +111,7 @@ describe('an indexer whose token has expired while its stream is idle', () => {
     expect(daemon.output()).not.toContain('"msg":"backing off"');
   });
 
-  it('does not enter state ledger_timeout because of a slow database, as it still polls the ledger', async () => {
+  it('does not enter state ledger_timeout because of a slow database, because it still polls the ledger', async () => {
     await using ledger = await GuardedLedger.start('first');
     await putToken('first');
     await using daemon = start(ledger, { INDEXER_LEDGER_TIMEOUT: '2s' });
@@ -215,14 +215,14 @@ describe('an indexer that waits for the next attempt', () => {
     await becomes(daemon, ['parked']);
     const countRequests = (): number => ledger.count('/v2/updates');
     await waitFor('four questions', () => (countRequests() >= 4 ? true : undefined));
-    // It neither connects nor logs, but only sends requests.
+    // It does not connect or log anything, and only sends requests.
     expect(ledger.count('upgrade')).toBe(1);
     expect(daemon.output().split('"msg":"ledger failed"')).toHaveLength(2);
     ledger.rights = true;
     await storesUpTo(daemon, 3);
   });
 
-  it('does not retry faster when only the stream is rejected by a gateway and the rights exist', async () => {
+  it('does not retry faster when a gateway rejects only the stream and the rights exist', async () => {
     await using ledger = await GuardedLedger.start('good');
     ledger.refusal = { status: 403, headers: {}, of: 'handshakes' };
     await putToken('good');

@@ -27,7 +27,7 @@ beforeEach(async () => {
       audience,
       users: [{ id: clientId, rights: [{ kind: 'CanReadAsAnyParty' }] }],
     },
-    // So that a stream without updates also detects that its token has expired.
+    // This interval lets a stream without updates also detect that its token has expired.
     limits: { checkpointIntervalMs: 300 },
   });
   database = await createTestDatabase();
@@ -85,7 +85,7 @@ it('an indexer reopens the stream of completions with each new token, before the
 
 describe('an indexer with tokens that live two seconds', () => {
   it(
-    `streams through ${renewalCount} renewals without gaps or duplicates, and is always ready`,
+    `streams without gaps or duplicates over ${renewalCount} renewals, and is always ready`,
     async () => {
       const begunAt = Date.now() / 1000;
       await using indexer = await run('renewed');
@@ -112,7 +112,7 @@ describe('an indexer with tokens that live two seconds', () => {
 
   it('survives an outage of the provider that is longer than the lifetime of a token', async () => {
     await using indexer = await run('outage');
-    // First it needs a token and a stream that it can lose.
+    // First the indexer needs a token and a stream that it can lose.
     await waitFor('the indexer is live', async () => ((await indexer.status()).state === 'live' ? true : undefined));
     const traffic = startTraffic(sandbox.ledger, { seed: 6, updatesPerSecond: 100 });
     await pause(1_000);

@@ -1,5 +1,6 @@
 /**
- * A Postgres server that is too old for the tables. Only `npm run test:matrix` provides one; other runs skip this file.
+ * Tests a Postgres server that is too old for the tables. Only `npm run test:matrix` provides such a server; other runs
+ * skip this file.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
@@ -14,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 it.each([[['run']], [['migrate']]])(
-  '%j ends with 78 and the required version, and creates nothing',
+  '%j ends with 78, names the required version, and creates nothing',
   needs(noOldServer),
   async (argv) => {
     const { code, stderr } = await runToEnd({ DATABASE_URL: database.url, LEDGER_URL: 'http://127.0.0.1:9' }, argv);

@@ -66,7 +66,7 @@ async function parksWith(user: 'reader' | 'admin', code: string): Promise<void> 
 describe('an indexer whose user may only read', () => {
   it('follows without the participant id, and reports that once, however often it reconnects', async () => {
     const stored = await indexAs('reader', async (indexer) => {
-      // Only this stream, because the stream of completions would log another message.
+      // The test runs only this stream, because the stream of completions would log another message.
       sandbox.faults.cut = { path: '/v2/updates', times: 2 };
       await waitFor('two cuts', async () => {
         generateHistory(sandbox.ledger, { seed: 5, updates: 1 });

@@ -1,4 +1,7 @@
-/** An update that cannot be stored stops the stream, or it is quarantined and later stored at its offset. */
+/**
+ * An update that cannot be stored stops the stream. If quarantine is allowed, the update is quarantined and later
+ * stored at its offset.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { quarantineCommand } from '../../src/cli/maintain/quarantine.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';

@@ -1,4 +1,4 @@
-/** Serves every sample of a frame over sockets and indexes it: each field is found in Postgres. */
+/** Serves every sample of a frame over sockets and indexes it. Each field of the sample is then in Postgres. */
 import { afterAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
 import { openAccess } from '../../src/ledger/open-access.ts';
@@ -82,7 +82,10 @@ function at(offset: number, { frame, name }: Sample): { name: string; kind: stri
   return { name, kind, value, frame: copy };
 }
 
-/** Without the continuation token, which comes from another participant and would be invalid here. */
+/**
+ * The entry without its continuation token, because that token comes from another participant and would be invalid
+ * here.
+ */
 function withoutToken(frame: Message): Message {
   return 'streamContinuationToken' in frame ? { ...frame, streamContinuationToken: '' } : frame;
 }

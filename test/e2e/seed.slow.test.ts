@@ -1,6 +1,6 @@
 /**
- * Faults that a seed must survive before the first update: tokens that expire during the seed, and another ledger at
- * the same URL.
+ * Tests faults that a seed must survive before the first update: tokens that expire during the seed, and another ledger
+ * at the same URL.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -64,7 +64,7 @@ describe('a seed', () => {
     expect(indexer.logged('backing off')).toBe(2);
   });
 
-  it('detects rewritten history by a seeded contract if nothing was streamed and the participant id is unreadable', async () => {
+  it('uses a seeded contract to detect rewritten history if nothing was streamed and the participant id is unreadable', async () => {
     {
       await using indexer = await run();
       await inState(indexer, 'live');

@@ -1,6 +1,6 @@
 /**
- * A standby takes over from a writer in any state: killed, stopped, frozen or disconnected, also in the middle of a
- * batch. Uses real processes and prints the measurements.
+ * A standby takes over from a writer that is killed, stopped, frozen or disconnected, also in the middle of a batch.
+ * The test uses real processes and prints the measurements.
  */
 import { afterAll, describe, expect, it } from 'vitest';
 import { leaseMs, startPair, type Pair } from '../ha/pair.ts';
@@ -9,7 +9,8 @@ import { waitFor } from '../support/wait-for.ts';
 /** Limit for processes that have ended. If their end were not detected, the takeover would wait for the lease. */
 const afterDeathMs = leaseMs;
 /**
- * Limit for silent processes. Without a lease it would be minutes, until the operating system times out the connection.
+ * Limit for processes that do not respond. Without a lease it would be minutes, until the operating system times out
+ * the connection.
  */
 const afterSilenceMs = leaseMs + 10_000;
 const figures: string[] = [];
@@ -49,7 +50,7 @@ describe('a standby', { timeout: 120_000 }, () => {
     await expectSameAsCalm(pair);
   });
 
-  it('takes over at once, or the writer itself resumes, when the session with the lock is ended', async () => {
+  it('takes over at once when the session with the lock is ended, unless the writer itself resumes', async () => {
     await using pair = await startPair();
     await measured(pair, 'session of the lock terminated', afterDeathMs, async () => {
       await pair.stored.client.query(lockSession);
@@ -57,7 +58,7 @@ describe('a standby', { timeout: 120_000 }, () => {
     await expectSameAsCalm(pair);
   });
 
-  it('takes over within the lease from a frozen process, which writes nothing when it wakes and becomes a standby', async () => {
+  it('takes over within the lease from a frozen process, which later becomes a standby and writes nothing', async () => {
     await using pair = await startPair();
     await measured(pair, 'SIGSTOP', afterSilenceMs, () => {
       pair.leader.signal('SIGSTOP');
@@ -96,7 +97,7 @@ describe('a standby', { timeout: 120_000 }, () => {
     await expectSameAsCalm(pair);
   });
 
-  it('is not ready but live, and reports its state', async () => {
+  it('is live but not ready, and reports its state', async () => {
     await using pair = await startPair();
     const http = await pair.standby.http();
     const ready = await fetch(`${http}/readyz`);

@@ -1,4 +1,4 @@
-/** A token file that another program renews while the complete indexer streams into Postgres. */
+/** Another program renews a token file while the complete indexer streams into Postgres. */
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Long enough, although the ledger grows during the renewals and batches contain only five updates. */
+/** This is long enough, although the ledger grows during the renewals and batches contain only five updates. */
 const storedWithinMs = 180_000;
 
 let issued = 0;
@@ -54,7 +54,7 @@ function run(schema: string): Promise<IndexerRun> {
 }
 
 describe('a token file', () => {
-  it('that is renewed in time moves the stream to the new token under load and when idle, without a phase change', async () => {
+  it('that is renewed in time makes the stream use the new token under load and when idle, without a phase change', async () => {
     await rotate();
     await using indexer = await run('file');
     const traffic = startTraffic(sandbox.ledger, { seed: 8, updatesPerSecond: 100 });

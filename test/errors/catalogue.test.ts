@@ -1,4 +1,4 @@
-/** The error catalogue: every error that reaches an operator has a remedy. */
+/** Tests the error catalog. Every error that reaches an operator has a remedy. */
 import { describe, expect, it } from 'vitest';
 import { catalogue, type ErrorCode } from '../../src/errors/catalogue.ts';
 import { IndexerError, withContext } from '../../src/errors/indexer-error.ts';
@@ -7,7 +7,7 @@ const codes = Object.keys(catalogue) as ErrorCode[];
 const withoutRemedy = codes.filter((code) => catalogue[code].remedy === undefined);
 
 describe('the error catalogue', () => {
-  it('has no general remedy for codes of failed preconditions, whose remedy is set where they are thrown', () => {
+  it('has no general remedy for failed preconditions, because the code that throws them sets the remedy', () => {
     const refusals = codes.filter((code) => code.endsWith('_REFUSED') && !/^(?:LEDGER|STORE)_/.test(code));
     expect(refusals.length).toBeGreaterThan(15);
     expect(refusals.filter((code) => !withoutRemedy.includes(code))).toEqual([]);
@@ -20,7 +20,7 @@ describe('the error catalogue', () => {
 });
 
 describe('an IndexerError', () => {
-  it('is rejected by the compiler and the constructor without a remedy, if its code requires one', () => {
+  it('without a remedy is rejected by the compiler and the constructor if its code requires one', () => {
     // @ts-expect-error RESET_REFUSED needs a remedy.
     expect(() => new IndexerError('found', { code: 'RESET_REFUSED' })).toThrow(
       new TypeError('RESET_REFUSED was thrown without a remedy'),
@@ -33,7 +33,7 @@ describe('an IndexerError', () => {
     expect(withContext(error, { facts: { offset: 3 } }).remedy).toBe('run: ledger-indexer check');
   });
 
-  it('prefers the remedy with which it was thrown over the remedy of its code', () => {
+  it('uses the remedy with which it was thrown instead of the remedy of its code', () => {
     expect(new IndexerError('found', { code: 'STORE_FULL' }).remedy).toBe(catalogue.STORE_FULL.remedy);
     expect(new IndexerError('found', { code: 'STORE_FULL', remedy: 'add a disk' }).remedy).toBe('add a disk');
   });

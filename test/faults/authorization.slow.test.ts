@@ -80,7 +80,7 @@ describe('requests that are rejected while the stream is accepted', () => {
   });
   afterEach(() => oidc.stop());
 
-  it('use one new token in total, not one per request', async () => {
+  it('request only one new token in total', async () => {
     const auth = { jwksUrl: oidc.jwksUrl, audience, users: [{ id: clientId, rights }] };
     await using world = await FaultWorld.open({ auth });
     await using indexer = await world.run('ledger', {

@@ -1,5 +1,6 @@
 /**
- * Bounded runs whose end offset has no transaction, but a topology update, a reassignment, a checkpoint, or no update.
+ * Tests bounded runs whose end offset has no transaction. It has a topology update, a reassignment, a checkpoint, or no
+ * update.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openAccess } from '../../src/ledger/open-access.ts';
@@ -32,7 +33,7 @@ beforeEach(async () => {
     }));
     return frames.transaction(offset, events);
   };
-  // Not appended raw, because raw updates are visible to every filter.
+  // These updates are not appended raw, because raw updates are visible to every filter.
   const topology = (offset: number): number => ledger.append(frames.topology(offset)['update'] as never);
   const append = (frame: frames.JsonRecord): number => ledger.appendRaw(frames.text(frame));
   append(creates(1, 'a', 'b'));
@@ -71,7 +72,7 @@ function activeAt(offset: number): readonly string[] {
   return offset < 1 ? [] : [...a, ...(offset < 11 ? ['b here'] : []), ...(offset < 9 ? [] : ['c here'])];
 }
 
-/** A bounded run inside the test process. Resolves when it has ended without being stopped. */
+/** Starts a bounded run inside the test process. Resolves when the run has ended without being stopped. */
 async function runUpTo(stopAt: number, schema = 'ledger', more: Readonly<Record<string, string>> = {}): Promise<void> {
   const env = {
     LEDGER_URL: sandbox.url,
@@ -144,7 +145,7 @@ describe('a bounded run', () => {
     await isStoredUpTo(2);
   });
 
-  it('stores the same in several runs as in one', async () => {
+  it('stores the same rows in several runs as in one run', async () => {
     for (const offset of [1, 2, 3, 4, 6, 9, 10, 15]) {
       await runUpTo(offset);
       await isStoredUpTo(offset);

@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => world[Symbol.asyncDispose]());
 
 describe('the connection to the ledger', () => {
-  it('is reopened when it breaks in the middle of a frame, and nothing is missing', async () => {
+  it('is reopened without losing updates when it breaks in the middle of a frame', async () => {
     world.sandbox.faults.reset = { path, afterFrames: 7, times: 6 };
     world.sandbox.faults.cutMidFrame = { path, afterFrames: 11, times: 3 };
     await using indexer = await world.run();
@@ -25,7 +25,7 @@ describe('the connection to the ledger', () => {
     await world.expectUndisturbed();
   });
 
-  it('is closed when it is half open and pings are not answered', async () => {
+  it('is closed when it is half open and pings get no response', async () => {
     world.sandbox.faults.halfOpen = { path, afterFrames: 20 };
     await using indexer = await world.run('ledger', { INDEXER_PING_INTERVAL: '100ms' });
     await failedWith(indexer, 'LEDGER_PING_TIMEOUT');
@@ -126,7 +126,7 @@ describe('a frame', () => {
     },
   );
 
-  it('in two fragments is read as one', async () => {
+  it('in two fragments is read as one frame', async () => {
     world.sandbox.faults.splitFrames = { path };
     await using indexer = await world.run();
     await world.reachesEnd(indexer);
@@ -143,7 +143,7 @@ describe('a frame', () => {
 });
 
 describe('the order of updates', () => {
-  it('is checked: swapped updates are rejected, and park the indexer the third time', async () => {
+  it('is checked, and updates in wrong order are rejected and park the indexer the third time', async () => {
     world.sandbox.faults.swapUpdates = { path, atOffset: world.someOffset() };
     await using indexer = await world.run();
     const { code } = await parked(indexer);
@@ -172,7 +172,7 @@ describe('the order of updates', () => {
 });
 
 describe('errors of the ledger', () => {
-  it('are recognized also without a text', async () => {
+  it('are recognized even if they have no text', async () => {
     world.sandbox.faults.errorFrameOnce = { body: { code: 'SERVICE_NOT_RUNNING', errorCategory: 1 }, afterFrames: 20 };
     await using indexer = await world.run();
     await world.reachesEnd(indexer);

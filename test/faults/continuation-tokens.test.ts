@@ -1,6 +1,6 @@
 /**
- * Continuation tokens of an interrupted seed. A valid token resumes at the same offset, after the last commit. An
- * invalid token is discarded with all entries that were read before it.
+ * Tests the continuation tokens of an interrupted seed. With a valid token, the seed resumes at the same offset, after
+ * the last commit. An invalid token is discarded with all entries that were read before it.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -154,7 +154,7 @@ describe('the token of an interrupted seed', () => {
     await isSeededAt(sandbox.ledger.ledgerEnd());
   });
 
-  it('is not sent with another filter: the indexer parks, keeps the token, and resumes with the previous filter', async () => {
+  it('is not sent with another filter, but is kept until the indexer runs with the previous filter again', async () => {
     const { offset, token } = await beginSeed();
     const before = await digestOf(database.url, 'ledger');
     {

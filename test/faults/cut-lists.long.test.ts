@@ -1,6 +1,6 @@
 /**
- * Lists of active contracts that a gateway ends early with a normal close: a part of a list is never treated as the
- * complete list.
+ * Tests lists of active contracts that a gateway ends early with a normal close. An incomplete list is never treated as
+ * complete.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -122,7 +122,7 @@ describe('a list without continuation tokens', () => {
     await expectComplete();
   });
 
-  it('is never published if every reading ends early: the indexer parks and reports the numbers of entries', async () => {
+  it('is never published if every reading ends early, and the indexer parks and reports the numbers of entries', async () => {
     await open({ release: '3.4' }, 150);
     gateway.cuts = ({ path, frames }) => path === listPath && frames === 10;
     await using indexer = await index();
@@ -131,7 +131,7 @@ describe('a list without continuation tokens', () => {
     expect(await published()).toBe(false);
   });
 
-  it('that is too long for HTTP is read again with other contents, so that a byte limit ends it at another entry', async () => {
+  it('that is too long for HTTP is read again with other contents, so that a byte limit would end it at another entry', async () => {
     await open({ release: '3.4' }, 900);
     expect(activeNow()).toBeGreaterThan(230);
     const most = 200 * 1500;
@@ -147,7 +147,7 @@ describe('a list without continuation tokens', () => {
     await expectComplete();
   });
 
-  it('is confirmed after requests have failed for a while, without being read again for each', async () => {
+  it('is confirmed after several failed requests, without being read again for each of them', async () => {
     await open({ release: '3.4' }, 150);
     gateway.listAnswer = 503;
     await using indexer = await index();
@@ -158,7 +158,7 @@ describe('a list without continuation tokens', () => {
     await expectComplete();
   });
 
-  it('is confirmed complete after two closes before its first entry', async () => {
+  it('is confirmed complete even if the stream first closes twice before any entry', async () => {
     await open({}, 150);
     gateway.cuts = ({ path, opened }) => path === listPath && opened < 2;
     await using indexer = await index();

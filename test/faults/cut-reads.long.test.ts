@@ -1,6 +1,6 @@
 /**
- * Commands that read a list or a range that a gateway ends early with a normal close: no command treats a part as
- * complete.
+ * Tests commands that read a list or a range that a gateway ends early with a normal close. No command treats an
+ * incomplete result as complete.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { run } from '../cli/verb-run.ts';
@@ -29,7 +29,7 @@ afterEach(async () => {
 const cutLists = (): void => {
   gateway.cuts = ({ path, frames }) => path === listPath && frames === 10;
 };
-/** As participants of release 3.4, whose entries have no continuation tokens. */
+/** The setting makes the ledger like participants of release 3.4, whose entries have no continuation tokens. */
 const withoutTokens = (): void => {
   gateway.tokens = false;
 };
@@ -45,7 +45,7 @@ function fallBehind(): void {
 }
 
 describe('the command reseed', () => {
-  it('ends only contracts that are missing in the complete list, behind a gateway that closes lists early', async () => {
+  it('behind a gateway that closes lists early ends only contracts that are missing in the complete list', async () => {
     fallBehind();
     cutLists();
     await world.command(reseed, 'ledger', env);
@@ -93,7 +93,7 @@ describe('the command verify', () => {
     expect([outcome, results[0]?.compared]).toEqual(['equal', stored?.['updates']]);
   });
 
-  it('with --range is undecided without progress', async () => {
+  it('with --range is undecided if it makes no progress', async () => {
     gateway.cuts = ({ path }) => path === '/v2/updates';
     const { code, results } = await verify('--range', '1', String(await world.checkpoint()));
     expect([code, results[0]?.outcome]).toEqual([2, 'undecided']);

@@ -16,8 +16,8 @@ export interface Stop {
 }
 
 /**
- * Digest of the rows that an indexer without faults stores, by history of the ledger. Most tests of a file use the same
- * history, which is indexed once.
+ * Digests of the rows that an indexer without faults stores, one for each history of the ledger. Most tests of a file
+ * use the same history, which is indexed only once.
  */
 const undisturbed = new Map<string, string>();
 

@@ -1,6 +1,6 @@
 /**
- * Offsets without an update: rejected commands, and updates that do not match the filter. The stream does not report
- * them for a minute. So the indexer requests the range, and passes it only if it is confirmed empty.
+ * Tests offsets that have no update, because a command was rejected or the filter does not match. The stream does not
+ * report them for a minute. So the indexer requests the range, and passes it only if it is confirmed empty.
  */
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -149,13 +149,13 @@ describe('an update that the stream has not delivered', () => {
     });
     ledger.held.clear();
     ledger.deliver();
-    // Then both responses are correct, and the later ranges are empty.
+    // After that, both responses are correct, and the later ranges are empty.
     await indexer.reaches(7, soonMs);
     expect(await stored(schema)).toEqual([1, 3, 5]);
     expect([ledger.opened, await indexer.metric('indexer_out_of_order_updates_total')]).toEqual([1, 0]);
   });
 
-  it('is not passed because of a response that is older than the newest frame', async () => {
+  it('is not skipped because of a response that is older than the newest frame', async () => {
     await using ledger = await StretchLedger.start();
     ledger.grow(3, 1, 3);
     for (const offset of [5, 6]) ledger.held.add(offset);

@@ -1,6 +1,6 @@
 /**
- * Reassignments that are in flight while active contracts are read, by a seed, a reseed, a filter extension and a
- * rebuild. Some participants always list them, others only on request. No contract is lost, and `verify` finds no
+ * Tests reassignments that are in flight while a seed, a reseed, a filter extension or a rebuild reads the active
+ * contracts. Some participants always list them, others only on request. No contract is lost, and `verify` finds no
  * difference.
  */
 import { afterEach, describe, expect, it } from 'vitest';
@@ -180,7 +180,7 @@ describe('a participant that rejects offsets other than its ledger end while rea
 describe('a participant of 3.7 whose version cannot be read at first', () => {
   const unread = { path: '/v2/version', as: { status: 404, type: 'text/html', content: '<html>' } } as const;
 
-  it('is treated as an older one with a warning; later the seed is reported as doubtful, and a reseed corrects it', async () => {
+  it('is treated as an older release with a warning, and a reseed later corrects the seed that was reported as doubtful', async () => {
     await open('3.7', { faults: { answer: unread } });
     const travels = depart();
     {

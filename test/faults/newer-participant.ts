@@ -1,6 +1,6 @@
 /**
- * Simulates a participant of a future release: a proxy that adds fields, events, kinds of updates and error codes that
- * no release has to every message of a participant. Shares no code with the sandbox or the client.
+ * Simulates a participant of a future release with a proxy. To every message of a participant, it adds fields, events,
+ * kinds of updates and error codes that no release has. Shares no code with the sandbox or the client.
  */
 import { createServer, request as forward, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

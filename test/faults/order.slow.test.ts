@@ -1,4 +1,7 @@
-/** The order of updates, with a ledger that sends exactly the given frames, in the promised order or in a wrong one. */
+/**
+ * Tests the order of updates with a ledger that sends exactly the given frames, in the promised order or in a wrong
+ * order.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runIndexer } from '../e2e/runs/indexer-run.ts';
@@ -78,7 +81,7 @@ describe('an OffsetCheckpoint', () => {
     expect(await query(database.url, `select from ledger.updates`)).toEqual([]);
   });
 
-  it('does not hide an update below it that arrives after its commit: the update is stored at its offset', async () => {
+  it('does not hide an earlier update that arrives after its commit, and the update is stored at its offset', async () => {
     await using ledger = await ledgerOf(5, [update(3), offsetCheckpoint(5)], [update(4)]);
     await using indexer = await run(ledger);
     await waitFor('the late update', () => (retriesFor(indexer, 'LEDGER_OUT_OF_ORDER') > 0 ? true : undefined));

@@ -1,4 +1,4 @@
-/** Faults of the process: an uncaught error, a neighbor that fails, and too little memory. */
+/** Tests faults of the process: an uncaught error, another stream that fails, and too little memory. */
 import { readFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
@@ -28,7 +28,7 @@ function daemon(schema: string, code = ''): Daemon {
 
 describe('an uncaught error', () => {
   const canary = canaryWord();
-  // In two halves, so that the source location of the error does not reveal it.
+  // The secret is written in two halves, so that the source location of the error does not reveal it.
   const message = `'${canary.slice(0, 9)}' + '${canary.slice(9)}'`;
 
   it.each([
@@ -50,7 +50,7 @@ describe('an uncaught error', () => {
 });
 
 describe('two streams in one database', () => {
-  it('fail independently: one parks, the other continues', async () => {
+  it('fail independently, so that one continues while the other is parked', async () => {
     await using broken = await world.run('broken');
     await using sound = await world.run('sound');
     await world.reachesEnd(broken);

@@ -1,7 +1,7 @@
 /**
- * Errors with which Postgres rejects one update, raised by Postgres at a row of that update. An error that is not
- * caused by the data is retried or parks the indexer, however long it lasts. The update is never quarantined or
- * skipped.
+ * Tests errors with which Postgres rejects one update. Postgres itself raises them at a row of that update. An error
+ * that is not caused by the data is retried or parks the indexer, however long it lasts. The update is never
+ * quarantined or skipped.
  */
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -18,7 +18,7 @@ let url: string;
 /** Digest of an indexer that met no error. */
 let calm: string;
 
-/** Quarantine is allowed, so that an update without quarantine was not quarantined for another reason. */
+/** Quarantine is allowed, so that an update that is not quarantined proves the rule under test. */
 const run = (): Promise<IndexerRun> =>
   runIndexer({
     LEDGER_URL: ledger.url,
@@ -193,7 +193,7 @@ describe('a failure that no update causes', () => {
     expect(row).toEqual({ aside: 0 });
   });
 
-  it('parks the indexer if it is a unique index added by hand, because the update contains no key twice', async () => {
+  it('parks the indexer if it comes from a unique index added by hand, because the update contains no key twice', async () => {
     await refuseWith(undefined);
     await query(
       url,
@@ -212,7 +212,7 @@ describe('a failure that no update causes', () => {
     await query(url, 'drop index ledger.theirs');
   });
 
-  it('does not change the stored rows in the end, compared with an undisturbed run', async () => {
+  it('does not change the rows that are stored in the end, compared with a run without failures', async () => {
     await refuseWith(undefined);
     await using indexer = await run();
     await indexer.reaches(5);

@@ -1,6 +1,6 @@
 /**
- * Data that Postgres never accepts: the affected update, or entry of the active contracts, is found and named, and no
- * other. If the server is only slow, the indexer waits, and nothing is quarantined.
+ * Tests data that Postgres never accepts. Only the affected update, or the affected entry of the active contracts, is
+ * found and named. If the server is only slow, the indexer waits, and nothing is quarantined.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
@@ -153,7 +153,7 @@ describe('a statement that exceeds its time limit', () => {
        create trigger slow before insert on ledger.contracts for each row when (ledger.id_text(new.contract_id) = '${id}') execute function ledger.slow()`,
     );
 
-  it('is narrowed down to one update, which stops the stream with its offset and is never quarantined', async () => {
+  it('is traced to one update, which stops the stream with its offset and is never quarantined', async () => {
     {
       await using first = await scriptedLedger(sound.slice(0, 1));
       await using run = await runIndexer(env(first.url));
@@ -254,7 +254,7 @@ describe('an active-contracts entry that occurs twice', () => {
 });
 
 describe('a key that occurs in two updates', () => {
-  it('is valid: a contract may be created, archived and assigned again', async () => {
+  it('is valid, because a contract may be created, archived and assigned again', async () => {
     await using ledger = await scriptedLedger([sound[0], move(2, '00a', '00b'), move(3, '00b', '00a')]);
     await using run = await runIndexer(env(ledger.url));
     await run.reaches(3);

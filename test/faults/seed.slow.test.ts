@@ -1,4 +1,6 @@
-/** Faults of the stream of active contracts: a seed is published completely at one offset, or not at all. */
+/**
+ * Tests faults of the stream of active contracts. A seed is either published completely at one offset or not published.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../packages/ledger-sandbox/src/wire/json.ts';
 import { query } from '../support/database.ts';
@@ -31,7 +33,7 @@ describe('a seed', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(await digestOf(world.database.url, 'fresh'));
   });
 
-  it('is not treated as empty if its request format is disabled: the indexer parks and reports the remedy', async () => {
+  it('is not treated as empty if its request format is disabled, and the indexer parks and reports the remedy', async () => {
     const body = JSON.parse(fixture('samples/refusals/deprecated-api-disabled.json')) as JsonObject;
     world.sandbox.faults.errorFrameOnce = { body };
     await using indexer = await world.run('ledger', seeding);
@@ -41,7 +43,7 @@ describe('a seed', () => {
     expect(await query(world.database.url, 'select seeded_at from ledger.stream')).toEqual([{ seeded_at: null }]);
   });
 
-  it('and the stream after it meet at one offset, however far the ledger moves', async () => {
+  it('ends at the offset at which the stream begins, however far the ledger moves', async () => {
     const at = world.sandbox.ledger.ledgerEnd();
     world.sandbox.faults.slowFrames = { path, delayMs: 20 };
     await using indexer = await world.run('ledger', seeding);
@@ -57,7 +59,7 @@ describe('a seed', () => {
     const next = world.sandbox.ledger.range(at, world.sandbox.ledger.ledgerEnd(), 1)[0]?.offset;
     expect(row?.['first']).toBe(next);
     const active = `select count(*)::int as n from ledger.lifetimes where deactivated_offset is null`;
-    // Contracts in flight are in the list, but are not active on any synchronizer.
+    // Contracts in flight are in the list, although they are not active on any synchronizer.
     const listed = [...world.sandbox.ledger.activeAt(world.sandbox.ledger.ledgerEnd())];
     const expected = listed.filter(({ as }) => as === 'JsActiveContract').length;
     expect((await query(world.database.url, active))[0]?.['n']).toBe(expected);

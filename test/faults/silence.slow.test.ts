@@ -1,4 +1,4 @@
-/** A stream that responds to every ping but sends no updates, although the ledger has new ones. */
+/** Tests a stream that responds to every ping but sends no updates, although the ledger has new ones. */
 import { expect, it } from 'vitest';
 import { openAccess } from '../../src/ledger/open-access.ts';
 import { loadConfig } from '../../src/config/config.ts';
@@ -33,7 +33,7 @@ it('a stream without updates is reopened when the ledger end stays past the chec
   const options = { config, access, ledgerUrl: world.sandbox.url, databaseUrl, version: 'test', logging };
   const candidate = new WriterCandidate(database, 5_000);
   const parts = pipelineParts(options, { database, observers, commits: new Commits(), candidate, stop: stop.signal });
-  // As in the program, but with shorter times. In production they are 5 s and 120 s.
+  // These are the timers of the program with shorter times. In production they are 5 s and 120 s.
   const running = runPipeline({ ...parts, limits: { ...parts.limits, pollMs: 100, silenceMs: 1_000 } });
   const stored = (): Promise<true> =>
     waitFor('everything is stored', async () => {

@@ -1,7 +1,7 @@
 /**
- * A ledger with three calls. The test sets its ledger end, its updates, and the updates that each stream returns.
- * Written only from the description of the wire format. It sends no OffsetCheckpoints, like a ledger whose stream
- * reports nothing for a minute.
+ * A ledger with only three calls. The test sets its ledger end, its updates, and the updates that each stream returns.
+ * It was written only from the description of the wire format. It sends no OffsetCheckpoints, like a ledger whose
+ * stream reports nothing for a minute.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { WebSocket } from 'ws';

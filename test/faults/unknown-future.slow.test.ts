@@ -1,6 +1,6 @@
 /**
- * An indexer behind a participant that adds fields, events, kinds of updates and error codes of no release to every
- * message. It stores the same rows as from the unchanged participant, and counts and reports the rest.
+ * Tests an indexer with a participant that adds fields, events, kinds of updates and error codes of no release to every
+ * message. The indexer stores the same rows as from the unchanged participant, and counts and reports the rest.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -102,7 +102,7 @@ describe.each(releases)('a participant newer than %s', (release) => {
     await sandbox.close();
   });
 
-  it('is indexed with everything known, and the rest is counted', { timeout: 120_000 }, async () => {
+  it('is indexed with all known content, and unknown content is counted', { timeout: 120_000 }, async () => {
     grow(150);
     newer.firstRefusal = unavailable;
     await using alone = await indexing(sandbox.url, reference);

@@ -1,5 +1,5 @@
 /**
- * Messages of a newer participant: unknown content is always reported, and stops the stream if it might change
+ * Tests messages of a newer participant. Unknown content is always reported. It stops the stream if it might change
  * contracts.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

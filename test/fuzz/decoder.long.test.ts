@@ -1,7 +1,8 @@
 /**
- * Damaged frames for the decoder and the conversion to rows. Each frame is converted or rejected, in bounded time. A
- * rejection has a position and no contents, and built-in objects of JavaScript stay unchanged. TEST_RUNS sets the
- * number of frames (50,000), TEST_SEED the seed, and FUZZ_JSON the file for the results; `npm run fuzz` sets all three.
+ * Tests the decoder and the conversion to rows with damaged frames. Each frame is converted or rejected, in bounded
+ * time. A rejection has a position and no contents, and built-in objects of JavaScript stay unchanged. TEST_RUNS sets
+ * the number of frames (50,000), TEST_SEED the seed, and FUZZ_JSON the file for the results; `npm run fuzz` sets all
+ * three.
  */
 import { writeFileSync } from 'node:fs';
 import * as fc from 'fast-check';
@@ -86,7 +87,7 @@ function judge(thrown: unknown): void {
   refusals.set(code, (refusals.get(code) ?? 0) + 1);
 }
 
-it(`every frame of ${frameCount} damaged ones is decoded or rejected`, { timeout: 60_000 + frameCount * 2 }, () => {
+it(`each of ${frameCount} damaged frames is decoded or rejected`, { timeout: 60_000 + frameCount * 2 }, () => {
   const start = performance.now();
   let runs = 0;
   expectProperty(
@@ -102,7 +103,7 @@ it(`every frame of ${frameCount} damaged ones is decoded or rejected`, { timeout
   const seconds = (performance.now() - start) / 1_000;
   expect(shapeOf()).toBe(untouched);
   expect(Reflect.get({}, 'polluted')).toBeUndefined();
-  // Damage that the decoder always or never detects would test nothing.
+  // The test would prove nothing if the decoder detected the damage always or never.
   expect(outcome.decoded).toBeGreaterThan(frameCount / 20);
   expect(outcome.refused).toBeGreaterThan(frameCount / 20);
   const figures = {

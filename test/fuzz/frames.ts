@@ -8,10 +8,10 @@ export interface Frame {
   readonly text: string;
 }
 
-/** With longer frames, the run would mostly test JSON.parse. */
+/** Longer frames are omitted, because they would mostly test JSON.parse. */
 const longest = 20_000;
 
-/** All frames, with payloads that contain the canary. */
+/** All frames, with payloads that contain the marker text of `mutations.ts`. */
 export function framesToDamage(): readonly Frame[] {
   const updates: unknown[] = [
     made.fullTransaction(),

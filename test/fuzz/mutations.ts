@@ -4,7 +4,7 @@
  */
 import * as fc from 'fast-check';
 
-/** Is in every text of a payload. An error that contains it has leaked contents. */
+/** Every text of a payload contains this marker. An error that contains it has leaked contents. */
 export const canary = 'kanari-vogel';
 
 type Bytes =

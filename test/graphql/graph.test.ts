@@ -1,4 +1,7 @@
-/** The graph of keys and relations between the views of a database: names, columns, and both generated documents. */
+/**
+ * Tests the graph of keys and relations between the views of a database: its names, its columns, and both documents
+ * that are generated from it.
+ */
 import { describe, expect, it } from 'vitest';
 import { graphOf, type Graph } from '../../src/store/graphql/graph.ts';
 import { hasuraMetadata } from '../../src/store/graphql/hasura.ts';
@@ -92,7 +95,7 @@ describe('metadata for Hasura', () => {
   const names = (table: string, kind: 'object_relationships' | 'array_relationships') =>
     source?.tables.find(({ table: { name } }) => name === table)?.[kind].map(({ name }) => name);
 
-  it('has relations from both sides, to one row or to many', () => {
+  it('has relations in both directions, to one row or to many rows', () => {
     expect(names('exercises', 'object_relationships')).toEqual(['update', 'contract']);
     expect(names('contracts', 'object_relationships')).toEqual(['createdUpdate', 'archivedUpdate', 'tokenHolding']);
     expect(names('contracts', 'array_relationships')).toEqual(['exercises']);

@@ -1,4 +1,4 @@
-/** The table of keys and relations holds for the rows of the demo. */
+/** Checks the table of keys and relations with the rows of the demo. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startGraphqlWorld, type GraphqlWorld } from './graphql-world.ts';
@@ -28,7 +28,7 @@ describe('the table of keys and relations, for the month of the demo', () => {
     expect(keys).toBeGreaterThan(100);
   });
 
-  it('has relations without missing rows, and each relation of explore has rows', async () => {
+  it('has only relations whose rows exist, and each relation of explore has rows', async () => {
     const held = new HeldRelations(world.demo);
     const orphans: string[] = [];
     const idle: string[] = [];

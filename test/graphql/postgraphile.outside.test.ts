@@ -1,6 +1,6 @@
 /**
- * The month of the demo as a GraphQL API: PostGraphile serves the documented queries, and readers that are limited to
- * parties see exactly the rows of their parties.
+ * Serves the month of the demo as a GraphQL API with PostGraphile. The documented queries return rows, and readers that
+ * are limited to parties get exactly the rows of their parties.
  */
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -127,7 +127,7 @@ describe('the GraphQL API', needs(missing), () => {
       }
     });
 
-    it('builds its schema without a warning: every tag has a target, and all names are unique', () => {
+    it('builds its schema without a warning, so every tag has a target and all names are unique', () => {
       expect(
         api.log
           .join('')
@@ -200,7 +200,7 @@ describe('the GraphQL API', needs(missing), () => {
       expect(tooMany.errors[0]?.message).toBe('first: 1001 is not between 0 and 1000');
     });
 
-    it('rejects short queries that select too much at once, and serves other clients meanwhile', async () => {
+    it('rejects short queries that select too much, and serves other clients at the same time', async () => {
       const spread = (at: number): string => `fragment f${at} on Query { ...f${at + 1} ...f${at + 1} }`;
       const spreads = Array.from({ length: 28 }, (_, at) => spread(at)).join('\n');
       const bomb = `{ ...f0 } ${spreads} fragment f28 on Query { allEventsList(first: 1) { offset } }`;
@@ -229,7 +229,7 @@ describe('the GraphQL API', needs(missing), () => {
       expect((await ask('{ a ')).errors[0]?.message).toContain('Syntax Error');
     });
 
-    it('exposes no helper functions, and no writing', async () => {
+    it('exposes no helper functions and no mutations', async () => {
       const { data } = await ask('{ __schema { queryType { fields { name } } mutationType { fields { name } } } }');
       const { queryType, mutationType } = (data as { __schema: Record<'queryType' | 'mutationType', Fields> }).__schema;
       const names = queryType.fields.map(({ name }) => name);
@@ -302,7 +302,7 @@ describe('the GraphQL API', needs(missing), () => {
       ['allTypedTokenHoldingV1Holdings', 'typed.token_holding_v1__holding'],
     ] as const;
 
-    /** Number of rows that the role sees, without a server in between. */
+    /** Number of rows that the role sees in a direct connection to the database. */
     async function countAs(role: string, view: string): Promise<number> {
       const client = new Client({ connectionString: demo.url });
       await client.connect();

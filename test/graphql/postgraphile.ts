@@ -51,7 +51,7 @@ export async function startPostgraphile(tags: string, env: Readonly<Record<strin
   const log: string[] = [];
   const child = spawn(node ?? '', [cli], {
     cwd: folder,
-    // A longer time limit, because a machine that is busy with other tests responds late.
+    // The time limit is longer, because a machine that is busy with other tests responds late.
     env: {
       PATH: process.env['PATH'],
       GRAPHQL_PORT: '0',

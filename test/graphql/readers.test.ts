@@ -1,4 +1,7 @@
-/** Tests docs/deploy/graphql/readers.mjs without a server: the role that reads for a request, and rejected requests. */
+/**
+ * Tests docs/deploy/graphql/readers.mjs without a server. It chooses the role that reads for a request, and rejects
+ * requests.
+ */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
 interface Readers {
@@ -41,7 +44,7 @@ describe('the GraphQL server without tokens', () => {
 });
 
 describe('the GraphQL server with tokens', () => {
-  it('does not start without an audience or with a weak secret', async () => {
+  it('does not start without an audience, or with a weak secret', async () => {
     await expect(readers({ GRAPHQL_JWKS_URL: 'https://login.example/jwks' })).rejects.toThrow('GRAPHQL_JWT_AUDIENCE');
     vi.unstubAllEnvs();
     await expect(readers({ GRAPHQL_JWT_SECRET_FILE: '/dev/null' })).rejects.toThrow('32 characters');

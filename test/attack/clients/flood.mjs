@@ -1,7 +1,7 @@
-// Opens many connections to one local port and sends a text on each. Runs as its own process, so that the suite can
-// watch the indexer meanwhile. Argument: JSON {port, connections, text, repeat, afterMs, read, drip, holdMs}. Prints
-// one line of JSON at the end: the numbers of connections opened, connections closed by the server, and responses
-// begun.
+// Opens many connections to one local port and sends a text on each. It runs in a separate process, so that the suite
+// can monitor the indexer at the same time. Its argument is JSON {port, connections, text, repeat, afterMs, read, drip,
+// holdMs}. At the end it prints one line of JSON with the numbers of connections opened, connections closed by the
+// server, and responses begun.
 import { connect } from 'node:net';
 
 const {

@@ -1,4 +1,7 @@
-/** Streams of changes: parameters, lost positions, and pages that are never read. */
+/**
+ * Attacks on streams of changes: unusual parameters, positions that no longer exist, and pages that the client never
+ * reads.
+ */
 import { waitFor } from '../../support/wait-for.ts';
 import { held, verdict, type Attempt, type Group } from '../attempt.ts';
 import { ask, bearer, elsewhere } from '../wire/ask.ts';
@@ -119,7 +122,7 @@ export const changesMaxClients: Group = {
   attempts: [...odd, ...hidden, ...places],
 };
 
-/** Much longer than reading one page, and much shorter than reading all pages of the other token. */
+/** This limit is much longer than reading one page, and much shorter than reading all pages of the other token. */
 const firstAnswerMs = 2_000;
 
 const crowded: Attempt = {

@@ -1,4 +1,4 @@
-/** Commands of the program: secrets in flags and in output, and statements that do more than read. */
+/** Attacks on the command line: secrets in flags and in output, and statements that do more than read. */
 import { verdict, type Attempt, type Group } from '../attempt.ts';
 import type { World } from '../world/world.ts';
 
@@ -52,7 +52,7 @@ const rows: readonly Row[] = [
     id: 'password-flag',
     what: 'a password in the flag --database-url',
     argv: ['migrate', '--database-url', `postgres://a:${secret}@127.0.0.1:9/x`],
-    // Not 69, which would mean that the command tried to connect.
+    // The exit code must not be 69, because that would mean that the command tried to connect.
     codes: [2, 78],
   },
   {

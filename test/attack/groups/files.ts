@@ -1,4 +1,4 @@
-/** Files and folders of another user, or of a cloned repository. */
+/** Attacks with files and folders that another user or a cloned repository controls. */
 import { createHash } from 'node:crypto';
 import {
   chmod,
@@ -92,7 +92,7 @@ const notes: readonly Note[] = [
   { id: 'and-parties', what: 'a note, and the command ledger parties', argv: ['ledger', 'parties'] },
 ];
 
-/** Files that a cloned repository can contain in addition to such a note. */
+/** Files that a cloned repository can contain in addition to the note of a demo. */
 const planted = (id: string, what: string, files: Readonly<Record<string, string>>): Attempt => ({
   id: `planted-${id}`,
   what,
@@ -165,7 +165,7 @@ async function changeFiles(lake: string, path: string): Promise<void> {
   await writeFile(file, JSON.stringify({ ...head, segments: [{ ...first, path: name, sha256 }, ...rest] }));
 }
 
-/** A manifest that names files outside of the lake and is marked so that the export rewrites them. */
+/** A manifest that names files outside of the lake. It is marked so that the export rewrites them. */
 const manifest = (id: string, path: string): Attempt => ({
   id: `manifest-${id}`,
   what: `a manifest of a lake names ${path}`,

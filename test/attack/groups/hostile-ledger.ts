@@ -9,7 +9,7 @@ import { verdict, type Attempt, type Group } from '../attempt.ts';
 import { HostileLedger, type Edits } from '../wire/hostile-ledger.ts';
 import { Victim, type VictimState } from '../world/victim.ts';
 
-/** How long the ledger stays hostile. */
+/** How long the ledger sends malicious data. */
 const hostileMs = 5_000;
 const secret = 'hunter2-in-the-words-of-the-ledger';
 
@@ -22,7 +22,7 @@ interface Hostility {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The indexer must keep running while the ledger is hostile, and must continue afterwards, also after a restart. */
+/** The indexer must keep running during the attack. Afterwards it must continue, also after a restart. */
 const hostility = ({ id, what, edits, without, env }: Hostility): Attempt => ({
   id: `ledger-${id}`,
   what,

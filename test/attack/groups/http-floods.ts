@@ -1,4 +1,4 @@
-/** Many concurrent connections and requests, and clients that never read the responses. */
+/** Attacks with many concurrent connections and requests, and with clients that never read the responses. */
 import { verdict, type Attempt, type Group, type Verdict } from '../attempt.ts';
 import { ask, bearer } from '../wire/ask.ts';
 import { flood, floodRow, survived, type Flood } from '../wire/flood.ts';
@@ -8,7 +8,7 @@ const get = (path: string): string =>
   `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n\r\n`;
 const holdMs = 15_000;
 
-/** After the attempt, every client gets responses again. */
+/** Checks that every client gets responses again after the attempt. */
 async function answersAgain(world: World): Promise<Verdict> {
   const paths = ['/livez', '/status', '/metrics', '/', '/wait?offset=1&timeout=0', '/events', '/changes'];
   const statuses: string[] = [];

@@ -1,4 +1,4 @@
-/** Malformed or forbidden requests, one at a time: methods, bytes, hosts, origins, proxies. */
+/** Malformed or forbidden requests, sent one at a time. They vary methods, bytes, hosts, origins and proxy headers. */
 import { held, verdict, type Attempt, type Group } from '../attempt.ts';
 import { ask, askHere, elsewhere } from '../wire/ask.ts';
 import { exchange, head, statusOf, talk } from '../wire/raw.ts';

@@ -1,4 +1,4 @@
-/** Configured secret files that another user with write access to their folder replaces. */
+/** Attacks by another user who can write to the folder of a configured secret file and replaces the file. */
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

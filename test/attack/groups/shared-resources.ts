@@ -1,6 +1,6 @@
 /**
- * Readers that exhaust resources shared by all databases of a Postgres server: connections, locks, notifications,
- * memory, files, processors.
+ * Attacks by readers who exhaust resources that all databases of a Postgres server share: connections, locks,
+ * notifications, memory, files and processors.
  */
 import type { Client } from 'pg';
 import { pause } from '../../support/wait-for.ts';
@@ -130,7 +130,7 @@ const notices: Attempt = {
   },
 };
 
-/** A schema change waits for a reader, and writers wait for the schema change. */
+/** Makes a schema change wait for a reader, and writers wait for the schema change. */
 const behindReader: Attempt = {
   id: 'limited-holds-up-a-command',
   what: 'holds a transaction open in which it has read, while an operator limits another reader',
@@ -147,7 +147,7 @@ const behindReader: Attempt = {
   },
 };
 
-/** Sends queries to the query page: three with each token, and three local ones. */
+/** Sends concurrent queries to the query page: three with each token, and three as local requests. */
 const questions = (id: string, what: string, statement: string): Attempt => ({
   id: `questions-${id}`,
   what,

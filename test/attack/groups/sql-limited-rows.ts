@@ -1,4 +1,4 @@
-/** Statements of a limited reader, one row each: forbidden reads and forbidden actions. */
+/** Statements that a limited reader must not be able to use: forbidden reads and forbidden actions, one row each. */
 import type { Attempt } from '../attempt.ts';
 import { emptyRow, refusedRow } from '../wire/rows.ts';
 import type { World } from '../world/world.ts';

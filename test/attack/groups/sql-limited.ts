@@ -1,4 +1,4 @@
-/** Arbitrary statements under the login of a reader that is limited to one party. */
+/** Attacks with arbitrary SQL statements, under the login of a reader that is limited to one party. */
 import type { Client } from 'pg';
 import { callables, callsOf, relations, rowsOf } from '../../read/reader-attempts.ts';
 import { breachesOf } from '../../security/code-of-a-reader.ts';
@@ -9,7 +9,7 @@ import type { World } from '../world/world.ts';
 const schemas = ['ledger', 'explore', 'typed', 'pqs', 'pqs_multisync'] as const;
 const as = 'limited';
 
-/** Values that identify a hidden update, also in the form in which the tables store them. */
+/** Values that identify a hidden update, both as the ledger sends them and as the tables store them. */
 async function needlesOf({ admin, hidden }: World): Promise<readonly string[]> {
   const { rows } = await admin.query<{ raw: string }>(
     'select update_id::text as raw from ledger.updates where "offset" = $1',
@@ -123,7 +123,7 @@ export const sqlLimited: Group = {
   attempts: [...limitedRows, ...others],
 };
 
-/** Takes more than a minute. test/read/roles.slow.test.ts does the same with a small history. */
+/** This attempt takes more than a minute. test/read/roles.slow.test.ts tests the same with a small history. */
 export const sqlLimitedSweeps: Group = {
   name: 'sql-sweeps-as-limited-reader',
   what: 'every relation and function, as a reader that is limited to one party',

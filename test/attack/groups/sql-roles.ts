@@ -36,7 +36,7 @@ const counted = ['contracts', 'coverage', 'contract_parties', 'templates', 'upda
 const states = '(select count(*) from ledger.live)::int + (select count(*) from ledger.ended)::int as states';
 const count = `select ${states}, ${counted.map((name) => `(select count(*) from ledger.${name})::int as ${name}`).join(', ')}`;
 
-/** Runs these statements in one transaction that is rolled back: no table of history may lose rows. */
+/** Runs these statements in one transaction that is rolled back. No history table may have lost rows. */
 const keeps = (as: Login, id: string, what: string, texts: readonly string[]): Attempt => ({
   id: `${as}-${id}`,
   what,

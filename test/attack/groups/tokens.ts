@@ -1,4 +1,4 @@
-/** Tokens of readers, guessed, stolen, revoked or expired, and their Postgres logins. */
+/** Attacks with reader tokens that are guessed, stolen, revoked or expired, and with the Postgres logins of tokens. */
 import type { Client } from 'pg';
 import { loginPasswordOf } from '../../../src/reader-token.ts';
 import { attempt as tryStatement } from '../../security/attempts.ts';
@@ -109,7 +109,8 @@ const logins: readonly Attempt[] = [
       asToken(world, world.tokens.limited, async (client) => {
         const text = `select 1 from ledger.updates where "offset" = ${String(world.hidden.offset)}`;
         const first = (await client.query(text)).rowCount;
-        // Before Postgres 16, a member may set its role. Since 16 the login may not, and the statement has no effect.
+        // Before Postgres 16, a member of a role may switch to the role. Since 16 the login of a token may not, and the
+        // statement has no effect.
         await client.query(`set role ${world.tokens.limited.role}`).catch(() => undefined);
         const second = (await client.query(text)).rowCount;
         return verdict(first === 0 && second === 0, `${String(first)} and ${String(second)} rows`);
@@ -132,7 +133,7 @@ const logins: readonly Attempt[] = [
   },
 ];
 
-/** Ends a new token that has an open stream and an open session. */
+/** Creates a token, opens a stream and a session with it, and then ends the token. */
 const ended = (
   id: string,
   what: string,

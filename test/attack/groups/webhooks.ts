@@ -1,4 +1,4 @@
-/** Malicious webhook receivers, and addresses that must never receive a delivery. */
+/** Attacks by malicious webhook receivers, and with addresses to which nothing may ever be delivered. */
 import { readFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { pause, waitFor } from '../../support/wait-for.ts';
@@ -12,7 +12,7 @@ interface Receiver {
   readonly id: string;
   readonly what: string;
   readonly first: string;
-  /** Sent repeatedly after the first response. */
+  /** Text that the receiver sends repeatedly after the first response. */
   readonly part?: string;
   /** Time between two parts. */
   readonly everyMs?: number;
@@ -98,8 +98,8 @@ function cpuSeconds(pid: number): number {
 }
 
 /**
- * CPU limit, as a share of one processor. Exceeding it is a finding, unless there are many deliveries that are cheap
- * each.
+ * CPU limit, as a share of one processor. A run that exceeds it is a finding, unless it made so many deliveries that
+ * each of them was cheap.
  */
 const mostCpu = 0.5;
 const mostMsOfDelivery = 10;
@@ -179,8 +179,8 @@ const addresses = [
 const deliveryMs = 5_000;
 
 /**
- * The command may accept an address that other webhook networks would allow. With the default networks, no delivery may
- * connect to it.
+ * The command may accept the address, because other settings of the webhook networks could allow it. With the default
+ * networks, no delivery may connect to it.
  */
 const address = (url: string, at: number): Attempt => ({
   id: `webhook-address-${String(at + 1)}`,

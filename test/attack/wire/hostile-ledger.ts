@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocket, WebSocketServer } from 'ws';
 
-/** Changes that the proxy makes; none by default. */
+/** Changes that the proxy makes. By default it makes none. */
 export interface Edits {
   /** Returns the frames to send instead of one frame of `/v2/updates`. */
   readonly frame?: (text: string) => readonly (string | Buffer)[];

@@ -39,7 +39,7 @@ export interface RequestRow {
   readonly without?: (world: World) => readonly string[];
 }
 
-/** The request must get one of these statuses, and a body without the values of `without`. */
+/** The response must have one of these statuses, and its body must not contain the values of `without`. */
 export function requestRow({ id, what, path, options = {}, statuses, without }: RequestRow): Attempt {
   return {
     id,
@@ -58,7 +58,7 @@ export function requestRow({ id, what, path, options = {}, statuses, without }: 
   };
 }
 
-/** The login must be refused the statement, by default with insufficient privilege. */
+/** Postgres must reject the statement of this login, by default with insufficient privilege. */
 export function refusedRow(
   as: Login,
   id: string,
@@ -83,7 +83,7 @@ export function refusedRow(
   };
 }
 
-/** The login must get no row, or be refused. */
+/** The statement must return no row or be rejected. */
 export function emptyRow(as: Login, id: string, what: string, sql: Text, setup: readonly string[] = []): Attempt {
   return {
     id: `${as}-${id}`,

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Found by search, because compiled copies of this file are deeper in the project than the source. */
+/** The project folder is searched for, because compiled copies of this file are nested deeper than the source. */
 export const projectRoot = rootAbove(dirname(fileURLToPath(import.meta.url)));
 
 const program = join(projectRoot, 'dist', 'main.js');

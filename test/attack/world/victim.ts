@@ -1,4 +1,7 @@
-/** A second indexer with its own database, for peers that may damage its rows. It runs with the same small heap. */
+/**
+ * A second indexer with its own database and the same small heap. It is the target of receivers and ledgers that may
+ * damage its rows.
+ */
 import { ask } from '../wire/ask.ts';
 import { connected } from './server.ts';
 import { startProgram, type Program } from './program.ts';

@@ -1,7 +1,7 @@
 /**
- * Watches the indexer from outside during all attempts. It measures how long the checkpoint did not move while the
- * ledger was ahead, and how long `/livez` took. The clients of floods are other processes, so they do not delay the
- * watcher.
+ * Monitors the indexer from outside during all attempts. It measures how long the checkpoint did not move although the
+ * ledger was ahead, and how long `/livez` took. Flood clients run in other processes, so that they do not delay these
+ * measurements.
  */
 import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
@@ -96,7 +96,8 @@ export class Watcher implements AsyncDisposable {
     const checkpoint = await this.#stored();
     this.#isBehind = checkpoint < end;
     if (checkpoint !== this.#checkpoint || !this.#isBehind) this.#movedAt = performance.now();
-    // Count only until the check began: this process may have waited for a processor during the check.
+    // The time is counted only until the check began, because this process may have waited for a processor during the
+    // check.
     else this.#stoppedMs = Math.max(this.#stoppedMs, begin - this.#movedAt);
     this.#checkpoint = checkpoint;
   }

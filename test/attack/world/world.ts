@@ -1,7 +1,7 @@
 /**
- * The target of the attacks: an indexer set up as docs/how-to/secure recommends, behind a ledger with live traffic. It
- * runs as its own process with a small heap, and logs in as the writer of `grant-roles`. Some readers, with logins and
- * tokens, are limited to a party, others read everything.
+ * The target of the attacks: an indexer that is set up as docs/how-to/secure recommends, behind a ledger with live
+ * traffic. It runs as a separate process with a small heap, and logs in with the writer role that `grant-roles`
+ * created. Some of its readers, with logins and tokens, are limited to a party. The others read everything.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -20,7 +20,7 @@ export interface TokenOf {
   readonly token: string;
   readonly id: string;
   readonly role: string;
-  /** The Postgres login that was created for the token. */
+  /** Postgres login of the token. */
   readonly login: string;
 }
 
@@ -205,7 +205,7 @@ export class World implements AsyncDisposable {
     [, this.httpUrl = ''] = await this.#indexer.waitForOutput(/"http":"(http:[^"]+)"/);
   }
 
-  /** Limits readers to a party that sees many events, but at most 70 % of them. */
+  /** Chooses a party for the limited readers that sees many events, but at most 70 % of them. */
   async #limitReaders(): Promise<void> {
     const { rows } = await this.admin.query<{ party: string }>(
       `select p as party from explore.events e cross join unnest(e.parties) p group by p

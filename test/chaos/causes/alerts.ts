@@ -1,5 +1,5 @@
 /**
- * The alerts that fire while a cause lasts. promtool evaluates the rules over the scraped metrics, which are
+ * Determines the alerts that fire while a cause lasts. promtool evaluates the rules over the scraped metrics, which are
  * extrapolated.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -75,7 +75,7 @@ function labelled(name: string): string {
   return name.includes('{') ? name.replace('{', `{${own},`) : `${name}{${own}}`;
 }
 
-/** Values of these metrics are Unix times. promtool evaluates from 1970, so they are shifted. */
+/** The values of these metrics are Unix times. They are shifted, because promtool evaluates from 1970. */
 const isTime = (name: string): boolean => /_timestamp_seconds(?:\{|$)|_start_time_seconds(?:\{|$)/.test(name);
 const counts = (name: string): boolean => /_(?:total|count|sum|bucket)(?:\{|$)/.test(name);
 

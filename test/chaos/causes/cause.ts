@@ -1,4 +1,7 @@
-/** A cause: a fault around an indexer, and the code and state that every surface of the indexer must report for it. */
+/**
+ * A cause is a fault in the environment of an indexer. It defines the code and the state that every interface of the
+ * indexer must report for it.
+ */
 import type { ErrorCode } from '../../../src/errors/catalogue.ts';
 import type { CauseWorld, WorldOptions } from './world.ts';
 
@@ -21,9 +24,9 @@ export interface Cause {
   readonly within?: number;
   /** Reported after five minutes, if different from `soon`. */
   readonly later?: Named;
-  /** Whether the clock of the indexer must not be accelerated. */
+  /** True if the clock of the indexer must keep its normal speed. */
   readonly isRealTime?: boolean;
-  /** Further codes that may be counted: from connections that the cause ended, and from retries. */
+  /** Further codes that may be counted. They come from connections that the cause ended, and from retries. */
   readonly also?: readonly ErrorCode[];
   /** All alerts that fire after the cause has lasted for twenty minutes. */
   readonly alerts: readonly string[];

@@ -1,4 +1,4 @@
-/** The table of causes: it is in the docs, and covers every code of a running indexer. */
+/** Checks the table of causes. The documentation contains it, and it covers every code of a running indexer. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -10,7 +10,7 @@ import { allCauses } from './causes.ts';
 import { elsewhere } from './elsewhere.ts';
 import { causesMarkdown, tableIn } from './table.ts';
 
-it('the table of causes is in docs/runbook/causes.md: npm run chaos -- --tier causes', () => {
+it('the table of causes is in docs/runbook/causes.md (if not, run npm run chaos -- --tier causes)', () => {
   const runbook = join(root, 'docs/runbook');
   expect(tableIn(readFileSync(join(runbook, 'causes.md'), 'utf8'))).toBe(causesMarkdown(allCauses, runbook));
 });

@@ -1,6 +1,7 @@
 /**
- * Faults that operators meet, provoked one after the other around the built program. Each surface must name the current
- * cause and its remedy, within ten seconds and after five minutes. It must not name the cause after it has ended.
+ * Provokes the faults that operators meet, one after the other, around the built program. Each interface must name the
+ * current cause and its remedy, within ten seconds and after five minutes. It must not name the cause after it has
+ * ended.
  */
 import { fileURLToPath } from 'node:url';
 import { existsSync } from 'node:fs';
@@ -165,7 +166,7 @@ function wrongAlerts({ alerts }: Cause, fired: readonly string[]): readonly stri
   return found === expected ? [] : [`alerts: ${found || 'none'} instead of ${expected || 'none'}`];
 }
 
-/** Alerts on measured durations, which look ten times longer while the clock runs ten times faster. */
+/** Alerts on measured durations. The durations appear ten times longer while the clock runs ten times faster. */
 const ofTime = new Set(['IndexerCommitsSlow', 'IndexerCommitsVerySlow', 'IndexerLatencyHigh', 'IndexerEventLoopSlow']);
 
 /** After the cause has ended, the indexer must continue, and no surface may name the cause. */

@@ -1,4 +1,4 @@
-/** Causes on the disk of the Postgres server. */
+/** Causes that affect the disk of the Postgres server. */
 import { statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { mountSmallDisk, noSmallDisk, type SmallDisk } from '../../ha/small-disk.ts';

@@ -1,5 +1,5 @@
-// Loaded into the indexer before its program. After SIGUSR2, all clocks and timers of the process run ten times faster:
-// five minutes take thirty seconds, and intervals and time limits keep their proportions.
+// Node loads this file into the indexer before the program. After SIGUSR2, all clocks and timers of the process run ten
+// times faster. Five minutes then take thirty seconds, and intervals and time limits keep their proportions.
 import { syncBuiltinESMExports } from 'node:module';
 import timersPromises from 'node:timers/promises';
 import { isMainThread } from 'node:worker_threads';

@@ -1,6 +1,6 @@
 /**
- * A proxy between an indexer and a server that forwards bytes, and fails as ports, networks, proxies and gateways do.
- * It does not interpret the bytes, except the first bytes of an HTTP request, to which it can respond itself.
+ * A proxy between an indexer and a server. It forwards bytes, and can fail in the same ways as ports, networks, proxies
+ * and gateways. It interprets only the first bytes of an HTTP request, to which it can respond itself.
  */
 import { once } from 'node:events';
 import { connect, createServer as createPlainServer, type AddressInfo, type Server, type Socket } from 'node:net';
@@ -10,7 +10,7 @@ export interface Answer {
   readonly status: number;
   readonly type: string;
   readonly body: string;
-  /** Respond only to requests whose first line contains this text; absent: to all requests. */
+  /** If set, only requests whose first line contains this text get the response. */
   readonly to?: string;
 }
 

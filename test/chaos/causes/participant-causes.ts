@@ -268,7 +268,7 @@ export const participantCauses: readonly Cause[] = [
     soon: { state: 'live' },
     also: ['LEDGER_UNAVAILABLE'],
     alerts: ['IndexerRetryStorm'],
-    // With a clock ten times faster, frames appear ten times as far apart.
+    // The clock is ten times faster, so the intervals between frames appear ten times longer.
     world: { env: () => ({ INDEXER_LEDGER_TIMEOUT: '60s' }) },
     ...fault('answer', { path: '/v2/state/ledger-end', as: 'RESOURCE_EXHAUSTED' }),
   },

@@ -1,4 +1,4 @@
-/** The state of an indexer at one moment, on every surface that operators and machines read. */
+/** Reads the state of an indexer at one moment from every interface that operators and machines read. */
 import { startDaemon } from '../../e2e/runs/daemon.ts';
 import type { CauseWorld } from './world.ts';
 
@@ -28,7 +28,7 @@ export interface Seen {
   readonly logged: readonly string[];
 }
 
-/** Reads all surfaces. The command is read first, because it is a separate process and takes longest. */
+/** Reads all interfaces. The command is read first, because it is a separate process and takes the most time. */
 export async function look(world: CauseWorld): Promise<Seen> {
   const command = await statusCommand(world);
   const [readyz, livez, status, page, samples] = await Promise.all([

@@ -1,4 +1,4 @@
-/** Causes in access tokens: in their file, and in their provider. */
+/** Causes that affect access tokens, in their file or in their provider. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { audience, clientId, clientSecret, startOidc, type Oidc } from '../../support/oidc.ts';

@@ -40,7 +40,7 @@ const updatesPerSecond = 5;
 /** The factor of `faster-clock.mjs`. */
 export const acceleration = 10;
 
-/** Loaded by Node before the program. It is not compiled, so it is also searched in the sources. */
+/** Node loads this file before the program. It is not compiled, so it is also searched for in the sources. */
 const clock = ['./faster-clock.mjs', '../../../../../test/chaos/causes/faster-clock.mjs']
   .map((path) => fileURLToPath(new URL(path, import.meta.url)))
   .find((path) => existsSync(path));

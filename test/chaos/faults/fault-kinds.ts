@@ -15,7 +15,7 @@ const death: FaultKind = {
     wires.armAfter('postgres', 'up', random.between(0, 60), () => ({ act: 'reset', keepBytes: 0 })),
 };
 
-/** The same, while a second indexer waits for the writer lock. */
+/** The indexer dies before one of its next messages, while a second indexer waits for the writer lock. */
 const takeover: FaultKind = {
   name: 'indexer: dropped dead with a second one standing by',
   moments: always,

@@ -7,7 +7,7 @@ import { pause } from '../../support/wait-for.ts';
 
 type Act = (moment: StreamMoment, world: ChaosWorld) => StreamOutcome | Promise<StreamOutcome>;
 
-/** Happens in the stream of that moment, before one of its next frames. */
+/** The fault happens in the current stream, before one of its next frames. */
 function inStream(name: string, moments: FaultKind['moments'], act: Act, needs?: 'restart'): FaultKind[] {
   return moments.map((moment) => {
     const at: StreamName = moment === 'seed' ? 'acs' : 'updates';
@@ -189,7 +189,7 @@ function onRequest(
     moments: path === undefined ? both : ['follow'],
     ...(needs === undefined ? {} : { needs }),
     arm: ({ ledger, random }) => {
-      // The other path requests a stored update, which may not exist yet.
+      // The other path is not used, because it requests a stored update, which may not exist yet.
       const requestPath = path ?? random.pick(paths.slice(0, 3));
       const happened = ledger.arm({ at: 'request', path: requestPath, act: answer });
       ledger.closeStreams(1001);

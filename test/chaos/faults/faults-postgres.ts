@@ -7,7 +7,8 @@ import { pause } from '../../support/wait-for.ts';
 const always = ['seed', 'follow'] as const;
 
 /**
- * Happens after a number of messages to the server, so that it depends on the work of the indexer and not on the clock.
+ * The fault happens after a number of messages to the server. This makes it depend on the work of the indexer instead
+ * of the clock.
  */
 function whileWorking(
   name: string,

@@ -5,7 +5,7 @@ import type { Direction, Protocol, Unit } from './wire-units.ts';
 
 const always = ['seed', 'follow'] as const;
 
-/** How many units pass before the fault: about as many as one batch or one connection start sends. */
+/** Number of units that pass before the fault. One batch or the start of one connection sends about as many. */
 function some({ random }: ChaosWorld, protocol: Protocol, direction: Direction): number {
   if (protocol === 'postgres') return random.between(0, 60);
   return direction === 'up' ? random.between(0, 2) : random.between(0, 8);
@@ -89,7 +89,7 @@ function afterCommit(unit: Unit, done: () => void): Verdict | undefined {
   return { act: 'reset', keepBytes: 0 };
 }
 
-/** Long enough for the indexer to detect it with its own pings. */
+/** This is long enough for the indexer to detect the fault with its own pings. */
 const untilNoticedMs = 800;
 
 function frozenStream(direction: Direction, name: string): FaultKind {

@@ -1,8 +1,8 @@
-/** Faults that wait at the proxies of one indexer. Each fault receives every unit until it has happened. */
+/** Faults that are armed at the proxies of one indexer. Each fault receives every unit until it has happened. */
 import { pass, type Tap, type Verdict } from './wire-proxy.ts';
 import type { Direction, Protocol, Unit } from './wire-units.ts';
 
-/** Returns undefined if the unit does not concern the fault. The fault calls `done` when it has happened. */
+/** Returns undefined if the fault does not apply to the unit. The fault calls `done` when it has happened. */
 export type WireFault = (unit: Unit, connection: number, done: () => void) => Verdict | undefined;
 
 interface Waiting {

@@ -84,7 +84,7 @@ export class HistoryBuilder {
       traceContext: random.chance(0.7)
         ? null
         : { traceparent: `00-${random.hex(32)}-${random.hex(16)}-01`, tracestate: '' },
-      // Sometimes beyond the range in which JavaScript numbers are exact.
+      // The number is sometimes outside of the range in which JavaScript numbers are exact.
       paidTrafficCost: random.chance(0.1) ? 9007199254740993n : random.chance(0.5) ? null : random.between(0, 90_000),
     };
   }
@@ -134,7 +134,7 @@ export class HistoryBuilder {
   #exercise(live: Live, consuming: boolean): Json[] {
     const random = this.#random;
     const { template } = live;
-    // As after an upgrade: the exercise names the newer package.
+    // As after an upgrade, the exercise names the newer package.
     const now = consuming && template === templates[0] && random.chance(0.3) ? (templates[1] ?? template) : template;
     const exercised = this.#events.exercisedEvent(live.contractId, now, consuming, true);
     if (consuming) this.#end(live);

@@ -2,10 +2,10 @@
 import { RawJson, jsonText, type Json } from './json-text.ts';
 import type { Seeded } from './random.ts';
 
-/** A text whose length has a long-tailed distribution: most are short, a few are long. */
+/** A text of random length. Most texts are short, and a few are long. */
 function textOfSomeLength(random: Seeded): string {
   const length = Math.min(40_000, Math.floor(4 / Math.max(0.0004, random.next() ** 1.5)));
-  // Hexadecimal digits do not compress, which makes long values hard for indexes.
+  // Hexadecimal digits compress badly, so a long value may be too large for an index entry.
   return random.hex(length);
 }
 

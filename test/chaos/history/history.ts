@@ -49,7 +49,7 @@ export interface HistorySize {
 export function historyOf(seed: number, size: HistorySize): History {
   const builder = new HistoryBuilder(new Seeded(seed));
   for (let update = 0; update < size.updates; update += 1) builder.step();
-  // A reader that has read all items must be at the ledger end, whatever the last update was.
+  // A reader that has read all items must be at the ledger end, whatever kind the last update has.
   builder.checkpoint();
   return { seed, items: builder.items, standings: builder.standings };
 }

@@ -1,6 +1,6 @@
 /**
  * A simulated participant with real HTTP and WebSocket on loopback, for the calls that the indexer makes. It serves the
- * visible part of a history, and misbehaves once for each armed fault.
+ * visible part of a history, and fails once for each armed fault.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

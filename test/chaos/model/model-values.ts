@@ -1,7 +1,7 @@
 /**
  * Expected contents of the tables, computed only from the history, value by value: payloads, choices, parties, times,
- * counters, views, keys, dictionaries and sums. None of these values went through the indexer. So a value that every
- * run of the program computes wrong in the same way is detected.
+ * counters, views, keys, dictionaries and sums. The indexer does not process any of these values, so the comparison
+ * also detects a value that every run computes wrong in the same way.
  */
 import type { Client } from 'pg';
 import { compareRelations } from '../../recordings/comparison.ts';
@@ -15,7 +15,7 @@ import { standingAt, type History, type Item } from '../history/history.ts';
 import { modelParticipant } from './model-ledger.ts';
 import { StoredJson } from './stored-json.ts';
 
-/** Number of reported differences: enough to recognize the problem. */
+/** Maximum number of reported differences. It is enough to recognize the problem. */
 const maxReported = 8;
 
 /** The differences, one sentence each; empty if there are none. */

@@ -1,6 +1,6 @@
 /**
- * Expected result of a run: the same facts as an undisturbed run, and the facts of the model ledger itself. Lost,
- * duplicated and altered rows are counted and listed.
+ * Checks the result of a run. It must contain the same facts as a run without faults, and the facts of the model ledger
+ * itself. Lost, duplicated and altered rows are counted and listed.
  */
 import { escapeIdentifier, type Client } from 'pg';
 import { namedRow, numberedTables } from '../../support/dictionary-names.ts';
@@ -12,7 +12,7 @@ import { valuesThatDiffer } from './model-values.ts';
 export interface Outcome {
   readonly digest: string;
   readonly seedOffset: number;
-  /** Contradictions to the model ledger; empty if there are none. */
+  /** Contradictions with the model ledger; empty if there are none. */
   readonly contradictions: readonly string[];
 }
 
@@ -95,7 +95,7 @@ export interface RowDifference {
   readonly examples: readonly string[];
 }
 
-/** Columns that contain no facts of the ledger. The digest omits them too. */
+/** Columns that contain no ledger data. The digest also omits them. */
 const volatile = new Set([
   'epoch',
   'writer',

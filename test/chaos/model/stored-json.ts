@@ -1,5 +1,6 @@
 /**
- * The JSON of a history as Postgres must store it: contents as jsonb prints them, all other fields as they were sent.
+ * The JSON of a history as Postgres must store it. Contents have the form in which jsonb prints them, and all other
+ * fields are as they were sent.
  */
 import type { Client } from 'pg';
 import { JsonNumber, JsonObject, parseJson, type Json as Tree } from '../../recordings/json.ts';
@@ -7,7 +8,9 @@ import { jsonText, RawJson, type Json } from '../history/json-text.ts';
 
 /** Fields with values of ledger users, which are stored unchanged. */
 const contents = new Set(['createArgument', 'contractKey', 'choiceArgument', 'exerciseResult', 'viewValue', 'details']);
-/** Nesting depth between the depth of real contracts and a depth that overflows the stack of a server. */
+/**
+ * A nesting depth that is larger than in real contracts, and smaller than a depth that overflows the stack of a server.
+ */
 const deepest = 500;
 
 export class StoredJson {
@@ -17,7 +20,7 @@ export class StoredJson {
     this.#printed = printed;
   }
 
-  /** Postgres prints all values, so its formats of numbers and repeated keys are not computed here. */
+  /** Postgres itself prints all values, so this file does not compute how it prints numbers and repeated keys. */
   static async of(client: Client, values: readonly Json[]): Promise<StoredJson> {
     const texts = [...new Set(values.flatMap((value) => [...contentsOf(value, '')]))].filter(isHeld);
     const { rows } = await client.query<{ printed: string }>(

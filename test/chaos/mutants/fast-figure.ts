@@ -1,4 +1,7 @@
-/** How many injected bugs the fast tier detects: measured by `npm run chaos`, printed by every fast test run. */
+/**
+ * The number of injected bugs that the fast tier detects. `npm run chaos` measures it, and every fast test run prints
+ * it.
+ */
 import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

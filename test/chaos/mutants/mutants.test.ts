@@ -1,4 +1,4 @@
-/** The injected bugs of the suite still fit: the line of each occurs exactly once in the program. */
+/** The injected bugs of the suite match the program. The line of each bug occurs exactly once. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { mutants } from './mutants.ts';

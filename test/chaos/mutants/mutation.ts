@@ -24,7 +24,7 @@ const campaign = [
   'crash-points,seeded,reseeds',
   '--stride',
   '53',
-  // A fixed seed, so that the result does not depend on chance.
+  // The seed is fixed, so that the result does not depend on chance.
   '--seed',
   '1',
   '--seeds',
@@ -62,7 +62,7 @@ const replay = 'npm run chaos -- --tier mutants';
 async function tryMutant({ report, say }: TierContext, mutant: Mutant): Promise<void> {
   const { code, output } = await tryCopy(mutant, mutant.fault);
   report.mutants += 1;
-  // A run that ended for another reason has detected nothing.
+  // If a run ended for another reason, it has detected nothing.
   if (code !== null && !output.startsWith('FAILED')) {
     report.fail({ tier: 'mutants', replay, found: [`not detected: ${mutant.name}`, output] });
     return;

@@ -19,7 +19,7 @@ describe('test/planted', () => {
     expect(new Set(all.map(({ name }) => name)).size).toBe(all.length);
   });
 
-  it('has one position for each bug, and an existing test file', () => {
+  it('has exactly one position and an existing test file for each bug', () => {
     const wrong = all.flatMap(({ area, name, file, line, instead, test }) => {
       const times = existsSync(join(root, file)) ? readFileSync(join(root, file), 'utf8').split(line).length - 1 : 0;
       return [

@@ -1,5 +1,5 @@
 /**
- * Checks that the tests detect bugs in areas that once had blind spots. Each bug is injected into a copy of the
+ * Checks that the tests detect bugs in areas where they once detected none. Each bug is injected into a copy of the
  * project, and a test must fail. The tests must first pass in a copy without a bug; otherwise a failure is no evidence.
  */
 import { areas } from '../../planted/areas.ts';

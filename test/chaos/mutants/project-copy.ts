@@ -11,9 +11,9 @@ import { replaceOnce } from './replace-once.ts';
 
 /** The project root. This file is compiled before it runs. */
 const root = fileURLToPath(new URL('../../../../..', import.meta.url));
-/** Not copied: generated, installed or local data. */
+/** Generated, installed and local data is not copied. */
 const left = new Set(['.git', '.bench', '.ledger-indexer', 'coverage', 'dist', 'node_modules']);
-/** Longer than the limits of the tests, which therefore detect a bug that makes them hang. */
+/** This is longer than the time limits of the tests, which therefore detect a bug that makes them hang. */
 const limitMs = 900_000;
 
 export interface TestRun {

@@ -1,7 +1,7 @@
 /**
- * `npm run chaos -- --operations`: operations of an operator while the indexer runs (widen, rebuild, move). The
- * processes are killed at random, and the result is compared with a fresh index. Prints one line per operation and
- * writes the results.
+ * `npm run chaos -- --operations` runs the operations of an operator (widen, rebuild, move) while the indexer runs.
+ * Processes are killed at random moments, and the result is compared with a fresh index. Prints one line per operation
+ * and writes the results.
  */
 import { writeFileSync } from 'node:fs';
 import { run as move } from './move.ts';

@@ -1,7 +1,8 @@
 /**
- * Kills `switch-participant`. The participants of the network return the same updates at other offsets. An indexer is
- * killed at random, and switched to another participant by a command that is also killed at random. It is then started
- * there and killed again; back and forth. In the end every row must exist once, as in a fresh index of the participant.
+ * Kills `switch-participant`. The participants of the network return the same updates at different offsets. An indexer
+ * is killed at random, and a command that is also killed at random switches it to another participant. There it is
+ * started and killed again, and then switched back. In the end every row must exist once, as in a fresh index of the
+ * participant.
  */
 import { startDaemon, type Daemon } from '../../e2e/runs/daemon.ts';
 import { brokenRules } from '../../history/rules.ts';
@@ -23,12 +24,12 @@ interface MoveFigures extends OperationFigures {
   readonly moved: number;
   /** Number of times that a checkpoint lower than the previous one was observed. */
   readonly fell: number;
-  /** Number of switches to a participant with another history that were not rejected, although each must be. */
+  /** Number of accepted switches to a participant with another history. Each of them should have been rejected. */
   readonly accepted: number;
   readonly [figure: string]: number;
 }
 
-/** Minimum number of kills, however few runs there are. */
+/** Minimum number of kills, even if there are few runs. */
 const fewestKills = 50;
 const fresh = 'fresh';
 

@@ -1,7 +1,7 @@
 /**
- * Repeated `rebuild` of the built program while an indexer runs. The rebuild is killed at its steps and at random
- * moments, and so is the indexer, and it is run again until it has swapped. The rows are compared with an undisturbed
- * index.
+ * Runs `rebuild` of the built program repeatedly while an indexer runs. Both are killed, at steps of the rebuild and at
+ * random moments, and the rebuild is run again until it has swapped the schemas. The rows are compared with an index
+ * without faults.
  */
 import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { Steps } from '../../../packages/ledger-sandbox/src/demo/traffic.ts';
@@ -42,7 +42,7 @@ export async function run(options: OperationOptions): Promise<OperationFigures> 
   return { ...found, pause_over_made_s: await world.overMade(options.madeContracts) };
 }
 
-/** Rows like those of an indexer: one contract in ten is active. Their offsets are below all others. */
+/** Creates rows like an indexer. One contract in ten is active. Their offsets are lower than all others. */
 function madeContracts(storage: string, contracts: number): readonly string[] {
   const made = `(select n, sha256(int8send(n)) as id from generate_series(1, ${String(contracts)}) n) made`;
   return [
@@ -102,7 +102,7 @@ class RebuildWorld implements AsyncDisposable {
     return { killed, pauseS };
   }
 
-  /** Runs a rebuild after so many contracts were created in both schemas. Resolves to the pause, in seconds. */
+  /** Creates this many contracts in both schemas and then runs a rebuild. Resolves to the pause, in seconds. */
   async overMade(contracts: number): Promise<number> {
     await this.#carriedOut(['--no-swap', '--yes']);
     for (const name of [schema, `${schema}_next`]) {

@@ -21,7 +21,7 @@ const previousParty = 'former::1220aa';
 const added = 'added::1220bb';
 const killsOfRun = 3;
 const contractsOfUpdate = 100;
-/** Load during runs with kills, and during the run that measures the lag. */
+/** The load during runs with kills, and the load during the run that measures the lag. */
 const updatesPerSecond = { killed: 100, measured: 500 };
 const tickMs = 20;
 /** Number of open contracts above which the load archives or reassigns contracts. Below it, each update creates one. */

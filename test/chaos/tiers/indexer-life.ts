@@ -1,6 +1,6 @@
 /**
- * One life of the indexer inside this process. It starts as the program starts it, and ends by an operator's stop or a
- * simulated crash.
+ * An indexer that runs inside this process. It starts as the program starts it, and ends when an operator stops it or
+ * when a crash is simulated.
  */
 import { openAccess } from '../../../src/ledger/open-access.ts';
 import { loadConfig, type Config } from '../../../src/config/config.ts';
@@ -9,7 +9,7 @@ import { createLogger } from '../../../src/observe/log/logger.ts';
 import { WireProxy, type Tap } from '../faults/wire-proxy.ts';
 
 const keptLines = 400;
-/** Shorter than a stall of the ledger in the suite. */
+/** This is shorter than the time for which the ledger of the suite stops sending. */
 const idleProbeAfterMs = 25;
 
 export interface LifeOptions {
@@ -43,7 +43,7 @@ export const defaults: Readonly<Record<string, string>> = {
   INDEXER_STOP_TIMEOUT: '5s',
   INDEXER_BATCH_UPDATES: '5',
   POSTGRES_MIGRATE: 'never',
-  // Needed only so that a stream can report an expired token.
+  // This is needed only to let a stream report an expired token.
   LEDGER_TOKEN: 'chaos-token',
 };
 

@@ -1,4 +1,4 @@
-/** One life of the built program as its own process, between two proxies, until it ends. */
+/** The built program as a separate process, between two proxies, until it ends. */
 import { startDaemon, type Daemon, type Exit } from '../../e2e/runs/daemon.ts';
 import type { ChaosDatabase } from '../databases.ts';
 import { schema } from '../databases.ts';

@@ -1,6 +1,6 @@
 /**
- * Real processes of the built program, run repeatedly: killed at a message of their connections, frozen, stopped, or
- * two of them on one stream. In the end the rows must equal those of an undisturbed run.
+ * Runs real processes of the built program repeatedly. They are killed at a message of their connections, frozen or
+ * stopped, or two of them share one stream. In the end the rows must be the same as after a run without faults.
  */
 import type { Daemon } from '../../e2e/runs/daemon.ts';
 import { Canary } from '../../support/canary.ts';
@@ -34,7 +34,7 @@ const kinds = {
 } as const;
 type Violence = keyof typeof kinds;
 
-/** Most are plain SIGKILLs, because the promise is about them. */
+/** Most of these faults are plain SIGKILLs, because the product promises to survive them. */
 const drawn: readonly Violence[] = [
   ...Array.from({ length: 12 }, () => 'kill' as const),
   'killIdle',
@@ -126,7 +126,7 @@ async function isSeeded(database: ChaosDatabase): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Applies one kind of violence. Returns the process that survives it, if there is one. */
+/** Ends or freezes a process in one of these ways. Returns the process that survives, if there is one. */
 async function violate(
   run: Run,
   daemon: Daemon,
@@ -139,7 +139,7 @@ async function violate(
     // Irrelevant after the process has ended; before that, it is a bug.
     if (daemon.exit() === undefined) throw thrown;
   });
-  // The message may never come. Then the process is killed while idle, which is also a valid moment.
+  // The message may never be sent. Then the process is killed while it is idle, which is also a valid moment.
   if (violence === 'killIdle') await calm;
   else await Promise.race([moment, calm.then(() => pause(random.between(0, 30)))]);
   if (daemon.exit() !== undefined) throw new Error(`it ended without a stop: ${daemon.output().slice(-1_500)}`);

@@ -1,7 +1,7 @@
 /**
- * A participant prunes past the checkpoint of a stopped indexer. `reseed` bridges the gap while lists and connections
- * are interrupted, and is repeated until it succeeds. The active contracts at the end of the gap and the earlier rows
- * must equal the model ledger. All tables must equal those of an undisturbed reseed.
+ * The participant prunes past the checkpoint of a stopped indexer. `reseed` bridges the gap while faults interrupt
+ * lists and connections, and is repeated until it succeeds. The active contracts at the end of the gap and the earlier
+ * rows must equal the model ledger. All tables must be the same as after a reseed without faults.
  */
 import { reseedCommand } from '../../../src/cli/maintain/reseed.ts';
 import { CheckpointWatch } from './checkpoint-watch.ts';
@@ -32,7 +32,7 @@ interface ReseedPlan {
   readonly history: History;
   /** Checkpoint at which the indexer stopped. */
   readonly checkpoint: number;
-  /** Numbers of items visible at the stop, and while the gap is bridged. */
+  /** Numbers of items that are visible at the stop, and while the gap is bridged. */
   readonly visibleItems: readonly [number, number];
   /** Pruned offset of the participant. If it is below the checkpoint, there is no gap. */
   readonly pruned: number;

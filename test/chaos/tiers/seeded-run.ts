@@ -1,4 +1,4 @@
-/** The run of one seed: a history, random faults while it is indexed, a phase without faults, and the outcome. */
+/** Runs one seed: a history, random faults while it is indexed, a phase without faults, and the outcome. */
 import { CheckpointWatch } from './checkpoint-watch.ts';
 import type { ChaosDatabase } from '../databases.ts';
 import type { ChaosWorld, FaultKind } from '../faults/fault-kind.ts';
@@ -33,8 +33,8 @@ const seeds = faultKinds.filter(({ moments }) => moments.includes('seed'));
 const seedsOnly = seeds.filter(({ moments }) => !moments.includes('follow'));
 
 /**
- * The kind of fault whose turn it is with this seed, then random kinds. Random choice alone would omit some kinds for
- * long.
+ * The kind of fault that is next for this seed, followed by random kinds. With random kinds only, some kinds would be
+ * missing for a long time.
  */
 function draw(seed: number, random: Seeded, count: number, kinds: Record<'turns' | 'all', readonly FaultKind[]>) {
   const turn = kinds.turns[seed % kinds.turns.length];

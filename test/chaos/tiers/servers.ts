@@ -1,6 +1,6 @@
 /**
- * Stops and restarts Postgres under a running indexer. The server is killed and recovers from its log, with or without
- * confirmed commits, or it is restarted by an administrator.
+ * Stops and restarts Postgres while an indexer runs. The server is killed and recovers from its log, or an
+ * administrator restarts it. Some servers confirm commits before they are in the log.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

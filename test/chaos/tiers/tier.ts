@@ -1,4 +1,7 @@
-/** A tier: one way to disturb the indexer. The suite runs its tiers one after the other and reports them together. */
+/**
+ * A tier applies one type of fault to the indexer. The suite runs its tiers one after the other and reports them
+ * together.
+ */
 import type { ChaosServer } from '../databases.ts';
 import type { Report } from '../report.ts';
 
@@ -11,7 +14,7 @@ export interface TierContext {
   readonly firstSeed: number;
   /** Number of seeds, for tiers that use seeds. */
   readonly seeds: number;
-  /** One crash point in `stride` is tried; 1 tries all of them. */
+  /** Every `stride`th crash point is tried; 1 tries all of them. */
   readonly stride: number;
   /** The only crash point to try, such as `postgres-up-17`, or part of the names of injected bugs; absent: all. */
   readonly point: string | undefined;

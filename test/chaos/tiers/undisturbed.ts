@@ -1,4 +1,4 @@
-/** The reference for all other runs: the same history, indexed by an undisturbed indexer. */
+/** The reference for all other runs. It is the same history, indexed without faults. */
 import { CheckpointWatch } from './checkpoint-watch.ts';
 import type { ChaosDatabase } from '../databases.ts';
 import { offsetAfter, type History } from '../history/history.ts';

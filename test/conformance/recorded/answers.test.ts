@@ -23,7 +23,7 @@ const differences: Readonly<Record<string, readonly [Ignored, string]>> = {
 for (const [name, [what, why]] of Object.entries(differences))
   console.log(`not compared: the ${what} of ${name}: ${why}`);
 
-/** The actual and the recorded response, in a form in which both must be equal. */
+/** The actual and the recorded response, in a common form. Both must be equal. */
 async function bothAnswers(url: string, recorded: Recorded, bearer?: string): Promise<readonly [unknown, unknown]> {
   const expected = recordedAnswer(recorded);
   const ignored = differences[recorded.name]?.[0];
@@ -72,7 +72,7 @@ describe('a user who may administer but not read', () => {
   });
 
   it.each(recorded)('gets the recorded response to “$name”', async (one) => {
-    // It was recorded without a header, to record the response to an untrusted client.
+    // The request was recorded without a header, because the recording is of the response to an untrusted client.
     const bearer = one.name === 'updates no auth' ? undefined : await token(signer, { sub: 'participant_admin' });
     const [actual, expected] = await bothAnswers(sandbox.url, one, bearer);
     expect(actual).toEqual(expected);

@@ -1,6 +1,6 @@
 /**
- * A recorded request to a participant, and the same request sent again: over WebSocket or HTTP, as recorded, without
- * using code of the product.
+ * Recorded requests to a participant. Each is sent again in the recorded way (WebSocket or HTTP), without code of the
+ * product.
  */
 import { WebSocket } from 'ws';
 

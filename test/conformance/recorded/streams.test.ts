@@ -1,4 +1,4 @@
-/** Ends and contents of streams, compared with the recordings of a participant. */
+/** Compares the contents of streams and how they end with the recordings of a participant. */
 import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { authorize } from '../../../packages/ledger-sandbox/src/ledger/reassignments.ts';
@@ -115,7 +115,7 @@ describe('a participant that stops', () => {
     expect(stream.frames.join('\n')).not.toContain('errorCategory');
   });
 
-  it('and is restored does not send the new updates to a stream that was already waiting', async () => {
+  it('does not send new updates to a stream that was waiting before the participant was restored', async () => {
     await using sandbox = await startSandbox();
     generateHistory(sandbox.ledger, { seed: 1, updates: 60 });
     const end = sandbox.ledger.ledgerEnd();

@@ -27,7 +27,7 @@ export interface ErrorRow {
   readonly says: string;
   /** Error code of the client. It determines retry class and exit code. */
   readonly code: string;
-  /** Set if the handshake of a stream is retried, whatever the code is. */
+  /** Whether the handshake of a stream is retried regardless of the code. */
   readonly isRetriedStream?: true;
   /** Facts that the error must have, over HTTP and in a stream. */
   readonly facts?: ExpectedFacts;

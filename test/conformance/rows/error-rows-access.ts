@@ -1,4 +1,4 @@
-/** Errors of access: missing tokens and rights, and tokens and rights that expire or are revoked during a stream. */
+/** Errors of access: tokens and rights that are missing, or that expire or are revoked during a stream. */
 import { token as tokenOf, endsIn, sharedSecret } from '../../support/tokens.ts';
 import {
   activeAt,
@@ -84,7 +84,7 @@ export const accessRows: readonly ErrorRow[] = [
   },
 ];
 
-/** Over HTTP these two errors occur only at moments that a test cannot choose, so they are scripted. */
+/** These two errors are scripted, because over HTTP they occur only at moments that a test cannot choose. */
 function scriptedAnswer(name: 'ACCESS_TOKEN_EXPIRED' | 'STALE_STREAM_AUTHORIZATION'): Raise {
   return ({ sandbox, client }) => {
     sandbox.faults.answer = { as: name };

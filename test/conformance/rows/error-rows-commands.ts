@@ -1,6 +1,6 @@
 /**
- * Errors of commands, parties, packages and users. The category determines the class, and the ledger's own code is in
- * the facts. They only occur in responses to requests.
+ * Errors of commands, parties, packages and users. They only occur in responses to requests. The category determines
+ * the error class, and the facts contain the code of the ledger.
  */
 import type { Command, Commands } from '../../../src/ledger/api/commands.ts';
 import { errorOf, type ErrorRow, type Raise, type Stage } from './error-row.ts';

@@ -109,7 +109,7 @@ const categories: readonly (readonly [category: number, grpc: number, status: nu
   [14, 12, 501, 'LEDGER_REQUEST_INVALID'],
 ];
 
-/** gRPC statuses with the HTTP statuses they become, in redacted errors and in errors from below the participant. */
+/** gRPC statuses with their HTTP statuses, for redacted errors and for errors from layers below the participant. */
 const grpcStatuses: readonly (readonly [grpc: number, status: number, code: string])[] = [
   [1, 499, 'LEDGER_UNAVAILABLE'],
   [2, 500, 'LEDGER_INTERNAL'],
@@ -157,7 +157,7 @@ const statuses: readonly (readonly [status: number, code: string])[] = [
 
 function stray(code: string, says: string, refusal: Refusal, message: RegExp): ErrorRow {
   const { status } = refusal;
-  // A missing route of a gateway may come back, so streams are retried.
+  // Streams are retried, because a missing route of a gateway may come back.
   const again = status === 404 ? ({ isRetriedStream: true } as const) : {};
   return {
     says,

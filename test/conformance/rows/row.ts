@@ -41,20 +41,20 @@ export interface Case {
   readonly operation: string;
   /** User of the successful call; `reader` by default. */
   readonly as?: UserName;
-  /** Credentials that the call needs: none, a valid token, or also a right; `right` by default. */
+  /** The credentials that the call needs: none, a valid token, or a token with a right; `right` by default. */
   readonly needs?: 'nothing' | 'token' | 'right';
   /** Releases that have the operation; all by default. */
   readonly releases?: readonly Release[];
-  /** Whether 3.6 refuses the operation by default and later releases do not have it. */
+  /** Whether 3.6 refuses the operation by default and later releases do not have the operation. */
   readonly deprecated?: boolean;
-  /** Whether the call changes nothing and only needs some history, so that it can run on any participant. */
+  /** Whether the call can run on any participant, because it changes nothing and only needs some history. */
   readonly readOnly?: boolean;
   readonly call: Call;
   readonly check?: (result: unknown, world: World) => void;
   /** Further successful calls, by name; only on sandboxes. */
   readonly also?: Readonly<Record<string, Call | Pick<Refusal, 'run' | 'releases'>>>;
   /**
-   * Kind of invalid body to send: `json` for incomplete JSON, `bytes` for an empty body; absent if the operation has no
+   * Kind of invalid body to send: `json` for incomplete JSON, `bytes` for an empty body. Absent if the operation has no
    * body.
    */
   readonly body?: 'json' | 'bytes';

@@ -43,7 +43,7 @@ const submit =
   async (session, world) =>
     how(session, commandsOf(world, await command(world), change));
 
-/** Calls with every kind of command except the create. */
+/** Calls with every kind of command except create commands. */
 function kinds(how: Submit): NonNullable<Case['also']> {
   return {
     ExerciseCommand: submit(how, async (world) => ({

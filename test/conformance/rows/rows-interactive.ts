@@ -1,4 +1,6 @@
-/** Interactive submission: a transaction is prepared by the participant, signed by the party, and executed. */
+/**
+ * Interactive submission: the participant prepares a transaction, the party signs it, and the participant executes it.
+ */
 import { expect } from 'vitest';
 import type { ExecuteRequest, PrepareResponse, PrepareRequest } from '../../../src/ledger/api/interactive.ts';
 import { generateSigningKey, partySignature, type SigningKey } from '../../../src/ledger/access/signing.ts';
@@ -70,7 +72,7 @@ const executeAndWait: Execute = ({ client }, request) => client.interactive.exec
 const executeForTransaction: Execute = ({ client }, request) =>
   client.interactive.executeAndWaitForTransaction(request);
 
-/** Prepares a transaction of a new party, with the changed request fields. */
+/** Prepares a transaction of a new party. `change` replaces request fields. */
 const prepareWith =
   (change: (world: World, party: string) => Partial<PrepareRequest>): Call =>
   async ({ client }, world) => {

@@ -74,7 +74,7 @@ const tooMany: Call = ({ client }, { pruned, ledgerEnd }) =>
 const listed: Ask = ({ client }, request) => all(client.updates.list(request, { limit: 20, streamIdleTimeoutMs: 50 }));
 const streamed: Ask = ({ stream }, request) => stream('/v2/updates', request);
 
-/** `/v2/updates/flats` and `/v2/updates/trees`: the older requests, from before transaction shapes. */
+/** `/v2/updates/flats` and `/v2/updates/trees`: requests in the older format, which had no transaction shapes. */
 function legacy(name: 'flats' | 'trees'): readonly Case[] {
   const common = {
     releases: ['3.4', '3.5'],

@@ -1,6 +1,7 @@
 /**
- * A ledger that checks tokens and rights as participants do: on every HTTP request, and for a stream when it is opened
- * and when an element is due. A stream with an expired token stays open and idle until then.
+ * A ledger that checks tokens and rights as participants do. It checks them on every HTTP request. For a stream, it
+ * checks them when the stream is opened and when an element is due, so that a stream with an expired token stays open
+ * and idle until then.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';

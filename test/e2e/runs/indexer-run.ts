@@ -50,7 +50,8 @@ export async function runIndexer(env: Readonly<Record<string, string>>): Promise
     () => (ended = 'by itself'),
     (thrown: unknown) => (ended = thrown instanceof Error ? thrown.message : 'for no reason'),
   );
-  // Retried once, because an idle connection may be closed at the moment it is reused (RFC 9110, 9.2.2 permits it).
+  // The request is retried once, because an idle connection may be closed at the moment it is reused (RFC 9110, 9.2.2
+  // permits it).
   const get = (path: string): Promise<Response> =>
     fetch(`${indexer.httpUrl}${path}`).catch(() => fetch(`${indexer.httpUrl}${path}`));
   const status: IndexerRun['status'] = async () => (await (await get('/status')).json()) as never;

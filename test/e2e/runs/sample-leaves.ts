@@ -70,7 +70,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 const times = new Set(['effective_at', 'record_time', 'created_at', 'assignment_exclusivity']);
 const daml = new Set(['payload', 'contract_key', 'argument', 'result', 'view', 'status_details']);
 
-/** Absent, null, empty text and empty list mean the same on this interface. */
+/** On this interface, absent fields, null, empty text and empty lists have the same meaning. */
 function plain(value: unknown): unknown {
   if (value === undefined || value === '' || (Array.isArray(value) && value.length === 0)) return null;
   return value;

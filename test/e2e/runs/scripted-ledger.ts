@@ -21,8 +21,8 @@ export const sound = [
   create(5, '00e'),
 ];
 /**
- * Serves these updates in this order: all of them to a stream from genesis, the rest to a later stream. A request for a
- * single update returns a correct one.
+ * Serves these updates in this order. A stream from genesis gets all of them, and a later stream gets the rest. A
+ * request for a single update returns a correct update.
  */
 export async function scriptedLedger(updates: readonly unknown[]): Promise<FakeLedger & AsyncDisposable> {
   const answers: Record<string, object> = {

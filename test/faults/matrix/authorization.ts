@@ -9,7 +9,7 @@ export const authorizationFaults: readonly Fault[] = [
       'Renews it at 80 % of its life between two batches. If too late, the stream is idle until the ledger has something for it, and is then reopened (see A12)',
     tests: {
       'test/e2e/token-file.slow.test.ts': [
-        'that is renewed in time moves the stream to the new token under load and when idle, without a phase change',
+        'that is renewed in time makes the stream use the new token under load and when idle, without a phase change',
       ],
       'test/e2e/seed.slow.test.ts': [
         'continues without parking however many tokens expire, if entries are stored with each token',
@@ -21,7 +21,7 @@ export const authorizationFaults: readonly Fault[] = [
     fault: 'Rights change while the stream runs',
     indexer: 'Reopens it at once, with the new rights',
     tests: {
-      'test/e2e/ledger-errors.slow.test.ts': ['opens a new stream with the new rights when they were extended'],
+      'test/e2e/ledger-errors.slow.test.ts': ['opens a new stream when its rights are extended'],
     },
   },
   {
@@ -29,7 +29,7 @@ export const authorizationFaults: readonly Fault[] = [
     fault: 'Rights are revoked',
     indexer: 'Parks; rows stay, the filter is not narrowed',
     tests: {
-      'test/e2e/ledger-errors.slow.test.ts': ['parks when the right to read was revoked, and keeps its rows'],
+      'test/e2e/ledger-errors.slow.test.ts': ['parks when the right to read is revoked, and keeps its rows'],
       'test/history/followed.slow.test.ts': ['park the indexer, which keeps its rows and does not narrow its filter'],
     },
   },
@@ -94,7 +94,7 @@ export const authorizationFaults: readonly Fault[] = [
     fault: 'Background requests are refused, the stream is not',
     indexer: 'Gets one new token; the stream continues',
     tests: {
-      'test/faults/authorization.slow.test.ts': ['use one new token in total, not one per request'],
+      'test/faults/authorization.slow.test.ts': ['request only one new token in total'],
     },
   },
   {
@@ -111,7 +111,7 @@ export const authorizationFaults: readonly Fault[] = [
     indexer: 'Not ready after ten seconds; moves the stream to the new token',
     tests: {
       'test/e2e/ledger-timeout.long.test.ts': [
-        'is not ready after ten seconds and reports why, until it reads a renewed token, which also reopens the stream',
+        'is not ready after ten seconds and reports why, until it reads a renewed token and reopens the stream with it',
       ],
     },
   },

@@ -25,10 +25,10 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Discards what is not written, retries',
     tests: {
       'test/faults/connection.long.test.ts': [
-        'is reopened when it breaks in the middle of a frame, and nothing is missing',
+        'is reopened without losing updates when it breaks in the middle of a frame',
       ],
       'test/chaos/campaign.long.test.ts': [
-        'the indexer stores the same rows when it dies before every fortieth message of both connections',
+        'the indexer stores the same rows when it is killed before every fortieth message of both connections',
       ],
     },
   },
@@ -37,7 +37,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'Half open: nothing arrives, nothing is closed',
     indexer: 'Closes it after two unanswered pings',
     tests: {
-      'test/faults/connection.long.test.ts': ['is closed when it is half open and pings are not answered'],
+      'test/faults/connection.long.test.ts': ['is closed when it is half open and pings get no response'],
     },
   },
   {
@@ -115,7 +115,7 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Joins them; stores it raw, or parks if it names contracts; treats them as absent',
     tests: {
       'test/faults/connection.long.test.ts': [
-        'in two fragments is read as one',
+        'in two fragments is read as one frame',
         'of an unknown kind is stored unchanged',
       ],
       'test/ledger/frames/decode.test.ts': ['accepts the absence of each field, or rejects it with path and offset'],
@@ -129,7 +129,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'Any damaged frame',
     indexer: 'Decodes or refuses it, and fails in no other way',
     tests: {
-      'test/fuzz/decoder.long.test.ts': ['damaged ones is decoded or rejected'],
+      'test/fuzz/decoder.long.test.ts': ['damaged frames is decoded or rejected'],
       'test/ledger/frames/decode.test.ts': ['are decoded or rejected if their text is truncated or patched'],
     },
   },
@@ -149,7 +149,7 @@ export const connectionFaults: readonly Fault[] = [
       'test/ledger/transport/frame-stream.test.ts': [
         'are distinguished from an error frame, which has precedence over a clean close after it',
       ],
-      'test/faults/connection.long.test.ts': ['are recognized also without a text'],
+      'test/faults/connection.long.test.ts': ['are recognized even if they have no text'],
     },
   },
   {
@@ -175,7 +175,7 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Writes nothing of the batch, retries, parks the third time',
     tests: {
       'test/faults/connection.long.test.ts': [
-        'is checked: swapped updates are rejected, and park the indexer the third time',
+        'is checked, and updates in wrong order are rejected and park the indexer the third time',
         'is accepted if a wrong order is corrected on the next attempt',
       ],
     },
@@ -188,7 +188,7 @@ export const connectionFaults: readonly Fault[] = [
     tests: {
       'test/faults/order.slow.test.ts': [
         'leads to the rejection of an update %s its offset, and nothing of the batch is stored',
-        'does not hide an update below it that arrives after its commit: the update is stored at its offset',
+        'does not hide an earlier update that arrives after its commit, and the update is stored at its offset',
       ],
     },
   },
@@ -205,7 +205,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'The ledger advances during the seed',
     indexer: 'Opens the stream at the stored offset of the seed',
     tests: {
-      'test/faults/seed.slow.test.ts': ['and the stream after it meet at one offset, however far the ledger moves'],
+      'test/faults/seed.slow.test.ts': ['ends at the offset at which the stream begins, however far the ledger moves'],
     },
   },
   {
@@ -279,7 +279,7 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Ends no contract, reports neither equal nor different, never prints a partial list as complete',
     tests: {
       'test/faults/cut-reads.long.test.ts': [
-        'ends only contracts that are missing in the complete list, behind a gateway that closes lists early',
+        'behind a gateway that closes lists early ends only contracts that are missing in the complete list',
         'with --acs is undecided about a list that is not confirmed complete',
         'with --range resumes after an early close, and reports no surplus rows',
         'acs prints the complete list, or fails',
@@ -305,7 +305,7 @@ export const connectionFaults: readonly Fault[] = [
     tests: {
       'test/faults/idle-probe.long.test.ts': [
         'is not passed when it %s, and is stored exactly once',
-        'is not passed because of a response that is older than the newest frame',
+        'is not skipped because of a response that is older than the newest frame',
         'is not passed while the ledger rejects the requests, which is logged once',
       ],
     },
@@ -335,7 +335,7 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Waits that long, for at most five minutes',
     tests: {
       'test/e2e/away.long.test.ts': [
-        'is honored: no request is sent earlier',
+        'is honored, and no request is sent before it ends',
         'in the response to a ledger-end request does not affect the stream',
       ],
     },

@@ -1,4 +1,4 @@
-/** Contents of updates that are hard to store. */
+/** Faults in the contents of updates that are hard to store. */
 import type { Fault } from './fault.ts';
 
 export const contentFaults: readonly Fault[] = [
@@ -126,7 +126,7 @@ export const contentFaults: readonly Fault[] = [
       ],
       'test/ledger/frames/unknown-fields.test.ts': ['are reported in every message'],
       'test/faults/unknown-future.slow.test.ts': [
-        'is indexed with everything known, and the rest is counted',
+        'is indexed with all known content, and unknown content is counted',
         'is reported with its code while it rejects requests, and is followed again',
       ],
     },

@@ -1,6 +1,6 @@
 /** A row of the fault matrix: a fault, the reaction of the indexer, and the tests for it. */
 export interface Fault {
-  /** Area and number, such as C01; never reused. */
+  /** Area and number, such as C01. Ids are never reused. */
   readonly id: string;
   readonly fault: string;
   /**

@@ -28,7 +28,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'As S02',
     tests: {
       'test/chaos/campaign.long.test.ts': [
-        'the indexer stores the same rows when it dies before every fortieth message of both connections',
+        'the indexer stores the same rows when it is killed before every fortieth message of both connections',
       ],
     },
   },
@@ -144,7 +144,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Exits with 78, changes nothing',
     tests: {
       'test/e2e/bad-input.slow.test.ts': [
-        'ends the program with 78 when a newer version created the schema, which stays unchanged',
+        'ends the program with 78 when a newer version created the schema, and the schema is not changed',
       ],
     },
   },
@@ -207,7 +207,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Exits with 78; parks',
     tests: {
       'test/e2e/bad-input.slow.test.ts': [
-        'ends the program with 78 when the database does not store UTF8, and nothing is created in it',
+        'ends the program with 78 when its encoding is not UTF8, and nothing is created in it',
         'parks the indexer when the database does not exist',
       ],
     },

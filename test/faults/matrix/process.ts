@@ -8,7 +8,7 @@ export const processFaults: readonly Fault[] = [
     indexer: 'Recovers at the start',
     tests: {
       'test/e2e/kill.slow.test.ts': [
-        'stores the same rows as an uninterrupted one, killed while starting, seeding and following',
+        'stores the same rows as an uninterrupted daemon, although it is killed while starting, seeding and following',
       ],
     },
   },
@@ -32,7 +32,7 @@ export const processFaults: readonly Fault[] = [
     indexer: 'Another one writes after the lease; it writes nothing when it wakes',
     tests: {
       'test/e2e/takeover.long.test.ts': [
-        'takes over within the lease from a frozen process, which writes nothing when it wakes and becomes a standby',
+        'takes over within the lease from a frozen process, which later becomes a standby and writes nothing',
       ],
     },
   },
@@ -116,7 +116,7 @@ export const processFaults: readonly Fault[] = [
     fault: 'Two streams in one database, one failing',
     indexer: 'The other one is not affected',
     tests: {
-      'test/faults/process.long.test.ts': ['fail independently: one parks, the other continues'],
+      'test/faults/process.long.test.ts': ['fail independently, so that one continues while the other is parked'],
     },
   },
   {
