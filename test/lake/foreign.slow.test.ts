@@ -1,4 +1,4 @@
-/** An export folder that others can write to: the export reads, writes and removes nothing outside of it. */
+/** Other users can write to the export folder. The export must not read, write or remove files outside of it. */
 import {
   chmodSync,
   cpSync,
@@ -99,8 +99,8 @@ describe('a manifest', () => {
   });
 });
 
-describe('a symbolic link in an export folder, whose target stays unchanged,', () => {
-  it.each(['.tmp', 'contracts', 'contracts/_delta_log', 'segments'])('is rejected as %s', async (name) => {
+describe('a symbolic link in an export folder', () => {
+  it.each(['.tmp', 'contracts', 'contracts/_delta_log', 'segments'])('is rejected as %s, and its target stays', async (name) => {
     using folders = world();
     const { lake, elsewhere } = folders;
     rmSync(join(lake, name), { recursive: true });
@@ -109,7 +109,7 @@ describe('a symbolic link in an export folder, whose target stays unchanged,', (
     expect(kept(elsewhere)).toEqual(isKept);
   });
 
-  it('is rejected as manifest.json', async () => {
+  it('is rejected as manifest.json, and its target is unchanged', async () => {
     using folders = world();
     const { lake, elsewhere } = folders;
     renameSync(join(lake, 'manifest.json'), join(elsewhere, 'manifest.json'));
@@ -118,7 +118,7 @@ describe('a symbolic link in an export folder, whose target stays unchanged,', (
   });
 });
 
-it('an error of the file system is reported as EXPORT_UNWRITABLE, not as a failure of Postgres', async () => {
+it('export reports an error of the file system as EXPORT_UNWRITABLE', async () => {
   using folders = world();
   const { lake } = folders;
   rmSync(join(lake, 'updates'), { recursive: true });

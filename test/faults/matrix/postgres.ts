@@ -98,7 +98,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Waits, retries every 30 s; quarantines nothing',
     tests: {
       'test/ha/disk-full.long.test.ts': [
-        'is waited for; after disk space is freed, the same rows are stored as without the fault',
+        'makes the indexer wait, and when space is freed it stores the same rows as without the fault',
       ],
       'test/pipeline/retry/retry.test.ts': ['waits half a minute for a full disk'],
     },
