@@ -100,7 +100,7 @@ describe('a manifest', () => {
 });
 
 describe('a symbolic link in an export folder', () => {
-  it.each(['.tmp', 'contracts', 'contracts/_delta_log', 'segments'])('is rejected as %s, and its target stays', async (name) => {
+  it.each(['.tmp', 'contracts', 'contracts/_delta_log', 'segments'])('is rejected as %s', async (name) => {
     using folders = world();
     const { lake, elsewhere } = folders;
     rmSync(join(lake, name), { recursive: true });
@@ -109,7 +109,7 @@ describe('a symbolic link in an export folder', () => {
     expect(kept(elsewhere)).toEqual(isKept);
   });
 
-  it('is rejected as manifest.json, and its target is unchanged', async () => {
+  it('is rejected as manifest.json', async () => {
     using folders = world();
     const { lake, elsewhere } = folders;
     renameSync(join(lake, 'manifest.json'), join(elsewhere, 'manifest.json'));

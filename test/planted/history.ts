@@ -5,7 +5,7 @@ const range = 'src/store/history/earlier-range.ts';
 const lifetimes = 'src/store/history/earlier-lifetimes.ts';
 const test = 'history/extend-filter-history.long.test.ts';
 const allRowsTest = 'an extended filter has all rows of an indexer that began with it';
-const killed = 'the history of a wider filter is complete after kills at every step of a range and between ranges';
+const killed = 'the history of a wider filter is complete after kills at every step of a range, and between ranges';
 const disturbed = 'history/extend-filter-history-disturbed.long.test.ts';
 
 export const history: PlantedArea = {

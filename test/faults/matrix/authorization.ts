@@ -38,7 +38,7 @@ export const authorizationFaults: readonly Fault[] = [
     fault: 'The configured filter differs from the stored one',
     indexer: 'Parks with the command that accepts it',
     tests: {
-      'test/history/filter.slow.test.ts': ['parks the indexer with the command that accepts it, and changes nothing'],
+      'test/history/filter.slow.test.ts': ['parks the indexer, changes nothing, and the error names the command that accepts the filter'],
     },
   },
   {

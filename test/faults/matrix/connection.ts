@@ -243,7 +243,7 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Waits for five minutes, then parks',
     tests: {
       'test/history/parks.long.test.ts': [
-        'is waited for without a park, and is followed again when it has caught up',
+        'makes the indexer wait without a park, and is followed again when it has caught up',
         'parks the indexer after five minutes, with the command for a restored backup',
       ],
     },
