@@ -38,7 +38,9 @@ export const authorizationFaults: readonly Fault[] = [
     fault: 'The configured filter differs from the stored one',
     indexer: 'Parks with the command that accepts it',
     tests: {
-      'test/history/filter.slow.test.ts': ['parks the indexer, changes nothing, and the error names the command that accepts the filter'],
+      'test/history/filter.slow.test.ts': [
+        'parks the indexer, changes nothing, and the error names the command that accepts the filter',
+      ],
     },
   },
   {
