@@ -85,7 +85,7 @@ export const historyFaults: readonly Fault[] = [
     indexer: 'Active on one at a time; in flight is not active',
     tests: {
       'test/model/batch.test.ts': [
-        'records a contract that moves to another synchronizer and back as active on one at a time',
+        'records a contract that moves to another synchronizer and back as active on one synchronizer at a time',
         'does not treat an incomplete assign as evidence that the contract is active',
       ],
     },
