@@ -1,4 +1,4 @@
-/** With a faulty ledger, the library returns every update once and in order, ends on request and reports error codes. */
+/** With a faulty ledger, the library returns every update once and in order, ends on request and reports errors. */
 import { describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';

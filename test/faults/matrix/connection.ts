@@ -118,7 +118,7 @@ export const connectionFaults: readonly Fault[] = [
         'in two fragments is read as one',
         'of an unknown kind is stored unchanged',
       ],
-      'test/ledger/frames/decode.test.ts': ['accepts the absence of each field, or rejects it with path and offset'],
+      'test/ledger/frames/decode.test.ts': ['accepts an absent field, or rejects it with path and offset'],
       'test/faults/unknown.slow.test.ts': [
         'parks the stream with kind and offset if an update of an unknown kind names contracts',
       ],
